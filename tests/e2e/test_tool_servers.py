@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.command import candidate_processes, gateval
-from tests.helpers.frameworks import FRAMEWORKS, need_frameworks
+from tests.helpers.frameworks import FRAMEWORKS, PROGRAMS, need_frameworks
 from tests.helpers.repo import Repo
 from tests.helpers.shop import EVAL
 
@@ -128,10 +129,10 @@ def shop(tmp_path: Path, **files: str) -> Repo:
     return repo
 
 
-def run(repo: Repo, tmp_path: Path, status: int = 0) -> dict[str, Any]:
+def run(repo: Repo, tmp_path: Path, status: int = 0, **extra: str) -> dict[str, Any]:
     """The first trial of the Eval."""
     out = tmp_path / "out"
-    ended = gateval(repo, "run", "support-eval", "--results", str(out))
+    ended = gateval(repo, "run", "support-eval", "--results", str(out), **extra)
     assert ended.returncode == status, ended.stdout + ended.stderr
     trial, *_ = json.loads((out / "results.v1.json").read_text())["trials"]
     assert candidate_processes(tmp_path) == []
@@ -235,4 +236,6 @@ else:
 def test_servers_of_the_official_sdk(tmp_path: Path, agent: str) -> None:
     need_frameworks()
     agent = agent.replace(sys.executable, str(FRAMEWORKS / "bin/python"))
-    run(shop(tmp_path, **{"agents/support.yaml": agent, "agents/crm.py": OFFICIAL}), tmp_path)
+    made = shop(tmp_path, **{"agents/support.yaml": agent, "agents/crm.py": OFFICIAL})
+    # On PATH a virtual environment is visible as a whole, also where the clone lies in a home.
+    run(made, tmp_path, PATH=f"{PROGRAMS}{os.pathsep}{made.env['PATH']}")

@@ -99,7 +99,8 @@ class RuntimeContext:
     `run` names the run. `environ` holds only what `allowlist.candidate_environment` lets through.
     `scratch` is a private folder of the run; its maker removes it. `starter` starts programs
     in isolation. `setups` remembers which set-ups were done, across agents that share an export;
-    `kept` holds layers of earlier runs, None where none are kept.
+    `kept` holds layers of earlier runs, None where none are kept. `own_users` says that candidates
+    have users of their own, who may not go where the gate's goes.
     """
 
     run: str
@@ -115,6 +116,7 @@ class RuntimeContext:
     timeouts: ProcessTimeouts = ProcessTimeouts()
     setups: Once[NoAnswer | None] = field(default_factory=Once)
     kept: KeptLayers | None = None
+    own_users: bool = False
 
     def open_door(self, agent: AgentDefinition) -> ModelSession | None:
         """Open the door to models and tools for one instance of the Agent, if there is a door."""

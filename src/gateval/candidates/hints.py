@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from gateval.candidates.base import RuntimeContext
+from gateval.candidates.isolation.visible_paths import passed_over
 from gateval.domain.plan.absent import absent_sentence, find_absent, is_explained, plain_hint
 from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.setup.programs.advice import project_advice, read_only_advice, set_up_advice
+from gateval.domain.planning.files.interpreters import asked_programs
+from gateval.domain.setup.programs.advice import (
+    passed_over_sentence,
+    project_advice,
+    read_only_advice,
+    set_up_advice,
+    unseen_advice,
+)
 from gateval.domain.trials.trial import Cause, NoAnswer
 from gateval.errors import RepositoryError
 from gateval.events import CandidateWarned
@@ -33,9 +41,11 @@ class Hints:
         absent, advice = find_absent(lines, agent.cwd, around), ""
         if absent is not None:
             advice = absent_sentence(agent.name, absent)
-        elif not agent.runtime.setup:
-            advice = set_up_advice(lines, agent.cwd, around.given | around.outside)
-        advice = advice or project_advice(lines) or read_only_advice(lines)
+        else:
+            missing = set_up_advice(lines, agent.cwd, around.given | around.outside)
+            advice = self._passed_over(agent) if missing else ""
+            advice = advice or ("" if agent.runtime.setup else missing)
+        advice = advice or unseen_advice(lines) or project_advice(lines) or read_only_advice(lines)
         if advice:
             return silence.model_copy(update={"reason": f"{silence.reason} {advice}"})
         if around.outside and not silence.timed_out and agent.name not in self._hinted:
@@ -45,3 +55,12 @@ class Hints:
                 CandidateWarned(agent=agent.name, side=agent.side, message=message)
             )
         return silence
+
+    def _passed_over(self, agent: AgentDefinition) -> str:
+        """Return which program on PATH the candidate's user could not go to; empty if none."""
+        path = self._context.environ.get("PATH", "") if self._context.own_users else ""
+        for _, name in asked_programs(agent.runtime):
+            found = passed_over(name, path) if name and "/" not in name else None
+            if found is not None:
+                return passed_over_sentence(name, *found)
+        return ""

@@ -12,10 +12,12 @@ from gateval import __version__
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.registries import registries
+from gateval.candidates.isolation.visible_paths import passed_over
 from gateval.candidates.isolation.walls import build_walls, look_around
 from gateval.candidates.isolation.wishes import read_wishes
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.fixtures.embedding import embedding_models
+from gateval.domain.planning.files.interpreters import asked_programs
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Problem
@@ -33,6 +35,7 @@ from gateval.domain.setup.diagnosis import (
 )
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.job_time import about_time
+from gateval.domain.setup.programs.advice import passed_over_sentence
 from gateval.domain.setup.unmeasured import Known, about_reach
 from gateval.errors import EXIT_FAILED, EXIT_PASS, GatevalError
 from gateval.formats.github.action_inputs import NAMES, OF_THE_RUNNER
@@ -92,6 +95,7 @@ def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Ite
     yield from _history(opened, shallow=facts.shallow, runner=runner)
     snapshot = survey(opened, registries(), opened.worktree())
     yield _manifests(snapshot)
+    yield from _programs(environ, snapshot.catalogue)
     jobs, unread = read_workflows(opened, snapshot)
     yield from map(about_unreadable, unread)
     yield from about_workflows(jobs)
@@ -165,6 +169,22 @@ def _isolation(environ: Mapping[str, str]) -> HealthCheck:
     except GatevalError as error:
         return HealthCheck(Health.PROBLEM, "isolation", error.message, error.hint)
     return about_isolation(walls.text, walls.not_promised)
+
+
+def _programs(environ: Mapping[str, str], catalogue: Catalogue) -> Iterator[HealthCheck]:
+    """Look for programs that candidates do not find where the gate finds them."""
+    try:
+        walls = build_walls(look_around(), read_wishes(environ))
+    except GatevalError:
+        return  # told of with the isolation
+    names = {
+        name for one in catalogue.agents for _, name in asked_programs(one.spec.runtime) if name
+    }
+    for name in sorted(names) if walls.users else ():
+        found = passed_over(name, environ.get("PATH", "")) if "/" not in name else None
+        if found is not None:
+            said, todo = passed_over_sentence(name, *found).split(". ", 1)
+            yield HealthCheck(Health.PROBLEM, "programs", f"{said}.", todo)
 
 
 def _keys(

@@ -100,6 +100,7 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
             starter=starter,
             on_event=run.listen,
             kept=kept,
+            own_users=bool(run.walls and run.walls.users),
         )
         candidates = await stack.enter_async_context(Candidates(context))
         layers = CheckLayers(context, exports, candidate_environment(environ))

@@ -39,6 +39,9 @@ KINDS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 """What a toolchain holds, all of it, and what is shown of it then. The `versions` of pyenv, rbenv
 and their like have both shims and a libexec beside them."""
 
+PASSING = ("/tmp", "/var/tmp")
+"""Hidden like homes where candidates have no users of their own."""
+
 MOST_PROGRAMS = 200
 """So many programs of a folder that lies directly in HOME are shown, and so many links followed."""
 
@@ -67,7 +70,7 @@ class Tools:
         """Show the parts of a toolchain; False if the folder is none."""
         folder = os.path.realpath(folder)
         parts = {part for marks, parts in KINDS if _holds_all(folder, marks) for part in parts}
-        if folder in self.homes or folder == "/":
+        if folder in self.homes or folder in {"/", *PASSING}:
             return False
         if os.path.dirname(folder) in self.homes:
             parts.discard(WHOLE)
@@ -101,8 +104,8 @@ class Tools:
                     self.found.add(target)
 
     def _above(self, path: str) -> Iterator[Path]:
-        """The folders around a path, if it lies in a home: those below that home."""
-        for home in self.homes:
+        """The folders around a path, if it lies in a home or among passing files: those below."""
+        for home in (*self.homes, *PASSING):
             if _within(path, home):
                 yield from (one for one in Path(path).parents if _within(str(one), home))
 

@@ -107,6 +107,16 @@ def passable(path: str) -> bool:
     return False
 
 
+def passed_over(name: str, path: str) -> tuple[str, str] | None:
+    """Return the program of this name that comes first on PATH, where other users cannot go to it,
+    and the one that they find in its place ("" if there is none); None where they find the same.
+    """
+    spots = (f"{folder}/{name}" for folder in path.split(os.pathsep) if os.path.isabs(folder))
+    found = [spot for spot in spots if os.path.isfile(spot) and os.access(spot, os.X_OK)]
+    taken = next((one for one in found if passable(os.path.dirname(one)) and passable(one)), "")
+    return (found[0], taken) if found and found[0] != taken else None
+
+
 def _holds(folder: str, hidden: frozenset[str]) -> bool:
     inside = folder.rstrip("/") + "/"
     return any(path == folder or path.startswith(inside) for path in hidden)

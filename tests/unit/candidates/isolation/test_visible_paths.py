@@ -44,6 +44,21 @@ def test_all_beside_the_way_to_a_hidden_place_is_visible(tmp_path: Path) -> None
         root.rmdir()
 
 
+def test_the_interpreter_of_an_environment_is_visible_with_its_library(tmp_path: Path) -> None:
+    python, venv = tmp_path / "python", tmp_path / "project/.venv"
+    (python / "bin").mkdir(parents=True)
+    (python / "bin/python3.12").write_text("#!/bin/sh\n")
+    (python / "bin/python3.12").chmod(0o755)
+    (python / "lib/python3.12").mkdir(parents=True)
+    (python / "lib/python3.12/os.py").write_text("")
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text("")
+    (venv / "bin/python").symlink_to(python / "bin/python3.12")
+    tools = tool_places({"PATH": f"{venv}/bin"}, [], homes=[], ours=[])
+    assert {str(python / "lib"), str(python / "bin"), str(venv / "pyvenv.cfg")} <= tools
+    assert str(tmp_path) not in tools
+
+
 def test_what_belongs_to_the_runner_is_hidden(tmp_path: Path) -> None:
     environ = {
         "GITHUB_WORKSPACE": f"{tmp_path}/w",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.agent import RuntimeSpec
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.repository.place import Problem
 from gateval.domain.text.quoting import quote
@@ -26,7 +26,7 @@ def missing_interpreters(
     those with a template are known when they run.
     """
     for agent in catalogue.agents:
-        for key, name in _asked(agent):
+        for key, name in asked_programs(agent.spec.runtime):
             if name and "/" not in name and "{" not in name and find(name) is None:
                 yield Problem(
                     place=agent.places.get("spec.runtime", agent.place),
@@ -38,8 +38,8 @@ def missing_interpreters(
                 )
 
 
-def _asked(agent: Agent) -> Iterator[tuple[str, str]]:
-    runtime = agent.spec.runtime
+def asked_programs(runtime: RuntimeSpec | None) -> Iterator[tuple[str, str]]:
+    """Yield the words that name what an Agent is started with: the key, and the program."""
     if runtime is None:
         return
     for server in runtime.servers:

@@ -8,6 +8,7 @@ from posixpath import join
 
 from gateval.domain.setup.programs.found import SetUp
 from gateval.domain.setup.programs.installing import project_of
+from gateval.domain.text.quoting import quote
 
 GUIDE = "docs/guides/dependencies.md"
 
@@ -33,6 +34,32 @@ def set_up_advice(lines: Iterable[str], cwd: str, tracked: Container[str]) -> st
         if found := _COMMAND.search(line):
             return _sentence(f"The command {found[1] or found[2]}", cwd, tracked, "x.py", "x.js")
     return ""
+
+
+def passed_over_sentence(name: str, first: str, taken: str) -> str:
+    """Say that users of their own cannot go to the program that is first on PATH."""
+    instead = f"{taken} is taken" if taken else "they find none"
+    return (
+        f"Candidates have users of their own, which cannot go to {first}, the {quote(name)} that "
+        f"is first on PATH, so {instead}, without what is installed there. Put it where every "
+        "user can go (not below a closed home), or let `setup` install what the agent needs."
+    )
+
+
+_UNSEEN = re.compile(r"Permission denied: '(/[^'\n]{1,300})/pyvenv\.cfg'")
+"""How Python says that it was started out of a virtual environment that it cannot see."""
+
+
+def unseen_advice(lines: Iterable[str]) -> str:
+    """Return how a virtual environment becomes visible; empty if no line tells of one."""
+    found = next(filter(None, map(_UNSEEN.search, lines)), None)
+    if found is None:
+        return ""
+    return (
+        f"Candidates cannot see the virtual environment {quote(found[1])}: it lies in a home or "
+        "among temporary files, and its `bin` is not on PATH. Put that on PATH where the gate is "
+        "started, and all of it is visible; or let `setup` make one."
+    )
 
 
 _NO_METADATA = re.compile(r"PackageNotFoundError: No package metadata was found for (\S{1,100})")
