@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import JsonValue, ValidationError
 
@@ -42,8 +42,10 @@ async def assess(
     known: Mapping[str, type[Assertion]] = ASSERTIONS,
     doubt: Doubt = believed,
     state: EndState | None = None,
+    only: Collection[int] | None = None,
 ) -> tuple[tuple[Assessment, ...], Usage]:
-    """Return one assessment per assertion, in order, and the tokens of judge and embeddings.
+    """Return one assessment per assertion, in order, and the tokens of judge and embeddings; of
+    `only` those at these positions, if there are any.
 
     `checks` runs the fixture's own checks, `embed` asks models for embeddings; without them what
     needs them is an error, and what looks at a playground without its end `state`. `doubt` says
@@ -54,10 +56,15 @@ async def assess(
     """
     evidence = Evidence.of(fixture.input, answer, fixture.reference)
     world = World(judge, judge_spec, Bench(fixture, checks, state), embed, known, doubt)
-    found = await _assess_all(fixture.assertions, evidence, world)
+    asked = [
+        (index, spec)
+        for index, spec in enumerate(fixture.assertions)
+        if only is None or index in only
+    ]
+    found = await _assess_all([spec for _, spec in asked], evidence, world)
     assessments = tuple(
         _in_turn(_placed(one, (index,)), spec)
-        for index, (spec, (one, _)) in enumerate(zip(fixture.assertions, found, strict=True))
+        for (index, spec), (one, _) in zip(asked, found, strict=True)
     )
     spent = [usage for _, usage in found if usage is not None]
     return assessments, add_usage(spent)

@@ -9,7 +9,7 @@ from typing import Self
 from gateval.candidates.attaching import with_contents
 from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
 from gateval.candidates.hints import Hints
-from gateval.candidates.process.failures import from_the_export
+from gateval.candidates.process.failures import from_the_export, repeating
 from gateval.candidates.process.once import Once
 from gateval.candidates.registry import RUNTIMES, RuntimeType
 from gateval.domain.plan.plan import AgentDefinition
@@ -45,18 +45,20 @@ class Candidates:
 
         A runtime that raises is a fault of the gate, and costs this trial only.
         """
+        prepared = True
         try:
             runtime = self._runtime(agent)
             if isinstance(runtime, NoAnswer):
                 return runtime
             key = self._key(agent)
             failed = await self._ready.get(key, lambda: _prepared(runtime))
+            prepared = failed is None
             answer = failed or await self._asked(runtime, request)
         except Exception as error:  # noqa: BLE001 - one broken runtime must not end the run
             answer = _gate_fault(agent.runtime.type, error)
         if isinstance(answer, NoAnswer):
             told = from_the_export(answer, self._context.scratch)
-            return self._hints.explained(told, agent)
+            return repeating(self._hints.explained(told, agent), prepared=prepared)
         return answer
 
     async def _asked(self, runtime: Runtime, request: TrialRequest) -> Answer | NoAnswer:

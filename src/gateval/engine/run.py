@@ -27,7 +27,7 @@ from gateval.engine.agreements import Agreements
 from gateval.engine.judge_again import judge_again
 from gateval.engine.phases import phases
 from gateval.engine.start_spacing import StartSpacing
-from gateval.engine.trial import run_trial
+from gateval.engine.trial import TRIES, run_trial
 from gateval.events import (
     Event,
     RunFinished,
@@ -63,10 +63,6 @@ class RunContext:
     embed: Embed | None = None
     playgrounds: Playgrounds | None = None
     over: Callable[[], str] = str
-
-
-TRIES = 4
-"""How often a trial is made that the provider or the judge lost: once, and three times more."""
 
 
 class Task(NamedTuple):
@@ -172,7 +168,7 @@ async def _work(
 
 async def _measured(task: Task, context: RunContext) -> Trial:
     """Run one trial; one that was lost, through no fault of the candidate's, again, unless that
-    would be in vain.
+    would be in vain: of one that has its answer, the judge alone is asked again.
 
     What lost attempts took is paid for like the rest, so the trial keeps it.
     """

@@ -34,8 +34,8 @@ class JudgeResult(Value):
 class JudgeError(Exception):
     """There is no verdict. `message` is a sentence; `usage` the tokens spent, None if no call was.
 
-    `cause` is `judge` when what it said cannot be used, `provider` when it could not be asked, and
-    `gate` when the gate does not know how to ask it.
+    `cause` is `judge` when what it said cannot be used, or it could not be asked, and `gate` when
+    the gate does not know how to ask it.
     """
 
     def __init__(self, cause: Cause, message: str, *, usage: Usage | None = None) -> None:
@@ -173,12 +173,12 @@ class Judge:
                 return await self._calls.call(model, request, side=Side.HEAD)
         except TimeoutError:
             seconds = f"{self._limits.seconds:g}"
-            why, cause = f"{model} did not answer within {seconds} seconds", Cause.PROVIDER
+            why, cause = f"{model} did not answer within {seconds} seconds", Cause.JUDGE
         except ModelCallError as error:
             if error.lasting:
                 self.denied.add(model)
             gate = error.cause is Cause.GATE
-            why, cause = error.message, Cause.GATE if gate else Cause.PROVIDER
+            why, cause = error.message, Cause.GATE if gate else Cause.JUDGE
         raise JudgeError(cause, f"the judge could not be asked: {why}", usage=spent)
 
     def _read(self, text: str, *, transcript: Trace, evidence_below: float) -> _Reading:

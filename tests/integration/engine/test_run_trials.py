@@ -23,7 +23,8 @@ from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.results.results import RunInfo, results_of
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
-from gateval.engine.run import TRIES, RunContext, run_trials
+from gateval.engine.run import RunContext, run_trials
+from gateval.engine.trial import TRIES
 from gateval.events import Event, TrialFinished, TrialsAdded, TrialStarted
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.judging.judge import Judge
@@ -241,7 +242,7 @@ def test_a_trial_that_would_be_lost_again_is_made_once(plan: Plan, tmp_path: Pat
 @pytest.mark.parametrize(
     ("fault", "tries"), [(ModelCallFault.DENIED, 1), (ModelCallFault.OUTAGE, TRIES)]
 )
-def test_no_agent_is_asked_again_for_a_judge_that_is_refused(
+def test_no_agent_is_asked_again_for_a_judge_that_cannot_be_asked(
     tmp_path: Path, fault: ModelCallFault, tries: int
 ) -> None:
     shop = build_shop(tmp_path / "shop")
@@ -251,11 +252,13 @@ def test_no_agent_is_asked_again_for_a_judge_that_is_refused(
     shop.write("evals/fixtures.yaml", greets)
     shop.commit()
     asked: list[Side] = []
+    heard: list[Side] = []
 
     class Models:
         async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
             """Fulfil `ModelCalls.call`."""
             if model == "openai/judge":
+                heard.append(side)
                 raise ModelCallError(fault, "the judge cannot be asked")
             asked.append(side)
             return greet(request, side)
@@ -263,8 +266,9 @@ def test_no_agent_is_asked_again_for_a_judge_that_is_refused(
     with TrialLogFile(tmp_path / "log") as log:
         trials, _ = run(one_at_a_time(plan_of(shop)), Models(), log, tmp_path)
     lost = [trial for trial in trials if trial.passed is None]
-    assert {trial.cause for trial in lost} == {Cause.PROVIDER}
-    assert len(asked) == len(trials) + (tries - 1) * len(lost)
+    assert {trial.cause for trial in lost} == {Cause.JUDGE}
+    assert len(asked) == len(trials)
+    assert len(heard) == tries * len(lost)
 
 
 @pytest.mark.parametrize(("exact", "expected"), [(True, [2]), (False, [4, 6])])

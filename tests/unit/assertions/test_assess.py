@@ -136,10 +136,10 @@ def test_an_assertion_that_breaks_is_an_error_with_its_type() -> None:
         assert one.reason == "`contains` broke with ZeroDivisionError: oh; please report it."
 
 
-def test_a_provider_that_is_down_is_its_own_cause() -> None:
+def test_a_judge_that_is_down_is_its_own_cause() -> None:
     judge = Judge(ScriptedCalls([outage()]))
     found = assessed({"type": "judge", "rubric": "x"}, said("x"), judge)
-    assert (found.status.value, found.cause) == ("error", Cause.PROVIDER)
+    assert (found.status.value, found.cause) == ("error", Cause.JUDGE)
     assert found.reason == "The judge could not be asked: The provider is down."
 
 

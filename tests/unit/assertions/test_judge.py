@@ -156,4 +156,4 @@ def test_a_scripted_judge_would_say_the_same_again() -> None:
 
 def test_an_outage_at_the_second_time_leaves_no_verdict() -> None:
     found, _, _ = asked_often([says(verdict(0.55)), outage()])
-    assert (found.status.value, found.cause) == ("error", Cause.PROVIDER)
+    assert (found.status.value, found.cause) == ("error", Cause.JUDGE)

@@ -121,10 +121,10 @@ def test_the_defect_says_when_the_provider_knows_why(stop: StopReason, why: str)
 @pytest.mark.parametrize(
     ("fault", "cause"),
     [
-        (ModelCallFault.OUTAGE, Cause.PROVIDER),
-        (ModelCallFault.DENIED, Cause.PROVIDER),
-        (ModelCallFault.REJECTED, Cause.PROVIDER),
-        (ModelCallFault.UNREADABLE, Cause.PROVIDER),
+        (ModelCallFault.OUTAGE, Cause.JUDGE),
+        (ModelCallFault.DENIED, Cause.JUDGE),
+        (ModelCallFault.REJECTED, Cause.JUDGE),
+        (ModelCallFault.UNREADABLE, Cause.JUDGE),
         (ModelCallFault.UNCONFIGURED, Cause.GATE),
     ],
 )
@@ -140,13 +140,13 @@ def test_an_outage_at_the_second_question_keeps_the_tokens_of_the_first() -> Non
     calls = ScriptedCalls([says("no"), ModelCallError(ModelCallFault.OUTAGE, "Down.")])
     error = refused(calls)
     assert (error.cause, error.usage) == (
-        Cause.PROVIDER, Usage(input_tokens=10, output_tokens=5),
+        Cause.JUDGE, Usage(input_tokens=10, output_tokens=5),
     )  # fmt: skip
 
 
 def test_a_judge_that_is_too_slow_is_given_up() -> None:
     error = refused(ScriptedCalls([30.0, says(verdict(1))]), JudgeLimits(seconds=0.05))
-    assert error.cause is Cause.PROVIDER
+    assert error.cause is Cause.JUDGE
     assert error.message == (
         "the judge could not be asked: scripted/judge did not answer within 0.05 seconds"
     )

@@ -22,7 +22,28 @@ _USED_UP = {
 
 def no_start(reason: str, command: str, cause: Cause = Cause.CANDIDATE) -> NoAnswer:
     """The answer of a candidate whose program could not be started; `command` is its line."""
-    return NoAnswer(cause=cause, reason=reason, detail=(command,))
+    repeats = cause is Cause.CANDIDATE
+    return NoAnswer(cause=cause, reason=reason, detail=(command,), repeats=repeats)
+
+
+_NEVER_BEGINS = re.compile(
+    r"(?:ModuleNotFoundError|ImportError|SyntaxError|IndentationError|TabError): "
+    r"|(?:Error(?: \[ERR_MODULE_NOT_FOUND\])?: )?Cannot find (?:module|package) "
+    r"|\S+: can't open file "
+)
+"""How the lines begin in which Python and Node say that a program is not whole."""
+
+
+def repeating(silence: NoAnswer, *, prepared: bool) -> NoAnswer:
+    """Return why there is no answer, marked if another trial fails likewise: where the candidate
+    could not be `prepared`, or its program is not whole. Once a model has answered it may be chance
+    that it came that far.
+    """
+    if silence.cause is not Cause.CANDIDATE or silence.repeats:
+        return silence
+    began = silence.timed_out or (silence.calls is not None and silence.calls.answered)
+    broken = not began and any(map(_NEVER_BEGINS.match, silence.detail[1:]))
+    return silence if prepared and not broken else silence.model_copy(update={"repeats": True})
 
 
 def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: Limits) -> NoAnswer | None:

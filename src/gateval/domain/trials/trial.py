@@ -42,8 +42,9 @@ class Cause(StrEnum):
     """Who is to blame for an error or a skip.
 
     `candidate`: it did not start, crashed, was too slow or broke the contract; `judge`: the judge
-    gave no usable verdict; `uncalibrated`: the judge was not measured against people as the Eval
-    asks, so its word does not count; `provider`: a model provider was down or refused the key;
+    gave no usable verdict, or could not be asked; `uncalibrated`: the judge was not measured
+    against people as the Eval asks, so its word does not count; `provider`: a model provider was
+    down, or refused the key or what both sides ask;
     `check`: one of people's own checks crashed, was too slow or gave no usable answer; `gate`: what
     an assertion needs is not there (no trace, no usage), or a fault of the gate itself.
     """

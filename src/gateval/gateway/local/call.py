@@ -80,6 +80,7 @@ class Call(ABC):
 
         Never raises for anything that a candidate or a provider does.
         """
+        model = ""
         try:
             model = self._asked(body)
             limits = self._session.limits
@@ -92,12 +93,14 @@ class Call(ABC):
             if refused:
                 return self._refused(403, sentence(refused))
             self._tries.most = account.most_tokens(self._fields)
+            if denied := self._trial.denied(model):
+                raise denied
             with self._timer.waiting():
                 return await self._pass_on(model)
         except WireError as error:
             return self._refused(400, sentence(f"The request cannot be passed on: {error}"))
         except ModelCallError as error:
-            self._trial.failed(self._whole, error)
+            self._trial.failed(self._whole, error, model)
             return error_reply(self._format, http_status(error), error.message)
 
     def _asked(self, body: bytes) -> str:
@@ -122,7 +125,7 @@ class Call(ABC):
             model.partition("/")[0], got.status, self._format.decode_error(got.body)
         )
         error.cost = self._tries.cost
-        self._trial.failed(self._whole, error)
+        self._trial.failed(self._whole, error, model)
         try:
             is_shaped = isinstance(read_object(got.body).get("error"), dict)
         except WireError:

@@ -93,6 +93,7 @@ class TrialCalls:
         self._last = CallsMade()
         self._ids = 0
         self._refusals: set[str] = set()
+        self._denied: dict[str, ModelCallError] = {}
         self._tokens = 0
 
     def made(self, *, measures: bool = False) -> None:
@@ -175,8 +176,17 @@ class TrialCalls:
         self._trouble = None
         self._tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
 
-    def failed(self, request: ModelRequest | None, error: ModelCallError | str) -> None:
-        """Record that a call failed; `request` is None if it could not even be read.
+    def denied(self, model: str) -> ModelCallError | None:
+        """Return how the provider of `model` has refused the key or the account in this trial: it
+        is not asked again, however often the candidate tries.
+        """
+        return self._denied.get(model.partition("/")[0])
+
+    def failed(
+        self, request: ModelRequest | None, error: ModelCallError | str, model: str = ""
+    ) -> None:
+        """Record that a call failed, of `model` if that is known; `request` is None if it could not
+        even be read.
 
         What a provider rejects, or we ourselves (then `error` is our sentence), is the candidate's
         own trouble.
@@ -185,6 +195,8 @@ class TrialCalls:
             self.turned_away(error)
             self._recorder.error(request, error)
             return
+        if error.lasting and model:
+            self._denied[model.partition("/")[0]] = error
         if error.fault is ModelCallFault.BUDGET:
             self._run_is_over = error.message
         by = RefusedBy.PROVIDER if error.cause is Cause.CANDIDATE else RefusedBy.OUTAGE

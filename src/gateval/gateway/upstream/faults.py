@@ -59,7 +59,12 @@ def unreadable(provider: str, why: str) -> ModelCallError:
 
 
 def http_status(error: ModelCallError) -> int:
-    """Return the status with which the local server passes `error` on to a candidate."""
+    """Return the status with which the local server passes `error` on to a candidate.
+
+    That of an account without quota is one that clients take for final: they try 429 again.
+    """
+    if error.lasting and error.status == 429:
+        return _STATUSES[error.fault]
     if error.status is not None and error.status >= 400:
         return error.status
     return _STATUSES[error.fault]
