@@ -222,3 +222,68 @@ def test_what_looks_worse_when_the_budget_ends_is_incomplete(tmp_path: Path) -> 
     told = " ".join(done.stdout.split())
     assert done.returncode == 3, told
     assert "policy.gateway.callsPerRun" in told
+
+
+TURNS = 50
+LOOKING = AGENT + "  tools: [{name: look_up}]\n"
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_a_loop_that_hits_its_turn_limit_is_not_repeated_as_silence(
+    tmp_path: Path, command: str
+) -> None:
+    repo = shop(tmp_path, "", agent=LOOKING, fixtures=1)
+    repo.branch("change")
+    repo.write("agents/clerk.yaml", LOOKING.replace("Answer", "Reply"))
+    repo.commit("Reply")
+
+    def on_and_on(call: Call) -> Answer:
+        return reply(call, tools=[("call_1", "look_up", {"order": 1})])
+
+    with provider(on_and_on) as (server, environ):
+        asked = ("clerk-eval",) if command == "run" else ("--base", "main")
+        done = gateval(repo, command, *asked, **environ)
+        assert len(server.calls) == TURNS * (1 if command == "run" else 2)
+    assert done.returncode == (1 if command == "run" else 3), done.stdout
+    assert "did not finish in 50 turns" in " ".join(done.stdout.split())
+
+
+CALIBRATION = """\
+apiVersion: gateval/v1
+kind: JudgeCalibration
+metadata: {name: fine-calibration}
+spec:
+  rubric: It is fine.
+  judgeModels: [openai/gpt-4o]
+  examples:
+EXAMPLES
+"""
+EXAMPLE = "    - {{candidateOutput: All is fine {0}, humanScore: {1}}}"
+
+
+@pytest.mark.parametrize(
+    ("policy", "most"),
+    [("gateway: {callsPerRun: 5}", 5), ("budget: {usd: 0.21}", 5)],
+    ids=["calls", "usd"],
+)
+def test_a_calibration_keeps_within_it_too(tmp_path: Path, policy: str, most: int) -> None:
+    repo = shop(tmp_path, policy, judged=True, fixtures=1)
+    examples = [EXAMPLE.format(n, n % 2) for n in range(20)]
+    repo.write("evals/calibration.yaml", CALIBRATION.replace("EXAMPLES", "\n".join(examples)))
+    repo.commit("A calibration")
+    with provider(fine) as (server, environ):
+        done = gateval(repo, "calibrate", **environ)
+        assert len(server.calls) <= most, done.stdout
+        assert server.calls
+    assert done.returncode == 3, done.stdout + done.stderr
+
+
+def test_a_judge_is_not_tried_without_a_price(tmp_path: Path) -> None:
+    repo = shop(tmp_path, DOLLAR, judged=True, fixtures=1)
+    with provider(fine) as (server, environ):
+        done = gateval(
+            repo, "calibrate", "--preset", "toxicity", "--model", "openai/gpt-99-x", **environ
+        )
+        assert server.calls == []
+    assert done.returncode == 2, done.stdout
+    assert "policy.prices" in " ".join(done.stderr.split())

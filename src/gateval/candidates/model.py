@@ -85,12 +85,12 @@ class ModelRuntime(Runtime):
         clock = self.context.clock
         talk.hear_user(content)
         began = clock.monotonic()
-        reason, cause, late, lasting = "", Cause.CANDIDATE, False, False
+        reason, cause, late, lasting, endless = "", Cause.CANDIDATE, False, False, False
         try:
             async with asyncio.timeout(seconds) as limit:
                 reply = await self._converse(talk, live)
             if reply is None:
-                reason = f"The agent did not finish in {TURN_LIMIT} turns."
+                endless, reason = True, f"The agent did not finish in {TURN_LIMIT} turns."
             elif not reply.text.strip():
                 reason = f"The model ended without an answer (stop reason: {reply.stop})."
             else:
@@ -121,6 +121,7 @@ class ModelRuntime(Runtime):
             reason=reason,
             timed_out=late,
             lasting=lasting,
+            endless=endless,
             trace=talk.trace(),
             calls=talk.calls,
             seconds=max(clock.monotonic() - began, 0.0),

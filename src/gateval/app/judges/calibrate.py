@@ -19,6 +19,7 @@ from gateval.app.planning import announce_worktree
 from gateval.app.registries import registries
 from gateval.app.shared_rules import rules_here
 from gateval.domain.calibration.replay import CalibrationPhase, CalibrationReplay
+from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import AgreementPolicy
 from gateval.domain.manifests.scripted import script_name
 from gateval.domain.planning.snapshot import Snapshot
@@ -58,14 +59,13 @@ def calibrate_judges(
     announce_worktree(revision)
     under = read_rules(repository, revision, rules_here(environ))
     snapshot = read_revision(repository, registries(), revision, under.config)
-    catalogue = snapshot.catalogue
+    catalogue, policy = snapshot.catalogue, under.rules.policy
     asked = judges_asked(catalogue, names, models) if names or not presets else []
     asked += [one for name in presets for one in judges_of_preset(name, catalogue, models)]
-    refuse_unanswerable([str(one.spec.model) for one in asked], snapshot, settings)
-    replays = map(
-        Redactor(settings.secrets).value, asyncio.run(_replays(asked, snapshot, settings))
-    )
-    rows = _rows(asked, replays, under.rules.policy.judge.agreement)
+    refuse_unanswerable([str(one.spec.model) for one in asked], snapshot, settings, policy)
+    made, over_budget = asyncio.run(_replays(asked, snapshot, settings, policy))
+    replays = map(Redactor(settings.secrets).value, made)
+    rows = _rows(asked, replays, policy.judge.agreement)
     found = CalibrationReport(revision=revision, judges=tuple(rows))
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     _write(found, folder, plot)
@@ -73,7 +73,9 @@ def calibrate_judges(
     shown = render_calibration(found, width=screen.width, color=screen.color)
     sys.stdout.write(dump(found) if as_json else shown)
     print(f"Results: {folder.path}", file=sys.stderr)
-    return _exit_code(found)
+    if over_budget:
+        print(f"gateval: {over_budget}", file=sys.stderr)
+    return EXIT_NOT_EVALUATED if over_budget else _exit_code(found)
 
 
 def _rows(
@@ -105,19 +107,20 @@ def _exit_code(found: CalibrationReport) -> int:
 
 
 async def _replays(
-    asked: Sequence[AskedJudge], snapshot: Snapshot, settings: Settings
-) -> tuple[CalibrationReplay, ...]:
+    asked: Sequence[AskedJudge], snapshot: Snapshot, settings: Settings, policy: Policy
+) -> tuple[tuple[CalibrationReplay, ...], str]:
+    """Return the replays, and why not all examples were judged if the policy gave no more calls."""
     from gateval.judging.judge import Judge
     from gateval.judging.replay import replay
 
     found = []
-    async with judges_gateway(snapshot, settings) as gateway:
+    async with judges_gateway(snapshot, settings, policy) as gateway:
         for one in asked:
             name = script_name(one.spec.model)
             script = snapshot.scripts[name].digest if name else ""
             judge = Judge(gateway)
             found.append(await replay(one.calibration, one.spec, judge, script=script))
-    return tuple(found)
+    return tuple(found), gateway.ledger.told if gateway.ledger.ended else ""
 
 
 def _write_plot(path: Path, text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.scripted import script_name
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.trials.trial import Side
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from gateval.gateway.door import Gateway
 
 
-def refuse_unanswerable(models: Iterable[str], snapshot: Snapshot, settings: Settings) -> None:
-    """Raise `MissingKey` or `UsageError` for a model that cannot be asked."""
+def refuse_unanswerable(
+    models: Iterable[str], snapshot: Snapshot, settings: Settings, policy: Policy
+) -> None:
+    """Raise `MissingKey` or `UsageError` for a model that cannot be asked under this policy."""
+    from gateval.app.run.keys import refuse_unpriced_models
     from gateval.gateway.upstream.endpoints import missing_keys
 
     wanted = sorted(set(models))
@@ -27,16 +31,24 @@ def refuse_unanswerable(models: Iterable[str], snapshot: Snapshot, settings: Set
         script = script_name(model)
         if script is not None and script not in snapshot.scripts:
             raise UsageError(f"No manifest on this revision names the scripted model {model}.")
+    refuse_unpriced_models(wanted, policy)
 
 
-def judges_gateway(snapshot: Snapshot, settings: Settings) -> Gateway:
-    """Return the gateway, to be entered: it holds the keys, and the scripts of this revision."""
+def judges_gateway(snapshot: Snapshot, settings: Settings, policy: Policy) -> Gateway:
+    """Return the gateway, to be entered: it holds the keys, the scripts of this revision, and the
+    limits of its policy.
+    """
+    from gateval.adapters.list_prices import ListPrices
     from gateval.gateway.door import Gateway
+    from gateval.gateway.ledger import SpendingLimits
     from gateval.gateway.upstream.retry import RetryPolicy
 
     return Gateway(
         settings.upstreams,
         {Side.HEAD: snapshot.scripts},
+        prices=None if policy.budget.usd is None else ListPrices(),
+        own_prices=policy.prices,
+        limits=SpendingLimits.under(policy),
         policy=RetryPolicy(outage_seconds=settings.outage_seconds),
         ca_file=settings.ca_file,
     )

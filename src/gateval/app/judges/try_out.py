@@ -6,28 +6,32 @@ import asyncio
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gateval.adapters.git import open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.judges.door import judges_gateway, refuse_unanswerable
 from gateval.app.judges.material import answer_to
 from gateval.app.registries import valid_snapshot
+from gateval.app.shared_rules import rules_here
 from gateval.assertions.assess import assess
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval, JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.plan.sealing import is_sealed_fixture
-from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.place import nearest
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Answer, AssessmentStatus, Side
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, UsageError
 from gateval.judging.judge import Judge
 from gateval.pipeline.revisions import find_head
+from gateval.pipeline.rules import read_rules
 from gateval.ports.model_calls import ModelCalls
 from gateval.render.terminal.judging import JudgeExchange, TriedAssertion, render_judging
-from gateval.settings import Settings, read_settings
+from gateval.settings import read_settings
+
+if TYPE_CHECKING:
+    from gateval.gateway.door import Gateway
 
 
 class _Chosen(NamedTuple):
@@ -61,7 +65,9 @@ def try_judge(
     """
     settings = read_settings(dict(environ))
     repository = open_repository(Path.cwd())
-    snapshot = valid_snapshot(repository, find_head(repository, None))
+    revision = find_head(repository, None)
+    policy = read_rules(repository, revision, rules_here(environ)).rules.policy
+    snapshot = valid_snapshot(repository, revision)
     chosen = _chosen(snapshot.catalogue, name, model)
     if is_sealed_fixture(chosen.fixture, snapshot.catalogue):
         raise UsageError(
@@ -69,9 +75,9 @@ def try_judge(
             hint="Unseal a copy of it where nobody looks on, and try the judge with that.",
         )
     judged = [one for one in chosen.fixture.assertions if one.needs_judge]
-    refuse_unanswerable([str(chosen.spec.model)], snapshot, settings)
+    refuse_unanswerable([str(chosen.spec.model)], snapshot, settings, policy)
     answer, said = answer_to(repository, chosen.fixture, trace)
-    found = asyncio.run(_asked(chosen, judged, answer, snapshot, settings))
+    found = asyncio.run(_asked(chosen, judged, answer, judges_gateway(snapshot, settings, policy)))
     screen = screen_of(sys.stdout, environ)
     sys.stdout.write(
         render_judging(chosen.fixture, answer, found, said, width=screen.width, color=screen.color)
@@ -84,12 +90,11 @@ async def _asked(
     chosen: _Chosen,
     judged: Sequence[AssertionSpec],
     answer: Answer,
-    snapshot: Snapshot,
-    settings: Settings,
+    door: Gateway,
 ) -> list[TriedAssertion]:
     """Ask about one assertion after the other, so that what was said can be told apart."""
     found = []
-    async with judges_gateway(snapshot, settings) as gateway:
+    async with door as gateway:
         for spec in judged:
             overheard = _Overheard(gateway)
             alone = chosen.fixture.model_copy(update={"assertions": (spec,)})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gateval.domain.manifests.fixtures.embedding import embedding_models
+from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -24,18 +27,24 @@ def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
 
 
 def refuse_unpriced(plan: Plan) -> None:
+    """Raise `UsageError` where the policy limits dollars and nobody knows what a model costs."""
+    refuse_unpriced_models(
+        (model for planned in plan.evals for model in _models(plan, planned)), plan.policy
+    )
+
+
+def refuse_unpriced_models(models: Iterable[str], policy: Policy) -> None:
     """Raise `UsageError` where the policy limits dollars and nobody knows what a model costs.
 
     The list of prices is loaded only then.
     """
-    if plan.policy.budget.usd is None or not asks_real_models(plan):
+    if policy.budget.usd is None:
         return
     from gateval.adapters.list_prices import ListPrices
     from gateval.gateway.pricing import Pricing
 
-    pricing = Pricing(ListPrices(), plan.policy.prices)
-    models = {model for planned in plan.evals for model in _models(plan, planned)}
-    unknown = sorted(model for model in models if not pricing.knows(model))
+    pricing = Pricing(ListPrices(), policy.prices)
+    unknown = sorted(model for model in set(models) if not pricing.knows(model))
     if unknown:
         raise UsageError(
             "The policy limits what a run may cost (policy.budget.usd), and that cannot be kept: "

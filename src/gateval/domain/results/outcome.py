@@ -116,6 +116,7 @@ def conclude_no_answer(
         detail=silence.detail,
         trace=silence.trace,
         calls=silence.calls,
+        endless=silence.endless,
         repeats=silence.repeats or _is_refused(silence.calls),
         usage=silence.trace.usage if silence.trace else Usage(),
         seconds=silence.seconds,

@@ -175,8 +175,9 @@ class NoAnswer(Value):
     `timed_out` makes the trial a `skip`, everything else an `error`. `detail` holds the command
     and the last lines of its output. What was seen so far is in `trace`. `lasting` says that the
     gateway saw a provider refuse the key or the account, so that another try is in vain, and
-    `repeats` that it failed in a way that another trial repeats: a set-up, an import. `calls` is as
-    in an `Answer`.
+    `repeats` that it failed in a way that another trial repeats: a set-up, an import. `endless`
+    says that the gate's own loop ended it, which has a limit of turns. `calls` is as in an
+    `Answer`.
     """
 
     cause: Cause
@@ -185,6 +186,7 @@ class NoAnswer(Value):
     timed_out: bool = False
     lasting: bool = False
     repeats: bool = False
+    endless: bool = False
     trace: Trace | None = None
     calls: CallsMade | None = None
     seconds: float = Field(default=0, ge=0)
@@ -197,7 +199,8 @@ class Trial(Value):
     share of passed assertions, None when anything could not be measured. `output` is cut at
     `OUTPUT_LIMIT`. `calls` is what became of its model calls, None where nobody saw them; in a
     conversation of which a turn was not answered by a model, of those of that turn. `repeats` says
-    that there is no answer for a reason that another trial of the same side repeats.
+    that there is no answer for a reason that another trial of the same side repeats, `endless` that
+    there is none within the turns that the gate's own loop gives it.
     """
 
     key: TrialKey
@@ -212,6 +215,7 @@ class Trial(Value):
     trace: Trace | None = None
     calls: CallsMade | None = None
     repeats: bool = False
+    endless: bool = False
     usage: Usage = Field(default_factory=Usage)
     judge_usage: Usage = Field(default_factory=Usage)
     lost_usage: Usage = Field(default_factory=Usage)

@@ -68,22 +68,26 @@ def certain_silence(base: Sequence[Trial], head: Sequence[Trial]) -> Silence | N
 def silence(design: Design | None, base: Sequence[Trial], head: Sequence[Trial]) -> Silence | None:
     """Return what is known of a silent head; None if it answered.
 
+    One that went on and on is asked for nothing on its own account: another trial that ends at the
+    limit of its turns tells no more, and is the dearest there is.
     Without a `design` three trials of each side decide. Where too many trials were lost, nothing
     more is asked for. Where base answers too seldom to be sure, nothing is proven in the end.
     """
     if not is_silent(head):
         return None
-    least = Look(base=CONFIRMING, head=CONFIRMING)
+    endless = all(trial.endless for trial in head if trial.passed is not None)
+    once = Look(base=1, head=1)
+    least = once if endless else Look(base=CONFIRMING, head=CONFIRMING)
     enough = len(base) >= CONFIRMING and len(head) >= CONFIRMING
     if design is None or not answers(base):
         return Silence(least, proven=enough and answers(base) > 0)
     rule = rule_of(design.looks, design.share * SILENCE_SHARE)
     for index, look in enumerate(design.looks):
         if len(base) < look.base or len(head) < look.head:
-            return Silence(look, proven=False)
+            return Silence(once if endless else look, proven=False)
         old, new = base[: look.base], head[: look.head]
         if too_many_lost(outcomes(old)) or too_many_lost(outcomes(new)):
             return Silence(look, proven=False)
         if step(rule, index, answers(old), answers(new)) is LookResult.REGRESSED:
             return Silence(look, proven=True)
-    return Silence(design.looks[-1], proven=False)
+    return Silence(once if endless else design.looks[-1], proven=False)

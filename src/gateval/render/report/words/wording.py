@@ -156,7 +156,7 @@ _NEXT_STEP = {
     Cause.CHECK: "This says nothing about the agent. Mend the check that the reason names.",
     Cause.GATE: "The trial needs something that is not there, as the reason says. Provide it, or "
     "change the assertion that asks for it.",
-    None: "Run the gate again.",
+    None: "Run the gate again, with more time or money where it ended for want of these.",
 }
 
 GAP_TITLES = {
