@@ -80,7 +80,13 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
     report = make_report(redactor.value(raw.results))
     attack = redactor.text(attack)
     report = report._replace(decision=with_labels(report.decision, hostile_rulings(attack)))
-    frame = Frame(unverified=attack, run_url=URL, may_bypass=(attack,), tree_url=TREE)
+    frame = Frame(
+        unverified=attack,
+        run_url=URL,
+        files_url=f"{URL}#artifacts",
+        may_bypass=(attack,),
+        tree_url=TREE,
+    )
     said = announce(report, frame)
     record, bypassed = stored(report, attack), bypass(report, attack)
     again = announce_restated(record, bypassed, Frame(run_url=URL, may_bypass=(attack,)))

@@ -1,6 +1,8 @@
-"""Writes a released image into `action.yml` and into the samples: `python -m tools.image.pin vX D`.
+"""Writes a released image into `action.yml`: `python -m tools.image.pin vX D`.
 
-`vX` is the tag, `D` the digest of the index that was pushed under it.
+`vX` is the tag, `D` the digest of the index that was pushed under it. With `--verify vX` nothing is
+written: it fails unless `action.yml` names the image of that version, by a digest. A tag could be
+moved to another image, and with it every workflow that pins the action's commit.
 """
 
 from __future__ import annotations
@@ -27,9 +29,23 @@ def pinned(text: str, tag: str, digest: str) -> str:
     return text
 
 
+def verify(text: str, tag: str) -> None:
+    """Raise `ValueError` unless `action.yml` names the image of this version by digest."""
+    images = [found[0].strip() for found in action_copy.IMAGE.finditer(text)]
+    wanted = rf"image: docker://ghcr\.io/gateval/gateval:{re.escape(tag)}@{DIGEST.pattern}"
+    if not TAG.fullmatch(tag) or len(images) != 1 or not re.fullmatch(wanted, images[0]):
+        raise ValueError(
+            f"action.yml has to name the image of {tag} by its digest, and says: "
+            f"{'; '.join(images) or 'nothing'}. Merge the release's pull request, and tag that."
+        )
+
+
 def main(arguments: list[str]) -> int:
-    """Write the file; 2 if the arguments are not a tag and a digest."""
+    """Write the file, or verify it; 2 if it or the arguments are not as they have to be."""
     try:
+        if arguments[:1] == ["--verify"]:
+            verify(action_copy.ACTION.read_text(encoding="utf-8"), *arguments[1:])
+            return 0
         text = pinned(action_copy.ACTION.read_text(encoding="utf-8"), *arguments)
     except (TypeError, ValueError) as error:
         print(error, file=sys.stderr)

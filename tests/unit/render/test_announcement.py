@@ -18,6 +18,7 @@ from tests.unit.render.conftest import Golden
 FORK = Frame(
     unverified="This pull request comes from a fork, so its run had no keys.",
     run_url="https://github.com/octo/shop/actions/runs/7",
+    files_url="https://github.com/octo/shop/actions/runs/7#artifacts",
 )
 TREE = "https://github.com/octo/shop/blob/0123456789abcdef0123456789abcdef01234567"
 
@@ -88,12 +89,24 @@ def test_only_our_own_link_comes_out() -> None:
     assert f"[Log of this run]({log}) · [Results and traces]({log}#artifacts)" in said.comment
     odd = announce(sample_reports.regressed(), Frame(run_url="https://x/) <b>"))
     assert "https" not in odd.comment
+    nothing = announce(sample_reports.regressed(), FORK._replace(files_url=""))
+    assert f"[Log of this run]({log})\n" in nothing.comment
+    assert "Results and traces" not in nothing.comment
 
 
 GOLDEN = {
-    "failing": (sample_reports.regressed, PLAIN._replace(run_url=FORK.run_url, tree_url=TREE)),
-    "passing": (sample_reports.passing, PLAIN._replace(run_url=FORK.run_url)),
-    "inconclusive": (sample_reports.provider_down, PLAIN._replace(run_url=FORK.run_url)),
+    "failing": (
+        sample_reports.regressed,
+        PLAIN._replace(run_url=FORK.run_url, files_url=FORK.files_url, tree_url=TREE),
+    ),
+    "passing": (
+        sample_reports.passing,
+        PLAIN._replace(run_url=FORK.run_url, files_url=FORK.files_url),
+    ),
+    "inconclusive": (
+        sample_reports.provider_down,
+        PLAIN._replace(run_url=FORK.run_url, files_url=FORK.files_url),
+    ),
     "unverified": (sample_reports.passing, FORK),
 }
 

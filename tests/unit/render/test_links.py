@@ -19,7 +19,8 @@ from tests.helpers.hostile import ATTACK
 from tests.helpers.reports import edit_fixture, edit_plan, make_results
 
 TREE = f"https://github.com/octo/shop/blob/{'d' * 40}"
-FRAME = PLAIN._replace(tree_url=TREE, run_url="https://github.com/octo/shop/actions/runs/7")
+RUN = "https://github.com/octo/shop/actions/runs/7"
+FRAME = PLAIN._replace(tree_url=TREE, run_url=RUN, files_url=f"{RUN}#artifacts")
 ROWS = "support-eval one base:pass,pass,pass head:fail,fail,fail"
 
 

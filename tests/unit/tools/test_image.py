@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -44,6 +48,51 @@ def test_a_released_image_is_written_into_the_action() -> None:
     ]
     changed = [one for one in before.splitlines() if one not in once.splitlines()]
     assert len(changed) == 1
+
+
+def release(folder: Path, *commands: list[str]) -> list[subprocess.CompletedProcess[str]]:
+    """Run the commands of the workflow on a copy of what it checks out."""
+    for name in ("tools", "action.yml", "runner", "examples/images", ".github/actions"):
+        source, target = ROOT / name, folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+    command = [sys.executable, "-m", "tools.image.pin"]
+    return [
+        subprocess.run([*command, *one], cwd=folder, capture_output=True, text=True, check=False)
+        for one in commands
+    ]
+
+
+def test_a_release_names_its_image_by_digest_or_is_refused(tmp_path: Path) -> None:
+    before, pin, after, other = release(
+        tmp_path,
+        ["--verify", "v1.2.3"],
+        ["v1.2.3", DIGEST],
+        ["--verify", "v1.2.3"],
+        ["--verify", "v1.2.4"],
+    )
+    assert before.returncode == 2
+    assert (
+        "has to name the image of v1.2.3 by its digest, and says: image: docker://" in before.stderr
+    )
+    assert (pin.returncode, after.returncode) == (0, 0), pin.stderr + after.stderr
+    assert other.returncode == 2
+    image = yaml.safe_load((tmp_path / "action.yml").read_text(encoding="utf-8"))["runs"]["image"]
+    assert image == f"docker://ghcr.io/gateval/gateval:v1.2.3@{DIGEST}"
+
+
+def test_both_workflows_look_at_the_digest() -> None:
+    """The release before it asks for a tag, and the tag itself."""
+    folder = ROOT / ".github/workflows"
+    steps = {
+        name: [
+            step.get("run", "")
+            for step in yaml.safe_load((folder / name).read_text())["jobs"][job]["steps"]
+        ]
+        for name, job in (("release.yml", "pin"), ("tagged.yml", "digest"))
+    }
+    assert any('--verify "v$VERSION"' in run for run in steps["release.yml"])
+    assert any('--verify "$GITHUB_REF_NAME"' in run for run in steps["tagged.yml"])
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from gateval.app.action.job_facts import (
     server_url,
     stamp_of,
     workflow_path,
+    workflow_repository,
 )
 from gateval.app.action.runner_output import audit_sinks
 from gateval.app.shared_rules import ForgeRules
@@ -57,7 +58,8 @@ _EXTENDS_TOKEN = "Give the action the input extends-token: one that may read tha
 class ActionRequest:
     """One run of the action: what it was asked for, and where it reports. Needs no checkout.
 
-    `workflow` is the path of the workflow's file; empty outside of a run.
+    `workflow` is the path of the workflow's file, and `own_workflow` says that it is of the same
+    repository; empty outside of a run.
     """
 
     inputs: ActionInputs
@@ -71,6 +73,7 @@ class ActionRequest:
     clock: Clock
     shared: ForgeRules
     workflow: str
+    own_workflow: bool
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -140,6 +143,7 @@ def build_request(environ: Mapping[str, str]) -> ActionRequest:
         clock=clock,
         shared=ForgeRules(environ, inputs.extends_token or inputs.token, _EXTENDS_TOKEN),
         workflow=workflow_path(environ),
+        own_workflow=workflow_repository(environ) == trigger.repository,
     )
 
 

@@ -79,6 +79,11 @@ def workflow_path(environ: Mapping[str, str]) -> str:
     return found[1] if found else ""
 
 
+def workflow_repository(environ: Mapping[str, str]) -> str:
+    """Return the repository of the workflow's file, which a ruleset may take from another one."""
+    return "/".join(environ.get("GITHUB_WORKFLOW_REF", "").split("/")[:2])
+
+
 def _run_url(environ: Mapping[str, str], repository: str) -> str:
     run = _digits(environ.get("GITHUB_RUN_ID", ""))
     return f"{server_url(environ)}/{repository}/actions/runs/{run}" if run else ""

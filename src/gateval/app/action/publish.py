@@ -15,6 +15,7 @@ from gateval.app.action.labels.stored_verdicts import (
 )
 from gateval.app.action.result import ActionResult, published
 from gateval.app.action.stored.earlier_findings import remembering
+from gateval.app.action.uploads import uploads_results
 from gateval.domain.audit.entry import AuditEntry
 from gateval.domain.decision.report import Report
 from gateval.domain.decision.trust import exit_code, unverified
@@ -116,6 +117,7 @@ def frame_of(
     return Frame(
         unverified=unverified,
         run_url=event.context.run_url,
+        files_url=f"{event.context.run_url}#artifacts" if uploads_results(event.context) else "",
         may_bypass=policy.bypass.roles if pull else (),
         anchor=(entry.number, entry.hash) if entry else None,
         tree_url=event.context.tree_url(event.resolved.revisions.head.commit or ""),

@@ -41,6 +41,8 @@ _JOBS = re.compile(r"\b(?:github\.token|secrets\.GITHUB_TOKEN)\b", re.IGNORECASE
 """How a workflow names the token that GitHub gives each job."""
 
 _CHECKOUT = re.compile(r"(?:[\w.-]+/)?[\w.-]*checkout[\w.-]*(?:@.*)?", re.IGNORECASE)
+_UPLOAD = re.compile(r"(?:[\w.-]+/)?upload-artifact(?:/merge)?(?:@.*)?", re.IGNORECASE)
+_HIDDEN = re.compile(r"(?:^|/)\.[^/]")
 _CLONES = re.compile(r"\bgit\s+(?:clone|fetch|init)\b|\bgh\s+repo\s+clone\b")
 
 Mapped = dict[str, JsonValue]
@@ -66,6 +68,31 @@ def unreadable(path: str, data: bytes) -> Problem | None:
     """Return why a workflow cannot be read at all, or None if it can."""
     documents, problems = read_documents(path, data)
     return problems[0] if problems and not documents else None
+
+
+def uploads(path: str, data: bytes, folder: str) -> bool:
+    """Whether a job of a workflow uploads a folder of the workspace, or one around it.
+
+    Hidden files, and all below a hidden folder, are uploaded where the step says so. A path that is
+    an expression may be the gate's own output.
+    """
+    return any(
+        _UPLOAD.fullmatch(str(step.get("uses", ""))) and _covers(_mapping(step.get("with")), folder)
+        for site in _sites(path, data)
+        for step in _steps(site.job)
+    )
+
+
+def _covers(given: Mapped, folder: str) -> bool:
+    hidden = str(given.get("include-hidden-files", "")).lower() == "true"
+    inside = f"{folder.strip('/')}/"
+    for line in str(given.get("path", "")).splitlines():
+        named = line.strip().removeprefix("${{ github.workspace }}/").removeprefix("./")
+        plain = re.sub(r"(?:/\*\*?)?/*$", "", named)
+        around = plain in {".", "", "*", "**"} or inside.startswith(f"{plain}/")
+        if named and ("${{" in named or around) and (hidden or not _HIDDEN.search(inside)):
+            return True
+    return False
 
 
 class _Site(NamedTuple):

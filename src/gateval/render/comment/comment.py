@@ -73,7 +73,7 @@ def _foot(report: Report, frame: Frame, left_out: str) -> str:
         policy_digest=plan.policy_digest[:12],
         left_out=left_out,
         log=link("Log of this run", frame.run_url) if frame.run_url else "",
-        artifacts=link("Results and traces", f"{frame.run_url}#artifacts"),
+        artifacts=link("Results and traces", frame.files_url) if frame.files_url else "",
         anchor=frame.anchor,
     )
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 class Frame(NamedTuple):
     """`unverified` is the sentence that says why the results are only a claim, empty if they are
-    none. `run_url` leads to the run's log and files; empty when there is none. `may_bypass` are the
+    none. `run_url` leads to the run's log, `files_url` to what it uploads of the results; each is
+    empty when there is none. `may_bypass` are the
     roles whose label lets a revision through, for a pull request. `anchor` is number and hash of
     the audit log's entry about this verdict; None when this run wrote none. `unkept` is the
     sentence that says that the verdict could not be recorded, empty if it was. `tree_url` is where
@@ -16,6 +17,7 @@ class Frame(NamedTuple):
 
     unverified: str = ""
     run_url: str = ""
+    files_url: str = ""
     may_bypass: tuple[str, ...] = ()
     anchor: tuple[int, str] | None = None
     tree_url: str = ""
