@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.command import environment
+from tests.helpers.command import environment, gateval
 from tests.helpers.isolation import open_folder, open_python
 from tests.helpers.providers import KEY, provider
 from tests.helpers.repo import Repo
@@ -223,3 +223,62 @@ def test_nobody_answers_for_a_provider_that_is_down(
     assert "I took 1" not in trials
     assert done.returncode == 3, done.stdout + done.stderr
     assert f"openai is not who listens on port {port} of this machine" in said(done)
+
+
+NAMED = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {{name: support}}
+spec: {{models: [{model}]}}
+"""
+GREETS = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: greets, labels: {agent: support}}
+spec:
+  input: {type: prompt, payload: {prompt: Hello}}
+  assertions: [{type: contains, value: Hello}]
+---
+apiVersion: gateval/v1
+kind: Eval
+metadata: {name: support-eval}
+spec: {targetAgent: support, fixtureSelector: {matchLabels: {agent: support}}}
+"""
+
+
+def test_no_provider_is_asked_at_an_address_that_nobody_gave(tmp_path: Path) -> None:
+    """A change that names `ollama/...` was answered by whoever listened on its port."""
+    repo = Repo(tmp_path / "repo")
+    repo.write("agent.yaml", NAMED.format(model="openai/gpt-test"))
+    repo.write("evals.yaml", GREETS)
+    repo.commit()
+    repo.branch("change", "main")
+    repo.write("agent.yaml", NAMED.format(model="ollama/spy"))
+    repo.commit()
+    with provider(lambda call: reply(call, "Hello!")) as (_, environ):
+        done = gateval(repo, "check", "--base", "main", **environ)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "support no longer answers" in said(done)
+    assert "asked for the first time: ollama, by the Agent support (agent.yaml:4:8)" in said(done)
+    assert "ollama/spy needs OLLAMA_BASE_URL" in said(done)
+
+
+def test_a_judge_without_an_address_stops_the_run_before_it_begins(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.write("agent.yaml", NAMED.format(model="openai/gpt-test"))
+    repo.write("evals.yaml", GREETS.replace("contains, value: Hello", "judge, rubric: Polite."))
+    repo.commit()
+    repo.write(
+        "evals.yaml",
+        GREETS.replace("contains, value: Hello", "judge, rubric: Polite.").replace(
+            "agent: support}}}\n", "agent: support}}, judge: {model: ollama/spy}}\n"
+        ),
+    )
+    repo.commit()
+    with provider(lambda call: reply(call, "Hello!")) as (server, environ):
+        done = gateval(repo, "run", "support-eval", **environ)
+
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "ollama/spy needs OLLAMA_BASE_URL" in done.stderr
+    assert server.calls == []

@@ -21,7 +21,7 @@ from gateval.gateway.ledger import Ledger, SpendingLimits
 from gateval.gateway.peers import Allowed
 from gateval.gateway.pricing import Pricing
 from gateval.gateway.scripted import answer
-from gateval.gateway.upstream.endpoints import Upstream, missing_keys
+from gateval.gateway.upstream.endpoints import Upstream, has_no_address, missing_keys
 from gateval.gateway.upstream.faults import sentence, status_error
 from gateval.gateway.upstream.http_client import HttpClient, Timeouts
 from gateval.gateway.upstream.pinned import pins_of
@@ -152,7 +152,9 @@ class Gateway:
         if model not in self._usable:
             missing = missing_keys([model], self._upstreams)
             if missing:
-                raise ModelCallError(ModelCallFault.UNCONFIGURED, missing[0])
+                nowhere = has_no_address(model, self._upstreams)
+                fault = ModelCallFault.REJECTED if nowhere else ModelCallFault.UNCONFIGURED
+                raise ModelCallError(fault, missing[0])
             self._usable.add(model)
         return self._upstreams[model.partition("/")[0]]
 

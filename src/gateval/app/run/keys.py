@@ -9,16 +9,23 @@ from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.trials.trial import Side
 from gateval.errors import MissingKey, UsageError
-from gateval.gateway.upstream.endpoints import missing_keys
+from gateval.gateway.upstream.endpoints import has_no_address, missing_keys
 from gateval.render.report.words.counts import listing
 from gateval.settings import Settings
 
 
 def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
-    """Raise `MissingKey`, naming every model of the plan that cannot be asked."""
+    """Raise `MissingKey`, naming every model of the plan that cannot be asked.
+
+    A provider without an address that head alone names is refused in its trials, where base has
+    others: the change is what breaks the Agent.
+    """
     models = {model for planned in plan.evals for model in _models(plan, planned)}
-    missing = missing_keys(sorted(models), settings.upstreams)
+    new = {model for planned in plan.evals for model in _new_models(plan, planned)}
+    nowhere = {model for model in new if has_no_address(model, settings.upstreams)}
+    missing = missing_keys(sorted(models - nowhere), settings.upstreams)
     if missing:
         raise MissingKey(
             " ".join(missing),
@@ -74,6 +81,19 @@ def asks_real_models(plan: Plan) -> bool:
     prefix = f"{SCRIPTED_PROVIDER}/"
     models = (model for planned in plan.evals for model in _models(plan, planned))
     return any(not model.startswith(prefix) for model in models)
+
+
+def _new_models(plan: Plan, planned: PlannedEval) -> set[str]:
+    """The models that head's Agent names and base's does not, and nothing else of the Eval asks."""
+    sides = {
+        side: {*agent.models, *agent.uses}
+        for side in Side
+        if (agent := plan.agent(planned.agent, side)) is not None
+    }
+    if set(sides) != set(Side):
+        return set()
+    judge = {planned.judge.model} if planned.judge.model else set()
+    return sides[Side.HEAD] - sides[Side.BASE] - judge - embedding_models(planned.fixtures).keys()
 
 
 def _models(plan: Plan, planned: PlannedEval) -> set[str]:

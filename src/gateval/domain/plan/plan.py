@@ -151,6 +151,7 @@ class Plan(Value):
     disk: int = Field(default=0, ge=0)
     baseline: UsedBaseline | None = None
     agreements: tuple[CalibrationReplay, ...] = ()
+    new_providers: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     nothing: str = ""
 

@@ -33,6 +33,7 @@ from gateval.domain.planning.unmeasured import unclaimed, why_nothing
 from gateval.domain.planning.warnings import (
     coverage_warnings,
     demand_warnings,
+    new_providers,
     rules_warnings,
     shown_warnings,
     tip_warnings,
@@ -103,6 +104,7 @@ def plan_change(
         unclaimed=tuple(map(show_path, unclaimed(rules.policy.must_belong, head, base))),
         scripts=asked_scripts(planned, head, base, bar.scripts),
         hidden=hidden_files(planned, head, base),
+        new_providers=new_providers(head, base) if planned else (),
         warnings=(
             *coverage_warnings(planned, changes, head, base),
             *shown_warnings(planned, head, base),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gateval.domain.manifests.scripted import script_name
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.bar.rules import RulesEdit, other_edits
 from gateval.domain.planning.files.outside import outside_warnings
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.patterns import match_any
+from gateval.domain.repository.place import Place
 from gateval.domain.repository.tree import changed_paths
 from gateval.domain.text.quoting import quote
 
@@ -33,6 +35,32 @@ def coverage_warnings(
             f"compared. First: {base.problems[0]}"
         )
     yield from map(str, head.catalogue.passed_over)
+
+
+def new_providers(head: Snapshot, base: Snapshot) -> tuple[str, ...]:
+    """Tell of model providers that nothing in the repository asked before the change.
+
+    What they are sent leaves for somebody new, with a key of the gate's if it has one.
+    """
+    before = {provider for provider, _, _ in _asking(base)}
+    told: dict[str, str] = {}
+    for provider, who, place in _asking(head) if before else ():
+        if provider not in before:
+            told.setdefault(provider, f"{provider}, by {who} ({place})")
+    return tuple(told.values())
+
+
+def _asking(snapshot: Snapshot) -> Iterable[tuple[str, str, Place]]:
+    """Give each provider that is asked, by whom and where that is written; a script is none."""
+    for agent in snapshot.catalogue.agents:
+        place = agent.places.get("spec.models", agent.place)
+        for model in agent.asked_models:
+            if script_name(model) is None:
+                yield model.partition("/")[0], f"the Agent {agent.name}", place
+    for one in snapshot.catalogue.evals:
+        if one.judge.model and script_name(one.judge.model) is None:
+            who = "the judge of a sealed Eval" if one.sealed else f"the judge of {one.name}"
+            yield one.judge.model.partition("/")[0], who, one.places.get("spec.judge", one.place)
 
 
 def shown_warnings(

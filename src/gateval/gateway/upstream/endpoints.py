@@ -74,6 +74,12 @@ def missing_keys(models: Iterable[str], upstreams: Mapping[str, Upstream]) -> tu
     return tuple(complaint for complaint in complaints if complaint)
 
 
+def has_no_address(model: str, upstreams: Mapping[str, Upstream]) -> bool:
+    """Whether a model's provider is known, and nobody said where its server is."""
+    name = model.partition("/")[0]
+    return name in PROVIDERS and name not in upstreams
+
+
 def _complaint(model: str, upstreams: Mapping[str, Upstream]) -> str:
     name, slash, model_id = model.partition("/")
     if not slash or not model_id:

@@ -66,6 +66,7 @@ def comment_parts(report: Report, frame: Frame = PLAIN) -> list[Part[Any]]:
     facts = gather(report)
     table, more = _tables(report, frame)
     parts = (
+        _list("new provider", "Asked for the first time", report.results.plan.new_providers),
         table,
         *_experiments(report),
         _list("benchmark", "Benchmarks", benchmark_lines(report)),

@@ -94,14 +94,14 @@ def _closing(plan: Plan) -> Iterator[str]:
         yield plan.findings_lost
     if plan.locked and plan.evals:
         yield why_locked(plan.locked)
+    yield from (f"asked for the first time: {provider}" for provider in plan.new_providers)
     for doubt in plan.doubts:
         yield f"cannot be read: {doubt}"
     for lacking in plan.lacking:
         yield f"not measured: {lacking}"
     for path in plan.unclaimed:
         yield f"belongs to no measured Agent: {path}"
-    for warning in plan.warnings:
-        yield f"warning: {warning}"
+    yield from (f"warning: {warning}" for warning in plan.warnings)
 
 
 def _evals(page: Page, plan: Plan, likely: Sequence[str]) -> None:

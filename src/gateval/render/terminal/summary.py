@@ -128,7 +128,8 @@ def _notes(page: Page, report: Report, facts: Sequence[FixtureFacts]) -> None:
     plan = report.results.plan
     improved = [f.fixture.name for f in facts if f.compared.change is FixtureChange.IMPROVED]
     passing = with_status(facts, FixtureStatus.PASSING)
-    notes = [f"warning: {warning}" for warning in (*plan.warnings, *report.results.info.warnings)]
+    notes = [f"asked for the first time: {provider}" for provider in plan.new_providers]
+    notes += [f"warning: {warning}" for warning in (*plan.warnings, *report.results.info.warnings)]
     notes += certainty(report)
     notes += [f"no longer evaluated: {removed_sentence(entry)}" for entry in plan.removed]
     if improved:
