@@ -71,7 +71,7 @@ image-check: $(VENV)/dev.stamp ## Build the action's image and run the demo in i
 
 lock: $(VENV)/dev.stamp ## Write the lock files in requirements/ anew; LOCK=--upgrade for newer versions
 	@$(BIN)/python -m tools.direct
-	@sh tools/lock.sh $(CURDIR)/$(BIN)/uv $(LOCK)
+	@sh tools/lock.sh "$(CURDIR)/$(BIN)/uv" $(LOCK)
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Gateval needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -124,10 +125,11 @@ def test_a_command_line_of_agentv_that_streams_has_not_answered(tmp_path: Path) 
     repo = Repo(tmp_path / "desk")
     repo.write("desk.py", "import sys\nsys.stdout.write(open('body.txt').read())\n")
     repo.write("body.txt", NDJSON)
+    line = f"{shlex.quote(sys.executable)} desk.py {{PROMPT}}"
     repo.write(
         "targets.yaml",
         "targets:\n  - name: default\n    provider: cli\n"
-        f"    command: {sys.executable} desk.py {{PROMPT}}\n    gateval: {{include: [/body.txt]}}\n",
+        f"    command: {json.dumps(line)}\n    gateval: {{include: [/body.txt]}}\n",
     )
     repo.write(
         "hello.eval.yaml",

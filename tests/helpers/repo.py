@@ -65,7 +65,7 @@ class Repo:
         return {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": os.devnull,
-            "LC_ALL": "C",
+            "LC_ALL": "C.UTF-8",
             "TZ": "UTC",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",

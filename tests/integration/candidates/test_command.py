@@ -18,6 +18,7 @@ from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from tests.helpers.candidates import Door, World, ask, command_agent, python_agent
+from tests.helpers.isolation import open_python
 
 
 def run(
@@ -195,7 +196,7 @@ def test_it_works_in_its_folder(world: World) -> None:
 
 
 def test_a_program_of_the_repository_is_found_from_its_folder(world: World) -> None:
-    world.write("bin/agent", f"#!{sys.executable} -I\nprint('ran')\n")
+    world.write("bin/agent", f"#!{open_python()} -I\nprint('ran')\n")
     (world.export / "bin/agent").chmod(0o755)
     assert output(world, command_agent(("./agent",), cwd="bin")) == "ran"
 
