@@ -162,7 +162,7 @@ def _complaint(part: JsonObject, allow: Collection[CallFeature]) -> str:
     search = next((name for name in _SEARCHES if part.get(name)), "")
     if search and CallFeature.CONNECTORS not in allow:
         return f"`{search}` searches what the account has elsewhere, {_ALLOWED_BY} `connectors`"
-    is_mcp = part.get("type") in _MCP_TYPES and not part.get("connector_id")
+    is_mcp = str(part.get("type")) in _MCP_TYPES and not part.get("connector_id")
     is_mcp = is_mcp or any(part.get(name) for name in _MCP_KEYS)
     if is_mcp and CallFeature.MCP not in allow:
         return f"a remote MCP server is called from the provider's side, {_ALLOWED_BY} `mcp`"

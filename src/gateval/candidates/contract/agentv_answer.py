@@ -97,6 +97,8 @@ def _steps(messages: list[JsonValue]) -> Iterator[JsonObject]:
         if not isinstance(message, dict):
             raise ClaimError("an entry of its messages is no object")
         role, content = message.get("role", "assistant"), message.get("content")
+        if not isinstance(role, str):
+            raise ClaimError("the `role` of a message is no text")
         calls = message.get("tool_calls")
         if content is not None and content != "" and role in {"user", "assistant"}:
             yield {"type": str(role), "text": content}

@@ -266,7 +266,7 @@ def _checkout(before: list[Mapped], step: Mapped) -> Checkout:
 
 def _number(value: JsonValue, default: float) -> float | None:
     """A number, written as text too; None for an expression."""
-    if value in {None, ""}:
+    if value is None or value == "":
         return default
     try:
         return float(str(value))

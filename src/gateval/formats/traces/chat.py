@@ -107,7 +107,7 @@ def _result(block: JsonObject) -> RecordedMessage:
 
 
 def _text(blocks: list[JsonObject]) -> str:
-    said = [one.get("text") for one in blocks if one.get("type") in _TEXTS]
+    said = [one.get("text") for one in blocks if str(one.get("type")) in _TEXTS]
     return "\n".join(text for text in said if isinstance(text, str))
 
 

@@ -30,5 +30,5 @@ def cannot_pay(status: int, body: bytes) -> bool:
         return False
     if not isinstance(error, dict):
         return False
-    coded = any(error.get(key) in _CODES for key in ("code", "type"))
+    coded = any(str(error.get(key)) in _CODES for key in ("code", "type"))
     return coded or str(error.get("message", "")).startswith(_SENTENCE)

@@ -10,10 +10,13 @@ from gateval.formats.agentv.evaluators.entry import Becomes
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.surroundings import Findings
 
+MOST = 1_000_000
+"""The greatest weight."""
+
 
 def is_weight(value: JsonValue) -> bool:
     """Whether a value says how much something counts."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
 
 
 class Common:
@@ -32,7 +35,7 @@ class Common:
         given = weights.get(self.name, value.get("weight", 1.0))
         wrong = not is_weight(given)
         if wrong:
-            said = "A weight is a number from 0 on."
+            said = f"A weight is a number from 0 on, at most {MOST:,}."
             found.problems.append(node.at("weight").problem(said))
         self.weight = 1.0 if wrong else float(str(given))
         self._gate(node, made, value, found)

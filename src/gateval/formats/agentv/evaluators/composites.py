@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from gateval.domain.text.quoting import quote
-from gateval.formats.agentv.evaluators.common import is_weight
+from gateval.formats.agentv.evaluators.common import MOST, is_weight
 from gateval.formats.agentv.evaluators.entry import Becomes, Entry
 from gateval.formats.agentv.evaluators.judged import prompt_text
 from gateval.formats.agentv.evaluators.programs import command_of, where
@@ -83,7 +83,7 @@ def _weights(entry: Entry, node: Node, parts: Sequence[Node]) -> dict[str, JsonV
             said += f" It has {one_of(have, last='and')}." if have else ""
             entry.tell(node.at(name), said)
         if not is_weight(node.value[name]):
-            entry.tell(node.at(name), "A weight is a number from 0 on.")
+            entry.tell(node.at(name), f"A weight is a number from 0 on, at most {MOST:,}.")
     return {name: given for name, given in node.value.items() if is_weight(given)}
 
 

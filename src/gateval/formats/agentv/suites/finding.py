@@ -116,6 +116,8 @@ def _take_lines(
     """Note whose settings these are. Where they say little, the lines have to look like cases."""
     data = document.data if isinstance(document.data, dict) else {}
     beside = [one for one in lines_beside(path) if one in around.tree]
+    _tell_links(path, document, around, found)
+    beside = [one for one in beside if around.tree[one].is_file]
     if not tells(data):
         beside = [one for one in beside if one in lines or _holds_cases(one, around)]
     found.own |= {path} if beside else set()
@@ -125,18 +127,32 @@ def _take_lines(
         if known:
             said = f"{show_path(one)} has its settings in {show_path(known[0])} already. Keep one."
             found.problems.append(Problem(place=document.place(), message=said))
-    if not beside and (is_named(path) or is_marked(data)):
+    links = not found.told.isdisjoint(lines_beside(path))
+    if not beside and not links and (is_named(path) or is_marked(data)):
         said = f"This suite has no cases, and {lines_beside(path)[0]} is not there either."
         found.problems.append(Problem(place=document.place(), message=said))
 
 
 def _tell_beside(path: str, document: Document, around: GatheringContext, found: Findings) -> None:
     """Say so where cases lie beside a suite that has cases of its own, and does not name them."""
+    _tell_links(path, document, around, found)
     for one in lines_beside(path):
         if one in around.tree and one not in found.own and _holds_cases(one, around):
             said = (
                 f"{show_path(one)} holds cases, too, and nothing here names them. Name that file "
                 "under `tests`, or give it another name."
+            )
+            found.problems.append(Problem(place=document.place(), message=said))
+            found.told.add(one)
+
+
+def _tell_links(path: str, document: Document, around: GatheringContext, found: Findings) -> None:
+    """Say so where a link lies beside a suite in the place of its lines: nobody follows it."""
+    for one in lines_beside(path):
+        if one in around.tree and not around.tree[one].is_file and one not in found.told:
+            said = (
+                f"{show_path(one)} beside this suite is a symbolic link or a submodule, which "
+                "nobody follows. Put the file itself there, or give it another name."
             )
             found.problems.append(Problem(place=document.place(), message=said))
             found.told.add(one)

@@ -56,6 +56,9 @@ def model_of(target: Target, around: GatheringContext) -> str:
         raise NoTarget("", target.node.at("provider").problem(said))
     if not target.body.model:
         raise NoTarget("", target.node.problem("This target needs `model`: which one is asked."))
+    if any(map(str.isspace, target.body.model)):
+        said = "This is no name of a model: there is white space in it."
+        raise NoTarget("", target.node.at("model").problem(said))
     return f"{known}/{target.body.model}"
 
 

@@ -1,0 +1,111 @@
+"""Lists where texts belong, and links in the place of files: told in sentences, by every command."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command import gateval
+from tests.helpers.repo import Repo
+from tests.helpers.shop import EVAL, build_shop
+
+SUITE = "evalcases:\n  - {id: a, expected_outcome: Good, input: Hello}\n"
+LINE = '{"id": "b", "expected_outcome": "Good", "input": "Hello"}\n'
+TARGETS = "targets: [{name: default, provider: scripted, model: x}]\n"
+
+
+@pytest.mark.parametrize(
+    ("suite", "link"),
+    [
+        (SUITE, "../real.jsonl"),
+        (SUITE, "/etc/hostname"),
+        (SUITE, "nowhere"),
+        ("execution: {target: default}\n", "../real.jsonl"),
+        ("execution: {target: default}\n", "nowhere"),
+        ("description: Cases of the desk\n", "nowhere"),
+    ],
+)
+def test_a_link_beside_a_suite_in_the_place_of_its_lines(
+    suite: str, link: str, tmp_path: Path
+) -> None:
+    repo = Repo(tmp_path / "desk")
+    repo.write("targets.yaml", TARGETS)
+    repo.write(".gateval/scripted/x.yaml", "rules: [{reply: x}]\n")
+    repo.write("real.jsonl", LINE)
+    repo.write("evals/s.yaml", suite)
+    repo.link("evals/s.jsonl", link)
+    repo.commit("A link")
+    done = gateval(repo, "validate")
+    assert done.returncode == 2, done.stdout
+    assert "evals/s.jsonl beside this suite is a symbolic link" in done.stdout
+    assert len(done.stdout.splitlines()) == 2
+
+
+WORKFLOW = """\
+on: {pull_request: {types: [[opened]]}}
+permissions: [read]
+jobs:
+  gate:
+    name: [gate]
+    runs-on: ubuntu-latest
+    timeout-minutes: [30]
+    steps: [{uses: gateval/gateval@v1, with: {max-minutes: {a: 1}, token: [x], step: [all]}}]
+"""
+
+
+def test_a_workflow_with_lists_in_place_of_texts(tmp_path: Path) -> None:
+    repo = build_shop(tmp_path / "shop")
+    repo.write(".github/workflows/gate.yml", WORKFLOW)
+    repo.commit("A workflow")
+    done = gateval(repo, "doctor")
+    assert "Traceback" not in done.stderr
+    assert "TypeError" not in done.stdout + done.stderr
+
+
+ASKS = """\
+import json, os, urllib.error, urllib.request
+body = {"model": "m", "x": {"type": ["mcp"], "mcp_servers": [1]}, "messages": [{"role": "user", "content": "Hello"}],
+        "note": "mcp"}
+request = urllib.request.Request(
+    os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(),
+    {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json"})
+try:
+    print("answered", urllib.request.urlopen(request).status)
+except urllib.error.HTTPError as error:
+    print("refused", error.code, error.read().decode())
+"""
+AGENT = f"""\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {{name: support}}
+spec:
+  models: [openai/m]
+  runtime: {{type: command, command: [{sys.executable}, ask.py]}}
+---
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {{name: asks, labels: {{agent: support}}}}
+spec:
+  input: {{type: prompt, payload: {{prompt: Hello}}}}
+  assertions: [{{type: notContains, value: refused 5}}]
+"""
+
+
+def test_a_request_with_lists_in_place_of_texts_is_refused_and_breaks_nothing(
+    tmp_path: Path,
+) -> None:
+    repo = Repo(tmp_path / "shop")
+    repo.write("agents/support.yaml", AGENT)
+    repo.write("agents/ask.py", ASKS)
+    repo.write("evals/eval.yaml", EVAL)
+    repo.commit("An agent that asks oddly")
+    out = tmp_path / "out"
+    nobody = {"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    done = gateval(repo, "run", "support-eval", "--results", str(out), **nobody)
+    print(done.stdout)
+    trial = json.loads((out / "results.v1.json").read_text())["trials"][0]
+    assert "refused 5" not in str(trial["output"]), trial["output"]
+    assert "TypeError" not in done.stdout + done.stderr
