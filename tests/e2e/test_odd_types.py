@@ -109,3 +109,38 @@ def test_a_request_with_lists_in_place_of_texts_is_refused_and_breaks_nothing(
     trial = json.loads((out / "results.v1.json").read_text())["trials"][0]
     assert "refused 5" not in str(trial["output"]), trial["output"]
     assert "TypeError" not in done.stdout + done.stderr
+
+
+TALK = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {{name: support}}
+spec:
+  runtime: {{type: command, conversation: process, {greeting}command: [{python}, desk.py]}}
+---
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {{name: asks, labels: {{agent: support}}}}
+spec:
+  input: {{type: prompt, payload: {{prompt: One}}}}
+  turns: [{{user: Two}}]
+  assertions: [{{type: contains, value: Two}}]
+"""
+GREETS = """\
+import json, sys
+print("Welcome, Two", flush=True)
+for line in sys.stdin:
+    print("You said", json.loads(line)["prompt"], flush=True)
+"""
+
+
+@pytest.mark.parametrize(("greeting", "code"), [("", 1), ("greeting: 1, ", 0)])
+def test_a_banner_before_the_first_question(greeting: str, code: int, tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "shop")
+    repo.write("agents/support.yaml", TALK.format(greeting=greeting, python=sys.executable))
+    repo.write("agents/desk.py", GREETS)
+    repo.write("evals/eval.yaml", EVAL)
+    repo.commit("A desk that greets")
+    done = gateval(repo, "run", "support-eval")
+    assert done.returncode == code, done.stdout
+    assert ("`runtime.greeting`" in " ".join(done.stdout.split())) is bool(code)
