@@ -11,6 +11,7 @@ import pytest
 from tests.helpers.command import gateval
 from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
+from tests.helpers.sealed import CONFIG, KEY, leaks, seal
 from tests.servers.model_server import Answer, Call, failure, reply
 
 GONE = "The model `gone` does not exist or you do not have access to it."
@@ -305,3 +306,143 @@ def test_without_a_base_it_is_no_pass_either(tmp_path: Path, command: tuple[str,
     assert code != 0, shown
     assert "does not exist" in shown
     assert sides(results) == ["head"]
+
+
+@pytest.mark.parametrize(("base", "code"), [("fine", 1), ("gone", 3)])
+def test_of_what_is_sealed_nobody_reads_the_providers_words(
+    tmp_path: Path, base: str, code: int
+) -> None:
+    repo = Repo(tmp_path / "desk")
+    body, spec = RUNTIMES["command"]
+    repo.write("agent.yaml", AGENT.format(runtime=spec, more=""))
+    repo.write(".github/gateval.yml", CONFIG)
+    asked = FIXTURE.replace("TURNS", "").replace("Hello?", "Is it ZANZIBAR?")
+    seal(repo, "evals/held.yaml", f"{asked}---\n{EVAL}")
+    for side, model in (("main", base), ("work", "gone")):
+        if side == "work":
+            repo.branch("work")
+        repo.write("desk.py", f"MODELS = {[model]!r}\n{PROGRAM}{body}# {side}\n")
+        repo.commit()
+
+    def quotes(call: Call) -> Answer:
+        if call.body["model"] == "gone":
+            return failure(call, 404, f"Cannot answer {call.body['messages']}")
+        return reply(call, "Good day!")
+
+    out = tmp_path / "out"
+    with provider(quotes) as (_, environ):
+        arguments = ("check", "--base", "main", "--results", str(out))
+        done = gateval(repo, *arguments, **environ, **KEY)
+    assert done.returncode == code, done.stdout
+    assert leaks([out], [done.stdout, done.stderr]) == []
+    trials = json.loads((out / "results.v1.json").read_text())["trials"]
+    assert {one["calls"]["said"] for one in trials} == {""}
+
+
+@pytest.mark.parametrize("base", ["fine", "gone"])
+def test_an_agent_of_the_gates_own_loop_is_no_other(tmp_path: Path, base: str) -> None:
+    repo = Repo(tmp_path / "desk")
+    declared = "{{type: model}}\n  models: [openai/{model}]".replace("{{", "{").replace("}}", "}")
+    repo.write("evals/eval.yaml", EVAL)
+    repo.write("evals/hello.yaml", FIXTURE.replace("TURNS", ""))
+    for side, model in (("main", base), ("work", "gone")):
+        if side == "work":
+            repo.branch("work")
+        spec = declared.replace("{model}", model)
+        repo.write("agent.yaml", AGENT.format(runtime=spec, more=f"  system: Of {side}.\n"))
+        repo.commit()
+    code, results, shown, _ = check(repo)
+    assert code == (1 if base == "fine" else 3), shown
+    assert sides(results) == ["base", "head"]
+    assert "does not exist" in shown
+
+
+def test_a_call_that_the_program_gives_up_is_answered_by_nobody(tmp_path: Path) -> None:
+    repo = desk(tmp_path, base=["fine"], head=["slow"])
+    program = (repo.path / "desk.py").read_text()
+    repo.write("desk.py", program.replace("urlopen(request)", "urlopen(request, timeout=0.3)"))
+    manifest = (repo.path / "agent.yaml").read_text()
+    repo.write("agent.yaml", manifest.replace("openai/fine,", "openai/fine, openai/slow,"))
+    repo.commit()
+
+    def respond(call: Call) -> Answer:
+        return reply(call, "Good day!", delay=30 if call.body["model"] == "slow" else 0)
+
+    out = tmp_path / "out"
+    with provider(respond) as (_, environ):
+        done = gateval(repo, "check", "--base", "main", "--results", str(out), **environ)
+    assert done.returncode == 1, done.stdout
+    assert "The agent gave up its only model call before a model answered" in " ".join(
+        done.stdout.split()
+    )
+
+
+EXPERIMENT = """\
+apiVersion: gateval/v1
+kind: Experiment
+metadata: {name: desk-eval}
+spec:
+  targetAgent: desk
+  data: golden.csv
+  scorers: [contains]
+"""
+BENCHMARK = """\
+apiVersion: gateval/v1
+kind: Benchmark
+metadata: {name: desk-eval}
+spec:
+  version: "1"
+  targetAgent: desk
+  tasks:
+    - name: hello
+      instruction: "Hello?"
+      criteria:
+        - {label: says something, axis: correctness, check: {type: regex, pattern: '\\w'}}
+"""
+SUITE = """\
+execution: {target: desk}
+evalcases:
+  - id: hello
+    expected_outcome: Says something
+    input: "Hello?"
+    execution:
+      evaluators: [{name: says, type: code_judge, script: [python3, says.py]}]
+"""
+TARGETS = """\
+targets:
+  - {name: desk, provider: cli, command_template: "python3 desk.py {PROMPT}", cwd: ..}
+"""
+SAYS = 'print(\'{"score": 1.0, "hits": [], "misses": []}\')\n'
+KINDS = {
+    "experiment": {
+        "evals/eval.yaml": EXPERIMENT,
+        "evals/golden.csv": "id,input,expected\nhello,Hello?,Good day!\n",
+    },
+    "benchmark": {"evals/eval.yaml": BENCHMARK},
+    "agentv": {
+        "evals/desk.yaml": SUITE,
+        "evals/says.py": SAYS,
+        ".agentv/targets.yaml": TARGETS,
+    },
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_so_for_all_that_is_asked(tmp_path: Path, kind: str) -> None:
+    repo = Repo(tmp_path / "desk")
+    body, spec = RUNTIMES["command"]
+    if kind == "agentv":
+        body = "print(answer(sys.argv[1]))\n"
+    else:
+        repo.write("agent.yaml", AGENT.format(runtime=spec, more=""))
+    for path, text in KINDS[kind].items():
+        repo.write(path, text)
+    for model in ("fine", "gone"):
+        if model == "gone":
+            repo.branch("work")
+        repo.write("desk.py", f"MODELS = {[model]!r}\n{PROGRAM}{body}")
+        repo.commit()
+    code, results, shown, _ = check(repo)
+    assert code == 1, shown
+    assert "does not exist or you do not have access" in " ".join(shown.split())
+    assert sides(results) == ["base", "head"]

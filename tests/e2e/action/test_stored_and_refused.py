@@ -78,3 +78,19 @@ def test_what_was_stored_says_that_base_asked_models(main: Main) -> None:
     assert ended.code == 3, ended.log
     assert base_trials(ended) == 0
     assert "desk: base asked models in earlier runs, and head in none of 5" in ended.summary
+
+
+def test_the_label_accepts_an_agent_without_models(main: Main) -> None:
+    shop = main.shop
+    shop.work.branch("change", "main")
+    shop.work.write("desk/desk.py", f"MODELS = []\n{PROGRAM}{BODY}")
+    shop.work.commit()
+    shop.push()
+    pull = shop.repo.open_pull("change", by=shop.ada)
+    with provider(serve) as (_, environ):
+        ended = shop.on_pull(pull).run_action(inputs={}, **environ)
+        assert ended.code == 3, ended.log
+        assert "accept-bar-change" in pull.comments[0].body
+        labelled = shop.label(pull, "accept-bar-change").run_action(inputs={}, **environ)
+    assert labelled.code == 0, labelled.log
+    assert [entry.kind for entry in shop.audit()][-1] == "bar-accepted"
