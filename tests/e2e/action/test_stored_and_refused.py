@@ -93,4 +93,6 @@ def test_the_label_accepts_an_agent_without_models(main: Main) -> None:
         assert "accept-bar-change" in pull.comments[0].body
         labelled = shop.label(pull, "accept-bar-change").run_action(inputs={}, **environ)
     assert labelled.code == 0, labelled.log
-    assert [entry.kind for entry in shop.audit()][-1] == "bar-accepted"
+    entry = shop.audit()[-1]
+    assert entry.kind == "bar-accepted"
+    assert entry.bars[0].startswith("desk: base asked models in"), "what was accepted"

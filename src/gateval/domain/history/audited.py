@@ -17,7 +17,7 @@ from gateval.domain.decision.report import Report
 from gateval.domain.history.record import HistoryRecord, StoredEval, StoredReason
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 
-_BARS = {ReasonCode.LOWERED_BAR, ReasonCode.BAR_UNMEASURED}
+_BARS = {ReasonCode.LOWERED_BAR, ReasonCode.BAR_UNMEASURED, ReasonCode.NO_MODEL_CALLS}
 
 
 class Occurrence(NamedTuple):
