@@ -79,6 +79,10 @@ def show_plan(
 
         refuse_unpriced(made)
     plan = shut_plan(made)
+    if plan.evals:
+        from gateval.domain.results.outlook import seen_drops
+
+        plan = plan.model_copy(update={"sees": seen_drops(plan)})
     if as_json:
         from gateval.render.files.stage import dump
 

@@ -163,6 +163,7 @@ def plan_digest(plan: Plan) -> str:
         "findings_lost": True,
         "baseline": True,
         "agreements": True,
+        "sees": True,
     }
     plan = shut_plan(plan)  # as it stands in the results
     bare = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})

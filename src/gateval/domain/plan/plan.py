@@ -93,6 +93,18 @@ class LeftEval(Value):
     fixtures: int = Field(ge=1)
 
 
+class SeenDrop(Value):
+    """The smallest drop that a run would find in 4 of 5 cases, from 0 to 1; None where none is.
+
+    `of` says what drops: the rate or score of `one` fixture, that of `all` together, or one `axis`.
+    """
+
+    eval: Name
+    of: Literal["one", "all", "axis"]
+    axis: str = ""
+    drop: float | None = Field(default=None, ge=0, le=1)
+
+
 class HiddenFiles(Value):
     """The paths of a side's revision that no candidate gets."""
 
@@ -120,7 +132,8 @@ class Plan(Value):
     lowered; empty if nobody did. `left_out` are whole Evals that a check of a part leaves out; the
     others say themselves which fixtures they lack. `baseline` names the stored base trials that the
     Evals carry, None where there are none. `agreements` are calibrations that earlier runs replayed
-    with the same judges, and that need not be replayed again.
+    with the same judges, and that need not be replayed again. `sees` says for readers which
+    drops would be found; it decides nothing, and only `gateval plan` fills it.
     """
 
     version: Literal["plan.v1"] = "plan.v1"
@@ -152,6 +165,7 @@ class Plan(Value):
     baseline: UsedBaseline | None = None
     agreements: tuple[CalibrationReplay, ...] = ()
     new_providers: tuple[str, ...] = ()
+    sees: tuple[SeenDrop, ...] = ()
     warnings: tuple[str, ...] = ()
     nothing: str = ""
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from math import inf
+from typing import Literal
 
 from gateval.domain.base import Value
-from gateval.domain.plan.joint import together_only
-from gateval.domain.plan.plan import Plan
+from gateval.domain.manifests.axes import DEFAULT_AXIS, weighed_axes
+from gateval.domain.plan.joint import Joint, together_only
+from gateval.domain.plan.plan import Plan, SeenDrop
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import Comparison
 from gateval.domain.results.looks.score_rule import graded_rule_of
 from gateval.domain.statistics.design import Design, design, first_looks
-from gateval.domain.statistics.graded.rule import on_passes
+from gateval.domain.statistics.graded.broad import Axis
+from gateval.domain.statistics.graded.power import PairedRule, smallest_fall
+from gateval.domain.statistics.graded.rule import LEAST_DROP, on_passes
 from gateval.domain.statistics.power import expected, smallest_drop
 
 STEADY_RATE = 0.95
@@ -82,6 +87,57 @@ def found_drop(planned: PlannedEval, spare: float = inf) -> float:
     rule = _rule(planned, least)
     reached = sum(look.trials - rule.looks[0].trials <= spare for look in rule.looks)
     return smallest_drop(first_looks(rule, reached), STEADY_RATE) or 1.0
+
+
+def seen_drops(plan: Plan) -> tuple[SeenDrop, ...]:
+    """Return for each compared Eval which drop of one fixture is found in 4 of 5 cases, and where
+    trials have scores, of all its fixtures together and of each axis.
+
+    Fixtures pass in 95 % of their trials before; scores are 0 or 1, the hardest to tell apart. An
+    agent that does the same each time needs no luck: there the least drop that counts is found.
+    """
+    spare = spare_trials(plan)
+    compared = [one for one in plan.evals if one.compared and one.bar is None]
+    return tuple(drop for planned in compared for drop in _seen(planned, spare))
+
+
+def _seen(planned: PlannedEval, spare: float) -> Iterator[SeenDrop]:
+    def seen(of: Literal["one", "all", "axis"], drop: float | None, axis: str = "") -> SeenDrop:
+        known = None if drop is None or drop >= 1 else round(drop, 3)
+        return SeenDrop(eval=planned.own_name, of=of, axis=axis, drop=known)
+
+    exact, graded = planned.deterministic, planned.scoring.graded
+    least = LEAST_DROP if graded else 0.0
+    yield seen("one", least if exact else found_drop(planned, spare))
+    if not graded:
+        return
+    tests = {one.axis: one for one in planned.joint_tests if not one.family}
+    whole = least if exact else _falls(tests.get(""), spare)
+    if len(planned.compared) > 1:
+        yield seen("all", whole)
+    names = list(weighed_axes(planned.fixture(name) for name in planned.compared))
+    for axis in names if names != [DEFAULT_AXIS] else ():
+        test = tests.get(axis) if len(names) > 1 else tests.get("")
+        yield seen("axis", least if exact else _falls(test, spare), axis)
+
+
+def _falls(test: Joint | None, spare: float) -> float | None:
+    """Return the smallest fall that a test of several fixtures finds in 4 of 5 cases."""
+    if test is None or not test.share:
+        return None
+    units, looks = len(test.fixtures), test.looks
+    axis = Axis(looks, test.share, test.least_drop)
+    parts = [
+        axis.part(index, units) if test.axis else test.share / len(looks)
+        for index in range(len(looks))
+    ]
+    reached = sum(units * (one.trials - looks[0].trials) <= spare for one in looks)
+    return smallest_fall(_paired(test, parts, reached), STEADY_RATE)
+
+
+def _paired(test: Joint, parts: Sequence[float], reached: int) -> PairedRule:
+    pairs = tuple(look.head * len(test.fixtures) for look in test.looks[:reached])
+    return PairedRule(pairs, tuple(parts[:reached]), test.least_drop, early=bool(test.axis))
 
 
 def expected_trials(planned: PlannedEval) -> float:

@@ -118,7 +118,8 @@ def _below(report: Report, below: Sequence[DecisionReason]) -> Iterator[str]:
         whole = all((heads[one.eval].threshold or 0) >= 1 for one in others)
         cases = f"{_words(report, others).case}s"
         names = _evals(report, others)
-        yield f"not all {cases} of {names} pass" if whole else f"{names} score too low to pass"
+        verb = "scores" if len(others) == 1 else "score"
+        yield f"not all {cases} of {names} pass" if whole else f"{names} {verb} too low to pass"
 
 
 def _lowered(lowered: Sequence[DecisionReason]) -> Iterator[str]:

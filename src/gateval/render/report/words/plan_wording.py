@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gateval.domain.manifests.axes import show_axis
 from gateval.domain.manifests.fixtures.embedding import embedding_models
 from gateval.domain.manifests.policy.spending import BudgetPolicy
-from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.plan import Plan, SeenDrop
 from gateval.domain.plan.planned_eval import PlannedEval, Removed
 from gateval.domain.results.doubts.judges import binding_now
 from gateval.render.report.words.kinds import Words, words_of
@@ -47,7 +48,40 @@ def outlook_lines(plan: Plan) -> tuple[str, ...]:
     if seen.drop is not None:
         words = words_of(one.kind for one in plan.evals)
         lines.append(f"a drop in one {words.case} {_found(seen.drop, words)}")
-    return (*lines, *_replays(plan), *budget_lines(plan))
+    return (*lines, *_sees(plan), *_replays(plan), *budget_lines(plan))
+
+
+_SEEN = 8
+"""Evals, and axes of one, whose visible drops are told; `plan.v1` has all."""
+
+
+def _sees(plan: Plan) -> Iterator[str]:
+    """Yield for each Eval which drops are found, unless one sentence says it of the only one."""
+    by_eval: dict[str, list[SeenDrop]] = {}
+    for one in plan.sees:
+        by_eval.setdefault(one.eval, []).append(one)
+    if len(plan.sees) < 2:
+        return
+    for name, found in list(by_eval.items())[:_SEEN]:
+        planned = plan.eval(name)
+        words = words_of([planned.kind])
+        said = [f"{_what(one, words)}: {_points(one.drop)}" for one in found[: _SEEN + 2]]
+        more = f"; {len(found) - len(said)} more axes in --json" if len(found) > len(said) else ""
+        yield f"{planned.shown_name}, drops found in 4 of 5 cases: {'; '.join(said)}{more}"
+    if len(by_eval) > _SEEN:
+        yield f"and {len(by_eval) - _SEEN:,} more in --json"
+
+
+def _what(seen: SeenDrop, words: Words) -> str:
+    if seen.of == "axis":
+        return show_axis(seen.axis)
+    return f"one {words.case}" if seen.of == "one" else f"all {words.case}s together"
+
+
+def _points(drop: float | None) -> str:
+    if drop is None:
+        return "none, however large"
+    return f"{100 * drop:.0f} points or more" if drop else "any"
 
 
 def _replays(plan: Plan) -> Iterator[str]:
