@@ -81,6 +81,14 @@ ATTACKS = {
         "/rules.txt",
     ),
     "a lock file": ("command: [python3, agent.py]", FINDS, "uv.lock", "/uv.lock"),
+    "a project file searched upward": (
+        "command: [python3, agent.py]",
+        FINDS.replace(
+            "uv.lock was not found in any folder above", "No `uv.lock` found in any parent"
+        ),
+        "uv.lock",
+        "/uv.lock",
+    ),
     "python -c": (
         "command: [python3, -c, \"import sys; sys.path.append('../../lib'); import money as m; print(m.show())\"]",
         "",

@@ -17,6 +17,10 @@ AROUND = Surroundings(
         "web/package.json",
         "data/with space/prices.csv",
         "uv.lock",
+        "pyproject.toml",
+        "Gemfile",
+        "Pipfile",
+        "bots/__init__.py",
     ],
 )
 
@@ -41,6 +45,21 @@ ASKED = {
     ),
     "shell": ("sh: 1: cannot open ../../uv.lock: No such file", "uv.lock"),
     "option": ("pip: could not open -r../../uv.lock: not found", "uv.lock"),
+    "uv, upward": (
+        "error: No `pyproject.toml` found in current directory or any parent directory",
+        "pyproject.toml",
+    ),
+    "pnpm, upward": ("ERR_PNPM_NO_PKG_MANIFEST  No package.json found in /x", "web/package.json"),
+    "bundler, upward": ("Could not locate Gemfile or .bundle/ directory", "Gemfile"),
+    "pipenv, upward": ("No Pipfile found! Aborting.", "Pipfile"),
+    "a parent package": (
+        "ImportError: attempted relative import with no known parent package",
+        "bots/__init__.py",
+    ),
+    "a parent package, further up": (
+        "ImportError: attempted relative import beyond top-level package",
+        "bots/__init__.py",
+    ),
     "go": ("open ../../uv.lock: no such file or directory", "uv.lock"),
 }
 
@@ -60,6 +79,8 @@ def test_what_was_asked_for_is_found(case: str) -> None:
     [
         "",
         "ValueError: uv.lock is odd",
+        "No problems found in uv.lock",
+        "0 errors found: uv.lock is fine",
         'File "agent.py", line 3: no such file',
         "No such file or directory: 'money.json'",
         "No module named 'requests'",

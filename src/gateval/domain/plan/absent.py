@@ -17,10 +17,16 @@ from gateval.domain.repository.paths import resolve_path, show_path
 _ABSENT = re.compile(
     r"no such file|not found|enoent|cannot find|can't find|can't open|cannot open|no module"
     r"|does not exist|doesn't exist|is missing|not exist|unable to (?:read|open|load|find)"
-    r"|could not (?:read|open|load|find|resolve)|unresolved|failed to (?:read|open|load|find)",
+    r"|could not (?:read|open|load|find|resolve|locate)|unresolved"
+    r"|failed to (?:read|open|load|find)"
+    r"|\bno (?:[`'\"][^`'\"]{1,80}[`'\"]|[\w-]*\.[\w-]+|\w+file) (?:file )?found\b"
+    r"|attempted relative import",
     re.IGNORECASE,
 )
-"""How programs say that something is not there."""
+"""How programs say that something is not there; many look for it in all folders above."""
+
+_PARENT = re.compile(r"attempted relative import (?:with no known parent|beyond top-level) package")
+_WITHOUT_ENDING = re.compile(r"\b(?:Gemfile|Pipfile|Makefile|Dockerfile|Rakefile|Procfile)\b")
 
 _MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]{0,200})")
 _QUOTED = re.compile(r"['\"`]([^'\"`\n]{1,300})['\"`]")
@@ -94,6 +100,9 @@ def find_absent(lines: Sequence[str], cwd: str, around: Surroundings) -> AbsentF
     `lines` is what it printed last, `cwd` where it worked, from the repository's root.
     """
     texts = [line for line in lines if _ABSENT.search(line)]
+    package = _parent_package(cwd, around) if any(map(_PARENT.search, texts)) else None
+    if package is not None:
+        return package
     for number, (name, ends) in enumerate(_names(texts)):
         if number >= _CANDIDATES:
             break
@@ -102,6 +111,15 @@ def find_absent(lines: Sequence[str], cwd: str, around: Surroundings) -> AbsentF
             folder = found.rpartition("/")[0]
             return AbsentFile(found, f"/{folder}/**" if folder else f"/{found}")
     return None
+
+
+def _parent_package(cwd: str, around: Surroundings) -> AbsentFile | None:
+    """Return what makes the folder above a package, if it is tracked and was not given."""
+    path = resolve_path(cwd, "../__init__.py")
+    if path is None or path not in around.outside:
+        return None
+    folder = path.rpartition("/")[0]
+    return AbsentFile(path, f"/{folder}/**" if folder else f"/{path}")
 
 
 def absent_sentence(agent: str, absent: AbsentFile, *, inputs: bool = False) -> str:
@@ -141,6 +159,7 @@ def _names(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
             if "/" in path:
                 yield path.partition("/")[0], (".py", "/__init__.py")
     for line in lines:
+        yield from ((name, ("",)) for name in _WITHOUT_ENDING.findall(line))
         for name in dict.fromkeys((*_QUOTED.findall(line), *_WORD.findall(line))):
             plain = _OPTION.sub("", name).rstrip(".")
             if "/" in plain or "." in plain:
