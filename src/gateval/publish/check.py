@@ -148,10 +148,11 @@ def close_check(
 ) -> Note:
     """Complete the check run of a run that has no verdict; made if this run has none yet.
 
-    One that is completed already, or that a newer run writes, is left alone.
+    One that is completed already, or that a newer run writes, is left alone. Unseen, none is made:
+    what has no verdict must not speak after a run that has one.
     """
     try:
-        present, comment = look(forge, target)
+        present, comment = look(forge, target, _listed(forge, target, target.head, blind=False))
         mine = [run for run in present.mine if not run.completed]
         if not mine and (present.mine or present.newer):
             return left(Sink.CHECK_RUN, "The check run is completed, or a newer run writes it.")
@@ -167,11 +168,17 @@ def close_check(
 _NEWER = "A newer run of this gate reports on this commit; an older one does not overwrite it."
 
 
-def _listed(forge: CheckRuns, target: PublishTarget, sha: str) -> tuple[CheckRun, ...]:
+def _listed(
+    forge: CheckRuns, target: PublishTarget, sha: str, *, blind: bool = True
+) -> tuple[CheckRun, ...]:
+    """Return the check runs on a commit, else those that this run wrote, where it goes on blind."""
     try:
         return forge.check_runs(sha, target.check_name)
     except ForgeError:
-        return forge.written_check_runs(sha, target.check_name)
+        wrote = forge.written_check_runs(sha, target.check_name)
+        if not (blind or wrote):
+            raise
+        return wrote
 
 
 def _stamped(runs: Sequence[CheckRun], target: PublishTarget) -> list[_Stamped]:
