@@ -207,6 +207,15 @@ WAYS |= {
         1,
         "Gateval: fail — desk no longer answers",
     ),
+    "an agent that says a byte order mark and a space of no width": Way(
+        {
+            **WRITTEN,
+            EVALS: BOTH.replace("type: contains, value: GOOD", "type: notContains, value: X"),
+        },
+        {"desk/agent.py": "print('\\ufeff\\ufeff\\u200b')\n"},
+        1,
+        "Gateval: fail — desk no longer answers",
+    ),
     "the fixtures are moved out of the folder that manifests are looked for in": Way(
         {**WRITTEN, CONFIG: "manifests: ['desk/**']\n"},
         {**BROKEN, EVALS: None, "checks/evals.yaml": BOTH},

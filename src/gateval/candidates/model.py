@@ -16,6 +16,7 @@ from gateval.candidates.talk import Talk, converse
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.manifests.fixtures.messages import Content
 from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.text.quoting import is_blank
 from gateval.domain.trials.model_call import ModelReply
 from gateval.domain.trials.tools import ToolAnswer
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
@@ -91,7 +92,7 @@ class ModelRuntime(Runtime):
                 reply = await self._converse(talk, live)
             if reply is None:
                 endless, reason = True, f"The agent did not finish in {TURN_LIMIT} turns."
-            elif not reply.text.strip():
+            elif is_blank(reply.text):
                 reason = f"The model ended without an answer (stop reason: {reply.stop})."
             else:
                 trace, spent = talk.trace(), max(clock.monotonic() - began, 0.0)

@@ -15,6 +15,7 @@ from gateval.candidates.contract.claims import ClaimError, read_reported, read_s
 from gateval.candidates.contract.question import ProgramAnswer, object_in, said_output
 from gateval.candidates.contract.streams import refuse_stream
 from gateval.domain.base import JsonObject
+from gateval.domain.text.quoting import is_blank
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Claimed
@@ -26,7 +27,7 @@ def read_output(written: bytes, prompt: str) -> ProgramAnswer:
     Raises `ClaimError` for one that is empty or ambiguous.
     """
     text = written.decode("utf-8", "replace").removeprefix("\ufeff").strip()
-    if not text:
+    if is_blank(text):
         raise ClaimError("it is empty")
     refuse_stream(written, "agentv")
     document = object_in(text, {"text", "output", "output_messages"})

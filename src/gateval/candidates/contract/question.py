@@ -22,6 +22,7 @@ from pydantic import JsonValue
 from gateval.candidates.contract.claims import ClaimError, read_steps, read_usage
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.text.quoting import is_blank
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
@@ -72,7 +73,7 @@ def write_question(asked: FixtureInput) -> bytes:
 def read_answer(printed: bytes) -> ProgramAnswer:
     """Read what a candidate printed; bytes that are no UTF-8 become U+FFFD. Raises `ClaimError`."""
     text = printed.decode("utf-8", "replace").removeprefix("\ufeff").strip()
-    if not text:
+    if is_blank(text):
         raise ClaimError("it is empty")
     document = object_in(text, {"output"})
     return ProgramAnswer(output=text) if document is None else _read_document(document)
@@ -130,7 +131,7 @@ def said_output(output: JsonValue, what: str) -> str:
     `what` names it in a sentence. Raises `ClaimError` for one that is blank.
     """
     text = output if isinstance(output, str) else canonical_json(output)
-    if output is None or not text.strip():
+    if output is None or is_blank(text):
         raise ClaimError(f"{what} is empty")
     return text
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 SHOWN = 60
 """Characters shown of someone else's text."""
 
@@ -14,3 +16,11 @@ def quote(text: str) -> str:
 
 def _escape(char: str) -> str:
     return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(char, f"\\u{ord(char):04x}")
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text shows nothing: spaces, control characters, marks without a width."""
+    return all(one.isspace() or unicodedata.category(one) in _UNSEEN for one in text)
+
+
+_UNSEEN = frozenset({"Cc", "Cf"})

@@ -150,10 +150,9 @@ def _lines(planned: PlannedEval, compared: EvalComparison) -> list[str]:
         return []
     score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
     asked = f"that {EVERY_CASE}" if compared.head.asks == EVERY_CASE else compared.head.asks
-    first = (
-        f"The target branch asks {asked} in its version of {bar.eval}, "
-        f"{_MEETS[compared.head.meets]}: {score}."
-    )
+    asked = "that nothing regresses" if compared.head.threshold is None else asked
+    said = compared.head.meets if compared.head.low is not None else Meets.UNKNOWN
+    first = f"The target branch asks {asked} in its version of {bar.eval}, {_MEETS[said]}: {score}."
     return [first, *map(_item, bar.lowered)]
 
 

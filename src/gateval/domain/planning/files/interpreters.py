@@ -13,7 +13,26 @@ from gateval.domain.text.quoting import quote
 RUNNER = "gateval/gateval/runner"
 
 SHELL_WORDS = 3
-SHELL_OWN = frozenset({"cd", "export", "set", "test", "if", "for", "while", "exec", "eval", "."})
+SHELL_OWN = frozenset(
+    {
+        "cd",
+        "export",
+        "set",
+        "test",
+        "if",
+        "for",
+        "while",
+        "exec",
+        "eval",
+        ".",
+        "exit",
+        "trap",
+        "umask",
+        "ulimit",
+        "unset",
+        ":",
+    }
+)
 """What a shell does itself, without a program of that name."""
 
 
