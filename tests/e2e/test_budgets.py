@@ -287,3 +287,24 @@ def test_a_judge_is_not_tried_without_a_price(tmp_path: Path) -> None:
         assert server.calls == []
     assert done.returncode == 2, done.stdout
     assert "policy.prices" in " ".join(done.stderr.split())
+
+
+def test_running_the_same_head_again_is_no_way_around_a_budget(tmp_path: Path) -> None:
+    """What looked worse when the budget ended is not drawn anew until it looks well."""
+    repo = shop(tmp_path, "gateway: {callsPerRun: 6}", fixtures=2)
+    changed(repo)
+    with provider(worse) as (_, environ):
+        first = gateval(repo, "check", "--base", "main", **environ)
+    assert first.returncode == 3, first.stdout
+    with provider(fine) as (_, environ):
+        again = gateval(repo, "check", "--base", "main", **environ)
+        assert again.returncode == 3, again.stdout
+        assert "an earlier run of this head used up" in " ".join(again.stdout.split())
+        third = gateval(repo, "check", "--base", "main", **environ)
+        assert third.returncode == 3, third.stdout
+        repo.checkout("main")
+        repo.write(".github/gateval.yml", "policy: {gateway: {callsPerRun: 200}}\n")
+        repo.commit("More calls")
+        repo.checkout("change")
+        more = gateval(repo, "check", "--base", "main", **environ)
+    assert more.returncode == 0, more.stdout

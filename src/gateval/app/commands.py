@@ -137,6 +137,7 @@ def carry_out(
     minutes: float,
 ) -> int:
     """Run a plan, write all views, print the summary; return the decision's exit code."""
+    from gateval.app.history.last_run import with_spent_here
     from gateval.app.history.sources import stored_runs
     from gateval.app.run.keys import refuse_missing_keys, refuse_unpriced
     from gateval.app.run.measure import measure, remember
@@ -147,6 +148,7 @@ def carry_out(
 
     refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
+    plan = with_spent_here(plan, repository.root)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     names = [one.own_name for one in experiments(plan)]
     earlier = earlier_sets(plan, stored_runs(repository).newest(names)) if names else ()

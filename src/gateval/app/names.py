@@ -2,6 +2,7 @@
 
 RESULTS_FILE = "results.v1.json"
 EVIDENCE_FILE = "results.v1.json.age"
+DECISION_FILE = "decision.v1.json"
 PLAN_FILE = "plan.v1.json"
 TRIALS_FILE = "trials.jsonl"
 TRIGGER_FILE = "trigger.v1.json"

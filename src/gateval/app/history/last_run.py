@@ -6,13 +6,18 @@ the files say is read like any results from elsewhere.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from gateval.adapters.results_folder import PARENTS, run_folders
-from gateval.app.names import PLAN_FILE, RESULTS_FILE
-from gateval.app.stored import read_results
+from gateval.app.names import DECISION_FILE, PLAN_FILE, RESULTS_FILE
+from gateval.app.stored import read_limited, read_results
+from gateval.domain.base import JsonObject
 from gateval.domain.decision.report import Report, make_report
-from gateval.errors import UsageError
+from gateval.domain.history.standing import BUDGET_SPENT, ended_by_budget
+from gateval.domain.plan.plan import Plan
+from gateval.errors import StageFileError, UsageError
+from gateval.render.files.stage import PLAN_LIMIT
 from gateval.render.report.facts import FixtureStatus, gather
 
 _ALL = "`gateval check` without --failed measures all that the change calls for."
@@ -69,3 +74,30 @@ def failed_last(root: Path) -> tuple[str, tuple[tuple[str, str], ...]]:
 def _runs(root: Path) -> list[str]:
     """Return the ids of the runs that left something to read."""
     return run_folders(root, (RESULTS_FILE, PLAN_FILE))
+
+
+def with_spent_here(plan: Plan, root: Path) -> Plan:
+    """Return the plan, which stays incomplete if a run stored here used up the same budget."""
+    head = plan.head.commit or plan.head.tree
+    for run in run_folders(root, [DECISION_FILE]):
+        folder = root.joinpath(*PARENTS, run)
+        decision = _object(folder / DECISION_FILE)
+        reasons = decision.get("reasons")
+        if decision.get("head") != head or not isinstance(reasons, list):
+            continue
+        ended = any(
+            isinstance(one, dict) and ended_by_budget(str(one.get("verdict")), str(one.get("code")))
+            for one in reasons
+        )
+        if ended and _object(folder / PLAN_FILE).get("policy_digest") == plan.policy_digest:
+            return plan.model_copy(update={"budget_spent": BUDGET_SPENT})
+    return plan
+
+
+def _object(path: Path) -> JsonObject:
+    """The JSON object in a file of an earlier run; an empty one where there is none to be read."""
+    try:
+        found = json.loads(read_limited(str(path), PLAN_LIMIT))
+    except (StageFileError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from gateval.app.names import RESULTS_FILE
+from gateval.app.names import DECISION_FILE, RESULTS_FILE
 
 if TYPE_CHECKING:
     from gateval.adapters.results_folder import ResultsFolder
@@ -32,7 +32,7 @@ VIEWS: Mapping[str, View] = {
     "markdown": View("comment.md", "comment.comment:render_comment"),
     "junit": View("junit.xml", "files.junit:render_junit"),
     "sarif": View("gateval.sarif", "files.sarif:render_sarif"),
-    "json": View("decision.v1.json", "files.stage:dump_decision"),
+    "json": View(DECISION_FILE, "files.stage:dump_decision"),
     "results": View(RESULTS_FILE, "files.stage:dump_results"),
 }
 

@@ -61,6 +61,8 @@ def all_reasons(
     if results.plan.rules_unread:
         unread = results.plan.rules_unread
         yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.RULES_UNREADABLE, unread)
+    if spent := results.plan.budget_spent:
+        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.BUDGET, spent)
     if results.plan.findings_lost:
         lost = results.plan.findings_lost
         yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.FINDINGS_LOST, lost)

@@ -161,6 +161,7 @@ def plan_digest(plan: Plan) -> str:
         "base_tip": True,
         "warnings": True,
         "findings_lost": True,
+        "budget_spent": True,
         "baseline": True,
         "agreements": True,
         "sees": True,

@@ -22,6 +22,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.trials.trial import Side
+from gateval.domain.verdicts import GateVerdict, ReasonCode
 
 
 def regressions_of(report: Report) -> Iterator[StoredRegression]:
@@ -161,6 +162,28 @@ def with_standing(plan: Plan, found: Remembered, secrets: Sequence[str] = ()) ->
             "evals": tuple(_with_standing(plan, one, found.known, secrets) for one in plan.evals)
         }
     )
+
+
+BUDGET_SPENT = (
+    "an earlier run of this head used up what the same policy gives a run, and to draw anew what "
+    "it saw decides nothing: push a change, or give a run more (policy.budget, policy.gateway)"
+)
+
+
+def ended_by_budget(verdict: str, code: str) -> bool:
+    """Whether a reason of a decision says that a run had no more calls, money or repetitions."""
+    return (verdict, code) == (GateVerdict.INCOMPLETE, ReasonCode.BUDGET)
+
+
+def with_spent_budget(plan: Plan, records: Iterable[HistoryRecord]) -> Plan:
+    """Return the plan, which stays incomplete if a run of its head used up the same budget."""
+    spent = any(
+        one.head == plan.head.commit
+        and one.policy == plan.policy_digest
+        and any(ended_by_budget(reason.verdict, reason.code) for reason in one.reasons)
+        for one in records
+    )
+    return plan.model_copy(update={"budget_spent": BUDGET_SPENT}) if spent else plan
 
 
 def comparison_key(plan: Plan, planned: PlannedEval, fixture: str) -> str:

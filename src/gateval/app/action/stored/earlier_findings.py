@@ -14,7 +14,13 @@ from gateval.domain.forge.check_run import CheckRun
 from gateval.domain.forge.trigger import EventName
 from gateval.domain.history.file import all_records
 from gateval.domain.history.record import HistoryRecord
-from gateval.domain.history.standing import UNREADABLE, findings_of, remembered, with_standing
+from gateval.domain.history.standing import (
+    UNREADABLE,
+    findings_of,
+    remembered,
+    with_spent_budget,
+    with_standing,
+)
 from gateval.domain.plan.plan import Plan
 from gateval.errors import ForgeError, GatevalError, MissingPermission, RecordsError
 from gateval.ports.records import HISTORY, RUNS
@@ -38,7 +44,8 @@ def with_earlier_findings(
         plan = plan.model_copy(update={"findings_lost": UNREADABLE})
     secrets = _secrets(event)
     found = remembered(records, checks, secrets)
-    return with_standing(plan, found, secrets), unread + unlisted
+    plan = with_spent_budget(with_standing(plan, found, secrets), records)
+    return plan, unread + unlisted
 
 
 def remembering(event: ActionEvent, said: Announcement, report: Report) -> Announcement:

@@ -46,6 +46,8 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     said = [f"{missing:,} of {count(planned, 'planned run')} did not happen"] if missing else []
     if report.results.info.over_budget:
         said.append("what the policy gives a run was used up")
+    elif report.results.plan.budget_spent:
+        said.append("an earlier run used up what the policy gives one")
     budget = [reason for reason in blocking if reason.code is ReasonCode.BUDGET]
     if cut := sum(bool(reason.fixture or reason.eval) for reason in budget):
         what = f"{count(cut, 'comparison')} looked worse"
