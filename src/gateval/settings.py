@@ -17,6 +17,7 @@ from gateval.gateway.upstream.endpoints import Upstream, read_upstreams
 OUTAGE_VARIABLE = "GATEVAL_OUTAGE_SECONDS"
 LONGEST_SECONDS = 86_400
 
+FINDINGS = "GATEVAL_FINDINGS"
 LAYERS = "GATEVAL_LAYERS"
 LAYERS_SIZE = "GATEVAL_LAYERS_MIB"
 LAYERS_READ_ONLY = "GATEVAL_LAYERS_READ_ONLY"
@@ -49,7 +50,8 @@ class Settings:
     """The settings in the environment. `upstreams` hold keys as secrets that do not show in `repr`.
 
     `outage_seconds` is how long a provider may fail every call before calls to it are no longer
-    tried again.
+    tried again. `findings` is the folder in which `check` remembers what it found; empty for that
+    of git.
     """
 
     upstreams: Mapping[str, Upstream]
@@ -58,6 +60,7 @@ class Settings:
     plain: bool
     wishes: Wishes = field(default_factory=Wishes)
     layers: LayerWishes = LayerWishes()
+    findings: str = ""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -120,6 +123,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
             mib=_mib(environ),
             writes=not environ.get(LAYERS_READ_ONLY, "").strip(),
         ),
+        findings=environ.get(FINDINGS, "").strip(),
     )
 
 

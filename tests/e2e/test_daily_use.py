@@ -171,7 +171,7 @@ def read_all(terminal: int) -> str:
 def test_show_is_for_the_last_run_or_a_named_one(shop: Repo, tmp_path: Path) -> None:
     assert gateval(shop, "show").returncode == 2
     gateval(shop, "check", "--results", str(tmp_path / "out"))
-    gateval(shop, "check")
+    gateval(shop, "check", "--fresh")
     run = stored(shop)[-1]
     listed = gateval(shop, "show")
     assert listed.returncode == 0, listed.stderr

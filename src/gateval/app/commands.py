@@ -25,6 +25,7 @@ from gateval.pipeline.revisions import confirm_revisions, find_head
 from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
+    from gateval.app.run.memory import LocalMemory
     from gateval.domain.decision.report import Report
 
 
@@ -35,26 +36,31 @@ def check_change(
     head: str | None,
     pick: Pick,
     failed: bool,
+    fresh: bool,
     results: Path | None,
     accept_bar: bool,
     minutes: float,
 ) -> int:
     """Plan a change and run what was picked of it for so many minutes.
 
-    With `failed`, what did not pass in the last stored run is picked. With `accept_bar`, a lowered
-    bar does not block.
+    With `failed`, what did not pass in the last stored run is picked. With `fresh`, what earlier
+    checks found does not count. With `accept_bar`, a lowered bar does not block.
     """
+    from gateval.app.run.memory import local_memory
+
     settings = read_settings(environ)
     repository = open_repository(Path.cwd())
+    memory = local_memory(repository, settings)
     if failed:
         pick = pick.model_copy(update={"failed": _failed(repository)})
     with _importing_the_run():
         plan = make_plan(repository, environ, base=base, head=head, pick=pick)
     if base is None:
         _refuse_one_commit(plan)
+    plan = memory.applied(plan, fresh=fresh)
     if accept_bar:
         plan = plan.model_copy(update={"bar_accepted": "--accept-bar-change"})
-    return carry_out(plan, repository, settings, results, minutes)
+    return carry_out(plan, repository, settings, results, minutes, memory=memory)
 
 
 def _refuse_one_commit(plan: Plan) -> None:
@@ -135,8 +141,13 @@ def carry_out(
     settings: Settings,
     results: Path | None,
     minutes: float,
+    *,
+    memory: LocalMemory | None = None,
 ) -> int:
-    """Run a plan, write all views, print the summary; return the decision's exit code."""
+    """Run a plan, write all views, print the summary; return the decision's exit code.
+
+    What it finds regressed is kept in `memory`.
+    """
     from gateval.app.history.last_run import with_spent_here
     from gateval.app.history.sources import stored_runs
     from gateval.app.run.keys import refuse_missing_keys, refuse_unpriced
@@ -156,14 +167,20 @@ def carry_out(
     report = make_report(measured.results)
     remember(report, folder, RunFacts(id=folder.run, at=SystemClock().utc_now()))
     views = write_views(report, folder)
+    if memory is not None:
+        memory.keep(report)
+    told = memory.told if memory is not None else _UNKNOWN[: plan.base is not None]
     with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
         _show(report, views, settings)
         print(f"Results: {folder.path}", file=sys.stderr)
-        if plan.base is not None:
-            print("Measured anew: earlier runs are not known here.", file=sys.stderr)
+        for said in told:
+            print(said, file=sys.stderr)
         if measured.interrupted:
             print("gateval: interrupted; what was finished is in the results.", file=sys.stderr)
     return EXIT_INTERRUPTED if measured.interrupted else report.decision.exit_code
+
+
+_UNKNOWN = ["Measured anew: earlier runs are not known here."]
 
 
 def _show(report: Report, views: Mapping[str, str], settings: Settings) -> None:

@@ -80,6 +80,7 @@ class ReasonCode(StrEnum):
     NO_MODEL_CALLS = "no-model-calls"
     BUDGET = "budget"
     BAR_UNMEASURED = "bar-unmeasured"
+    FRESH = "fresh"
     SUSPECT = "suspect"
     FAILS_AS_BEFORE = "fails-as-before"
     NOTHING_TO_EVALUATE = "nothing-to-evaluate"

@@ -42,6 +42,15 @@ class GitRepository:
         self._trees: dict[str, Mapping[str, TreeEntry]] = {}
         self._contents: dict[str, Mapping[str, TreeEntry]] = {}
 
+    @property
+    def common_folder(self) -> Path:
+        """The git folder that all working trees of the repository share."""
+        try:
+            shared = (self.git_folder / "commondir").read_text(encoding="utf-8").strip()
+        except OSError:
+            return self.git_folder
+        return (self.git_folder / shared).resolve()
+
     def reading(self) -> AbstractContextManager[None]:
         """Within this block, git stays at work between questions about objects."""
         return self._git.kept.block()

@@ -19,6 +19,11 @@ from gateval.cli import options
 @click.option(
     "--failed", is_flag=True, help="Only what did not pass in the last run that measured anything."
 )
+@click.option(
+    "--fresh",
+    is_flag=True,
+    help="Measure anew what an earlier check found regressed; the decision says so.",
+)
 @options.results
 @options.max_minutes
 @click.option(
@@ -36,12 +41,16 @@ def check(
     minutes: float,
     *,
     failed: bool,
+    fresh: bool,
     accept_bar_change: bool,
 ) -> int:
     """Evaluate the Agents that a change touches, compare with the base, and decide.
 
     Prints the summary on stdout and progress on stderr; writes results, comment and JUnit into the
     results folder. Exits with 0 only if the gate passes.
+
+    What it found regressed stands for later checks of the same Agents, fixture, Eval and judge, and
+    is not measured again: --fresh does that.
 
     With --agent, --eval, --fixture or --failed it measures a part of that. A part never passes
     while anything is left out: where nothing speaks against the change, it is incomplete, exit 3.
@@ -55,6 +64,7 @@ def check(
         head=head,
         pick=Pick(agents=agents, evals=evals, fixtures=fixtures),
         failed=failed,
+        fresh=fresh,
         results=results,
         accept_bar=accept_bar_change,
         minutes=minutes,

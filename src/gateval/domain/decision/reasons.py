@@ -58,16 +58,23 @@ def all_reasons(
     yield from _left_out_reasons(results.plan)
     if over := results.info.over_budget:
         yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.BUDGET, over)
-    if results.plan.rules_unread:
-        unread = results.plan.rules_unread
+    yield from _plan_reasons(results.plan)
+
+
+def _plan_reasons(plan: Plan) -> Iterator[DecisionReason]:
+    """Yield what the plan knew before any trial ran."""
+    if plan.rules_unread:
+        unread = plan.rules_unread
         yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.RULES_UNREADABLE, unread)
-    if spent := results.plan.budget_spent:
+    if spent := plan.budget_spent:
         yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.BUDGET, spent)
-    if results.plan.findings_lost:
-        lost = results.plan.findings_lost
+    if plan.fresh:
+        yield reason_of(GateVerdict.PASS, ReasonCode.FRESH, plan.fresh)
+    if plan.findings_lost:
+        lost = plan.findings_lost
         yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.FINDINGS_LOST, lost)
-    if results.plan.locked:
-        locked = why_locked(results.plan.locked)
+    if plan.locked:
+        locked = why_locked(plan.locked)
         yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.SEALED, locked)
 
 

@@ -162,6 +162,7 @@ def plan_digest(plan: Plan) -> str:
         "warnings": True,
         "findings_lost": True,
         "budget_spent": True,
+        "fresh": True,
         "baseline": True,
         "agreements": True,
         "sees": True,

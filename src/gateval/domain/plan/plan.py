@@ -128,7 +128,8 @@ class Plan(Value):
     Evals from being planned. `rules_unread` says why the rules could
     not be read whole; empty if they were. `findings_lost` says that an earlier run found what can
     be named no more; empty if none did. `budget_spent` says that one used up what the policy gives
-    a run. `locked` are sealed files that may ask something of this
+    a run. `fresh` says that what earlier runs found was set aside,
+    because somebody asked for that. `locked` are sealed files that may ask something of this
     change, and for which there is no key. `bar_accepted` says who accepted that the bar is
     lowered; empty if nobody did. `left_out` are whole Evals that a check of a part leaves out; the
     others say themselves which fixtures they lack. `baseline` names the stored base trials that the
@@ -159,6 +160,7 @@ class Plan(Value):
     rules_unread: str = ""
     findings_lost: str = ""
     budget_spent: str = ""
+    fresh: str = ""
     locked: tuple[str, ...] = ()
     bar_accepted: str = ""
     scripts: tuple[SideScripts, ...] = ()

@@ -51,6 +51,7 @@ def _head(report: Report, frame: Frame) -> str:
         verdict=f"unverified, claims {decision.verdict}" if frame.unverified else decision.verdict,
         unverified=frame.unverified,
         unkept=frame.unkept,
+        fresh=plan.fresh,
         why=headline(report),
         labels=label_lines(decision),
         may_bypass=_may_bypass(report, frame),

@@ -82,6 +82,8 @@ def _verdict(page: Page, report: Report) -> None:
     plan, verdict = report.results.plan, report.decision.verdict
     page.line(f"Gateval: {verdict} \N{EM DASH} {headline(report)}", style=f"bold {STYLES[verdict]}")
     page.line(revisions(plan))
+    if plan.fresh:
+        page.line(plan.fresh, style="yellow")
     if scripted := scripted_models(report):
         page.line(f"scripted model: {', '.join(scripted)}", style="yellow")
 
