@@ -253,3 +253,44 @@ def test_a_check_run_that_was_completed_later_remembers(moody: MoodyShop) -> Non
     assert moody.conclusions(pull.head_sha) == ["failure"]
     moody.wrong = False
     assert moody.run(moody.on_pull(pull, token=moody.token(**READ_ONLY))).code == 1
+
+
+@pytest.mark.parametrize("contents", ["write", "read"])
+def test_a_head_that_used_up_its_budget_stays_incomplete(moody: MoodyShop, contents: str) -> None:
+    """What had looked worse is not drawn anew until it looks well, whoever keeps records."""
+    rights = {**READ_ONLY, "contents": contents}
+    moody.push_main(**{".github__gateval.yml": "policy: {gateway: {callsPerRun: 6}}\n"})
+    pull = moody.open_pull(WORSE)
+    first = moody.run(moody.on_pull(pull, token=moody.token(**rights)))
+    assert first.code == 3, (first.log, first.errors)
+    moody.wrong = False
+    for attempt in (2, 3):
+        token = moody.token(**rights)
+        again = moody.run(moody.on_pull(pull, token=token, attempt=attempt))
+        assert again.code == 3, again.log
+        assert "an earlier run of this head used up" in " ".join(again.summary.split())
+    assert moody.conclusions(pull.head_sha) == ["action_required"] * 3
+    moody.push_main(**{".github__gateval.yml": "policy: {gateway: {callsPerRun: 200}}\n"})
+    more = moody.run(moody.on_pull(pull, token=moody.token(**rights), attempt=4))
+    assert more.code == 0, more.log
+
+
+def test_a_used_up_budget_is_nobody_else_s_to_tell(moody: MoodyShop) -> None:
+    """Neither another App's check run, nor ours on another head or of another policy."""
+    moody.push_main(**{".github__gateval.yml": "policy: {gateway: {callsPerRun: 6}}\n"})
+    pull = moody.open_pull(WORSE)
+    assert moody.run(moody.on_pull(pull, token=moody.token(**READ_ONLY))).code == 3
+    (told,) = checks(moody, pull)
+    copied: dict[str, Any] = {
+        "conclusion": "action_required",
+        "external_id": told.external_id,
+        "text": told.text,
+    }
+    moody.wrong = False
+    moody.repo.check_runs.clear()
+    helper = moody.server.world.app("helper")
+    moody.repo.add_check("gateval", pull.head_sha, app=helper, status="completed", **copied)
+    moody.repo.add_check("gateval", moody.repo.branches["main"], **copied)
+    ended = moody.run(moody.on_pull(pull, token=moody.token(**READ_ONLY)))
+    assert "an earlier run of this head used up" not in " ".join(ended.summary.split())
+    assert ended.code == 0, ended.log

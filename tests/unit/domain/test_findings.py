@@ -32,6 +32,8 @@ def test_what_is_written_is_read() -> None:
     assert Findings.parse(str(found)) == found
     assert not found.whole
     assert Findings.parse(str(Findings())) == Findings()
+    spent = found.model_copy(update={"spent": "f" * 64})
+    assert Findings.parse(str(spent)) == spent
 
 
 def test_as_much_as_is_written_fits() -> None:
@@ -54,6 +56,8 @@ def test_as_much_as_is_written_fits() -> None:
         f"<!-- gateval:findings v1 total=1 {'c' * 32}:1/1:0/9999 -->",
         f"<!-- gateval:findings v1 total=1{f' {ONE}' * (MOST + 1)} -->",
         f"<!-- gateval:findings v1 total=1 {ONE}{ONE} -->",
+        f"<!-- gateval:findings v1 total=0 spent={'f' * 63} -->",
+        f"<!-- gateval:findings v1 total=0 spent={'f' * 64} spent={'f' * 64} -->",
         "<!-- gateval:findings v1 total=" + "9" * 10_000 + " -->",
     ],
 )
@@ -114,3 +118,16 @@ def test_what_every_check_run_of_the_head_found_is_known() -> None:
         check(1, str(Findings(total=1, listed=(ONE,)))),
     ]
     assert set(remembered((), found).known) == {ONE.mark, other.mark}
+
+
+def test_budgets_that_check_runs_of_the_head_used_up() -> None:
+    """Only what our stamp stands on counts, in whatever order and however the run ended."""
+    spent = Findings(spent="f" * 64)
+    found = [
+        check(3, str(Findings()), conclusion="success"),
+        check(2, str(spent), conclusion="action_required"),
+        check(1, "spent=" + "e" * 64),
+    ]
+    assert remembered((), found).spent == {"f" * 64}
+    (ours,) = found[1:2]
+    assert not remembered((), [ours.model_copy(update={"external_id": "another"})]).spent

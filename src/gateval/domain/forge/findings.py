@@ -1,8 +1,8 @@
-"""What a run found regressed, as its check run keeps it: a memory that needs no `contents: write`.
+"""What a run found, as its check run keeps it: a memory that needs no `contents: write`.
 
-It stands in the details of a completed check run, where only our own App can have written it. A
-finding is the digest of what was compared, and two counts: no name, and for a sealed Eval a digest
-that only holders of its key can make.
+What regressed, and under which policy a budget was used up. It stands in the details of a completed
+check run, where only our own App can have written it. A finding is the digest of what was compared,
+and two counts: no name, and for a sealed Eval a digest that only holders of its key can make.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ _KEY_DIGITS = 8
 _MARK = rf"[0-9a-f]{{{_DIGITS}}}(?:@[0-9a-f]{{{_KEY_DIGITS}}})?"
 _COUNTS = r"\d{1,4}/\d{1,4}"
 _ONE = re.compile(rf"(?P<mark>{_MARK}):(?P<base>{_COUNTS}):(?P<head>{_COUNTS})")
-_ALL = re.compile(r"<!-- gateval:findings v1 total=(?P<total>\d{1,9})(?P<listed>[0-9a-f@:/ ]*) -->")
+_ALL = re.compile(
+    r"<!-- gateval:findings v1 total=(?P<total>\d{1,9})(?: spent=(?P<spent>[0-9a-f]{64}))?"
+    r"(?P<listed>[0-9a-f@:/ ]*) -->"
+)
 
 Count = Annotated[int, Field(ge=0, le=1000)]
 Counted = Annotated[int, Field(ge=1, le=1000)]
@@ -51,9 +54,13 @@ class Finding(Value):
 
 
 class Findings(Value):
-    """What one run found: `total` counts all, `listed` holds the first `MOST` that have a mark."""
+    """What one run found: `total` counts all, `listed` holds the first `MOST` that have a mark.
+
+    `spent` is the digest of the policy whose budget the run used up; empty if it used up none.
+    """
 
     total: int = Field(default=0, ge=0)
+    spent: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
     listed: tuple[Finding, ...] = Field(default=(), max_length=MOST)
 
     @property
@@ -69,13 +76,14 @@ class Findings(Value):
             return None
         try:
             listed = tuple(map(_finding, found["listed"].split()))
-            return cls(total=int(found["total"]), listed=listed)
+            return cls(total=int(found["total"]), spent=found["spent"] or "", listed=listed)
         except ValueError:
             return None
 
     def __str__(self) -> str:
         listed = "".join(f" {one}" for one in self.listed)
-        return f"<!-- gateval:findings v1 total={self.total}{listed} -->"
+        spent = f" spent={self.spent}" if self.spent else ""
+        return f"<!-- gateval:findings v1 total={self.total}{spent}{listed} -->"
 
 
 def marks(key: str, *, sealed: bool, secrets: Sequence[str]) -> tuple[str, ...]:

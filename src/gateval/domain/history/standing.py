@@ -8,7 +8,7 @@ record; so it can keep a head red, and never makes one green.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gateval.domain.base import digest
@@ -69,11 +69,13 @@ class Known(NamedTuple):
 class Remembered(NamedTuple):
     """What earlier runs found, by the key or the mark of what was compared.
 
-    `lost` says that one of them found more than can be known any more.
+    `lost` says that one of them found more than can be known any more; `spent` are the digests of
+    policies whose budget our check runs on this head used up.
     """
 
     known: Mapping[str, Known]
     lost: bool = False
+    spent: frozenset[str] = frozenset()
 
 
 def known_of(
@@ -111,7 +113,8 @@ def remembered(
             lost |= check.conclusion in _FOUND
     for record in records:
         known |= known_of(record.regressed, record.recorded_at)
-    return Remembered(known, lost)
+    spent = frozenset(found.spent for _, stamp, found in told if stamp and found and found.spent)
+    return Remembered(known, lost, spent)
 
 
 _FOUND = {Conclusion.FAILURE, Conclusion.NEUTRAL}
@@ -130,7 +133,9 @@ def findings_of(report: Report, secrets: Sequence[str] = ()) -> Findings | None:
     """
     plan = report.results.plan
     found = tuple(regressions_of(report))
-    if plan.findings_lost == UNREADABLE and not found:
+    reasons = report.decision.reasons
+    spent = any(ended_by_budget(one.verdict, one.code) for one in reasons)
+    if plan.findings_lost == UNREADABLE and not (found or spent):
         return None
     marked = [
         Finding(mark=mark, **_counts(one))
@@ -138,7 +143,8 @@ def findings_of(report: Report, secrets: Sequence[str] = ()) -> Findings | None:
         for mark in marks(one.key, sealed=plan.eval(one.eval).sealed, secrets=secrets)[:1]
     ]
     total = len(found) + (plan.findings_lost == LOST)
-    return Findings(total=total, listed=tuple(marked[:MOST]))
+    policy = plan.policy_digest if spent else ""
+    return Findings(total=total, spent=policy, listed=tuple(marked[:MOST]))
 
 
 def _counts(one: StoredRegression) -> dict[str, int]:
@@ -175,9 +181,14 @@ def ended_by_budget(verdict: str, code: str) -> bool:
     return (verdict, code) == (GateVerdict.INCOMPLETE, ReasonCode.BUDGET)
 
 
-def with_spent_budget(plan: Plan, records: Iterable[HistoryRecord]) -> Plan:
-    """Return the plan, which stays incomplete if a run of its head used up the same budget."""
-    spent = any(
+def with_spent_budget(
+    plan: Plan, records: Iterable[HistoryRecord], told: Collection[str] = ()
+) -> Plan:
+    """Return the plan, which stays incomplete if a run of its head used up the same budget.
+
+    Records say so, and the gate's check runs on this head: `told` are the policies that they name.
+    """
+    spent = plan.policy_digest in told or any(
         one.head == plan.head.commit
         and one.policy == plan.policy_digest
         and any(ended_by_budget(reason.verdict, reason.code) for reason in one.reasons)

@@ -44,7 +44,7 @@ def with_earlier_findings(
         plan = plan.model_copy(update={"findings_lost": UNREADABLE})
     secrets = _secrets(event)
     found = remembered(records, checks, secrets)
-    plan = with_spent_budget(with_standing(plan, found, secrets), records)
+    plan = with_spent_budget(with_standing(plan, found, secrets), records, found.spent)
     return plan, unread + unlisted
 
 
