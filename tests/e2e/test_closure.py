@@ -149,6 +149,49 @@ def test_what_is_not_declared_fails_on_its_first_day(repo: Repo, case: str) -> N
     assert "Nothing to evaluate" not in second.stdout
 
 
+MISSES = """\
+import pathlib, sys
+wanted = sys.argv[1] if len(sys.argv) > 1 else "uv.lock"
+sys.exit("\\n".join(f"error: No `{one}` found in any parent directory" for one in wanted.split("+")))
+"""
+SERVES_NOTHING = "http\n    ready: {path: /}\n    request: {path: /}"
+
+
+@pytest.mark.parametrize("kind", ["command", "http"])
+def test_all_that_was_missed_is_named_once_for_each_side_as_a_hint(repo: Repo, kind: str) -> None:
+    start = {"command": "command", "http": SERVES_NOTHING}[kind]
+    said = agent("command: [python3, agent.py, WANTED]").replace("type: command", f"type: {start}")
+    for name in ("uv.lock", "Gemfile", "rules.txt", "a*@me*.txt"):
+        repo.write(name, "9 EUR\n")
+    repo.write(LIB, MONEY)
+    repo.write("bots/desk/agent.yaml", said.replace("WANTED", "uv.lock"))
+    repo.write("bots/desk/checks.yaml", f"{CHECKS}  execution: {{repsPerFixture: 3}}\n")
+    repo.write(f"bots/desk/{AGENT_PY}", MISSES)
+    repo.commit("Add the desk")
+    repo.branch("next")
+    wanted = "uv.lock+money.py+money.txt+Gemfile+/etc/passwd+agent.py+a*@me*.txt"
+    repo.write("bots/desk/agent.yaml", said.replace("WANTED", wanted))
+    repo.commit("Look for more")
+    done = gateval(repo, "check", "--base", "change", "--results", str(repo.path.parent / "out"))
+    assert done.returncode == 3, done.stdout + done.stderr
+    on_base = "desk (base): runs without an answer seem to have looked for a file of the repository"
+    on_head = (
+        "desk (head): runs without an answer seem to have looked for 4 files of the repository "
+        "that the Agent does not get: Gemfile, a*@me*.txt, lib/money.py, uv.lock. This is a hint "
+        "and decides nothing; if it needs them, add `/Gemfile`, `/a*@me*.txt`, `/lib/**`, "
+        "`/uv.lock` to spec.include."
+    )
+    results = json.loads((repo.path.parent / "out/results.v1.json").read_text())
+    warnings = results["info"]["warnings"]
+    assert [one for one in warnings if "looked for" in one] == [warnings[0], on_head]
+    assert warnings[0].startswith(on_base)
+    shown = " ".join(done.stdout.split())
+    assert (shown.count(on_base), shown.count(on_head)) == (1, 1)
+    comment = (repo.path.parent / "out/comment.md").read_text()
+    assert comment.count("runs without an answer seem to have looked for") == 2
+    assert "Gemfile, a&#42;@\u200bme&#42;.txt, lib/money.py, uv.lock" in comment
+
+
 def test_where_nothing_fits_the_plain_hint_is_told_once(repo: Repo) -> None:
     repo.write("bots/desk/agent.yaml", agent("command: [python3, agent.py]"))
     repo.write(

@@ -76,6 +76,7 @@ class Candidates:
     async def close(self) -> None:
         """Close all runtimes, each even when one fails or the task is cancelled meanwhile."""
         self._closed = True
+        self._hints.tell()
         await self._close(list(self._started))
 
     async def _close(self, keys: Sequence[Key]) -> None:

@@ -130,6 +130,28 @@ def test_a_warning_beside_sealed_trials_has_no_words(tmp_path: Path) -> None:
     assert "It printed: Hello quokka" in opened
 
 
+MISSES = (
+    "import json, sys\n"
+    "topic = json.load(sys.stdin)['prompt'].split()[-1]\n"
+    "sys.exit(f'no such file: {topic}.txt')\n"
+)
+
+
+def test_what_sealed_trials_looked_for_and_did_not_get_is_not_named(tmp_path: Path) -> None:
+    shop = shop_of(tmp_path / "shop", HELD, MISSES)
+    names = ("quokka.txt", "wombat.txt")
+    for name in names:
+        shop.write(f"topics/{name}", "Here.\n")
+    shop.commit("Add files")
+    said, out = checked(shop)
+    assert not any(name in said for name in names)
+    assert "desk (head): A warning here is sealed" in " ".join(said.split())
+    results = json.loads((out / "results.v1.json").read_text("utf-8"))
+    assert not any("topics/" in one for one in results["info"]["warnings"])
+    opened = gateval(shop, "unseal", str(out), "--format", "results", **KEY).stdout
+    assert "looked for a file of the repository" in opened
+
+
 SCRIPT = HELD.replace(
     '{type: regex, pattern: "marmalade"}', "{type: script, command: [python3, check.py]}"
 )

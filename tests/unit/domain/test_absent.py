@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.plan.absent import AbsentFile, Surroundings, find_absent
+from gateval.domain.plan.absent import (
+    AbsentFile,
+    Surroundings,
+    absent_files,
+    find_absent,
+    missed_sentence,
+)
 
 AROUND = Surroundings(
     given=["bots/desk/agent.py", "bots/desk/money.json"],
@@ -92,3 +98,20 @@ def test_what_was_asked_for_is_found(case: str) -> None:
 )
 def test_nothing_is_made_up(line: str) -> None:
     assert find_absent([line], "bots/desk", AROUND) is None
+
+
+def test_all_that_was_asked_for_is_found_the_likeliest_first_and_with_a_bound() -> None:
+    lines = ["cannot find uv.lock", "fine: Gemfile", "no such file: Gemfile or money.py"]
+    found = [one.path for one in absent_files(lines, "bots/desk", AROUND)]
+    assert found == ["uv.lock", "Gemfile", "libs/common/money.py"]
+    many = [f"not found: {number}.txt" for number in range(1_000)]
+    assert list(absent_files([*many, "not found: uv.lock"], "bots/desk", AROUND)) == []
+
+
+def test_a_sentence_names_some_of_many_files_and_their_patterns_once() -> None:
+    files = [AbsentFile(f"lib/{number:03}\n.py", "/lib/**") for number in range(40)]
+    said = missed_sentence(files)
+    assert "40 files of the repository" in said
+    assert '"lib/007\\n.py" and 32 more.' in said
+    assert said.endswith("if it needs them, add `/lib/**` to spec.include.")
+    assert said.isprintable()

@@ -10,6 +10,7 @@ import os.path
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from gateval.domain.base import Value
 from gateval.domain.repository.paths import resolve_path, show_path
@@ -34,6 +35,9 @@ _WORD = re.compile(r"[^\s'\"`,;:()\[\]<>=]{2,300}")
 _OPTION = re.compile(r"^(?:--?[A-Za-z][\w-]*?|@)(?=[./])")
 _NODE_ENDS = ("", ".js", ".mjs", ".cjs", ".ts", ".json", "/index.js", "/index.mjs", "/index.ts")
 _MISSED = "is in the repository but not among"
+_NAMED = 8
+"""Files and patterns that one sentence names."""
+
 _CANDIDATES = 40
 """Names that are looked up for one failure: the text is the candidate's, and may be long."""
 
@@ -99,18 +103,20 @@ def find_absent(lines: Sequence[str], cwd: str, around: Surroundings) -> AbsentF
 
     `lines` is what it printed last, `cwd` where it worked, from the repository's root.
     """
+    return next(absent_files(lines, cwd, around), None)
+
+
+def absent_files(lines: Sequence[str], cwd: str, around: Surroundings) -> Iterator[AbsentFile]:
+    """Yield the tracked files that a failed program may have asked for, the likeliest first."""
     texts = [line for line in lines if _ABSENT.search(line)]
     package = _parent_package(cwd, around) if any(map(_PARENT.search, texts)) else None
     if package is not None:
-        return package
-    for number, (name, ends) in enumerate(_names(texts)):
-        if number >= _CANDIDATES:
-            break
+        yield package
+    for name, ends in islice(_names(texts), _CANDIDATES):
         found = _fitting(name, ends, cwd, around)
         if found is not None:
             folder = found.rpartition("/")[0]
-            return AbsentFile(found, f"/{folder}/**" if folder else f"/{found}")
-    return None
+            yield AbsentFile(found, f"/{folder}/**" if folder else f"/{found}")
 
 
 def _parent_package(cwd: str, around: Surroundings) -> AbsentFile | None:
@@ -134,6 +140,25 @@ def absent_sentence(agent: str, absent: AbsentFile, *, inputs: bool = False) -> 
         f"{path} {_MISSED} the files of Agent {agent}; "
         f"add `{show_path(absent.pattern)}` to spec.include."
     )
+
+
+def missed_sentence(absent: Iterable[AbsentFile]) -> str:
+    """Say which files the runs without an answer on one side looked for, and how to give them."""
+    found = sorted(absent, key=lambda one: one.path)
+    paths = [show_path(one.path) for one in found]
+    patterns = list(dict.fromkeys(f"`{show_path(one.pattern)}`" for one in found))
+    noun, them = ("a file", "it") if len(found) == 1 else (f"{len(found):,} files", "them")
+    return (
+        f"runs without an answer seem to have looked for {noun} of the repository that the Agent "
+        f"does not get: {_some(paths)}. This is a hint and decides nothing; if it needs {them}, "
+        f"add {_some(patterns)} to spec.include."
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first names as words of a sentence, and how many there are besides."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def is_explained(reason: str) -> bool:
