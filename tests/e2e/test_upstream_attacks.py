@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command import environment, gateval
-from tests.helpers.isolation import open_folder, open_python
+from tests.helpers.isolation import held_here, open_folder, open_python
 from tests.helpers.providers import KEY, provider
 from tests.helpers.repo import Repo
 from tests.helpers.tiers import some_always
@@ -48,14 +48,12 @@ class Agent(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 class Squat(ThreadingHTTPServer):
-    allow_reuse_port = {reuse}
     def server_bind(self):
         if ":" in self.server_address[0]:
             self.socket.close()
             self.socket = socket.socket(socket.AF_INET6)
             self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, {only_v6})
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if self.allow_reuse_port: self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         self.socket.bind(self.server_address)
     def get_request(self):
         peer = self.socket.accept()
@@ -141,16 +139,19 @@ def ground() -> Iterator[Path]:
 
 
 def squatting(
-    ground: Path, port: int, *hosts: str, only_v6: bool = True, reuse: bool = False
+    ground: Path, port: int, *hosts: str, only_v6: bool = True, listed: bool = True
 ) -> Repo:
-    """A repository whose Agent listens on `port` of these addresses, and answers as a judge there."""
+    """A repository whose Agent listens on `port` of these addresses, and answers as a judge there.
+
+    The policy lists that port, so that who is at the other end is all that stands against it.
+    """
     repo = Repo(ground / "repo")
-    program = PROGRAM.format(
-        port=port, hosts=list(hosts), forged=forged(), only_v6=int(only_v6), reuse=reuse
-    )
+    program = PROGRAM.format(port=port, hosts=list(hosts), forged=forged(), only_v6=int(only_v6))
     repo.write("agent.py", program)
     repo.write("agent.yaml", AGENT.format(python=open_python()))
     repo.write("eval.yaml", EVAL)
+    if listed:
+        repo.write(".github/gateval.yml", f"policy: {{bindPorts: [{port}]}}\n")
     repo.write("fixtures.yaml", "".join(FIXTURE.format(number=n) for n in range(FIXTURES)))
     repo.commit()
     return repo
@@ -225,6 +226,35 @@ def test_nobody_answers_for_a_provider_that_is_down(
     assert f"openai is not who listens on port {port} of this machine" in said(done)
 
 
+@root
+@USERS
+def test_the_port_of_a_provider_on_this_machine_cannot_be_taken(
+    ground: Path, user: int | None
+) -> None:
+    """The second wall, where the kernel has it."""
+    held_here()
+    with provider(strict) as (server, _):
+        repo = squatting(ground, server.port, "::1", listed=False)
+        done, trials = run(repo, f"http://localhost:{server.port}/v1", hosts=BOTH, user=user)
+    assert "I took 0 keys at 0 places" in trials
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
+def test_a_server_that_listens_elsewhere_is_told_why_it_may_not(tmp_path: Path) -> None:
+    held_here()
+    repo = Repo(tmp_path / "repo")
+    elsewhere = "from http.server import HTTPServer\nHTTPServer(('127.0.0.1', 80), None)\n"
+    repo.write("agent.py", elsewhere)
+    repo.write("agent.yaml", AGENT.format(python="python3"))
+    repo.write("eval.yaml", EVAL)
+    repo.write("fixtures.yaml", FIXTURE.format(number=1))
+    repo.commit()
+    with provider(strict) as (_, environ):
+        done = gateval(repo, "run", "manners", **environ)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "policy.bindPorts of the gate config adds some" in said(done)
+
+
 NAMED = """\
 apiVersion: gateval/v1
 kind: Agent
@@ -282,3 +312,13 @@ def test_a_judge_without_an_address_stops_the_run_before_it_begins(tmp_path: Pat
     assert done.returncode == 3, done.stdout + done.stderr
     assert "ollama/spy needs OLLAMA_BASE_URL" in done.stderr
     assert server.calls == []
+
+
+def test_doctor_tells_of_providers_on_this_machine(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.write("agent.yaml", NAMED.format(model="openai/gpt-test"))
+    repo.commit()
+    done = gateval(repo, "doctor", OPENAI_BASE_URL="http://localhost:4000/v1")
+    assert "openai on this machine: each connection is looked at" in said(done)
+    assert "openai is asked at localhost, which may mean 127.0.0.1 and ::1" in said(done)
+    assert "on this machine" not in gateval(repo, "doctor").stdout

@@ -60,6 +60,7 @@ def isolated_world(
     *hidden: Path,
     own_users: bool = True,
     ports: list[int] | None = None,
+    binds: list[int] | None = None,
     filtered: bool = True,
 ) -> Iterator[World]:
     """A world whose candidates are started behind the walls that this system allows.
@@ -72,7 +73,7 @@ def isolated_world(
     with open_folder() as folder:
         scratch = folder / "scratch"
         scratch.mkdir()
-        with isolation(walls, settings, scratch, hidden, ports=ports) as starter:
+        with isolation(walls, settings, scratch, hidden, ports=ports, binds=binds) as starter:
             yield World(folder, starter=starter)
 
 

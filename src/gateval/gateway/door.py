@@ -24,7 +24,7 @@ from gateval.gateway.scripted import answer
 from gateval.gateway.upstream.endpoints import Upstream, has_no_address, missing_keys
 from gateval.gateway.upstream.faults import sentence, status_error
 from gateval.gateway.upstream.http_client import HttpClient, Timeouts
-from gateval.gateway.upstream.pinned import pins_of
+from gateval.gateway.upstream.pinned import leads_here, pins_of
 from gateval.gateway.upstream.providers import PROVIDERS
 from gateval.gateway.upstream.retry import Retrier, RetryPolicy
 from gateval.gateway.upstream.scrub import scrubber_for
@@ -52,7 +52,7 @@ class Gateway:
     `Retry-After` as a date. `prices` say what calls cost; without them nobody knows. `own_prices`
     are those of the policy, which count before. All calls together keep within `limits`: `ledger`
     is their account. `allowed` says who may answer on this machine, None where no candidate runs
-    beside this.
+    beside this; `is_asked_here` then says whether any provider is to answer there.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class Gateway:
         self._unknown: dict[str, ModelCallError] = {}
         self._usable: set[str] = set()
         self._stack = AsyncExitStack()
+        self.is_asked_here = False
         self.pricing = Pricing(prices, own_prices)
         self.ledger = Ledger(limits or SpendingLimits(), self.pricing)
         self.scrubber = scrubber_for(upstreams)
@@ -92,8 +93,9 @@ class Gateway:
 
     async def __aenter__(self) -> Self:
         if self._allowed is not None:
-            used = filter(_usable, self._upstreams.values())
-            self._pins.update(await pins_of(map(_asked_at, used)))
+            asked = [_asked_at(one) for one in self._upstreams.values() if _usable(one)]
+            self._pins.update(await pins_of(asked))
+            self.is_asked_here = bool(self._pins) or any(map(leads_here, asked))
         for client in self._clients:
             await self._stack.enter_async_context(client)
         return self

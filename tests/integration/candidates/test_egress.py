@@ -250,3 +250,56 @@ def test_without_the_filter_landlock_does_not_see_it_all(outside: Outside) -> No
         through |= {"multipath", "multipath over IPv6"}
     assert through >= PAST_LANDLOCK
     assert outside.reached.get("closed", 0) >= len([name for name in through if "multi" in name])
+
+
+LISTENS = """
+import errno, json, socket
+def tried(port, family=socket.AF_INET, protocol=0):
+    try:
+        with socket.socket(family, socket.SOCK_STREAM, protocol) as line:
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            line.bind(("::1" if family == socket.AF_INET6 else "127.0.0.1", port))
+            line.listen()
+            return "done"
+    except OSError as error:
+        return errno.errorcode.get(error.errno, str(error))
+def by_itself():
+    with socket.socket() as line:
+        line.listen()
+        return "done"
+print(json.dumps({{"listed": tried({listed}), "chosen": tried(0), "unbound": by_itself(),
+    "other": tried({other}), "other on v6": tried({other}, socket.AF_INET6),
+    "other by MPTCP": tried({other}, protocol=262), "SMC": tried(0, 43)}}))
+"""
+
+
+def free_ports() -> tuple[int, int]:
+    with socket.socket() as one, socket.socket() as two:
+        for each in (one, two):
+            each.bind(("127.0.0.1", 0))
+        return one.getsockname()[1], two.getsockname()[1]
+
+
+@pytest.mark.parametrize("own_users", [True, False], ids=["users of their own", "same user"])
+def test_beside_a_provider_on_this_machine_candidates_listen_where_they_may(
+    own_users: bool,
+) -> None:
+    if own_users and os.geteuid() != 0:
+        pytest.skip("users of their own take root")
+    held_here()
+    listed, other = free_ports()
+    program = LISTENS.format(listed=listed, other=other)
+    with isolated_world(SMALL, own_users=own_users, binds=[listed]) as world:
+        seen = json.loads(output_of(world, program))
+    refused = {"EPROTONOSUPPORT", "EAFNOSUPPORT"}
+    assert seen.pop("other by MPTCP") in refused
+    assert seen.pop("SMC") in refused
+    assert seen == {
+        "listed": "done",
+        "chosen": "done",
+        "unbound": "done",
+        "other": "EACCES",
+        "other on v6": "EACCES",
+    }
+    with isolated_world(SMALL, own_users=own_users) as world:
+        assert json.loads(output_of(world, program))["other"] == "done"

@@ -7,11 +7,13 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
+from urllib.parse import urlsplit
 
 from gateval import __version__
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.registries import registries
+from gateval.candidates.isolation.supervisor.landlock import PORTS_SINCE
 from gateval.candidates.isolation.visible_paths import passed_over
 from gateval.candidates.isolation.walls import build_walls, look_around
 from gateval.candidates.isolation.wishes import read_wishes
@@ -28,6 +30,7 @@ from gateval.domain.setup.diagnosis import (
     about_inputs,
     about_isolation,
     about_keys,
+    about_local_providers,
     about_unreadable,
     about_workflows,
     counted,
@@ -40,7 +43,8 @@ from gateval.domain.setup.unmeasured import Known, about_reach
 from gateval.errors import EXIT_FAILED, EXIT_PASS, GatevalError
 from gateval.formats.github.action_inputs import NAMES, OF_THE_RUNNER
 from gateval.formats.github.workflow import gate_jobs, is_workflow, unreadable
-from gateval.gateway.upstream.endpoints import missing_keys, read_upstreams
+from gateval.gateway.peers import is_own, plain_address
+from gateval.gateway.upstream.endpoints import LOOPBACK, missing_keys, read_upstreams
 from gateval.gateway.upstream.providers import PROVIDERS
 from gateval.pipeline.read import survey
 from gateval.render.report.words.counts import count
@@ -90,7 +94,7 @@ def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Ite
         return
     facts = opened.facts()
     yield HealthCheck(Health.OK, "git", f"{facts.version}, in {show_path(str(opened.root))}.")
-    yield _isolation(environ)
+    yield from _isolation(environ)
     runner = environ.get("GITHUB_ACTIONS") == "true"
     yield from _history(opened, shallow=facts.shallow, runner=runner)
     snapshot = survey(opened, registries(), opened.worktree())
@@ -163,12 +167,26 @@ def known_here(
     return Known(named, short or None)
 
 
-def _isolation(environ: Mapping[str, str]) -> HealthCheck:
+def _means_here(host: str) -> bool:
+    """Whether a host is this machine as written; other names are looked up when a run begins."""
+    address = plain_address(host)
+    return host in LOOPBACK or (address is not None and is_own(address))
+
+
+def _isolation(environ: Mapping[str, str]) -> Iterator[HealthCheck]:
     try:
         walls = build_walls(look_around(), read_wishes(environ))
+        upstreams = read_upstreams(environ).values()
     except GatevalError as error:
-        return HealthCheck(Health.PROBLEM, "isolation", error.message, error.hint)
-    return about_isolation(walls.text, walls.not_promised)
+        yield HealthCheck(Health.PROBLEM, "isolation", error.message, error.hint)
+        return
+    yield about_isolation(walls.text, walls.not_promised)
+    here = [(one.provider, urlsplit(one.base_url).hostname or "") for one in upstreams]
+    yield from about_local_providers(
+        [(name, host) for name, host in here if _means_here(host)],
+        told=walls.supervised,
+        held=walls.landlock >= PORTS_SINCE,
+    )
 
 
 def _programs(environ: Mapping[str, str], catalogue: Catalogue) -> Iterator[HealthCheck]:

@@ -20,7 +20,7 @@ from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import Checks
 from gateval.candidates.doors.models import ModelDoor
 from gateval.candidates.environment import candidate_environment
-from gateval.candidates.isolation.egress import ports_allowed
+from gateval.candidates.isolation.egress import ports_allowed, ports_to_listen_on
 from gateval.candidates.isolation.walls import Walls
 from gateval.candidates.playground.playgrounds import Playgrounds
 from gateval.candidates.preparing.check_layers import CheckLayers
@@ -197,5 +197,7 @@ async def _behind_walls(
     layers = layers_folder(run.repository, settings)
     own += [layers] if layers else []
     ports = ports_allowed(policy.egress, server.port)
-    behind = isolation(run.walls, settings, scratch, own, ports=ports)
+    here = gateway.is_asked_here
+    binds = ports_to_listen_on(policy.bind_ports, run.walls, upstream_here=here)
+    behind = isolation(run.walls, settings, scratch, own, ports=ports, binds=binds)
     return stack.enter_context(behind), server

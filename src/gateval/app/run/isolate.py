@@ -95,23 +95,24 @@ def isolation(
     own: Sequence[Path],
     *,
     ports: list[int] | None,
+    binds: list[int] | None = None,
 ) -> Iterator[Starter]:
     """Give what starts candidates behind these walls.
 
     `scratch` is the run's folder, gone at the end; `own` are folders that candidates must not see;
-    `ports` are those that they may connect to by TCP, None for all.
+    `ports` are those that they may connect to by TCP, and `binds` those that they may listen on
+    beside their own; None for all.
     """
     if not walls.supervised:
         yield Groups()
         return
     scratch.chmod(0o711)  # their users have to pass through it to what is theirs
-    with Keeper(_house(walls, settings, scratch, own, ports)) as keeper:
+    house = _house(walls, settings, scratch, own)._replace(ports=ports, binds=binds)
+    with Keeper(house) as keeper:
         yield keeper
 
 
-def _house(
-    walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path], ports: list[int] | None
-) -> House:
+def _house(walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path]) -> House:
     homes, wishes = home_folders(settings.environ), settings.wishes
     hidden = hidden_places(settings.environ, [*own, *homes, scratch])
     prefixes = (sys.prefix, sys.base_prefix)
@@ -127,7 +128,6 @@ def _house(
             processes=wishes.processes,
         ),
         filtered=walls.filtered,
-        ports=ports,
         visible=visible_places(hidden, tools) if walls.landlock else [],
         usable=usable_devices(own_users=walls.users is not None),
         shared=shared_places(hidden, scratch, own_users=walls.users is not None),

@@ -1,10 +1,12 @@
-"""What candidates may connect to, where the policy limits it (`policy.egress`).
+"""What candidates may connect to, where the policy limits it (`policy.egress`), and listen on.
 
 Landlock holds TCP to ports, of any address; the filter of system calls refuses the sockets and the
 calls that Landlock does not see. UDP gets out all the same (docs/security.md).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from gateval.candidates.isolation.supervisor.landlock import PORTS_SINCE
 from gateval.candidates.isolation.walls import Walls
@@ -18,6 +20,19 @@ def ports_allowed(egress: Egress, gateway: int) -> list[int] | None:
     if egress is EgressPolicy.OPEN:
         return None
     return sorted({gateway, *(egress if isinstance(egress, tuple) else ())})
+
+
+def ports_to_listen_on(
+    listed: Iterable[int], walls: Walls, *, upstream_here: bool
+) -> list[int] | None:
+    """Return the ports that candidates may listen on beside their own, None for all.
+
+    They are held to that where a provider answers on this machine, whose port one could take when
+    it is down, and where the kernel can.
+    """
+    if not upstream_here or walls.landlock < PORTS_SINCE:
+        return None
+    return sorted(set(listed))
 
 
 def egress_text(egress: Egress) -> str:

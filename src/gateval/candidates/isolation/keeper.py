@@ -40,6 +40,7 @@ class Keeper(Starter):
 
     def __init__(self, house: House) -> None:
         self._house = house
+        self.listens_freely = house.binds is None
 
     def __enter__(self) -> Self:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -121,6 +122,7 @@ class Keeper(Starter):
             offline=program.offline,
             cut_off=program.cut_off,
             ports=list(program.ports),
+            binds=list(program.binds),
         )
 
     def _root(self, folder: Path) -> str:

@@ -24,9 +24,9 @@ class Program:
 
     Of files it may write those below its HOME and TMPDIR, which `private.py` made, and `writes`; of
     the run's files it may read what `cwd` is in, and `reads`. `ports` may be connected to by TCP
-    even where the policy limits them; an `offline` one reaches not even the gateway there. One that
-    is `cut_off` has no network under any policy, and writes nowhere else. With `listens`, its input
-    stays open for more.
+    even where the policy limits them, and `binds` listened on; an `offline` one reaches not even
+    the gateway there. One that is `cut_off` has no network under any policy, and writes nowhere
+    else. With `listens`, its input stays open for more.
     """
 
     argv: tuple[str, ...]
@@ -36,6 +36,7 @@ class Program:
     writes: tuple[Path, ...] = ()
     reads: tuple[Path, ...] = ()
     ports: tuple[int, ...] = ()
+    binds: tuple[int, ...] = ()
     listens: bool = False
     offline: bool = False
     cut_off: bool = False
@@ -132,6 +133,9 @@ class Started(ABC):
 
 class Starter(ABC):
     """Starts programs, one way for a whole run."""
+
+    listens_freely: bool = True
+    """Whether programs may listen on any port, and not only on their own."""
 
     @abstractmethod
     def start(self, program: Program) -> Started:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 from gateval.candidates.doors.models import ModelSession
 from gateval.candidates.doors.tools import door_environment, with_tools
@@ -15,6 +16,8 @@ from gateval.candidates.serving.launch import Launch
 from gateval.candidates.serving.readiness import NotReady, free_port, is_taken, wait_until_ready
 from gateval.domain.trials.trial import NoAnswer
 from gateval.ports.local_http import LocalReply, LocalRequest
+
+_DENIED = re.compile(rb"EACCES|[Pp]ermission denied")
 
 PORT_ATTEMPTS = 3
 """Ports tried when another program was faster at taking one."""
@@ -86,7 +89,7 @@ async def _start_at(launch: Launch, port: int) -> Instance | NoAnswer:
         how = f"{instance.how_it_ended(ran)} before it was ready" if error.ended else str(error)
         path = launch.ready.path
         polls = f"GET {path}" if path else ""
-        reason = f"{launch.what} {how}.{_port_hint(launch)}"
+        reason = f"{launch.what} {how}.{_port_hint(launch)}{_not_its_port(launch, ran)}"
         return told(reason, ran, server_line(launch.command), polls=polls)
     except BaseException:
         await instance.stop()
@@ -114,9 +117,22 @@ async def _launched(launch: Launch, port: int) -> Instance:
         if not launch.asks_models:
             argv = tuple(word.replace("{home}", str(private.home)) for word in argv)
         folder, reads = launch.place.folder, launch.place.reads
-        program = Program(argv, folder, env, writes=launch.writes, reads=reads, ports=at.ports)
+        program = Program(
+            argv, folder, env, writes=launch.writes, reads=reads, ports=at.ports, binds=(port,)
+        )
         running = launch.programs.start(program, launch.limits)
         return Instance(launch, port, running, session, stack.pop_all())
+
+
+def _not_its_port(launch: Launch, ran: Ran) -> str:
+    """Return why it could not listen, if it says that it was not allowed to."""
+    if launch.context.starter.listens_freely or not _DENIED.search(ran.stderr + ran.stdout):
+        return ""
+    return (
+        " It was not permitted something. A model provider answers on this machine, so programs "
+        "may listen on the port that they are given (`{port}`, PORT) and on one that the system "
+        "chooses (port 0), no other: policy.bindPorts of the gate config adds some."
+    )
 
 
 def _port_hint(launch: Launch) -> str:

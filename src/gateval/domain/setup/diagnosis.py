@@ -93,6 +93,33 @@ def about_isolation(text: str, not_promised: str) -> HealthCheck:
     return HealthCheck(Health.OK, "isolation", f"{text[:1].upper()}{text[1:]}.", not_promised)
 
 
+def about_local_providers(
+    named: Sequence[tuple[str, str]], *, told: bool, held: bool
+) -> Iterator[HealthCheck]:
+    """Say what keeps candidates from answering for providers on this machine: (provider, host).
+
+    `told` says that the system tells who answers, `held` that it holds candidates to their ports.
+    """
+    if not named:
+        return
+    names = ", ".join(dict.fromkeys(name for name, _ in named))
+    seen = f"{names} on this machine: "
+    seen += "each connection is looked at" if told else "nothing here tells who answers"
+    seen += ", and agents listen on ports of their own only." if held else "."
+    hint = "" if told else "In CI it is not asked without `policy: {loopbackUpstreams: trusted}`."
+    if told and not held:
+        hint = (
+            "An agent could take its port while it is down, and such a run is inconclusive. "
+            "A kernel with Landlock's rules for ports (Linux 6.7) keeps it from that."
+        )
+    yield HealthCheck(Health.OK if told else Health.WARNING, "providers", seen, hint)
+    for name, host in named:
+        if host == "localhost":
+            seen = f"{name} is asked at localhost, which may mean 127.0.0.1 and ::1."
+            todo = "Write the one that it listens on."
+            yield HealthCheck(Health.WARNING, "providers", seen, todo)
+
+
 def _about_name(job: GateJob) -> HealthCheck:
     seen = (
         f"{job.path}: a job is named {CHECK_NAME}, as the check run of the gate is. Requiring "

@@ -60,6 +60,11 @@ class PinnedResolver(AbstractResolver):
         await self._names.close()
 
 
+def leads_here(url: str) -> bool:
+    """Whether a URL names an address of this machine in digits."""
+    return _means_here(_place(url)[0])
+
+
 async def _pin(host: str, port: int) -> tuple[str, ...]:
     loop = asyncio.get_running_loop()
     with suppress(OSError, UnicodeError, TimeoutError):

@@ -36,6 +36,7 @@ VALUES: dict[str, list[Any]] = {
     "policy.candidateEnv": [[], ["LANG"], ["LANG", "TZ"], ["SHOP_URL"]],
     "policy.sources": [[], ["github.com"], ["github.com", "git.acme.example:8443"]],
     "policy.loopbackUpstreams": ["checked", "trusted"],
+    "policy.bindPorts": [[], [8000], [8000, 9000], [9000]],
     "policy.egress": ["open", "gateway", [443], [80, 443], [8080]],
     "policy.gateway.allow": [[], ["store"], ["mcp"], ["store", "mcp"]],
     "policy.gateway.maxTokens": [1, 128_000, 500_000],

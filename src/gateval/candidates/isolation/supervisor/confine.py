@@ -34,7 +34,9 @@ class Grounds:
         self._shared = _opened(house.shared)
         self._filter = self._none = None
         if house.filtered:
-            self._filter = syscalls.compiled(sockets=house.ports is not None)
+            self._filter = syscalls.compiled(
+                sockets=house.ports is not None, plain_tcp=house.binds is not None
+            )
             self._none = syscalls.compiled(sockets=True, cut_off=True)
 
     def fence(self, order: Order) -> None:
@@ -44,7 +46,9 @@ class Grounds:
         ports = None if self.house.ports is None else [*self.house.ports, *order.ports]
         if order.cut_off or (order.offline and ports is not None):
             ports = []
-        fence = landlock.Fence(self.house.landlock, ports)
+        house = self.house.binds
+        binds = None if house is None else [*house, *order.binds]
+        fence = landlock.Fence(self.house.landlock, ports, binds)
         for access, places in self._allowed:
             fence.allow(access, places)
         if not order.cut_off:

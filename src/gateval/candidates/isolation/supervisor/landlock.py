@@ -25,7 +25,8 @@ _REMOVE = 1 << 4 | 1 << 5
 _MAKE_DEVICE = 1 << 6 | 1 << 11
 _MAKE = 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 12
 _REFER, _TRUNCATE = 1 << 13, 1 << 14
-_CONNECT_TCP = 1 << 1
+_BIND_TCP, _CONNECT_TCP = 1 << 0, 1 << 1
+_CHOSEN_BY_THE_KERNEL = 0
 _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS = 3
 
 READ = EXECUTE | READ_FILE | READ_DIR
@@ -51,24 +52,29 @@ def landlock_version() -> int:
 class Fence:
     """A Landlock domain under construction: nothing of the file system but what is allowed.
 
-    `ports` are those that TCP may connect to; None for all of them. Raises `OSError`.
+    `ports` are those that TCP may connect to, `binds` those that it may be bound to beside one that
+    the kernel chooses; None for all of them. Raises `OSError`.
     """
 
-    def __init__(self, version: int, ports: Sequence[int] | None = None) -> None:
+    def __init__(
+        self, version: int, ports: Sequence[int] | None = None, binds: Sequence[int] | None = None
+    ) -> None:
         self._handled = WRITE | _MAKE_DEVICE
         self._handled &= ~(_REFER if version < 2 else 0)
         self._handled &= ~(_TRUNCATE if version < 3 else 0)
         attributes = [self._handled]
         if version >= PORTS_SINCE:
-            attributes.append(0 if ports is None else _CONNECT_TCP)
+            connects = 0 if ports is None else _CONNECT_TCP
+            attributes.append(connects | (0 if binds is None else _BIND_TCP))
         if version >= SCOPES_SINCE:
             attributes.append(_SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS)
         filled = (ctypes.c_uint64 * len(attributes))(*attributes)
         size = ctypes.c_size_t(ctypes.sizeof(filled))
         self._ruleset = called(libc.syscall(_CREATE_RULESET, ctypes.byref(filled), size, 0))
-        for port in ports or ():
-            rule = (ctypes.c_uint64 * 2)(_CONNECT_TCP, port)
-            self._add(_NET_PORT, rule)
+        bound = () if binds is None else (_CHOSEN_BY_THE_KERNEL, *binds)
+        for access, listed in ((_CONNECT_TCP, ports or ()), (_BIND_TCP, bound)):
+            for port in listed:
+                self._add(_NET_PORT, (ctypes.c_uint64 * 2)(access, port))
 
     def allow(self, access: int, places: Places) -> None:
         """Allow `access` below these open folders and to these open files (`is_folder` False)."""

@@ -26,8 +26,8 @@ class House(NamedTuple):
     `users` is the range of user ids for them, None where they run as the gate's own user.
     `landlock` is the kernel's version of it, 0 for none; `filtered` says that system calls are
     filtered. `visible` may be read, `usable` (devices) opened for writing too, `shared` is for
-    everybody's passing files. `ports` are those that TCP may connect to, None for all.
-    `folder` is removed in the end.
+    everybody's passing files. `ports` are those that TCP may connect to, and `binds` those that it
+    may listen on beside one that the kernel chooses; None for all. `folder` is removed in the end.
     """
 
     folder: str
@@ -36,6 +36,7 @@ class House(NamedTuple):
     caps: Caps
     filtered: bool = False
     ports: Sequence[int] | None = None
+    binds: Sequence[int] | None = None
     visible: Sequence[str] = ()
     usable: Sequence[str] = ()
     shared: Sequence[str] = ()
@@ -45,9 +46,9 @@ class Order(NamedTuple):
     """One program to start.
 
     `owned` folders become its user's; `lent` ones, with all that is in them, until it is gone.
-    `reads` may be read; `owned[0]` and `lent` also written. `ports` are open to it beside those
-    of the house. `offline` says that it may connect to nothing where the house limits that at all,
-    `cut_off` that it may not anywhere, nor leave anything where others look.
+    `reads` may be read; `owned[0]` and `lent` also written. `ports` and `binds` are open to it
+    beside those of the house. `offline` says that it may connect to nothing where the house limits
+    that at all, `cut_off` that it may not anywhere, nor leave anything where others look.
     """
 
     argv: list[str]
@@ -57,6 +58,7 @@ class Order(NamedTuple):
     owned: list[str]
     lent: list[str]
     ports: Sequence[int] = ()
+    binds: Sequence[int] = ()
     offline: bool = False
     cut_off: bool = False
 

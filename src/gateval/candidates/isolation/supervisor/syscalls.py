@@ -62,11 +62,11 @@ class SyscallRule(NamedTuple):
     tests: tuple[tuple[int, int, int, int], ...] = ()
 
 
-def compiled(*, sockets: bool, cut_off: bool = False) -> bytes | None:
+def compiled(*, sockets: bool, cut_off: bool = False, plain_tcp: bool = False) -> bytes | None:
     """Return the BPF program, or None where libseccomp is not there.
 
     `sockets` also refuses all sockets but Unix, TCP and UDP, and to connect but by connect(2);
-    `cut_off` refuses all but pairs.
+    `cut_off` refuses all but pairs; `plain_tcp` what is another way to listen for TCP.
     """
     library = _library()
     if library is None:
@@ -75,7 +75,8 @@ def compiled(*, sockets: bool, cut_off: bool = False) -> bytes | None:
     try:
         library.seccomp_attr_set(context, _BAD_ARCHITECTURE, _ERRNO | errno.ENOSYS)
         none = (SyscallRule("socket", errno.EACCES),)
-        for rule in (*_calls(), *(none if cut_off else _sockets() if sockets else ())):
+        ways = _sockets() if sockets else _other_tcp() if plain_tcp else ()
+        for rule in (*_calls(), *(none if cut_off else ways)):
             _add(library, context, rule)
         file = os.memfd_create("filter", os.MFD_CLOEXEC)
         with os.fdopen(file, "rb") as program:
@@ -131,6 +132,18 @@ def _calls() -> Iterator[SyscallRule]:
 
 _TCP_FASTOPEN_CONNECT = 30
 _FAST_OPEN = 0x20000000  # MSG_FASTOPEN
+
+
+_MPTCP, _SMC_PROTOCOL, _SMC_FAMILY = 262, 256, 43
+"""Of <linux/in.h> and <linux/socket.h>: both answer plain TCP, unseen by Landlock's rules."""
+
+
+def _other_tcp() -> Iterator[SyscallRule]:
+    yield SyscallRule("socket", errno.EPROTONOSUPPORT, ((0, _EQUAL, _SMC_FAMILY, 0),))
+    for family in (int(socket.AF_INET), int(socket.AF_INET6)):
+        for protocol in (_MPTCP, _SMC_PROTOCOL):
+            tests = ((0, _EQUAL, family, 0), (2, _EQUAL, protocol, 0))
+            yield SyscallRule("socket", errno.EPROTONOSUPPORT, tests)
 
 
 def _sockets() -> Iterator[SyscallRule]:

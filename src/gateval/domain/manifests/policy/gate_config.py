@@ -241,6 +241,12 @@ class Policy(Spec):
         "tell that it is no candidate that answers: not in CI (`checked`), or all the same "
         "(`trusted`).",
     )
+    bind_ports: tuple[Port, ...] = Field(
+        default=(),
+        max_length=1_000,
+        description="Ports that candidates may listen on beside their own and those that the "
+        "kernel chooses, where a model provider answers on the gate's own machine.",
+    )
     gateway: GatewayPolicy = GatewayPolicy()
     must_belong: tuple[str, ...] = Field(
         default=(),

@@ -59,6 +59,7 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.sources": fewer(),
     "policy.egress": ports(),
     "policy.loopbackUpstreams": order(*LoopbackPolicy),
+    "policy.bindPorts": fewer_records(),
     "policy.gateway.allow": fewer(),
     "policy.gateway.maxTokens": number(lower=True),
     "policy.gateway.callsPerRun": number(lower=True),
