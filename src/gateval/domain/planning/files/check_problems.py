@@ -10,7 +10,7 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.own_checks import CWD, named_paths, own_checks, starting_folder
 from gateval.domain.planning.closure import closure_of
-from gateval.domain.planning.files.named_paths import program_index
+from gateval.domain.planning.files.named_paths import program_named
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import resolve_path, show_path
 from gateval.domain.repository.patterns import folder_of
@@ -65,10 +65,8 @@ def _programs(spec: AssertionSpec, folder: str) -> Iterator[str]:
         yield from named_paths(spec, folder)
     elif isinstance(command, list):
         words = _started([word for word in command if isinstance(word, str)])
-        index = program_index(words)
-        start = starting_folder(spec, folder)
-        known = index is not None and start is not None
-        path = resolve_path(start or "", words[index or 0]) if known else None
+        program, start = program_named(words), starting_folder(spec, folder)
+        path = resolve_path(start, program[1]) if program and start is not None else None
         if path:
             yield path
 

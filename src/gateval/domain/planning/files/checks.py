@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.fixtures.playground import OWN_FILES
 from gateval.domain.planning.closure import Closure, closure_of, closure_paths, working_directory
-from gateval.domain.planning.files.named_paths import named, program_index
+from gateval.domain.planning.files.named_paths import named, program_named
 from gateval.domain.planning.snapshot import OWN_FOLDER, Snapshot
 from gateval.domain.repository.links import check_links
 from gateval.domain.repository.paths import resolve_path, show_path
@@ -43,16 +43,16 @@ def missing_programs(snapshot: Snapshot) -> Iterator[Problem]:
         if runtime is None or runtime.setup or cwd is None:
             continue
         for key, words in runtime.own_commands():
-            index = program_index(words)
-            path = resolve_path(cwd, words[index]) if index is not None else None
-            if path is None or index is None:
+            index, program = program_named(words) or (0, "")
+            path = resolve_path(cwd, program) if program else None
+            if path is None:
                 continue
-            begins = runtime.in_playground and words[index] in runtime.command
+            begins = runtime.in_playground and program in runtime.command
             if _is_there(path, snapshot) is not begins:
                 continue  # what is looked for in a playground may be there, too
             message = (
-                f"{quote(words[index])} is looked for in the playground, where the agent begins. "
-                f"For its own file, write {quote(f'{OWN_FILES}/{words[index]}')}."
+                f"{quote(program)} is looked for in the playground, where the agent begins. "
+                f"For its own file, write {quote(f'{OWN_FILES}/{program}')}."
                 if begins
                 else f"{show_path(path)} is no file of this revision. Correct the path, relative "
                 "to runtime.cwd, or track the file."

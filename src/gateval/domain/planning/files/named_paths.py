@@ -19,6 +19,11 @@ from gateval.domain.repository.tree import under
 _NO_FILE_FOLLOWS = frozenset({"-m", "-c", "-e", "--eval", "-p"})
 _SCRIPT = re.compile(r"\.(?:py|js|mjs|cjs|ts|mts|tsx|sh|rb|pl|php|lua)$")
 
+_ENV = re.compile(r"(?:/.*/)?env")
+_SPLITS = re.compile(r"-[0iv]*S|--split-string")
+_SPLIT = re.compile(r"-[0iv]*S(?=.)|--split-string=")
+_VARIABLE = re.compile(r"[A-Za-z_]\w*=")
+
 
 def process_roots(runtime: RuntimeSpec, cwd: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yield the working directory and the paths named in command lines, each with why."""
@@ -30,19 +35,45 @@ def process_roots(runtime: RuntimeSpec, cwd: str, snapshot: Snapshot) -> Iterato
 
 
 def program_index(words: Sequence[str]) -> int | None:
-    """Return which word of a command line is a program that a repository holds, None if none is.
+    """Return which word of a command line names a program (`program_named`), None if none does."""
+    found = program_named(words)
+    return found[0] if found else None
+
+
+def program_named(words: Sequence[str]) -> tuple[int, str] | None:
+    """Return the program of a command line that a repository holds, and which word names it.
 
     It is the first with the ending of a script, unless it comes behind `-m` or `-c`; or the first
-    word of all, if it is a path.
+    word of all, if it is a path. `env -S` has it in a line of its own, with what stands behind.
     """
     for index, word in enumerate(words):
+        if index == 0 and _ENV.fullmatch(word):
+            continue
+        line = _split_by_env(words, index)
+        if line is not None:
+            inner = program_named([*line, *words[index + 1 :]])
+            return inner and (index + max(0, inner[0] - len(line) + 1), inner[1])
         if word in _NO_FILE_FOLLOWS or "{" in word or word.startswith("/"):
             return None
-        if index == 0 and "/" in word:
-            return 0
-        if _SCRIPT.search(word) and not word.startswith("-"):
-            return index
+        if (index == 0 and "/" in word) or (_SCRIPT.search(word) and not word.startswith("-")):
+            return index, word
     return None
+
+
+def _split_by_env(words: Sequence[str], index: int) -> list[str] | None:
+    """Return the words that `env` makes of one word, from the program on; None if it makes none."""
+    if not _ENV.fullmatch(words[0]):
+        return None
+    attached = _SPLIT.match(words[index])
+    if attached is None and not _SPLITS.fullmatch(words[index - 1]):
+        return None
+    try:
+        line = shlex.split(words[index][attached.end() if attached else 0 :])
+    except ValueError:
+        return []
+    while line and _VARIABLE.match(line[0]):
+        del line[0]
+    return line
 
 
 def named(cwd: str, word: str, snapshot: Snapshot) -> Iterator[str]:
