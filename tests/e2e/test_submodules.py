@@ -299,3 +299,26 @@ def test_a_check_of_ones_own_gets_the_content_of_its_submodule(tmp_path: Path) -
     code, said, _ = check(clone)
     assert code == 3, said
     assert "checks/words" in said
+
+
+@pytest.mark.parametrize("also", ["", "a change of the agent"])
+@pytest.mark.parametrize("options", [(), ("--head", "WORKTREE")])
+def test_edits_in_a_submodule_that_no_commit_has_are_not_passed_over(
+    project: Project, also: str, options: tuple[str, ...]
+) -> None:
+    words = project.repo.path / "agents/vendor/words"
+    (words / "words.py").write_text("greeting = 'Bye!'\n")
+    if also:
+        project.repo.write("agents/main.py", MAIN + "# the same\n")
+    done = gateval(project.repo, "check", "--base", "main", *options)
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "edits in agents/vendor/words are in no commit of the submodule" in said
+    assert "Commit them in the submodule" in said
+
+
+def test_what_is_untracked_in_a_submodule_does_not_bother(project: Project) -> None:
+    (project.repo.path / "agents/vendor/words/notes.txt").write_text("Mine.\n")
+    project.repo.write("agents/main.py", MAIN + "# the same\n")
+    done = gateval(project.repo, "check", "--base", "main")
+    assert done.returncode == 0, done.stdout + done.stderr

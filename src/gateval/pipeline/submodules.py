@@ -33,11 +33,12 @@ def without_lacking(
     if not any(snapshot.submodules for _, snapshot in sides):
         return plan
     empty = {name: _empty(repository, snapshot) for name, snapshot in sides}
-    found: dict[Lacking, None] = {}
+    edited = _edited(repository, plan, head)
+    found: dict[Lacking, None] = dict.fromkeys(edited)
     warnings: dict[str, None] = {}
     kept: list[PlannedEval] = []
     for planned in plan.evals:
-        lacking: list[Lacking] = []
+        lacking = [one for one in edited if one.of == f"Agent {planned.agent}"]
         for where, snapshot in sides:
             other = empty["base" if where == "head" else "head"] if base is not None else None
             for of, closure in _closures(planned, snapshot):
@@ -52,6 +53,25 @@ def without_lacking(
         found |= dict.fromkeys(lacking)
         kept += [] if lacking else [planned]
     return _with(plan, kept, tuple(found), tuple(warnings))
+
+
+def _edited(repository: Repository, plan: Plan, head: Snapshot) -> tuple[Lacking, ...]:
+    """Return the submodules with edits that no commit has: a snapshot of the working tree holds
+    none of those. Also of Agents of which nothing else changed.
+    """
+    paths = repository.edited_submodules() if head.revision.worktree else ()
+    if not paths:
+        return ()
+    measured = {one.target_agent for one in head.catalogue.evals}
+    if plan.nothing and not measured:  # then only the Agents of head were read
+        measured = {agent.name for agent in head.catalogue.agents}
+    return tuple(
+        Lacking(path=show_path(path), commit="", of=f"Agent {agent.name}", where="head")
+        for agent in head.catalogue.agents
+        if agent.name in measured and agent.starts_process
+        for path in paths
+        if closure_of(agent, head).covers(path)
+    )
 
 
 def _with(

@@ -32,6 +32,11 @@ class Repository(Protocol):
     def has_changes(self) -> bool:
         """Whether the working tree differs from HEAD (untracked files count)."""
 
+    def edited_submodules(self) -> tuple[str, ...]:
+        """The submodules of the working tree with edits that no commit has, which `worktree` does
+        not hold.
+        """
+
     def default_branch(self) -> str | None:
         """The name to resolve for the default branch's tip, or None when there is no telling."""
 

@@ -27,9 +27,10 @@ class GitRepository:
 
     Its objects and configuration lie in `git_folder`.
 
-    Everything but `worktree` and `has_changes` reads git objects only and runs no program that a
-    configuration file names. Those two look at the working tree as `git add` and `git status`
-    would, with the clean filters (Git LFS, git-crypt, ...) that the user's own configuration sets.
+    Everything but `worktree`, `has_changes` and `edited_submodules` reads git objects only and
+    runs no program that a configuration file names. Those look at the working tree as `git add` and
+    `git status` would, with the clean filters (Git LFS, git-crypt, ...) that the user's own
+    configuration sets.
     """
 
     def __init__(self, root: Path, git_folder: Path, git: Git) -> None:
@@ -69,6 +70,10 @@ class GitRepository:
     def has_changes(self) -> bool:
         """Whether tracked or untracked files differ from HEAD."""
         return snapshot.has_changes(self._git)
+
+    def edited_submodules(self) -> tuple[str, ...]:
+        """The submodules in which tracked files were edited and not committed."""
+        return snapshot.edited_submodules(self._git)
 
     def has_commit(self) -> bool:
         """Whether HEAD is a commit; in a new repository there is none yet."""

@@ -26,6 +26,9 @@ _CONFIG = (
     "advice.addEmbeddedRepo=false",
 )
 _ALL = ("add", "--all", "--ignore-errors")
+_CHANGED = re.compile(rb"(?:1 \S+ S.M. (?:\S+ ){5}|u \S+ S.M. (?:\S+ ){7})(?P<path>.+)", re.DOTALL)
+"""A submodule with edited files, as `git status --porcelain=v2` tells it."""
+
 _ERROR = re.compile(rb"^(?:error|fatal): .*$", re.MULTILINE)
 _EMPTY_EMBEDDED = b"does not have a commit checked out"
 
@@ -33,11 +36,19 @@ _EMPTY_EMBEDDED = b"does not have a commit checked out"
 def has_changes(git: Git) -> bool:
     """Return whether the working tree differs from HEAD.
 
-    Untracked files and other commits in submodules count; uncommitted changes inside a submodule
-    do not, since no snapshot can hold them.
+    Untracked files count, and of submodules other commits and edited files. What is untracked
+    inside a submodule does not.
     """
-    counted = ("--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames")
+    counted = ("--untracked-files=normal", "--ignore-submodules=untracked", "--no-renames")
     return bool(git.run("status", "--porcelain", "-z", *counted).out)
+
+
+def edited_submodules(git: Git) -> tuple[str, ...]:
+    """Return the paths of submodules with edited files, which no snapshot can hold."""
+    counted = ("--untracked-files=no", "--ignore-submodules=untracked", "--no-renames")
+    lines = git.run("status", "--porcelain=v2", "-z", *counted).out.split(b"\0")
+    found = (_CHANGED.fullmatch(line) for line in lines)
+    return tuple(os.fsdecode(one["path"]) for one in found if one)
 
 
 def has_commit(git: Git) -> bool:

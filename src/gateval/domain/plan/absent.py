@@ -50,10 +50,17 @@ class AbsentFile:
     pattern: str
 
 
+_EDITED = (
+    "files in it were edited, and no commit holds that. Commit them in the submodule, or undo "
+    "the edits, and check again."
+)
+
+
 class Lacking(Value):
     """A submodule that a change adds, moves or removes, and whose content is not here.
 
-    `path` is as `show_path` gives it, `of` says whose it is, `where` on which side.
+    `path` is as `show_path` gives it, `of` says whose it is, `where` on which side. `commit` is
+    empty for one in the working tree with edits that no commit has.
     """
 
     path: str
@@ -62,10 +69,8 @@ class Lacking(Value):
     where: str
 
     def __str__(self) -> str:
-        return (
-            f"{self.path}, a submodule among the files of {self.of}, cannot be measured: "
-            f"{_not_here(self.commit, self.where)}"
-        )
+        why = _not_here(self.commit, self.where) if self.commit else _EDITED
+        return f"{self.path}, a submodule among the files of {self.of}, cannot be measured: {why}"
 
 
 def lacking_sentence(path: str, commit: str) -> str:

@@ -141,15 +141,19 @@ def test_embedded_repositories_count_as_submodules(repo: Repo, found: GitReposit
     assert tree["embedded"].oid == commit
 
 
-def test_a_dirty_submodule_is_no_change_and_another_commit_in_it_is(
+def test_edits_in_a_submodule_are_a_change_and_in_no_snapshot(
     repo: Repo, found: GitRepository
 ) -> None:
     embedded = Repo(repo.path / "embedded")
     embedded.write("file", "one")
     embedded.commit()
     repo.commit()
-    embedded.write("file", "two")
+    embedded.write("new", "untracked")
     assert not found.has_changes()
+    assert found.edited_submodules() == ()
+    embedded.write("file", "two")
+    assert found.has_changes()
+    assert found.edited_submodules() == ("embedded",)
     assert found.worktree().tree == found.resolve("HEAD").tree
     commit = embedded.commit()
     assert found.has_changes()

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from gateval.domain.decision.report import Report
+from gateval.domain.plan.absent import Lacking
 from gateval.domain.results.models.averages import EXPERIMENT
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import shown_evals
@@ -61,13 +62,18 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         said.append(lost)
     if files := report.results.plan.locked:
         said.append(f"{listing(files, 2)} cannot be opened without the key")
-    if lacking := report.results.plan.lacking:
-        named = list(dict.fromkeys(one.path for one in lacking))
-        said.append(f"the content of {listing(named, 2)} is not in this checkout")
+    said += _lacking(report.results.plan.lacking)
     if paths := report.results.plan.unclaimed:
         verb = "belongs" if len(paths) == 1 else "belong"
         said.append(f"{listing(paths, 2)} {verb} to no Agent that an Eval measures")
     return said or ["nothing that ran speaks against the change"]
+
+
+def _lacking(every: Sequence[Lacking]) -> Iterator[str]:
+    if away := list(dict.fromkeys(one.path for one in every if one.commit)):
+        yield f"the content of {listing(away, 2)} is not in this checkout"
+    if edited := list(dict.fromkeys(one.path for one in every if not one.commit)):
+        yield f"edits in {listing(edited, 2)} are in no commit of the submodule"
 
 
 def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
