@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gateval.app.names import PART_FILE, TRIGGER_FILE
 from gateval.formats.github.comment import COMMAND
 from tests.helpers.command import ROOT
 from tools.workflow_lint import PROGRAMS
@@ -152,9 +153,10 @@ def test_a_caller_gives_what_the_called_workflow_asks_for() -> None:
 
 def test_the_publishing_job_reads_what_the_measuring_job_left() -> None:
     jobs = load(ROOT / "examples/workflows/long-runs.yml")["jobs"]
-    (upload,) = [one for one in jobs["measure"]["steps"] if "upload" in one["uses"]]
+    uploads = [one["with"] for one in jobs["measure"]["steps"] if "upload" in one["uses"]]
     (download,) = [one for one in jobs["publish"]["steps"] if "download" in one["uses"]]
-    assert upload["with"]["name"] == download["with"]["name"]
+    (part,) = [one for one in uploads if one["name"] == download["with"]["name"]]
+    assert part["path"] == f"{download['with']['path']}/{PART_FILE}"
     assert jobs["publish"]["needs"] == "measure"
     assert jobs["publish"]["if"].startswith("${{ !cancelled()"), "a red first job is published"
     assert "write" not in jobs["measure"]["permissions"].values()
@@ -191,9 +193,11 @@ def test_the_publishing_half_listens_to_the_running_half() -> None:
         load(ROOT / f"examples/workflows/untrusted-{it}.yml") for it in ("run", "publish")
     )
     assert publish["on"]["workflow_run"]["workflows"] == [run["name"]]
-    (upload,) = [one for one in run["jobs"]["run"]["steps"] if "upload" in one["uses"]]
+    uploads = [one["with"] for one in run["jobs"]["run"]["steps"] if "upload" in one["uses"]]
     (download,) = [one for one in publish["jobs"]["publish"]["steps"] if "download" in one["uses"]]
-    assert upload["with"]["name"] == download["with"]["name"]
+    (part,) = [one for one in uploads if one["name"] == download["with"]["name"]]
+    folder = download["with"]["path"]
+    assert part["path"].split() == [f"{folder}/{PART_FILE}", f"{folder}/{TRIGGER_FILE}"]
 
 
 def test_the_image_is_of_this_version() -> None:

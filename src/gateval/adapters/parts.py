@@ -19,7 +19,10 @@ from gateval.errors import StageFileError
 MOST_PARTS = 256
 """Jobs of a GitHub Actions matrix."""
 
-_HINT = "Give `results` the folder that the run step wrote, or one that holds such folders."
+_HINT = (
+    "Give `results` the folder that the run step of the same version wrote, or one that holds such "
+    "folders."
+)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 

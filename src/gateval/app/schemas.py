@@ -15,6 +15,7 @@ from gateval.domain.history.record import HistoryRecord
 from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.plan.plan import Plan
 from gateval.domain.repository.place import nearest
+from gateval.domain.results.assembly import Part
 from gateval.domain.results.calibration_report import CalibrationReport
 from gateval.domain.results.results import Results
 from gateval.errors import EXIT_PASS, UsageError
@@ -24,6 +25,7 @@ STAGES: Mapping[str, type[Value]] = {
     "trigger.v1": Trigger,
     "plan.v1": Plan,
     "results.v1": Results,
+    "part.v1": Part,
     "decision.v1": Decision,
     "audit.v1": AuditEntry,
     "history.v2": HistoryRecord,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from tests.helpers.command import gateval
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
+from tests.helpers.repo import Repo
 from tests.helpers.runner import Job
 from tests.servers.github.state.pull import Pull
 
@@ -54,4 +58,37 @@ def test_a_first_job_that_left_nothing_is_no_pass(shop: GitHubShop) -> None:
     second = shop.on_pull(pull)
     ended = second.run_action(inputs=PARTS)
     assert ended.code != 0
+    assert shop.conclusions(pull.head_sha) == ["action_required"]
+
+
+def test_the_second_job_gets_no_plan_and_the_first_keeps_its_own(shop: GitHubShop) -> None:
+    """What is read again from a run's own folder is whole; what is handed on has digests."""
+    pull = shop.open_pull(WORSE)
+    code, second = measured(shop, pull)
+    gate = second.workspace / "gate"
+    asked = "I want a refund"
+    assert asked in (gate / "results.v1.json").read_text()
+    part = json.loads((gate / "part.v1.json").read_text())
+    assert asked not in json.dumps(part["plan"])
+    assert {len(one) for one in part["plan"]["evals"] + part["plan"]["agents"]} == {64}
+    read = gateval(Repo.at(second.workspace), "report", "gate")
+    assert (read.returncode, code) == (1, 1), read.stderr
+    assert "refund-asks-why" in read.stdout
+    for each in gate.iterdir():
+        if each.name not in {"part.v1.json", "trigger.v1.json"}:
+            each.unlink()
+    ended = second.run_action(inputs=PARTS)
+    assert (ended.code, shop.conclusions(pull.head_sha)) == (1, ["failure"]), ended.errors
+    assert asked in (ended.results / "results.v1.json").read_text(), "and publishes the whole"
+
+
+def test_what_an_earlier_version_handed_on_is_refused_with_what_to_do(shop: GitHubShop) -> None:
+    pull = shop.open_pull(SAME)
+    _, second = measured(shop, pull)
+    (second.workspace / "gate/part.v1.json").unlink()
+    ended = second.run_action(inputs=PARTS)
+    said = " ".join(ended.errors.split())
+    assert ended.code == 2, said
+    assert "holds no part.v1.json" in said
+    assert "of the same version" in said
     assert shop.conclusions(pull.head_sha) == ["action_required"]

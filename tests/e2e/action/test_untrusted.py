@@ -237,11 +237,29 @@ def other_pull(folder: Path, shop: GitHubShop) -> None:
 
 
 def link_to_secret(folder: Path, _shop: GitHubShop) -> None:
-    (folder / "results.v1.json").unlink()
-    (folder / "results.v1.json").symlink_to("/proc/self/environ")
+    (folder / PART).unlink()
+    (folder / PART).symlink_to("/proc/self/environ")
 
 
-TRIGGER, RESULTS = "trigger.v1.json", "results.v1.json"
+def old_results(folder: Path, _shop: GitHubShop) -> None:
+    """Leave what an earlier Gateval left: results with their plan, and no part."""
+    (folder / PART).unlink()
+
+
+def twice(folder: Path, _shop: GitHubShop) -> None:
+    """Hand the same part in for two jobs."""
+    for name in ("one", "two"):
+        shutil.copytree(folder, folder.parent / "jobs" / name)
+    for each in folder.iterdir():
+        each.unlink()
+    for name in ("one", "two"):
+        (folder.parent / "jobs" / name).rename(folder / name)
+
+
+MARKUP = (
+    "</details>\n\n# Gateval: pass @acme/all ![x](http://evil/x.png) <!-- gateval:comment v1 -->"
+)
+TRIGGER, PART = "trigger.v1.json", "part.v1.json"
 REFUSED: dict[str, Forgery] = {
     "other head in the trigger": edit(
         TRIGGER, lambda it: of(it, "subject", "head_sha", to="5" * 40)
@@ -251,23 +269,42 @@ REFUSED: dict[str, Forgery] = {
     "other repository": edit(TRIGGER, lambda it: of(it, "repository", to="acme/other")),
     "trusted": edit(TRIGGER, lambda it: it.update(subject={"kind": "commit"})),
     "unknown field in the trigger": edit(TRIGGER, lambda it: it.update(admin=True)),
-    "other head": edit(RESULTS, lambda it: of(it, "plan", "head", "commit", to="5" * 40)),
-    "other tree": edit(RESULTS, lambda it: of(it, "plan", "head", "tree", to="5" * 40)),
-    "easier threshold": edit(
-        RESULTS, lambda it: of(it, "plan", "evals", 0, "scoring", "pass_threshold", to=0.0)
+    "other head": edit(PART, lambda it: of(it, "plan", "head", "commit", to="5" * 40)),
+    "other tree": edit(PART, lambda it: of(it, "plan", "head", "tree", to="5" * 40)),
+    "other base": edit(PART, lambda it: of(it, "plan", "base", "commit", to="5" * 40)),
+    "no base": edit(PART, lambda it: of(it, "plan", "base", to=None)),
+    "the digest of another Eval": edit(PART, lambda it: of(it, "plan", "evals", to=["5" * 64])),
+    "the digest of another Agent": edit(PART, lambda it: of(it, "plan", "agents", to=["5" * 64])),
+    "the digest of another script": edit(PART, lambda it: of(it, "plan", "scripts", to=["5" * 64])),
+    "an Agent's digest for an Eval's": edit(
+        PART, lambda it: of(it, "plan", "evals", to=it["plan"]["agents"])
     ),
-    "unknown version": edit(RESULTS, lambda it: it.update(version="results.v9")),
-    "unknown field": edit(RESULTS, lambda it: it.update(verdict="pass")),
+    "no digest of what its trials are of": edit(PART, lambda it: of(it, "plan", "evals", to=[])),
+    "no digests of Evals": edit(PART, lambda it: it["plan"].pop("evals")),
+    "no digests": edit(PART, lambda it: it.pop("plan")),
+    "a digest that is none": edit(PART, lambda it: of(it, "plan", "evals", to=["all"])),
+    "a plan in the place of its digests": edit(
+        PART, lambda it: of(it, "plan", "evals", to=[{"name": "support-eval"}])
+    ),
+    "unknown version": edit(PART, lambda it: it.update(version="part.v9")),
+    "results for a part": edit(PART, lambda it: it.update(version="results.v1")),
+    "unknown field": edit(PART, lambda it: it.update(verdict="pass")),
+    "unknown field in the digests": edit(PART, lambda it: of(it, "plan", "policy", to={})),
+    "a part twice": twice,
+    "an earlier Gateval's results": old_results,
     "a pass that its assertions do not show": edit(
-        RESULTS, lambda it: of(it, "trials", 0, "assessments", to=[])
+        PART, lambda it: of(it, "trials", 0, "assessments", to=[])
     ),
-    "a trial twice": edit(RESULTS, lambda it: it["trials"].append(it["trials"][0])),
+    "a trial twice": edit(PART, lambda it: it["trials"].append(it["trials"][0])),
     "an unplanned trial": edit(
-        RESULTS, lambda it: of(it, "trials", 0, "key", "fixture", to="../../etc/passwd")
+        PART, lambda it: of(it, "trials", 0, "key", "fixture", to="../../etc/passwd")
     ),
-    "not JSON": replace(RESULTS, b"\x00\xff"),
-    "deep": replace(RESULTS, b"[" * 1_000_000),
-    "huge": replace(RESULTS, b" " * (64 * 2**20 + 1)),
+    "an unplanned trial with markup": edit(
+        PART, lambda it: of(it, "trials", 0, "key", "fixture", to=f"\x1b[31m{MARKUP}")
+    ),
+    "not JSON": replace(PART, b"\x00\xff"),
+    "deep": replace(PART, b"[" * 1_000_000),
+    "huge": replace(PART, b" " * (64 * 2**20 + 1)),
     "a link to secrets": link_to_secret,
 }
 
@@ -304,29 +341,32 @@ def test_forgeries_that_are_refused(
         one.comments == [] or "could not" in one.comments[0].body
         for one in shop.repo.pulls.values()
     )
+    said = ended.summary + "".join(c.body for p in shop.repo.pulls.values() for c in p.comments)
+    assert not [one for one in ("![x]", "@acme/all", "\n# Gateval: pass") if one in said]
+    assert "\x1b" not in ended.errors + ended.log
     assert "INPUT_TOKEN" not in ended.log + ended.errors + ended.summary
+
+
+ASSERTED = {"refund-asks-why": "toolCalled", "greets": "contains"}
 
 
 def all_pass(it: dict[str, Any]) -> None:
     for trial in it["trials"]:
-        fixture = next(
-            f for f in it["plan"]["evals"][0]["fixtures"] if f["name"] == trial["key"]["fixture"]
-        )
         trial.update(
             outcome="pass",
             cause=None,
             reason="",
             score=1.0,
             assessments=[
-                {"index": i, "type": a["type"], "status": "passed", "score": 1.0, "reason": "ok"}
-                for i, a in enumerate(fixture["assertions"])
+                {
+                    "index": 0,
+                    "type": ASSERTED[trial["key"]["fixture"]],
+                    "status": "passed",
+                    "score": 1.0,
+                    "reason": "ok",
+                }
             ],
         )
-
-
-MARKUP = (
-    "</details>\n\n# Gateval: pass @acme/all ![x](http://evil/x.png) <!-- gateval:comment v1 -->"
-)
 
 
 def markup(it: dict[str, Any]) -> None:
@@ -347,7 +387,7 @@ def test_forgeries_that_look_unverified(
     shop: GitHubShop, claimed: tuple[Pull, Path], forge: Callable[[dict[str, Any]], None]
 ) -> None:
     pull, folder = claimed
-    edit(RESULTS, forge)(folder, shop)
+    edit("results.v1.json" if forge is lax else PART, forge)(folder, shop)
     (folder / "comment.md").write_text("# Gateval: pass\n")
     (folder / "decision.v1.json").write_text('{"verdict": "pass"}')
     ended = publish(follow(shop, pull, folder))

@@ -13,7 +13,7 @@ from gateval.app.shared_rules import rules_here
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.plan.plan import Plan
 from gateval.domain.planning.picking import ALL, Pick
-from gateval.domain.results.assembly import assemble
+from gateval.domain.results.assembly import assemble, part_of
 from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Trial
@@ -157,6 +157,9 @@ def test_results_of_a_part_cannot_be_published_as_the_whole(shop: Repo) -> None:
     whole, info = planned(shop, ALL), RunInfo()
     half = ran(planned(shop, Pick(fixtures=("greets",)))).results
     with pytest.raises(StageFileError, match="rest on an Eval that is not so on this commit"):
-        assemble(whole, [half], info)
+        assemble(whole, [part_of(half)], info)
     one = ran(planned(shop, Pick(evals=("second-eval",)))).results
-    assert make_report(assemble(whole, [one], info)).decision.verdict is GateVerdict.INCOMPLETE
+    assert (
+        make_report(assemble(whole, [part_of(one)], info)).decision.verdict
+        is GateVerdict.INCOMPLETE
+    )

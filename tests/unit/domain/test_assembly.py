@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from gateval.domain.decision.report import make_report
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import InconclusivePolicy, RegressionPolicy
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.assembly import assemble
+from gateval.domain.results.assembly import Part, assemble, part_of
 from gateval.domain.results.results import Results, RunInfo
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
 from gateval.errors import StageFileError
@@ -56,11 +57,13 @@ def passing(plan: Plan) -> Results:
     return Results(plan=plan, trials=trials, info=RunInfo(run="elsewhere", seconds=1e6))
 
 
-def only(results: Results, name: str) -> Results:
+def only(results: Results, name: str) -> Part:
     """The part of one Eval."""
     plan = results.plan
     part = plan.model_copy(update={"evals": (plan.eval(name),)})
-    return Results(plan=part, trials=tuple(t for t in results.trials if t.key.eval == name))
+    return part_of(
+        Results(plan=part, trials=tuple(t for t in results.trials if t.key.eval == name))
+    )
 
 
 def test_parts_make_a_whole(plan: Plan) -> None:
@@ -145,14 +148,14 @@ def another_script(plan: Plan) -> Plan:
 def test_results_of_something_else_are_refused(plan: Plan, forge: Callable[[Plan], Plan]) -> None:
     forged = forge(plan)
     with pytest.raises(StageFileError, match=r"another|not so on this commit"):
-        assemble(plan, [Results(plan=forged)], INFO)
+        assemble(plan, [part_of(Results(plan=forged))], INFO)
 
 
 def test_policy_and_removals_come_from_here_whatever_the_part_says(plan: Plan) -> None:
     lax = Policy(regressions=RegressionPolicy.OFF, inconclusive=InconclusivePolicy.WARN)
     update = {"policy": lax, "removed": (), "changes": (), "warnings": ("All is well.",)}
     forged = passing(plan).model_copy(update={"plan": plan.model_copy(update=update)})
-    assembled = assemble(plan, [forged], INFO)
+    assembled = assemble(plan, [part_of(forged)], INFO)
     assert assembled.plan == plan
     assert assembled.info == INFO
 
@@ -160,7 +163,7 @@ def test_policy_and_removals_come_from_here_whatever_the_part_says(plan: Plan) -
 def test_base_only_trials_do_not_make_head_pass(plan: Plan) -> None:
     whole = passing(plan)
     base = tuple(trial for trial in whole.trials if trial.key.side is Side.BASE)
-    assembled = assemble(plan, [Results(plan=plan, trials=base)], INFO)
+    assembled = assemble(plan, [part_of(Results(plan=plan, trials=base))], INFO)
     assert make_report(assembled).decision.verdict == "incomplete"
 
 
@@ -169,4 +172,45 @@ def test_the_working_tree_of_a_repo_is_no_head(plan: Plan, tmp_path: Path) -> No
     repo.write("a", "b")
     repo.commit()
     with pytest.raises(StageFileError, match="another head"):
-        assemble(plan, [Results(plan=plan_of(repo, base="main"))], INFO)
+        assemble(plan, [part_of(Results(plan=plan_of(repo, base="main")))], INFO)
+
+
+def test_a_part_holds_nothing_of_its_plan_but_digests(plan: Plan) -> None:
+    written = part_of(Results(plan=plan)).model_dump_json()
+    assert plan.evals[0].fixtures[0].name not in written
+    assert len(written) < 1500
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"eval": "invented"}, "do not say what its Eval asks"),
+        ({"fixture": "invented"}, "is not planned"),
+        ({"repetition": 1001}, "is not planned"),
+        ({"fixture": "x" * 100_000}, "not those of this plan"),
+    ],
+)
+def test_trials_that_the_plan_made_here_does_not_ask_for(
+    plan: Plan, change: dict[str, Any], said: str
+) -> None:
+    part = part_of(passing(plan))
+    first, *rest = part.trials
+    forged = first.model_copy(update={"key": first.key.model_copy(update=change)})
+    with pytest.raises(StageFileError, match=said) as refused:
+        assemble(plan, [part.model_copy(update={"trials": (forged, *rest)})], INFO)
+    assert len(str(refused.value)) < 1000
+
+
+def test_trials_of_another_eval_than_the_part_names(plan: Plan) -> None:
+    """It may have measured that one by easier assertions."""
+    part, other = only(passing(plan), "second-eval"), only(passing(plan), "support-eval")
+    forged = part.model_copy(update={"trials": other.trials})
+    with pytest.raises(StageFileError, match="do not say what its Eval asks"):
+        assemble(plan, [forged], INFO)
+
+
+def test_a_pass_that_its_assertions_do_not_show(plan: Plan) -> None:
+    part = part_of(passing(plan))
+    forged = tuple(one.model_copy(update={"assessments": ()}) for one in part.trials)
+    with pytest.raises(StageFileError, match="not those of this plan"):
+        assemble(plan, [part.model_copy(update={"trials": forged})], INFO)

@@ -12,13 +12,13 @@ from gateval import __version__
 from gateval.adapters.parts import MOST_PARTS, read_parts
 from gateval.adapters.results_folder import results_path
 from gateval.app.action.context import ActionContext
-from gateval.app.names import RESULTS_FILE, TRIGGER_FILE
+from gateval.app.names import PART_FILE, TRIGGER_FILE
 from gateval.domain.forge.trigger import ClaimSubject, PullRequestSubject, Trigger
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.assembly import assemble
 from gateval.domain.results.results import Results, RunInfo
 from gateval.errors import StageFileError, UsageError
-from gateval.render.files.stage import TRIGGER_LIMIT, load_results, load_trigger
+from gateval.render.files.stage import TRIGGER_LIMIT, load_part, load_trigger
 
 CLAIM_LIMIT = 64 * 1024 * 1024
 """Bytes of results that jobs may have written, whatever the plan: we need not trust them."""
@@ -74,10 +74,10 @@ def stored_results(context: ActionContext, plan: Plan, run: str) -> Results:
     info = RunInfo(run=run, started_at=context.clock.utc_now(), gateval=__version__)
     if plan.nothing:
         return Results(plan=plan, info=info)
-    contents = read_parts(_folder(context), RESULTS_FILE, limit=claim_limit(plan))
+    contents = read_parts(_folder(context), PART_FILE, limit=claim_limit(plan))
     measured = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
-    parts = [load_results(content) for content in contents]
-    over = next((part.info.over_budget for part in parts if part.info.over_budget), "")
+    parts = [load_part(content) for content in contents]
+    over = next((part.over_budget for part in parts if part.over_budget), "")
     results = assemble(measured, parts, info.model_copy(update={"over_budget": over}))
     return results.model_copy(update={"plan": plan})
 

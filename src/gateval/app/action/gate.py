@@ -17,7 +17,12 @@ from gateval.app.action.labels.stored_verdicts import (
     same_plan,
     unchanged_rules,
 )
-from gateval.app.action.measure import measure_plan, shown_folder, store_plan_only
+from gateval.app.action.measure import (
+    measure_plan,
+    shown_folder,
+    store_part,
+    store_plan_only,
+)
 from gateval.app.action.progress import ActionProgress
 from gateval.app.action.publish import publish_report
 from gateval.app.action.result import ActionResult, published
@@ -93,6 +98,8 @@ def _measure_decide_publish(
     plan, baseline = with_baseline(event, plan)
     plan, agreements = with_stored_agreements(event, plan)
     measured = measure_plan(event, plan, progress)
+    if event.context.inputs.step is ActionStep.RUN:
+        store_part(measured)
     if measured.interrupted:
         return end_cancelled(event, measured, progress)
     decided = decide(event, measured.results)

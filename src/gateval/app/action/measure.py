@@ -12,14 +12,14 @@ from gateval.app.action.event import ActionEvent
 from gateval.app.action.progress import ActionProgress
 from gateval.app.action.result import ActionResult
 from gateval.app.action.stored.earlier_runs import sets_stored
-from gateval.app.names import PLAN_FILE, TRIGGER_FILE
+from gateval.app.names import PART_FILE, PLAN_FILE, TRIGGER_FILE
 from gateval.app.run.keys import part_with_keys, refuse_missing_keys, refuse_unpriced
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.results.results import Results, RunInfo
 from gateval.errors import EXIT_PASS
 from gateval.formats.github.action_inputs import ActionStep
-from gateval.render.files.stage import dump
+from gateval.render.files.stage import dump, dump_part
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,11 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> Ac
         minutes=context.inputs.max_minutes,
     )
     return ActionMeasurement(evaluation.results, folder, evaluation.interrupted)
+
+
+def store_part(measured: ActionMeasurement) -> None:
+    """Leave the trials where the publishing job finds them; it makes the plan from git itself."""
+    measured.folder.write(PART_FILE, dump_part(measured.results).encode())
 
 
 def store_plan_only(event: ActionEvent, plan: Plan) -> ActionResult:

@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails, PydanticSerializationError
 from gateval.domain.base import Value, plain_message
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open
+from gateval.domain.results.assembly import Part, part_of
 from gateval.domain.results.results import Results
 from gateval.domain.text.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
 from gateval.errors import StageFileError
@@ -78,6 +79,11 @@ def dump_results(report: Report) -> str:
     return dump(report.results, indent=None)
 
 
+def dump_part(results: Results) -> str:
+    """Return results as a part, on one line: without their plan, but for its digests."""
+    return dump(part_of(results), indent=None)
+
+
 def load_plan(data: bytes, name: str = "The plan") -> Plan:
     """Read a plan; raise `StageFileError`, which calls it `name`."""
     return _load(data, name, Plan, "plan.v1", PLAN_LIMIT)
@@ -86,6 +92,11 @@ def load_plan(data: bytes, name: str = "The plan") -> Plan:
 def load_results(data: bytes, name: str = "The file of results") -> Results:
     """Read results; raise `StageFileError`, which calls them `name`."""
     return _load(data, name, Results, "results.v1", RESULTS_LIMIT)
+
+
+def load_part(data: bytes, name: str = "The part") -> Part:
+    """Read a part; raise `StageFileError`, which calls it `name`."""
+    return _load(data, name, Part, "part.v1", RESULTS_LIMIT)
 
 
 def load_trigger(data: bytes) -> Trigger:
