@@ -20,7 +20,8 @@ class ToolNotCalled(Assertion):
     tool is never called, every call is. With `after`, only calls behind the first call of a named
     tool are forbidden; a named tool that is never called forbids nothing. Both may be given; then
     both must hold. Asking for a tool counts even if the call was refused. A claimed trace without
-    a step is an error: it proves nothing.
+    a step is an error: it proves nothing. A tool that a declarative agent must not use stands among
+    its `tools` with `enabled: false`; of a name that is not there, `validate` and plans warn.
     """
 
     type: ClassVar[str] = "toolNotCalled"

@@ -33,6 +33,7 @@ from gateval.domain.planning.unmeasured import unclaimed, why_nothing
 from gateval.domain.planning.warnings import (
     coverage_warnings,
     demand_warnings,
+    idle_warnings,
     new_providers,
     rules_warnings,
     shown_warnings,
@@ -108,6 +109,7 @@ def plan_change(
         warnings=(
             *coverage_warnings(planned, changes, head, base),
             *shown_warnings(planned, head, base),
+            *idle_warnings(planned, head, base),
             *_told(head, base, tip, rules),
         ),
         locked=locked,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gateval.domain.manifests.checks.tools import NamedTool, known_tools, named_tools
+from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import script_name
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -11,7 +13,7 @@ from gateval.domain.planning.bar.rules import RulesEdit, other_edits
 from gateval.domain.planning.files.outside import outside_warnings
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.patterns import match_any
-from gateval.domain.repository.place import Place
+from gateval.domain.repository.place import Place, nearest
 from gateval.domain.repository.tree import changed_paths
 from gateval.domain.text.quoting import quote
 
@@ -85,6 +87,43 @@ def _unsupported(planned: Sequence[PlannedEval]) -> Iterable[str]:
                 f"The criterion {quote(spec.name)} of {fixture.name}{more} of {one.shown_name} "
                 f"fails, whatever happens: {spec.unsupported}."
             )
+
+
+def idle_warnings(planned: Sequence[PlannedEval], head: Snapshot, base: Snapshot) -> Iterable[str]:
+    """Tell of assertions that forbid what head's Agent cannot call, where the change made them so.
+
+    It takes the tool from the Agent or renames it, or the assertion is new with a name of no tool.
+    Nothing is said of sealed Evals: who takes tools away one by one would learn what they forbid.
+    """
+    told: dict[str, None] = {}
+    for one in (one for one in planned if not one.sealed):
+        known = known_tools(head.catalogue.agent(one.agent))
+        before = known_tools(base.catalogue.agent(one.agent))
+        for fixture in one.fixtures if known is not None else ():
+            earlier = base.catalogue.fixture(fixture.name)
+            for named in _idle(fixture, known or frozenset()):
+                taken = before is not None and named.name in before
+                if not taken and earlier is not None and named.name in _names(earlier):
+                    continue
+                said = _idle_sentence(one, fixture, named, taken=taken)
+                told[said + nearest(named.name, sorted(known or ()))] = None
+    return told
+
+
+def _idle(fixture: Fixture, known: frozenset[str]) -> Iterable[NamedTool]:
+    return (one for one in named_tools(fixture) if one.idle and one.name not in known)
+
+
+def _names(fixture: Fixture) -> frozenset[str]:
+    return frozenset(one.name for one in named_tools(fixture))
+
+
+def _idle_sentence(one: PlannedEval, fixture: Fixture, named: NamedTool, *, taken: bool) -> str:
+    gone = "has no such tool any more" if taken else "has no such tool"
+    return (
+        f"`{named.type}` of {fixture.name} ({one.shown_name}) names {quote(named.name)}, and "
+        f"checks nothing there: Agent {one.agent} {gone}."
+    )
 
 
 def rules_warnings(edit: RulesEdit | None) -> Iterable[str]:

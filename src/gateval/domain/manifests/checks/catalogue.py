@@ -18,6 +18,7 @@ from gateval.domain.manifests.checks.models import (
     judge_model_problems,
 )
 from gateval.domain.manifests.checks.playground import looks_at_state, playground_problems
+from gateval.domain.manifests.checks.tools import unknown_tools
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.sealed import SEALED_WARNING, is_sealed
@@ -105,6 +106,7 @@ def _hardly_meant(catalogue: Catalogue) -> tuple[Problem, ...]:
         *_untouched(catalogue),
         *(() if catalogue.locked else _unselected(catalogue, selected)),
         *decided_beforehand(catalogue),
+        *unknown_tools(catalogue),
         *catalogue.passed_over,
         *_unsupported(catalogue),
     )
