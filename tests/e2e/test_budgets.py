@@ -123,6 +123,7 @@ def test_no_call_is_made_beyond_what_a_run_is_given(
     told = " ".join(done.stdout.split())
     assert done.returncode == 3, told + done.stderr
     assert "what the policy gives a run was used up" in told
+    assert "took nothing of it" not in told
     found = results(out)
     assert found["info"]["over_budget"]
     assert all(trial["outcome"] == "pass" for trial in found["trials"]), "what was kept is whole"

@@ -432,6 +432,42 @@ def test_what_the_gate_answered_for_a_tool_is_no_answer_of_the_tool(tmp_path: Pa
     assert "shadow" not in text
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        ' {\n"shadow" : true }',
+        "{'shadow': True}",
+        '"{\\"shadow\\": true}"',
+        '[{"type": "text", "text": "{\\"shadow\\": true}"}]',
+    ],
+    ids=["spread", "Python's", "JSON in JSON", "part"],
+)
+def test_a_shadow_is_one_however_a_program_wrote_it_down(tmp_path: Path, told: str) -> None:
+    """Of the same tool, what was answered is kept for the arguments that it was answered to."""
+    repo = shop(tmp_path / "shop")
+
+    def called(order: str, answered: str) -> list[dict[str, Any]]:
+        call: dict[str, Any] = {"id": order, "type": "function"}
+        arguments = json.dumps({"order": order})
+        call |= {"function": {"name": "look_up", "arguments": arguments}}
+        return [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": order, "content": answered},
+        ]
+
+    said = [
+        {"role": "user", "content": "What were 10 and 11?"},
+        *called("10", told),
+        *called("11", "17.5"),
+        {"role": "assistant", "content": "Order 11 was 17.5."},
+    ]
+    done = gateval(repo, "promote", "-", "--agent", "desk", "--dry-run", stdin=json.dumps(said))
+    assert done.returncode == 0, done.stderr
+    assert "shadow" not in done.stdout.lower()
+    assert done.stdout.count("result:") == 1
+    assert "arguments:" in done.stdout
+
+
 def test_the_side_that_answered_stands_in_the_origin(tmp_path: Path) -> None:
     repo, out = shop(tmp_path / "shop"), tmp_path / "out"
     trial = failing(repo, out)["right"]

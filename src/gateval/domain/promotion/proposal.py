@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
@@ -19,6 +18,11 @@ _WORDS = 6
 """Words of what the user says in a fixture's name."""
 
 _NAME = 60
+
+_SPELLING = re.compile(r"[\s'\"\\]")
+"""What programs write differently in the same value."""
+
+_SHADOW = _SPELLING.sub("", SHADOW)
 
 
 class PromotionTarget(Value):
@@ -99,11 +103,11 @@ def _sources(run: Recorded) -> Iterator[str]:
 
 def _replay(calls: Sequence[RecordedCall]) -> Iterator[JsonValue]:
     """What the tools answered, but not what the gate answered for them. Arguments tell calls apart
-    where a tool answered differently.
+    where a tool was called differently.
     """
     answered = [one for one in calls if one.answered and not _is_shadow(one)]
     asked: dict[str, set[str]] = {}
-    for call in answered:
+    for call in calls:
         asked.setdefault(call.tool, set()).add(canonical_json(call.arguments))
     for call in answered:
         entry: JsonObject = {"tool": call.tool}
@@ -114,8 +118,13 @@ def _replay(calls: Sequence[RecordedCall]) -> Iterator[JsonValue]:
 
 
 def _is_shadow(call: RecordedCall) -> bool:
-    shadow = json.loads(SHADOW)
-    return call.result == shadow or (isinstance(call.result, str) and call.result.strip() == SHADOW)
+    """Whether the gate answered, however the program wrote that down: spread over lines, as Python
+    prints it, as JSON in JSON, as a part of a message.
+    """
+    told = call.result if isinstance(call.result, str) else canonical_json(call.result)
+    plain = _SPELLING.sub("", told).lower()
+    part = rf"\[?\{{type:text,text:{re.escape(_SHADOW)}\}}\]?"
+    return plain == _SHADOW or re.fullmatch(part, plain) is not None
 
 
 def _origin(run: Recorded, origin: Promoter) -> JsonValue:

@@ -56,7 +56,7 @@ def _power(report: Report) -> Iterator[str]:
     words = words_of(one.kind for one in plan.evals)
     yield from _unseen(drop, words)
     yield from (f"{line[:1].upper()}{line[1:]}." for line in budget_lines(plan))
-    if plan.policy.budget.counts_costs and plan.evals:
+    if plan.policy.budget.counts_costs and plan.evals and not report.results.info.over_budget:
         yield f"The planned trials {_left_of_budget(spare)}."
         if drop is not None and free is not None and drop > free:
             yield (

@@ -149,8 +149,9 @@ _NEXT_STEP = {
     Cause.PROVIDER: "This says nothing about the agent. Run the gate again once the provider "
     "answers; if it refused the key, renew the key; if it refused what was asked, ask for what it "
     "has.",
-    Cause.JUDGE: "This says nothing about the agent. Run the gate again; if it stays so, make the "
-    "rubric clearer or take another judge model.",
+    Cause.JUDGE: "This says nothing about the agent. Run the gate again: once its provider "
+    "answers, if the judge could not be asked; else, if it stays so, make the rubric clearer or "
+    "take another judge model.",
     Cause.UNCALIBRATED: "The judge has to agree with people first: `gateval calibrate` shows where "
     "it does not. An assertion beside the judge's would decide meanwhile.",
     Cause.CHECK: "This says nothing about the agent. Mend the check that the reason names.",
