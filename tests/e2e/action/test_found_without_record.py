@@ -294,3 +294,24 @@ def test_a_used_up_budget_is_nobody_else_s_to_tell(moody: MoodyShop) -> None:
     ended = moody.run(moody.on_pull(pull, token=moody.token(**READ_ONLY)))
     assert "an earlier run of this head used up" not in " ".join(ended.summary.split())
     assert ended.code == 0, ended.log
+
+
+@pytest.mark.parametrize("contents", ["write", "read"])
+def test_a_used_up_budget_of_a_part_is_told_by_the_job_that_publishes(
+    moody: MoodyShop, contents: str
+) -> None:
+    """The measuring job has neither record nor check run; the one that publishes has."""
+    moody.push_main(**{".github__gateval.yml": "policy: {gateway: {callsPerRun: 6}}\n"})
+    pull = moody.open_pull(WORSE)
+    for attempt, (measured, said) in enumerate([(3, "used up"), (0, "an earlier run")], 1):
+        reads = moody.token(contents="read", pull_requests="read")
+        first = moody.run(moody.on_pull(pull, token=reads, attempt=attempt), step="run")
+        assert first.code == measured, first.log
+        token = moody.token(**{**READ_ONLY, "contents": contents})
+        second = moody.on_pull(pull, token=token, attempt=attempt)
+        first.results.rename(second.workspace / "gate")
+        ended = moody.run(second, step="publish", results="gate")
+        assert ended.code == 3, ended.log
+        assert said in ended.summary
+        moody.wrong = False
+    assert moody.conclusions(pull.head_sha) == ["action_required"] * 2

@@ -74,6 +74,9 @@ def test_the_second_job_gets_no_plan_and_the_first_keeps_its_own(shop: GitHubSho
     read = gateval(Repo.at(second.workspace), "report", "gate")
     assert (read.returncode, code) == (1, 1), read.stderr
     assert "refund-asks-why" in read.stdout
+    alone = gateval(Repo.at(second.workspace), "report", "gate/part.v1.json")
+    assert alone.returncode == 2
+    assert "A part holds no plan" in " ".join(alone.stderr.split())
     for each in gate.iterdir():
         if each.name not in {"part.v1.json", "trigger.v1.json"}:
             each.unlink()

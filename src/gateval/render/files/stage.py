@@ -38,6 +38,12 @@ strangers has limits of its own."""
 
 _PROBLEMS_SHOWN = 5
 
+_HINT = "Make the file again with this version of Gateval."
+_OF_A_PART = (
+    "A part holds no plan, and is for `step: publish`. Name results.v1.json of the job that made "
+    "it, or of the one that published."
+)
+
 _DEPTH = DEPTH_LIMIT + 20
 """Levels of nesting: those of a tool call's arguments, and those of the results around them."""
 
@@ -113,7 +119,8 @@ def _load(data: bytes, name: str, kind: type[V], version: str, limit: int) -> V:
     found = content.get("version")
     if found != version:
         said = f'version "{found}"' if isinstance(found, str) else "no version"
-        _refuse(f"{name} has {said}; this Gateval reads {version}.")
+        hint = _OF_A_PART if found == "part.v1" else _HINT
+        _refuse(f"{name} has {said}; this Gateval reads {version}.", hint)
     try:
         return kind.model_validate(content, by_alias=False, by_name=True)
     except ValidationError as error:
@@ -143,7 +150,5 @@ def _sentence(problem: ErrorDetails) -> str:
     return f"{where or 'As a whole'}: {plain_message(problem['msg'])}."
 
 
-def _refuse(message: str) -> NoReturn:
-    raise StageFileError(
-        plain_line(message, 1000), hint="Make the file again with this version of Gateval."
-    )
+def _refuse(message: str, hint: str = _HINT) -> NoReturn:
+    raise StageFileError(plain_line(message, 1000), hint=hint)
