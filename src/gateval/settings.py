@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from pydantic import SecretStr
+
 from gateval.adapters.age import identities
 from gateval.adapters.screen import is_plain
 from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
@@ -21,6 +23,8 @@ FINDINGS = "GATEVAL_FINDINGS"
 LAYERS = "GATEVAL_LAYERS"
 LAYERS_SIZE = "GATEVAL_LAYERS_MIB"
 LAYERS_READ_ONLY = "GATEVAL_LAYERS_READ_ONLY"
+LAYERS_KEY = "GATEVAL_LAYERS_KEY"
+SHORTEST_KEY = 32
 MOST_MIB = 1_000_000
 
 RUNNER_SECRETS = (
@@ -38,11 +42,16 @@ RUNNER_SECRETS = (
 class LayerWishes:
     """Where set-ups are kept for later runs, empty for nowhere; in how many MiB; and whether this
     run may add to them.
+
+    `key` signs them. `unsigned` says that those which are there are the default branch's, which no
+    code of a change could touch in this job, so that they are read without a key.
     """
 
     folder: str = ""
     mib: int = 2_048
     writes: bool = True
+    key: SecretStr | None = None
+    unsigned: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,9 +74,10 @@ class Settings:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What may show nowhere: provider keys, proxies with passwords, tokens of the runner, keys
-        to what is sealed.
+        to what is sealed, the key of kept layers.
         """
-        held = (value for one in self.upstreams.values() for value in (one.key, one.proxy))
+        held = [value for one in self.upstreams.values() for value in (one.key, one.proxy)]
+        held.append(self.layers.key)
         keys = [value.get_secret_value() for value in held if value is not None]
         runner = (self.environ[name] for name in RUNNER_SECRETS if self.environ.get(name))
         return (*keys, *runner, *identities(self.environ))
@@ -76,9 +86,12 @@ class Settings:
         """Return `secrets`, and those in variables that candidates see: they may say them."""
         return (*self.secrets, *secret_values(self.environ, passed))
 
-    def keeping_layers(self, *, allowed: bool) -> Settings:
-        """Return the same settings, for a run that may add to the kept layers only if allowed."""
-        layers = replace(self.layers, writes=self.layers.writes and allowed)
+    def keeping_layers(self, *, allowed: bool, unsigned: bool) -> Settings:
+        """Return the same settings, for a run that may add to the kept layers only if allowed, and
+        may read `unsigned` ones.
+        """
+        writes = self.layers.writes and allowed
+        layers = replace(self.layers, writes=writes, unsigned=unsigned)
         return replace(self, layers=layers)
 
     def shown_secrets(self, passed: Iterable[str]) -> str:
@@ -102,6 +115,11 @@ class Settings:
         return self.environ.get("CI", "").strip().lower() not in ("", "0", "false")
 
     @property
+    def in_ci(self) -> bool:
+        """Whether this is a job of a CI system, whose machines others use, too."""
+        return self.unattended or self.environ.get("GITHUB_ACTIONS", "") == "true"
+
+    @property
     def ca_file(self) -> str:
         """The authorities to trust, the company's own among them; empty for the machine's."""
         return self.environ.get(CA_VARIABLE, "")
@@ -112,8 +130,9 @@ class Settings:
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
     """Read the settings. Raises `UsageError` that names the variable at fault."""
+    upstreams = read_upstreams(environ)
     return Settings(
-        upstreams=read_upstreams(environ),
+        upstreams=upstreams,
         outage_seconds=_seconds(environ, OUTAGE_VARIABLE, default=120),
         environ=dict(environ),
         plain=is_plain(environ),
@@ -122,6 +141,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
             folder=environ.get(LAYERS, "").strip(),
             mib=_mib(environ),
             writes=not environ.get(LAYERS_READ_ONLY, "").strip(),
+            key=_layers_key(environ, upstreams),
         ),
         findings=environ.get(FINDINGS, "").strip(),
     )
@@ -136,6 +156,17 @@ def _mib(environ: Mapping[str, str]) -> int:
             hint="Leave it out for 2048.",
         )
     return number or LayerWishes().mib
+
+
+def _layers_key(environ: Mapping[str, str], upstreams: Mapping[str, Upstream]) -> SecretStr | None:
+    key = environ.get(LAYERS_KEY, "").strip()
+    if key in {one.key.get_secret_value() for one in upstreams.values() if one.key} - {""}:
+        fault = "is the key of a model provider, which is known to more than the gate"
+    elif 0 < len(key) < SHORTEST_KEY:
+        fault = f"has fewer than {SHORTEST_KEY} characters, and could be guessed"
+    else:
+        return SecretStr(key) if key else None
+    raise UsageError(f"{LAYERS_KEY} {fault}.", hint="Make one with `openssl rand -hex 32`.")
 
 
 def _seconds(environ: Mapping[str, str], variable: str, *, default: float) -> float:

@@ -377,3 +377,16 @@ def test_a_token_that_may_make_no_labels(repo: Repo, github_server: GitHubServer
     said = " ".join(done.stdout.split())
     assert "The token may not make the label force-eval-bypass" in said
     assert "the gate needs the permission `issues: write`" in said
+
+
+def test_a_folder_of_layers_that_others_may_write_is_told(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.write("a.txt", "x")
+    repo.commit()
+    kept = tmp_path / "kept"
+    kept.mkdir(mode=0o700)
+    assert "is nobody else's to write" in gateval(repo, "doctor", GATEVAL_LAYERS=str(kept)).stdout
+    kept.chmod(0o777)
+    done = gateval(repo, "doctor", GATEVAL_LAYERS=str(kept))
+    assert done.returncode == 1
+    assert "GATEVAL_LAYERS is not used: others may write to" in done.stdout

@@ -20,6 +20,8 @@ TYPES = "types: [opened, synchronize, reopened, labeled, unlabeled]"
 RIGHTS = "{contents: write, pull-requests: write, checks: write}"
 CHECKOUT = "- uses: actions/checkout@v6\n  with: {fetch-depth: 0}\n"
 STEP = "- uses: gateval/gateval@v0.1.0\n"
+KEPT = "  env:\n    GATEVAL_LAYERS: .gateval/layers\n"
+KEY = "    GATEVAL_LAYERS_KEY: ${{ secrets.GATEVAL_LAYERS_KEY }}\n"
 OWN = "group: 'evals-${{ github.event.pull_request.number }}'"
 
 
@@ -165,6 +167,17 @@ ROWS = {
         ).replace("jobs:", "x: *types\njobs:"),
         "problem",
         "no run starts on synchronize",
+    ),
+    "layers with a key": Row(workflow(steps=CHECKOUT + STEP + KEPT + KEY)),
+    "layers without a key": Row(
+        workflow(steps=CHECKOUT + STEP + KEPT), "warning", "none is kept or used"
+    ),
+    "a script before layers without a key": Row(
+        workflow(
+            "workflow_dispatch:", steps=f"{CHECKOUT}- run: make prepare\n{STEP}{KEPT}", top=""
+        ),
+        "problem",
+        "`make prepare` may run the change's code before the gate",
     ),
     "the image as a step": Row(
         workflow(FILTERED, steps=f"{CHECKOUT}- uses: docker://ghcr.io/gateval/gateval:v0.1.0\n"),

@@ -172,7 +172,7 @@ def test_a_layer_under_the_name_of_another_is_not_taken(repo: Repo) -> None:
     two.write_bytes(one.read_bytes())
     words, told = said(repo)
     assert words[1] == "2"
-    assert "it is the content of another layer" in told
+    assert "it is not signed by the key of this gate" in told
 
 
 def test_a_pull_request_cannot_bring_layers_in_git(repo: Repo) -> None:

@@ -27,7 +27,7 @@ def test_a_job_that_calls_the_gates_workflow_is_one_by_the_files_name() -> None:
 def test_the_samples_are_understood() -> None:
     (job,) = gate_jobs(PATH, (ROOT / "examples/workflows/gate.yml").read_bytes())
     assert (job.check, job.step, job.events) == ("evals", "all", frozenset({"pull_request"}))
-    assert job.variables == {"ANTHROPIC_API_KEY", "GATEVAL_LAYERS"}
+    assert job.variables == {"ANTHROPIC_API_KEY", "GATEVAL_LAYERS", "GATEVAL_LAYERS_KEY"}
     wanted = {"contents": "write", "pull-requests": "write", "checks": "write"}
     assert job.permissions == {**wanted, "actions": "read"}
     (run,) = gate_jobs(PATH, (ROOT / "examples/workflows/untrusted-run.yml").read_bytes())
@@ -97,3 +97,20 @@ def test_how_long_a_job_may_take(given: str, minutes: tuple[float | None, float]
     shorter = text.replace("@v1", "@v1, with: {max-minutes: 7}")
     (job,) = gate_jobs(PATH, shorter.encode())
     assert job.minutes == (minutes[0], 7)
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        ("", []),
+        ("{run: date}", []),
+        ("{run: date}, {uses: actions/checkout@v6}, {uses: actions/cache@v5}", []),
+        ("{uses: actions/checkout@v6}, {run: make all}", ["make all"]),
+        ("{run: git clone x .}, {uses: ./.github/actions/prepare}", ["./.github/actions/prepare"]),
+    ],
+)
+def test_what_may_run_a_changes_code_before_the_gate(before: str, found: list[str]) -> None:
+    steps = f"{before}, " if before else ""
+    text = f"jobs: {{a: {{steps: [{steps}{{uses: gateval/gateval@v1}}, {{run: make}}]}}}}"
+    (job,) = gate_jobs(PATH, text.encode())
+    assert [line.text for line in job.ran_before] == found

@@ -1,4 +1,4 @@
-"""A folder as one file, and back: a digest, a line that lists all there is, and the contents.
+"""A folder as one file, and back: a signed digest, a line that lists all there is, the contents.
 
 Whoever keeps the file (actions/cache) compresses it. What a set-up made is hostile until proven
 otherwise, and a file from a cache doubly so: only folders, files and links are taken, links are
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,22 +25,27 @@ from gateval.adapters.layers.listing import (
     read_listing,
     refuse_changed,
 )
+from gateval.adapters.layers.signing import FORMAT, is_signed, signature
 
-_HEX = 64
+_HEAD = re.compile(
+    re.escape(FORMAT.encode()) + rb" (?P<digest>[0-9a-f]{64}) (?P<signature>[0-9a-f]{64})\n"
+)
+_LONGEST_HEAD = 200
 _PIECE = 1024 * 1024
 _LONGEST = 256 * 1024 * 1024
 """Bytes of the list."""
 
 
-def pack(root: Path, name: str, file: IO[bytes], most: int) -> None:
-    """Write the folder at `root` into an empty file, as the pack called `name`.
+def pack(root: Path, name: str, file: IO[bytes], most: int, key: bytes) -> None:
+    """Write the folder at `root` into an empty file, as the pack called `name`, signed by `key`.
 
     Raises `NotPacked` for what cannot be kept, or is larger than `most` bytes; `OSError`.
     """
     entries = tuple(entries_of(root, most))
     listing = Listing(name, outside(root, entries), entries)
     line = listing.line()
-    file.write(hashlib.sha256(line).hexdigest().encode() + b"\n" + line)
+    digest = hashlib.sha256(line).hexdigest()
+    file.write(f"{FORMAT} {digest} {signature(key, name, digest)}\n".encode() + line)
     for entry in entries:
         if entry.kind == "file":
             with _opened(root / entry.path) as source:
@@ -47,13 +53,13 @@ def pack(root: Path, name: str, file: IO[bytes], most: int) -> None:
                     file.write(piece)
 
 
-def unpack(file: IO[bytes], name: str, root: Path, most: int) -> None:
+def unpack(file: IO[bytes], name: str, root: Path, most: int, key: bytes | None) -> None:
     """Fill the empty folder `root` with the pack.
 
     Raises `NotPacked` when it is another one, was changed, has more than `most` bytes, or leans on
     what is no longer here. What `root` holds is then of no use.
     """
-    listing = read_pack(file, name, most)
+    listing = read_pack(file, name, most, key)
     refuse_changed(listing.leans_on)
     links = [entry for entry in listing.entries if entry.kind == "link"]
     for entry in listing.entries:
@@ -66,14 +72,19 @@ def unpack(file: IO[bytes], name: str, root: Path, most: int) -> None:
         (root / entry.path).symlink_to(entry.content)
 
 
-def read_pack(file: IO[bytes], name: str, most: int) -> Listing:
-    """Return the list of a pack, its digest found right; the file stands at the contents then."""
+def read_pack(file: IO[bytes], name: str, most: int, key: bytes | None) -> Listing:
+    """Return the list of a pack, its digest and signature found right; the file stands at the
+    contents then. Without a key whoever calls knows otherwise who made it.
+    """
     if os.fstat(file.fileno()).st_size > most + _LONGEST:
         raise NotPacked("it is too large")
-    said = file.read(_HEX + 1)
+    said = _HEAD.fullmatch(file.readline(_LONGEST_HEAD))
     line = file.readline(_LONGEST)
-    if hashlib.sha256(line).hexdigest().encode() + b"\n" != said:
+    digest = hashlib.sha256(line).hexdigest()
+    if said is None or said["digest"].decode() != digest:
         raise NotPacked("its content does not fit its digest")
+    if key is not None and not is_signed(key, name, digest, said["signature"].decode()):
+        raise NotPacked("it is not signed by the key of this gate")
     listing = read_listing(line)
     if listing.name != name:
         raise NotPacked("it is the content of another layer")

@@ -1,7 +1,7 @@
 """The folder of kept layers: one file each; the least recently used give way.
 
 A run that may not write reads only: it neither keeps, nor removes, nor marks what it used. A file
-that is not whole is passed over and told; the layer is then made anew.
+that is not whole, not signed, or not ours is passed over and told; the layer is then made anew.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from gateval.adapters.folders import hand_over
 from gateval.adapters.layers.listing import NotPacked
 from gateval.adapters.layers.pack import holds, pack, read_pack, unpack
 from gateval.adapters.layers.places import Places, remove
+from gateval.adapters.layers.trust import mend, refuse_way, trusted_owners
 
 SUFFIX = ".layer"
 _NEW = ".new-"
@@ -33,17 +35,30 @@ Tell = Callable[[str], None]
 class LayerStore:
     """Fulfils `ports.layers.KeptLayers` with the files of an open folder. Use it as a context.
 
-    `most` bytes are kept at most, of one layer half of that. `tell` takes a sentence.
+    What is kept is signed by `key`. Without one nothing is written, and what is read was made by
+    nobody else: whoever calls knows that. `most` bytes are kept at most, of one layer half of that.
+    `tell` takes a sentence.
     """
 
     def __init__(
-        self, folder: Path, parent: Path, *, workspace: Path, writes: bool, most: int, tell: Tell
+        self,
+        folder: Path,
+        parent: Path,
+        *,
+        workspace: Path,
+        key: bytes | None,
+        writes: bool,
+        most: int,
+        tell: Tell,
     ) -> None:
         self._folder = folder
         self._workspace = workspace
+        self._key = key
         self._writes = writes
         self._most = most
         self._tell = tell
+        self._owners = trusted_owners(workspace)
+        refuse_way(parent.resolve(), self._owners)
         self._places = Places(parent, folder)
         self._names: dict[Path, str] = {}
         self._given: dict[str, Path | None] = {}
@@ -72,36 +87,45 @@ class LayerStore:
         name = self._names[place]
         path = self._folder / f"{name}{SUFFIX}"
         try:
-            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            remove(place)
-            return False
-        with os.fdopen(file, "rb") as stream:
-            try:
-                if not holds(place, read_pack(stream, name, self._most)):
+            with self._opened(path) as stream:
+                if not holds(place, read_pack(stream, name, self._most, self._key)):
                     stream.seek(0)
-                    _fill(place, stream, name, self._most)
+                    self._fill(place, stream, name)
                 if self._writes:
-                    os.utime(file)
-            except (NotPacked, OSError) as error:
-                remove(place)
+                    os.utime(stream.fileno())
+        except (NotPacked, OSError) as error:
+            remove(place)
+            if os.path.lexists(path):
                 if self._writes:
                     with contextlib.suppress(OSError):
                         path.unlink()
                 self._tell(f"A kept set-up is not used and made anew: {_said(error)}.")
-                return False
+            return False
         return True
+
+    def _opened(self, path: Path) -> IO[bytes]:
+        """Open a kept file that is ours. Raises `NotPacked` for what is none, and `OSError`."""
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise NotPacked("it is a link, or no file")
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        stream = os.fdopen(file, "rb")
+        try:
+            mend(file, path, self._owners, 0o600)
+        except OSError:
+            stream.close()
+            raise
+        return stream
 
     def keep(self, place: Path) -> None:
         """Keep what lies there; others give way for it."""
-        if not self._writes:
+        if not self._writes or self._key is None:
             return
         name = self._names[place]
         new = self._folder / f"{_NEW}{os.urandom(8).hex()}"
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with os.fdopen(os.open(new, flags, 0o644), "w+b") as stream:
-                pack(place, name, stream, self._most // 2)
+            with os.fdopen(os.open(new, flags, 0o600), "w+b") as stream:
+                pack(place, name, stream, self._most // 2, self._key)
                 stream.flush()
                 os.fsync(stream.fileno())
             new.rename(self._folder / f"{name}{SUFFIX}")
@@ -111,6 +135,12 @@ class LayerStore:
             with contextlib.suppress(OSError):
                 new.unlink()
             self._tell(f"A set-up is not kept for later runs: {_said(error)}.")
+
+    def _fill(self, place: Path, stream: IO[bytes], name: str) -> None:
+        remove(place)
+        place.mkdir(mode=0o755)
+        place.chmod(0o755)
+        unpack(stream, name, place, self._most, self._key)
 
     def _make_room(self) -> None:
         """Remove the least recently used until all fits, and what a killed run was writing."""
@@ -127,13 +157,6 @@ class LayerStore:
                 break
             Path(path).unlink()
             total -= size
-
-
-def _fill(place: Path, pack: IO[bytes], name: str, most: int) -> None:
-    remove(place)
-    place.mkdir(mode=0o755)
-    place.chmod(0o755)
-    unpack(pack, name, place, most)
 
 
 def machine() -> str:

@@ -51,6 +51,7 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> Ac
         part = part_with_keys(plan, context.settings)
     if part is not None:
         refuse_unpriced(part)
+    from gateval.app.action.unsigned_layers import reads_unsigned
     from gateval.app.run.measure import measure, store_plan
     from gateval.domain.forge.trigger import may_keep
     from gateval.safe.redaction import Redactor
@@ -64,7 +65,9 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> Ac
     evaluation = measure(
         plan,
         context.repository,
-        context.settings.keeping_layers(allowed=may_keep(event.trigger)),
+        context.settings.keeping_layers(
+            allowed=may_keep(event.trigger), unsigned=reads_unsigned(event)
+        ),
         folder,
         part=part,
         earlier=sets_stored(event, plan),

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from gateval import __version__
 from gateval.adapters.git import GitRepository, open_repository
+from gateval.adapters.layers.trust import refuse_way, trusted_owners
 from gateval.adapters.screen import screen_of
 from gateval.app.registries import registries
 from gateval.candidates.isolation.supervisor.landlock import PORTS_SINCE
@@ -49,6 +50,7 @@ from gateval.gateway.upstream.providers import PROVIDERS
 from gateval.pipeline.read import survey
 from gateval.render.report.words.counts import count
 from gateval.safe.sanitize import plain_line
+from gateval.settings import LAYERS
 
 WORKFLOW_LIMIT = 1_000_000
 """Bytes of a workflow that is looked at."""
@@ -100,6 +102,7 @@ def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Ite
     snapshot = survey(opened, registries(), opened.worktree())
     yield _manifests(snapshot)
     yield from _programs(environ, snapshot.catalogue)
+    yield from _layers(opened, environ)
     jobs, unread = read_workflows(opened, snapshot)
     yield from map(about_unreadable, unread)
     yield from about_workflows(jobs)
@@ -203,6 +206,22 @@ def _programs(environ: Mapping[str, str], catalogue: Catalogue) -> Iterator[Heal
         if found is not None:
             said, todo = passed_over_sentence(name, *found).split(". ", 1)
             yield HealthCheck(Health.PROBLEM, "programs", f"{said}.", todo)
+
+
+def _layers(repository: GitRepository, environ: Mapping[str, str]) -> Iterator[HealthCheck]:
+    """Look at the folder of kept layers, where the environment names one."""
+    folder = environ.get(LAYERS, "").strip()
+    if not folder:
+        return
+    named = repository.root / folder
+    try:
+        refuse_way(named, trusted_owners(repository.root), mended=True)
+    except OSError as error:
+        seen = f"{LAYERS} is not used: {error.strerror}."
+        todo = "Name a folder that is yours alone, such as ~/.cache/gateval-layers."
+        yield HealthCheck(Health.PROBLEM, "layers", seen, todo)
+        return
+    yield HealthCheck(Health.OK, "layers", f"{show_path(folder)} is nobody else's to write.")
 
 
 def _keys(

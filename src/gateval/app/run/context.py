@@ -14,7 +14,7 @@ from gateval.adapters.git import GitRepository
 from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.run.isolate import isolation, scratch_folder
-from gateval.app.run.kept_layers import kept_layers, layers_folder
+from gateval.app.run.kept_layers import kept_layers, layers_folders
 from gateval.app.run.keys import asks_real_models
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import Checks
@@ -194,8 +194,7 @@ async def _behind_walls(
     opened = GatewayServer(gateway, CallLimits.under(policy.gateway))
     server = await stack.enter_async_context(opened)
     own = [run.repository.root, run.repository.git_folder, run.folder.path]
-    layers = layers_folder(run.repository, settings)
-    own += [layers] if layers else []
+    own += layers_folders(run.repository, settings)
     ports = ports_allowed(policy.egress, server.port)
     here = gateway.is_asked_here
     binds = ports_to_listen_on(policy.bind_ports, run.walls, upstream_here=here)

@@ -1,7 +1,9 @@
 """Opens the folder of kept layers for a run, where that is safe; else says why it is not.
 
 A pull request must not hand over layers: its files may not lie in the folder, and its processes may
-not reach it. Layers go to a cache that others read, forks too: none is kept that saw a secret.
+not reach it. Layers go to a cache that others read, forks too: none is kept that saw a secret. All
+are signed. Where a job has no key for that, only layers of the default branch's cache are read, and
+none is kept.
 """
 
 from __future__ import annotations
@@ -10,14 +12,27 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from gateval.adapters.folders import made_folder, real_path, replace_file
+from gateval.adapters.folders import (
+    hand_over,
+    made_folder,
+    opened_folder,
+    real_path,
+    replace_file,
+)
 from gateval.adapters.git import GitRepository
+from gateval.adapters.layers.signing import key_path, own_key
 from gateval.adapters.layers.store import LayerStore
+from gateval.adapters.layers.trust import make_private, mend, refuse_way, trusted_owners
+from gateval.candidates.isolation.visible_paths import home_folders
 from gateval.candidates.isolation.walls import Walls
 from gateval.domain.manifests.own_checks import own_checks, set_up_inputs
 from gateval.domain.plan.plan import Plan
 from gateval.domain.text.secrets import secret_values
-from gateval.settings import LAYERS, Settings
+from gateval.settings import LAYERS, LAYERS_KEY, Settings
+
+HOW_TO_SIGN = (
+    "Make a secret of this name with `openssl rand -hex 32`, and hand it to the gate's step."
+)
 
 
 @contextlib.contextmanager
@@ -39,12 +54,15 @@ def kept_layers(
         yield None
         return
     try:
-        folder = _opened(repository, settings)
+        key = _key(repository, settings)
+        writes = wanted.writes and key is not None
+        folder = _opened(repository, settings, writes=writes)
         store = LayerStore(
             folder,
             scratch.parent,
             workspace=repository.root.resolve(),
-            writes=wanted.writes,
+            key=key,
+            writes=writes,
             most=wanted.mib * 2**20,
             tell=tell,
         )
@@ -64,12 +82,34 @@ def _has_layers(plan: Plan) -> bool:
     )
 
 
-def layers_folder(repository: GitRepository, settings: Settings) -> Path | None:
-    """Return the folder if there is one outside of the repository, where nothing else hides it."""
+def layers_folders(repository: GitRepository, settings: Settings) -> list[Path]:
+    """Return the folders of layers and of their key, outside of the repository: nothing else hides
+    them there.
+    """
     if not settings.layers.folder:
+        return []
+    kept = (repository.root / settings.layers.folder).resolve()
+    places = (kept, _key_path(settings).parent.resolve())
+    root = repository.root.resolve()
+    return [one for one in places if not one.is_relative_to(root)]
+
+
+def _key_path(settings: Settings) -> Path:
+    return key_path(settings.environ, home_folders(settings.environ))
+
+
+def _key(repository: GitRepository, settings: Settings) -> bytes | None:
+    """Return what signs layers: the secret of a CI system, else the file of this user.
+
+    None where a job may read without one. Raises `OSError` where there is none to be had.
+    """
+    wanted = settings.layers
+    if wanted.key is not None:
+        return wanted.key.get_secret_value().encode("utf-8", "surrogateescape")
+    if settings.in_ci:
         return None
-    folder = (repository.root / settings.layers.folder).resolve()
-    return None if folder.is_relative_to(repository.root.resolve()) else folder
+    root = repository.root.resolve()
+    return own_key(_key_path(settings), root, make=wanted.writes)
 
 
 def _refusal(plan: Plan, settings: Settings, walls: Walls | None) -> str:
@@ -79,6 +119,11 @@ def _refusal(plan: Plan, settings: Settings, walls: Walls | None) -> str:
             "Set-ups are not kept for later runs: policy.candidateEnv hands them secrets, and "
             "whoever may read the cache could find these in it."
         )
+    if settings.in_ci and settings.layers.key is None and not settings.layers.unsigned:
+        return (
+            f"Set-ups are not kept for later runs, and none that were are used: {LAYERS_KEY} is "
+            f"not set, so nobody can tell who made them. {HOW_TO_SIGN}"
+        )
     if walls is None or not (walls.users or walls.landlock):
         return (
             f"Set-ups are not kept for later runs: nothing here keeps agents out of {LAYERS}, as "
@@ -87,14 +132,29 @@ def _refusal(plan: Plan, settings: Settings, walls: Walls | None) -> str:
     return ""
 
 
-def _opened(repository: GitRepository, settings: Settings) -> Path:
-    """Return the folder, made if need be. Raises `OSError` for a link, or files of git in it."""
+def _opened(repository: GitRepository, settings: Settings, *, writes: bool) -> Path:
+    """Return the folder, made if need be and for us alone.
+
+    Raises `OSError` for a link or files of git in it, and where others may write.
+    """
     root = repository.root.resolve()
-    folder = real_path(root, root / settings.layers.folder)
+    owners, named = trusted_owners(root), root / settings.layers.folder
+    folder = real_path(root, named)
     if folder.is_relative_to(root) and repository.tracks(folder.relative_to(root)):
         raise OSError(1, "git tracks files in it, which a pull request may have brought")
-    if settings.layers.writes:
+    refuse_way(named, owners, mended=True)
+    new = not folder.exists()
+    if writes and not folder.is_relative_to(root):
+        make_private(folder)
+    if writes:
         with made_folder(root, folder) as opened:
+            mend(opened, folder, owners, 0o700, new=new)
             if folder.is_relative_to(root):
                 replace_file(opened, ".gitignore", b"*\n")
+        if new:
+            hand_over(folder, root)
+    elif not new:
+        with opened_folder(folder) as opened:
+            mend(opened, folder, owners, 0o700)
+    refuse_way(named, owners)
     return folder

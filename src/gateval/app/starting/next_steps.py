@@ -8,7 +8,7 @@ from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.labels import FIX, making
 from gateval.domain.setup.starter import Sketch
-from gateval.render.files.starter import eval_name
+from gateval.render.files.starter import LAYERS_KEY, eval_name
 
 
 def next_steps(
@@ -19,11 +19,12 @@ def next_steps(
     *,
     born: bool,
     labels: Sequence[GateLabel] | None,
+    layers: bool,
 ) -> str:
     """Return what to do next, as numbered lines.
 
     `born` when the branch has a commit; `labels` are those of the gate's that the repository on
-    GitHub lacks, None where nobody knows.
+    GitHub lacks, None where nobody knows; `layers` when an Agent has a set-up that can be kept.
     """
     steps = []
     if chosen is not None:
@@ -37,6 +38,10 @@ def next_steps(
         f"Say where the model's server is:  export {name}=URL here, gh variable set {name} there"
         for name in addresses
     ]
+    if layers:
+        steps.append(
+            f"Let CI keep set-ups, signed:  openssl rand -hex 32 | gh secret set {LAYERS_KEY}"
+        )
     if labels is None or labels:
         unless = ", unless it has them" if labels is None else ""
         made = "".join(f"\n     {making(label)}" for label in labels or GateLabel)

@@ -61,7 +61,7 @@ def start_repository(
             kept[file.path] = file.about
     for path, about in kept.items():
         print(f"  kept   {plain_line(path, 200)}  ({about}; it was here, and stays as it is)")
-    _confirm(repository, chosen)
+    written = _confirm(repository, chosen)
     models = _models(chosen, snapshot.catalogue)
     steps = next_steps(
         chosen,
@@ -70,12 +70,13 @@ def start_repository(
         address_variables(models),
         born=repository.has_commit(),
         labels=missing_labels(environ, repository.facts().origin),
+        layers=any(one.spec.runtime and one.spec.runtime.layer for one in written.agents),
     )
     print(steps, end="")
     return EXIT_PASS
 
 
-def _confirm(repository: GitRepository, chosen: Sketch | None) -> None:
+def _confirm(repository: GitRepository, chosen: Sketch | None) -> Catalogue:
     """Read everything again: what was written has to be valid, and has to be looked at."""
     fault = "This is a fault of `init`; mend the files."
     snapshot = valid_snapshot(repository, repository.worktree(), hint=fault)
@@ -86,6 +87,7 @@ def _confirm(repository: GitRepository, chosen: Sketch | None) -> None:
             hint=f"Add them to `manifests` in {GATE_CONFIG_PATH}, if it has that, and see that no "
             ".gitignore leaves them out.",
         )
+    return snapshot.catalogue
 
 
 def _model(wanted: str | None, environ: Mapping[str, str]) -> str:

@@ -179,3 +179,12 @@ def may_keep(trigger: Trigger) -> bool:
     group is nobody's: they read.
     """
     return trigger.trust.verified and trigger.event in _OWN_SCOPE
+
+
+def of_default_branch(trigger: Trigger, ref: str) -> bool:
+    """Whether a run on this ref finds what the default branch's runs have cached, and nothing else.
+
+    GitHub gives a run the caches of its own ref first; those of a pull request are its own.
+    """
+    own = trigger.event not in {EventName.PULL_REQUEST, EventName.MERGE_GROUP}
+    return own and bool(trigger.default_branch) and ref == f"refs/heads/{trigger.default_branch}"

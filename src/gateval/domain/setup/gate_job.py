@@ -75,7 +75,8 @@ class GateJob(NamedTuple):
     than the job's, an App's for instance; what that may do no workflow says. `called` is the
     workflow that the job calls, empty if it has steps itself; what that does is not seen from here.
     `filters` are those of each event. `conditions` are what has to hold for the gate to run,
-    `tolerated` what lets the job pass where the gate fails, `groups` its concurrency.
+    `tolerated` what lets the job pass where the gate fails, `groups` its concurrency. `ran_before`
+    are the steps between checkout and gate that can run what was checked out.
     """
 
     path: str
@@ -95,6 +96,7 @@ class GateJob(NamedTuple):
     tolerated: tuple[Line, ...] = ()
     groups: tuple[Line, ...] = ()
     checkout: Checkout = Checkout()
+    ran_before: tuple[Line, ...] = ()
 
     @property
     def publishes(self) -> bool:

@@ -1,4 +1,4 @@
-"""What in a workflow lets pull requests hang or go unmeasured: one table of rules. Pure.
+"""What in a workflow lets pull requests hang, go unmeasured or be slow: one table of rules. Pure.
 
 Each finding has its file and line, what happens to pull requests then, and the edit to make.
 """
@@ -158,6 +158,22 @@ def _one_group(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
             yield Hit(job, group.line, group.text)
 
 
+def _keyless(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+    for job in jobs:
+        if KEPT in job.variables and KEPT_KEY not in job.variables and job.events & _WRITING:
+            yield Hit(job, job.line, health=Health.WARNING)
+
+
+def _ran_before(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+    for job in jobs:
+        if KEPT in job.variables and KEPT_KEY not in job.variables and not job.events & _WRITING:
+            yield from (Hit(job, line.line, line.text) for line in job.ran_before[:1])
+
+
+KEPT, KEPT_KEY = "GATEVAL_LAYERS", "GATEVAL_LAYERS_KEY"
+_WRITING = {PULL, QUEUE, "push", "schedule"}
+"""Events whose runs keep layers, or find what a pull request has cached."""
+
 RULES = (
     Rule(
         "events",
@@ -221,6 +237,21 @@ RULES = (
         "all pull requests share the concurrency group {}: of those that wait GitHub keeps one and "
         "cancels the others, which are never measured.",
         "Put ${{{{ github.event.pull_request.number || github.ref }}}} into the group.",
+    ),
+    Rule(
+        "layers",
+        _keyless,
+        "the step has GATEVAL_LAYERS and no GATEVAL_LAYERS_KEY, so nobody can tell who made a "
+        "layer: none is kept or used, and each run makes its set-ups anew.",
+        "Make the secret, `openssl rand -hex 32 | gh secret set GATEVAL_LAYERS_KEY`, and hand it "
+        "on in `env`: see docs/guides/dependencies.md.",
+    ),
+    Rule(
+        "layers",
+        _ran_before,
+        "`{}` may run the change's code before the gate, and could forge what the cache put back; "
+        "without GATEVAL_LAYERS_KEY no layer is used then.",
+        "Put the step behind the gate's, or hand the step GATEVAL_LAYERS_KEY in `env`.",
     ),
 )
 """What to look for, in the order in which it is said."""

@@ -216,7 +216,20 @@ def _job(site: _Site, step: Mapped, number: int = -1) -> GateJob:
         ),
         groups=(*_group(site, workflow, ".."), *_group(site, job)),
         checkout=_checkout(_steps(job)[: max(number, 0)], step) if number >= 0 else Checkout(),
+        ran_before=tuple(_ran(site, number)),
     )
+
+
+def _ran(site: _Site, number: int) -> Iterator[Line]:
+    """Find the steps before the gate's that can run the change's code: scripts, actions of it."""
+    brought = False
+    for at, step in enumerate(_steps(site.job)[: max(number, 0)]):
+        uses = str(step.get("uses", ""))
+        if brought and (step.get("run") or uses.startswith("./")):
+            text = uses or str(step["run"]).strip().partition("\n")[0]
+            yield Line(text, site.line("steps", at, "uses" if uses else "run"))
+        fetched = _CHECKOUT.fullmatch(uses) or _CLONES.search(str(step.get("run", "")))
+        brought = brought or bool(fetched)
 
 
 def _lines(where: Mapped, key: str, line: int) -> list[Line]:

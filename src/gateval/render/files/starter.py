@@ -18,6 +18,9 @@ from gateval.domain.setup.starter import (
 )
 from gateval.render.files.program_manifest import program_manifest
 
+LAYERS_KEY = "GATEVAL_LAYERS_KEY"
+"""The secret that signs what set-ups made."""
+
 WORKFLOW_PATH = ".github/workflows/gateval.yml"
 
 _SCHEMAS = "https://raw.githubusercontent.com/gateval/gateval"
@@ -86,7 +89,8 @@ def workflow(key_variables: Iterable[str], address_variables: Iterable[str], ver
     """Return the workflow for this version of Gateval."""
     lines = [f"          {name}: ${{{{ secrets.{name} }}}}" for name in key_variables]
     lines += [f"          {name}: ${{{{ vars.{name} }}}}" for name in address_variables]
-    env = "\n".join(["        env:", "          GATEVAL_LAYERS: .gateval/layers", *lines, ""])
+    kept = ["GATEVAL_LAYERS: .gateval/layers", f"{LAYERS_KEY}: ${{{{ secrets.{LAYERS_KEY} }}}}"]
+    env = "\n".join(["        env:", *(f"          {line}" for line in kept), *lines, ""])
     return fill("workflow.yml", {"VERSION": version, "ENV": env})
 
 
