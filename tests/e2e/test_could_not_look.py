@@ -6,6 +6,7 @@ Each row is a repository that somebody might well have, and a change of it that 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -344,15 +345,64 @@ def test_what_was_asked_for_and_is_not_there_is_told(
     assert said in " ".join(done.stdout.split())
 
 
-def test_an_answer_that_the_model_broke_off_is_told(tmp_path: Path) -> None:
+ASKS = """\
+import json, os, sys, urllib.request
+body = {"model": "local", "stream": STREAM, "messages": [
+    {"role": "system", "content": open("prompt.md").read()},
+    {"role": "user", "content": json.load(sys.stdin)["prompt"]}]}
+asked = urllib.request.Request(
+    os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(),
+    {"Content-Type": "application/json", "Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]})
+urllib.request.urlopen(asked).read()
+print("A GOOD answer.")
+"""
+SERVES = """\
+import http.server, subprocess, sys
+class Desk(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.end_headers()
+    def do_POST(self):
+        asked = self.rfile.read(int(self.headers["Content-Length"]))
+        done = subprocess.run([sys.executable, "agent.py"], input=asked, capture_output=True)
+        self.send_response(200); self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(done.stdout))); self.end_headers()
+        self.wfile.write(done.stdout)
+    def log_message(self, *_): pass
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Desk).serve_forever()
+"""
+ASKING = {
+    "model": MODEL.replace("scripted/desk", "vllm/local"),
+    "command": PROGRAM.replace("spec:\n", "spec:\n  models: [vllm/local]\n"),
+    "http": PROGRAM.replace(
+        "{type: command, command: [python3, agent.py]}",
+        """{type: http, command: [python3, serve.py, "{port}"], ready: {path: /},
+    request: {path: /}}""",
+    ).replace("spec:\n", "spec:\n  models: [vllm/local]\n"),
+}  # fmt: skip
+STOPS = {
+    "length": "a model stopped at its token limit in 1 of 1 runs.",
+    "content_filter": "a model refused to answer, or was filtered by its provider in 1 of 1 runs.",
+}
+
+
+@pytest.mark.parametrize("why", STOPS)
+@pytest.mark.parametrize(
+    ("kind", "stream"), [("model", False), ("command", False), ("command", True), ("http", True)]
+)
+def test_an_answer_that_the_model_broke_off_is_told(
+    kind: str, why: str, stream: bool, tmp_path: Path
+) -> None:
     def respond(call: Call) -> Answer:
         answer = reply(call, "A GOOD answer.")
-        short = "be rude" in str(call.body).lower()
-        body = answer.body.replace(b'"stop"', b'"length"') if short else answer.body
-        return Answer(body=body)
+        if "be rude" not in str(call.body).lower():
+            return answer
+        old, new = b'"stop"', f'"{why}"'.encode()
+        pieces = tuple(piece.replace(old, new) for piece in answer.pieces)
+        return replace(answer, body=answer.body.replace(old, new), pieces=pieces)
 
     repo = Repo(tmp_path / "repo")
-    put(repo, {**DECLARED, AGENT: MODEL.replace("scripted/desk", "vllm/local")})
+    program = {"desk/agent.py": ASKS.replace("STREAM", str(stream)), "desk/serve.py": SERVES}
+    put(repo, {**DECLARED, **program, AGENT: ASKING[kind]})
     repo.branch("change")
     put(repo, RUDE)
     with provider(respond) as (_, environ):
@@ -360,5 +410,5 @@ def test_an_answer_that_the_model_broke_off_is_told(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stdout + done.stderr
     said = " ".join(done.stdout.split())
-    assert "warning: desk (head): a model stopped at its token limit in 1 of 1 runs." in said
+    assert f"warning: desk (head): {STOPS[why]}" in said
     assert "desk (base)" not in said

@@ -14,13 +14,12 @@ from gateval.domain.manifests.fixtures.messages import (
     Role,
 )
 from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.results.doubts.cut_off import CUT_OFF
+from gateval.domain.results.doubts.cut_off import cut_off_note
 from gateval.domain.trials.calls import SAID_LIMIT, CallsMade, RefusedBy
 from gateval.domain.trials.model_call import (
     Message,
     ModelReply,
     ModelRequest,
-    StopReason,
     ToolCall,
     ToolDefinition,
     Usage,
@@ -98,8 +97,8 @@ class Conversation:
         self.waited += reply.waited
         if reply.text:
             self._builder.add(StepKind.ASSISTANT, reply.text, cost=cost)
-        if reply.stop is StopReason.LENGTH:
-            self.note(f"{model} {CUT_OFF}")
+        if note := cut_off_note(model, reply.stop):
+            self.note(note)
         self._messages.append(
             Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
         )

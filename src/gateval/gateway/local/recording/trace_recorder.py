@@ -6,6 +6,7 @@ from collections.abc import Collection
 from functools import partial
 
 from gateval.domain.base import JsonObject
+from gateval.domain.results.doubts.cut_off import cut_off_note
 from gateval.domain.trials.model_call import Message, ModelReply, ModelRequest, ToolCall, Usage
 from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
 from gateval.gateway.local.recording.conversations import Conversations
@@ -46,6 +47,8 @@ class TraceRecorder:
         cost = CallCost(reply.seconds, reply.retries)
         if said.text or not said.tool_calls:
             self._builder.add(StepKind.ASSISTANT, said.text, cost=cost, conversation=number)
+        if note := cut_off_note(model, reply.stop):
+            self._builder.add(StepKind.ERROR, note, conversation=number)
         offered = {tool.name for tool in request.tools}
         self._add_calls(said.tool_calls, number, cost, offered)
         self._usages.append(reply.usage)
