@@ -212,3 +212,35 @@ def test_the_action_does_not_look_there(moody: Moody) -> None:
     found_worse(moody)
     source = Path(__file__).parents[2] / "src/gateval/app/action"
     assert not [one for one in source.rglob("*.py") if "local_findings" in one.read_text()]
+
+
+GRADED = """\
+apiVersion: gateval/v1
+kind: Experiment
+metadata: {name: golden}
+spec:
+  targetAgent: support
+  data: [{input: one, expected: Why}, {input: two, expected: Why}, {input: three, expected: Why}]
+  scorers: [contains]
+"""
+
+
+def test_what_stands_is_not_told_as_measured_now(moody: Moody) -> None:
+    repo = moody.repo
+    repo.checkout("main")
+    repo.write("evals/golden.yaml", GRADED)
+    repo.commit()
+    repo.checkout("change")
+    repo.git("rebase", "--quiet", "main")
+    found_worse(moody)
+    again = moody.check("--results", "again")
+    assert again.returncode == 1
+    for text in (
+        " ".join(again.stdout.split()),
+        (repo.path / "again/comment.md").read_text(),
+        (repo.path / "again/junit.xml").read_text(),
+    ):
+        assert "a new run does not take it back" in text
+        assert "before, 0 of 6 then" in text
+        assert "6 of 6 now" not in text
+        assert "0 of 6 now" not in text

@@ -101,8 +101,6 @@ def fixture_reasons(
         yield reason_of(GateVerdict.FAIL, ReasonCode.NO_ANSWER, text, compared.eval, name)
     elif fixture.change is FixtureChange.REGRESSED and base is not None:
         text = f"{name} regressed: {passes_before_and_now(fixture)}"
-        if fixture.found_at:
-            text += f"; found at {fixture.found_at}, and a new run does not take it back"
         yield from _regression(text, compared.eval, name, policy)
     elif fixture.change in _WORSE and policy.regressions is not RegressionPolicy.OFF:
         text = f"{name} looks worse: {passes_before_and_now(fixture)}; {_not_confirmed(fixture)}"
@@ -150,14 +148,25 @@ def passes_before_and_now(fixture: FixtureComparison) -> str:
     """Return how often it passed on both sides, e.g. `passed 15 of 15 before, 4 of 15 now`.
 
     In the weighted model it is what it scored: `scored 0.93 (15 runs, 15 passed) before, 0.71 now
-    (15 runs, 2 passed)`.
+    (15 runs, 2 passed)`. What an earlier run found is told as that.
     """
+    if fixture.found_at:
+        return _found_earlier(fixture)
     before, head = show_passes(fixture.base_all or Repeated()), fixture.head_all
     if head.mean is not None and head.trials:
         return f"{before} before, {head.mean:.2f} now ({_runs(head)})"
     now = f"{head.passes} of {head.trials} now" if head.trials else "not measured now"
     note = f" (no answer in {head.silent} of {head.trials})" if head.silent else ""
     return f"{before} before, {now}{note}"
+
+
+def _found_earlier(fixture: FixtureComparison) -> str:
+    """Of scores nothing is kept: then how often it passed says nothing."""
+    found = f"found at {fixture.found_at}, and a new run does not take it back"
+    before, head = fixture.base_all or Repeated(), fixture.head_all
+    if head.passes * before.trials >= before.passes * head.trials:
+        return found
+    return f"{show_passes(before)} before, {head.passes} of {head.trials} then; {found}"
 
 
 def show_passes(repeated: Repeated) -> str:

@@ -67,9 +67,10 @@ def keep_verdict(event: ActionEvent, record: HistoryRecord | None) -> str:
 
 
 NOT_KEPT = (
-    "The verdict could not be kept in git (refs/gateval/history), so on this commit what regressed "
-    "stands by the check run alone, another commit is measured anew, and a label runs the evals "
-    "again. The job needs `contents: write`; its log says what stood in the way."
+    "The verdict could not be kept in git (refs/gateval/history), so what regressed stands on this "
+    "commit alone, by the check run, and not at all where that cannot be written either; another "
+    "commit is measured anew, and a label runs the evals again. The job needs "
+    "`contents: write`; its log says what stood in the way."
 )
 
 
