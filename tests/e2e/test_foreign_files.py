@@ -161,9 +161,11 @@ def test_the_target_branch_says_which_hosts(there: Elsewhere, tmp_path: Path) ->
     repo.delete("evals/a.yaml")
     repo.commit()
     repo.checkout("main")
-    done = told(repo, there, "plan", "--base", "base")
-    assert done.returncode == 2
-    assert f"on the target branch does not name {there.host}" in done.stderr
+    repo.write("evals/a.yaml", (repo.path / "evals/a.yaml").read_text() + "# Again\n")
+    repo.commit()
+    done = told(repo, there, "check", "--base", "base")
+    assert done.returncode == 3
+    assert f"on the target branch does not name {there.host}" in " ".join(done.stdout.split())
     assert there.server.seen
 
 

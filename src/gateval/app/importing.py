@@ -97,8 +97,18 @@ def _lost(found: _Found, snapshot: Snapshot) -> Iterator[str]:
         yield from (f"  {one}" for one in said)
 
 
+def _lines(path: str, found: _Found) -> set[str]:
+    """Return the other files of JSON lines that hold the cases of a suite."""
+    files = {one.place.file for one in found.fixtures}
+    return {one for one in files if one.endswith(".jsonl") and one != show_path(path)}
+
+
 def _next(path: str, found: _Found) -> Iterator[str]:
+    lines = sorted(_lines(path, found))
     yield f"Next: git rm {show_path(path)} — its Evals and fixtures stand in both files now."
+    if lines:
+        files = ", ".join(lines)
+        yield f"Remove {files} with it: by itself, cases in JSON lines go on being read as a suite."
     kept = {one.target_agent for one in found.evals} - {one.name for one in found.agents}
     if kept:
         names = ", ".join(sorted(kept))

@@ -64,6 +64,7 @@ class ReasonCode(StrEnum):
     RULES_UNREADABLE = "rules-unreadable"
     FINDINGS_LOST = "findings-lost"
     SEALED = "sealed"
+    SUITE_UNREADABLE = "suite-unreadable"
     BAR_UNREADABLE = "bar-unreadable"
     UNCLAIMED_FILE = "unclaimed-file"
     LACKING_CONTENT = "lacking-content"

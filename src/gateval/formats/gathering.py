@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.calibration import Calibration
-from gateval.domain.manifests.catalogue import Broken
+from gateval.domain.manifests.catalogue import Broken, Contained
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.repository.place import Problem
@@ -25,11 +25,13 @@ class Pending(NamedTuple):
     """A file that was recognised; `document` is what it holds, if it is one of YAML.
 
     `format` is the name of the format that recognised it, and that puts it together with others.
+    `problems` are why nothing of it can be read.
     """
 
     path: str
     document: Document | None
     format: str = ""
+    problems: tuple[Problem, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -65,7 +67,8 @@ class GatheringContext:
 class Gathered(NamedTuple):
     """What the files say together. No candidate gets the files in `own`: they say what is asked.
 
-    `passed_over` are files that look like some of the format, and that nobody reads.
+    `passed_over` are files that look like some of the format, and that nobody reads. What is in
+    `contained` is among `problems`, too.
     """
 
     agents: tuple[Agent, ...] = ()
@@ -76,6 +79,7 @@ class Gathered(NamedTuple):
     broken: tuple[Broken, ...] = ()
     own: frozenset[str] = frozenset()
     passed_over: tuple[Problem, ...] = ()
+    contained: tuple[Contained, ...] = ()
 
     def beside(self, other: Gathered) -> Gathered:
         """Return what both say."""
@@ -88,4 +92,5 @@ class Gathered(NamedTuple):
             (*self.broken, *other.broken),
             self.own | other.own,
             (*self.passed_over, *other.passed_over),
+            (*self.contained, *other.contained),
         )

@@ -98,6 +98,8 @@ def plan_named_evals(
     known_fixtures = [fixture.name for fixture in snapshot.catalogue.fixtures]
     known_fixtures += {one.family for one in snapshot.catalogue.fixtures if one.family}
     locked = snapshot.locked
+    if snapshot.problems and not {*evals} <= {*known_evals}:
+        raise InvalidManifests(snapshot.problems)
     _refuse_unknown("Eval", evals, known_evals, locked)
     _refuse_unknown("fixture", fixtures, known_fixtures, locked)
     plan = plan_revision(snapshot, evals, fixtures, rules)
@@ -134,9 +136,10 @@ def plan_everything(
     asked = due(snapshot.catalogue.evals) if due else frozenset(names)
     if names and not asked:
         return plan_revision(snapshot, (), (), rules, "schedule")
-    plan = narrow(plan_revision(snapshot, tuple(asked), (), rules, "schedule"), narrowing)
+    plan = plan_revision(snapshot, tuple(asked), (), rules, "schedule", whole=True)
+    plan = narrow(plan, narrowing)
     plan = with_quarantine(plan, today, (snapshot.catalogue,)) if today else plan
-    if plan.nothing:
+    if plan.nothing and not plan.doubts:
         raise UsageError(f"There is no Eval to run on {revision.short}.", hint=_FIRST)
     plan = without_lacking(repository, plan, snapshot, None)
     return _finished(repository, plan, snapshot)

@@ -61,8 +61,8 @@ def read_change(
     """Read both sides of a change, under the gate config of the base tip (`read_rules`).
 
     Raises `UsageError` when a gate config of another name is on neither side, `InvalidManifests`
-    with everything that is wrong on head. What is wrong on base is kept in its snapshot: a change
-    that mends it must be able to pass.
+    with everything that is wrong on head, unless all of that is wrong with single suites. What is
+    wrong on base is kept in its snapshot: a change that mends it must be able to pass.
     """
     trees = {revision.tree: repository.tree(revision) for revision in (head, base)}
     if config_path != GATE_CONFIG_PATH and config_path not in {
@@ -80,12 +80,14 @@ def read_change(
     changed = changed_paths(trees[head.tree], trees[base.tree])
     ours = snapshot_of(head, trees[head.tree], cache, agents_only=True)
     must_belong = match_any(one.removeprefix("/") for one in rules.policy.must_belong)
-    if any(map(must_belong, changed)) or _selects(changed, ours, base, trees[base.tree], cache):
+    selects = bool(ours.catalogue.contained) or any(map(must_belong, changed))
+    if selects or _selects(changed, ours, base, trees[base.tree], cache):
         cache.load(trees[base.tree])
         ours = snapshot_of(head, trees[head.tree], cache)
         theirs = snapshot_of(base, trees[base.tree], cache)
         ours = replace(ours, sizes=repository.sizes(moved_contents(ours, theirs)))
         tip = _tip(repository, base_tip, theirs, cache)
+        ours, theirs, tip = _with_agents(ours, theirs, tip)
     else:  # no manifest and nothing an Agent depends on differs, so base means what head means
         if cache.targets(trees[head.tree]) - {agent.name for agent in ours.catalogue.agents}:
             ours = snapshot_of(head, trees[head.tree], cache)
@@ -103,6 +105,22 @@ def with_outside(head: Snapshot, base: Snapshot | None) -> Snapshot:
     """
     added = added_outside(head, base)
     return replace(head, problems=sort_problems((*head.problems, *added))) if added else head
+
+
+def _with_agents(
+    head: Snapshot, base: Snapshot, tip: Snapshot
+) -> tuple[Snapshot, Snapshot, Snapshot]:
+    """Return each side with the Agents of its broken suites that another side knows: an Agent whose
+    suite cannot be read is neither gone nor new.
+    """
+    names = {agent.name for one in (head, base, tip) for agent in one.catalogue.agents}
+
+    def completed(one: Snapshot) -> Snapshot:
+        catalogue = one.catalogue.with_agents(names)
+        return one if catalogue is one.catalogue else replace(one, catalogue=catalogue)
+
+    theirs = completed(base)
+    return completed(head), theirs, theirs if tip is base else completed(tip)
 
 
 def _tip(
@@ -123,7 +141,9 @@ def read_revision(
     config: GateConfig,
     config_path: str = GATE_CONFIG_PATH,
 ) -> Snapshot:
-    """Read everything of one revision under this gate config. Raises `InvalidManifests`."""
+    """Read everything of one revision under this gate config. Raises `InvalidManifests`, but not
+    for what is wrong with single suites: that is kept in it.
+    """
     snapshot = _survey(repository, registries, revision, config)
     _refuse_problems(_with_overlooked(repository, registries, snapshot, config, config_path))
     return snapshot
@@ -217,5 +237,5 @@ def _depends(agent: Agent, snapshot: Snapshot, changed: frozenset[str]) -> bool:
 
 
 def _refuse_problems(snapshot: Snapshot) -> None:
-    if snapshot.problems:
+    if snapshot.uncontained:
         raise InvalidManifests(snapshot.problems)

@@ -127,7 +127,7 @@ def _catalogue(
         *(*together.agents, *together.evals, *together.fixtures),
     ]
     broken = [*together.broken, *(one for each in parsed for one in each.broken)]
-    return Catalogue(
+    found = Catalogue(
         agents=tuple(m for m in manifests if isinstance(m, Agent)),
         evals=tuple(sorted((m for m in manifests if isinstance(m, Eval)), key=lambda m: m.name)),
         fixtures=tuple(m for m in manifests if isinstance(m, Fixture)),
@@ -137,7 +137,9 @@ def _catalogue(
         ),
         broken=(*broken, *map(Broken, unread)),
         passed_over=together.passed_over,
+        contained=together.contained,
     )
+    return found.with_agents(one.target_agent for one in found.evals)
 
 
 def _links(tree_files: TreeFiles, cache: ManifestCache) -> Mapping[str, str]:

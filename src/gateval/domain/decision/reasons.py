@@ -145,8 +145,11 @@ def _lost_reasons(plan: Plan) -> Iterator[DecisionReason]:
 def _doubt_reasons(plan: Plan) -> Iterator[DecisionReason]:
     """What cannot be read may ask more than was measured, so this is no pass."""
     for doubt in plan.doubts:
-        reason = reason_of(GateVerdict.INCOMPLETE, ReasonCode.BAR_UNREADABLE, str(doubt))
-        yield _accepted(plan, reason)
+        if doubt.where == "head":
+            yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.SUITE_UNREADABLE, str(doubt))
+        else:
+            reason = reason_of(GateVerdict.INCOMPLETE, ReasonCode.BAR_UNREADABLE, str(doubt))
+            yield _accepted(plan, reason)
 
 
 def _unclaimed_reasons(plan: Plan) -> Iterator[DecisionReason]:

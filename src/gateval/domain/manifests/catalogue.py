@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -45,6 +45,19 @@ class Broken(NamedTuple):
         return self.kind == "EvalFixture" and any(name.startswith(own) for name in names)
 
 
+class Contained(NamedTuple):
+    """What is wrong with a suite of another format: its own cases are not measured, all others are.
+
+    `files` are those that it was read from, `agents` those that it may be for. With `folder`, one
+    of these cannot be told, and what it depends on lies there; "" is the root.
+    """
+
+    problems: tuple[Problem, ...]
+    files: frozenset[str]
+    agents: tuple[Agent, ...] = ()
+    folder: str | None = None
+
+
 @dataclass(frozen=True)
 class Catalogue:
     """The manifests of one revision. Of several with one name, the first is found by it.
@@ -53,7 +66,8 @@ class Catalogue:
     exist. `filled` holds, by the name of an Eval, the fixtures that its `vars` fill in; in
     `fixtures` these are as another Eval has them, or not filled in. `locked` are the sealed files
     for which there is no key: Evals and fixtures may be in them. `passed_over` tells which files
-    look like manifests of a format, and were not read.
+    look like manifests of a format, and were not read; `contained` what is wrong with suites, whose
+    Agents need not be in `agents`.
     """
 
     agents: tuple[Agent, ...] = ()
@@ -64,6 +78,24 @@ class Catalogue:
     filled: Mapping[str, Mapping[str, Fixture]] = field(default_factory=dict)
     locked: frozenset[str] = frozenset()
     passed_over: tuple[Problem, ...] = ()
+    contained: tuple[Contained, ...] = ()
+
+    @cached_property
+    def contained_problems(self) -> frozenset[Problem]:
+        """All that is wrong with suites, and concerns their own cases alone."""
+        return frozenset(problem for one in self.contained for problem in one.problems)
+
+    @property
+    def broken_files(self) -> frozenset[str]:
+        """The files of broken suites."""
+        return frozenset(path for one in self.contained for path in one.files)
+
+    def with_agents(self, names: Iterable[str] | None = None) -> Catalogue:
+        """Return it with the Agents of broken suites that have these names; with all, without."""
+        spare = {agent.name: agent for one in self.contained for agent in one.agents}
+        wanted = spare.keys() if names is None else spare.keys() & {*names}
+        added = [spare[name] for name in sorted(wanted) if self.agent(name) is None]
+        return replace(self, agents=(*self.agents, *added)) if added else self
 
     def is_broken(self, kind: str, name: str) -> bool:
         """Whether a manifest of this kind and name is there, or may be, but cannot be used."""

@@ -61,20 +61,25 @@ class Lowered(Value):
         return f"{self.place.file}:{self.place.line} {self.edit}"
 
 
-Where = Literal["target branch", "merge-base"]
+Where = Literal["target branch", "merge-base", "head"]
 
 
 class Doubt(Value):
-    """Something that the target branch may ask, or that an Agent was, and nobody can read.
+    """Something that the target branch or head may ask, or that an Agent was, and nobody can read.
 
-    `where` is the revision, in words: `target branch` or `merge-base`.
+    `where` is the revision, in words: `target branch`, `merge-base` or `head`.
     """
 
     where: Where
     problem: Problem
 
+    @property
+    def revision(self) -> str:
+        """The revision with its article."""
+        return self.where if self.where == "head" else f"the {self.where}"
+
     def __str__(self) -> str:
-        return f"{self.problem} (on the {self.where})"
+        return f"{self.problem} (on {self.revision})"
 
 
 class Bar(Value):

@@ -19,7 +19,12 @@ from gateval.domain.plan.plan import (
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import is_sealed_eval
 from gateval.domain.planning.bar.agents import narrowed_closures, weaker_agents
-from gateval.domain.planning.bar.doubts import base_doubts
+from gateval.domain.planning.bar.doubts import (
+    base_doubts,
+    head_doubts,
+    old_problems,
+    suite_doubts,
+)
 from gateval.domain.planning.bar.planning import BarPlan, plan_bar
 from gateval.domain.planning.bar.rules import RulesEdit, laxer_rules
 from gateval.domain.planning.budget import within
@@ -83,7 +88,11 @@ def plan_change(
     planned = _with_needs(planned, tip or base)
     planned = within(planned, rules.policy.budget.repetitions)
     planned = with_shares(planned, head, base, tip, rules.policy)
-    doubts = (*bar.doubts, *base_doubts(base, planned, bar.doubts))
+    doubts = (
+        *bar.doubts,
+        *base_doubts(base, planned, bar.doubts),
+        *head_doubts(head, base, planned),
+    )
     removed = removed_since(head.catalogue, base.catalogue)
     first = rules.absent and rules.edit is not None and rules.edit.first
     locked = locked_files(head, base, tip, changes)
@@ -110,6 +119,7 @@ def plan_change(
             *coverage_warnings(planned, changes, head, base),
             *shown_warnings(planned, head, base),
             *idle_warnings(planned, head, base),
+            *old_problems(head, doubts),
             *_told(head, base, tip, rules),
         ),
         locked=locked,
@@ -131,11 +141,15 @@ def plan_revision(
     fixtures: Sequence[str],
     rules: GateRules,
     asked: str = "command line",
+    *,
+    whole: bool = False,
 ) -> Plan:
     """Plan the named Evals on one revision, without a baseline; `fixtures` narrows them if given.
 
-    Every name must exist: the caller has checked. `asked` says where they were named.
+    Every name must exist: the caller has checked. `asked` says where they were named. With `whole`,
+    they are all that the revision has, and what is wrong with suites is lacking.
     """
+    doubts = suite_doubts(head, None if whole else names)
     planned = []
     for evaluation in head.catalogue.evals:
         if evaluation.name in names and select_fixtures(evaluation, head.catalogue):
@@ -157,11 +171,13 @@ def plan_revision(
         agents=definitions(planned, head, Side.HEAD),
         evals=tuple(planned),
         only=tuple(fixtures),
+        doubts=doubts,
         scripts=asked_scripts(planned, head, None),
         hidden=hidden_files(planned, head, None),
         warnings=(
             *coverage_warnings(planned, (), head, None),
             *shown_warnings(planned, head, None),
+            *old_problems(head, doubts),
             *rules.ignored,
         ),
         locked=locked,

@@ -47,6 +47,12 @@ class Snapshot:
         return self.catalogue.locked
 
     @cached_property
+    def uncontained(self) -> tuple[Problem, ...]:
+        """What is wrong beyond single suites."""
+        apart = self.catalogue.contained_problems
+        return tuple(one for one in self.problems if one not in apart)
+
+    @cached_property
     def watched_by_name(self) -> Callable[[str], bool]:
         """Whether an Agent's `watch` or `include` names a path itself, or a folder or pattern in
         `.gateval/`.

@@ -69,7 +69,7 @@ def why_nothing(
     """Return the sentence for a change from `base` to `head` for which no Eval runs."""
     said = "Nothing to evaluate"
     if doubts:
-        wheres = " and ".join(dict.fromkeys(f"the {doubt.where}" for doubt in doubts))
+        wheres = " and ".join(dict.fromkeys(doubt.revision for doubt in doubts))
         return f"{said} was found, but there are manifests on {wheres} that cannot be read."
     if changes:
         return f"{said}: {_agents(changes)}."

@@ -31,10 +31,11 @@ def coverage_warnings(
         unmeasured = change.agent not in evaluated and not head.locked
         if change.kind is not ChangeKind.DELETED and unmeasured:
             yield f"Agent {change.agent} is {change.kind}, but no Eval targets it: not measured."
-    if base is not None and base.problems:
+    wrong = base.uncontained if base is not None else ()
+    if wrong:
         yield (
-            f"The base has {len(base.problems)} invalid manifest(s); what they define cannot be "
-            f"compared. First: {base.problems[0]}"
+            f"The base has {len(wrong)} invalid manifest(s); what they define cannot be "
+            f"compared. First: {wrong[0]}"
         )
     yield from map(str, head.catalogue.passed_over)
 
@@ -149,8 +150,8 @@ def demand_warnings(patterns: Iterable[str], head: Snapshot, base: Snapshot) -> 
 
 def tip_warnings(base: Snapshot, tip: Snapshot | None) -> Iterable[str]:
     """Tell of manifests of the target branch that cannot bind the change."""
-    if tip is not None and tip is not base and tip.problems:
+    if tip is not None and tip is not base and tip.uncontained:
         yield (
-            f"The target branch has {len(tip.problems)} invalid manifest(s); what they ask cannot "
-            f"bind this change. First: {tip.problems[0]}"
+            f"The target branch has {len(tip.uncontained)} invalid manifest(s); what they ask "
+            f"cannot bind this change. First: {tip.uncontained[0]}"
         )

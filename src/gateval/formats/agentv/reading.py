@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 
-from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem
 from gateval.formats.agentv.documents import read_yaml
-from gateval.formats.agentv.names import suite_name
 from gateval.formats.agentv.recognition import (
     NO_MAPPING,
     Kind,
@@ -29,9 +27,8 @@ _NEWER = (
 
 
 def read_file(path: str, data: bytes, registries: Registries) -> Parsed:
-    """Return a suite or companion as something to be put together, and what is wrong with its YAML.
-
-    What belongs to others gives nothing.
+    """Return a suite or companion as something to be put together, be it with what is wrong with
+    its YAML. What belongs to others gives nothing.
     """
     del registries
     if path.endswith(".jsonl"):
@@ -60,4 +57,4 @@ def read_file(path: str, data: bytes, registries: Registries) -> Parsed:
 
 
 def _broken(path: str, problems: tuple[Problem, ...]) -> Parsed:
-    return Parsed((), problems, (Broken(problems[0], kind="Eval", name=suite_name(path)),))
+    return Parsed((), (), pending=(Pending(path, None, problems=problems),))

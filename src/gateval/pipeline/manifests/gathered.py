@@ -103,7 +103,7 @@ def _likely(pending: Sequence[Pending], tree: Tree) -> Iterator[str]:
 
     Beside them, and in every folder around, stand those that are named by no text.
     """
-    for path, document, _ in pending:
+    for path, document, *_ in pending:
         folder = path.rpartition("/")[0]
         steps = folder.split("/") if folder else []
         roots = ["/".join(steps[:end]) for end in range(len(steps), -1, -1)]

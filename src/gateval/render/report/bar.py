@@ -29,6 +29,10 @@ _UNREAD = (
     "It may ask more than was measured. Mend it on the target branch and update this branch. "
     "Otherwise, "
 )
+_BROKEN = (
+    "The change touches this suite, its target or the Agent that it measures: mend it, or "
+    "remove it."
+)
 
 
 def how_to_accept(roles: Sequence[str]) -> str:
@@ -69,7 +73,9 @@ def lowered_bar(report: Report, may_accept: Sequence[str] = ()) -> Sequence[str]
     lines = [f"{lost}." for lost in plan.lost]
     found = _found_before(plan)
     rules = [one for one in (plan.rules_unread, found, why_locked(plan.locked)) if one]
-    unread = [f"Cannot be read: {doubt}" for doubt in plan.doubts]
+    unread = [f"Cannot be read: {doubt}" for doubt in plan.doubts if doubt.where != "head"]
+    broken = [f"Cannot be read: {doubt}" for doubt in plan.doubts if doubt.where == "head"]
+    broken += [_BROKEN] if broken else []
     binding = [(planned, one) for planned, one in _bars(report) if _binds(report, planned)]
     for planned, compared in binding:
         lines += _lines(planned, compared)
@@ -80,7 +86,7 @@ def lowered_bar(report: Report, may_accept: Sequence[str] = ()) -> Sequence[str]
     elif lines:
         edits = plan.lost or any(planned.bar and planned.bar.lowered for planned, _ in binding)
         lines.append(f"{_EDITED if edits else _UNEDITED}{accept}")
-    return [*rules, *lines, *unread, *map(str, plan.lacking), *_unclaimed(plan)]
+    return [*rules, *broken, *lines, *unread, *map(str, plan.lacking), *_unclaimed(plan)]
 
 
 def _found_before(plan: Plan) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from gateval.domain.manifests.agent import Agent
@@ -38,8 +39,12 @@ def check_catalogue(
 ) -> tuple[Problem, ...]:
     """Return what is wrong between the manifests, and between them and the files of `tree`.
 
-    `providers` are the model providers that can be asked.
+    `providers` are the model providers that can be asked. What a broken suite alone would be is not
+    there for anything else.
     """
+    apart = catalogue.contained_problems
+    sound = tuple(one for one in catalogue.broken if one.problem not in apart)
+    catalogue = replace(catalogue, broken=sound) if apart else catalogue
     targets = {evaluation.target_agent for evaluation in catalogue.evals}
     problems = [
         *_doubles(catalogue.agents),

@@ -1,16 +1,23 @@
-"""What nobody can read, on the target branch or at the merge-base, and may hide a failure.
+"""What nobody can read, on any side of a change, and may hide a failure.
 
-Head is always free of problems, or nothing is planned. So whatever is wrong at the merge-base is
-mended or removed by the change itself. What is wrong on the target branch alone counts only where
-it may concern the change; where that cannot be told, it counts.
+Head is free of problems but for those of single suites, or nothing is planned. So whatever else is
+wrong at the merge-base is mended or removed by the change itself. What is wrong on the target
+branch alone, or with a suite of head, counts only where it may concern the change; where that
+cannot be told, it counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from gateval.domain.manifests.agent import Agent
-from gateval.domain.manifests.catalogue import Broken, Catalogue, select_fixtures
+from gateval.domain.manifests.catalogue import (
+    Broken,
+    Catalogue,
+    Contained,
+    select_fixtures,
+)
 from gateval.domain.manifests.evaluation import EVAL_KINDS, Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, script_name
@@ -19,9 +26,11 @@ from gateval.domain.plan.plan import AgentChange
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.bar.evals import lowered
 from gateval.domain.planning.bar.fixtures import lowered_in_fixture
+from gateval.domain.planning.change import detect_changes
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.paths import show_path
 from gateval.domain.repository.place import Place, Problem, sort_problems
+from gateval.domain.repository.tree import changed_paths, under
 
 SHOWN = 20
 """Doubts that a plan holds of one revision; one is enough to keep it from passing."""
@@ -84,13 +93,17 @@ def tip_doubts(
     """
     if not tip.problems:
         return ()
-    mended = {(problem.place.file, problem.message) for problem in base.problems}
+    still = _told(head.problems)
+    mended = _told(base.problems) - still
     found = [p for p in tip.problems if (p.place.file, p.message) in mended]
+    aims = _aims(tip)
     for asked in touched:
         found += about_eval(asked, tip)
     for one in tip.catalogue.broken:
-        if one.kind in EVAL_KINDS:
-            concerns = _eval_concerns(one, head, base, changes)
+        if (one.problem.place.file, one.problem.message) in still:
+            concerns = False  # head has it, too, and says whether it matters
+        elif one.kind in EVAL_KINDS:
+            concerns = _eval_concerns(one, aims.get(one.problem), head, base, changes)
         elif one.kind in {"EvalFixture", "JudgeCalibration"}:
             concerns = _part_lowered(one, head.catalogue, base.catalogue)
         else:
@@ -100,11 +113,83 @@ def tip_doubts(
     return _doubts("target branch", found)
 
 
+def head_doubts(
+    head: Snapshot, base: Snapshot, planned: Iterable[PlannedEval]
+) -> tuple[Doubt, ...]:
+    """Return what is wrong with suites of head that the change makes or concerns.
+
+    That is: what was not wrong before, what is in a suite that runs or of which a file changed, and
+    what may be for a changed Agent. The rest was there before, and goes with `old_problems`.
+    """
+    changed = changed_paths(head.tree, base.tree)
+    if not changed or head.catalogue is base.catalogue:
+        return ()
+    before, running = _told(base.problems), _paths((one.own_name for one in planned), head)
+    sides = (replace(one, catalogue=one.catalogue.with_agents()) for one in (head, base))
+    agents = {change.agent for change in detect_changes(*sides)}
+    found: list[Problem] = []
+    for one in head.catalogue.contained:
+        concerned = (
+            not one.files.isdisjoint(changed | running)
+            or any(agent.name in agents for agent in one.agents)
+            or (one.folder is not None and any(under(path, {one.folder}) for path in changed))
+        )
+        found += [p for p in one.problems if concerned or (p.place.file, p.message) not in before]
+    return _doubts("head", found)
+
+
+def suite_doubts(head: Snapshot, names: Iterable[str] | None) -> tuple[Doubt, ...]:
+    """Return what is wrong with the suites of these Evals; of all, without names."""
+    running = None if names is None else _paths(names, head)
+    return _doubts(
+        "head",
+        (
+            problem
+            for one in head.catalogue.contained
+            if running is None or not one.files.isdisjoint(running)
+            for problem in one.problems
+        ),
+    )
+
+
+def _paths(names: Iterable[str], head: Snapshot) -> frozenset[str]:
+    """Return the files of the suites of these Evals."""
+    evals = map(head.catalogue.eval, names)
+    return frozenset(one.path for one in evals if one is not None)
+
+
+def old_problems(head: Snapshot, told: Iterable[Doubt]) -> Iterator[str]:
+    """Tell what is wrong with suites of head and concerns nothing here, one problem of each."""
+    known = {doubt.problem for doubt in told}
+    left = [one.problems[0] for one in head.catalogue.contained if known.isdisjoint(one.problems)]
+    for problem in sort_problems(left)[:SHOWN]:
+        yield f"{problem} The cases of this suite were not measured."
+    if len(left) > SHOWN:
+        yield f"{len(left) - SHOWN} more suites cannot be read. `gateval validate` lists them."
+
+
+def _told(problems: Iterable[Problem]) -> frozenset[tuple[str, str]]:
+    """Return problems as they stay the same where only lines move."""
+    return frozenset((problem.place.file, problem.message) for problem in problems)
+
+
+def _aims(snapshot: Snapshot) -> Mapping[Problem, Contained]:
+    """Return which suite each problem is of."""
+    return {problem: one for one in snapshot.catalogue.contained for problem in one.problems}
+
+
 def _eval_concerns(
-    one: Broken, head: Snapshot, base: Snapshot, changes: Mapping[str, AgentChange]
+    one: Broken,
+    suite: Contained | None,
+    head: Snapshot,
+    base: Snapshot,
+    changes: Mapping[str, AgentChange],
 ) -> bool:
     """Whether an Eval that cannot be read may be for a changed Agent, or is lowered."""
-    if (not one.agent and changes) or one.agent in changes or not one.name:
+    if suite is not None and suite.folder is None:
+        if any(agent.name in changes for agent in suite.agents):
+            return True
+    elif (not one.agent and changes) or one.agent in changes or not one.name:
         return True
     before = base.catalogue.eval(one.name)
     if before is None:
@@ -135,6 +220,7 @@ def base_doubts(
     if not base.problems:
         return ()
     found: list[Problem] = []
+    apart = base.catalogue.contained_problems
     for name in sorted({one.agent for one in planned}):
         agents = [agent for agent in base.catalogue.agents if agent.name == name]
         places = {place for agent in agents for place in _places(agent)}
@@ -142,7 +228,12 @@ def base_doubts(
         found += [
             one.problem
             for one in base.catalogue.broken
-            if (one.kind == "Agent" and one.name in {"", name}) or (not one.kind and not agents)
+            if (
+                one.kind == "Agent"
+                and one.name in {"", name}
+                and not (agents and one.problem in apart)
+            )
+            or (not one.kind and not agents)
         ]
     known = {doubt.problem for doubt in told}
     return _doubts("merge-base", [problem for problem in found if problem not in known])

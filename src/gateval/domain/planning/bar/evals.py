@@ -48,7 +48,9 @@ def lowered(before: Eval, tip: Snapshot, head: Snapshot) -> tuple[Lowered, ...]:
     """Return what head asks less than this Eval of the base tip, or differently, in order."""
     after = head.catalogue.eval(before.name)
     if after is None:
-        return (Lowered(place=before.place, what=f"Eval {before.name} removed"),)
+        broken = any(show_path(path) == before.place.file for path in head.catalogue.broken_files)
+        what = "cannot be read any more" if broken else "removed"
+        return (Lowered(place=before.place, what=f"Eval {before.name} {what}"),)
     return (
         *_of_whom(before, after),
         *_scoring(before, after),

@@ -69,7 +69,10 @@ class CaseReader:
         if len(self._found.problems) == before:
             return case
         problem = self._found.problems[before]
-        self._found.broken.append(Broken(problem, kind="EvalFixture", name=self._suite.name))
+        known = raw.node.at("conversation_id").value
+        labels = {"conversation": known} if isinstance(known, str) else {}
+        broken = Broken(problem, kind="EvalFixture", name=self._suite.name, labels=labels)
+        self._found.broken.append(broken)
         return None
 
     def _name(self, case: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -37,24 +37,32 @@ def suites(
 ) -> Iterator[Suite]:
     """Yield each suite whose settings can be read; what is wrong with the others is told."""
     lines: dict[str, tuple[str, Document] | None] = {}
-    kinds = {path: kind_of(path, one.data) for path, one, _ in pending if one is not None}
-    for path, document, _ in pending:
-        if document is None:
+    kinds = {path: kind_of(path, one.data) for path, one, *_ in pending if one is not None}
+    for path, document, _, problems in pending:
+        if problems:
+            _tell_broken(path, problems, found)
+        elif document is None:
             lines.setdefault(path, None)
-            continue
-        kind = kinds[path]
-        if kind is Kind.SUITE:
+        elif kinds[path] is Kind.SUITE:
             yield from _suite(path, document, around, found)
             _tell_beside(path, document, around, found)
-        elif kind is Kind.ALMOST:
+        elif kinds[path] is Kind.ALMOST:
             _tell_almost(path, document, found)
-        elif kind is Kind.COMPANION:
+        elif kinds[path] is Kind.COMPANION:
             _take_lines(path, document, lines, around, found)
     homes = {_home(path) for path, kind in kinds.items() if kind is Kind.TARGETS}
     if homes:
         _look_around(homes, lines, around, found)
     for path, companion in lines.items():
-        yield read_lines(path, companion[1] if companion else None, around, found)
+        with found.of(path):
+            suite = read_lines(path, companion[1] if companion else None, around, found)
+        found.read[path] |= {companion[0]} if companion else set()
+        yield suite
+    _tell_unnamed(kinds, found)
+
+
+def _tell_unnamed(kinds: Mapping[str, Kind | None], found: Findings) -> None:
+    """List the files of cases that no suite names."""
     for path, kind in kinds.items():
         if kind is Kind.CASES and path not in found.own:
             said = "looks like cases of AgentV, and no suite names it. Name it under `tests` of one"
@@ -126,11 +134,12 @@ def _take_lines(
         lines[one] = known or (path, document)
         if known:
             said = f"{show_path(one)} has its settings in {show_path(known[0])} already. Keep one."
-            found.problems.append(Problem(place=document.place(), message=said))
+            found.tell(one, Problem(place=document.place(), message=said))
+            found.read[one] |= {path}
     links = not found.told.isdisjoint(lines_beside(path))
     if not beside and not links and (is_named(path) or is_marked(data)):
         said = f"This suite has no cases, and {lines_beside(path)[0]} is not there either."
-        found.problems.append(Problem(place=document.place(), message=said))
+        found.tell(path, Problem(place=document.place(), message=said))
 
 
 def _tell_beside(path: str, document: Document, around: GatheringContext, found: Findings) -> None:
@@ -142,7 +151,8 @@ def _tell_beside(path: str, document: Document, around: GatheringContext, found:
                 f"{show_path(one)} holds cases, too, and nothing here names them. Name that file "
                 "under `tests`, or give it another name."
             )
-            found.problems.append(Problem(place=document.place(), message=said))
+            found.tell(path, Problem(place=document.place(), message=said))
+            found.read[path] |= {one}
             found.told.add(one)
 
 
@@ -154,7 +164,8 @@ def _tell_links(path: str, document: Document, around: GatheringContext, found: 
                 f"{show_path(one)} beside this suite is a symbolic link or a submodule, which "
                 "nobody follows. Put the file itself there, or give it another name."
             )
-            found.problems.append(Problem(place=document.place(), message=said))
+            found.tell(path, Problem(place=document.place(), message=said))
+            found.read[path] |= {one}
             found.told.add(one)
 
 
@@ -179,7 +190,8 @@ def _suite(
 ) -> Iterator[Suite]:
     found.own.add(path)
     before = len(found.problems)
-    suite = read_suite(path, document, around, found)
+    with found.of(path):
+        suite = read_suite(path, document, around, found)
     if suite is not None:
         yield suite
     else:
@@ -198,9 +210,14 @@ def _tell_almost(path: str, document: Document, found: Findings) -> None:
     if not isinstance(document.data, dict):
         said = NO_MAPPING
     place = document.key_place((key,)) if key else document.place()
-    problem = Problem(place=place, path=key, message=said)
-    found.problems.append(problem)
-    found.broken.append(Broken(problem, kind="Eval", name=suite_name(path)))
+    _tell_broken(path, (Problem(place=place, path=key, message=said),), found)
+
+
+def _tell_broken(path: str, problems: Sequence[Problem], found: Findings) -> None:
+    """Tell why nothing of a suite can be read."""
+    found.tell(path, *problems)
+    found.own.add(path)
+    found.broken.append(Broken(problems[0], kind="Eval", name=suite_name(path)))
 
 
 def lines_beside(path: str) -> tuple[str, ...]:

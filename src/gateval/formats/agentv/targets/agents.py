@@ -40,10 +40,15 @@ _OF_SPEC = ("include", "watch", "models", "uses", "tools")
 _HOLE = re.compile(r"\{([A-Z_]+)\}")
 
 
-def agent_of(target: Target, folder: str, around: GatheringContext) -> Agent:
-    """Return the Agent that a target is for suites in `folder`. Raises `NoTarget`."""
+def agent_of(
+    target: Target, folder: str, around: GatheringContext, *, strict: bool = True
+) -> Agent:
+    """Return the Agent that a target is for suites in `folder`. Raises `NoTarget`.
+
+    Without `strict`, a program may ask for what it is not given here.
+    """
     if target.body.provider == CLI:
-        return _program(target, folder, around)
+        return _program(target, folder, around, strict=strict)
     return _asked(target, around)
 
 
@@ -68,11 +73,12 @@ def _asked(target: Target, around: GatheringContext) -> Agent:
     return _agent(target, agent_name(target.body.name, target.home, target.home), spec)
 
 
-def _program(target: Target, folder: str, around: GatheringContext) -> Agent:
+def _program(target: Target, folder: str, around: GatheringContext, *, strict: bool) -> Agent:
     node = target.line
     if node is None or not isinstance(node.value, str) or not node.value.strip():
         raise NoTarget("", target.node.problem("A `cli` target needs `command`: how to start it."))
-    _refuse(target, node, node.value)
+    if strict:
+        _refuse(target, node, node.value)
     cwd = resolve_path(folder, target.body.cwd or ".")
     if cwd is None:
         said = f"{quote(target.body.cwd or '')} leads out of the repository."

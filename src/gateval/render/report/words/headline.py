@@ -56,6 +56,8 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     unreadable = sum(reason.code is ReasonCode.BAR_UNREADABLE for reason in blocking)
     if unreadable:
         said.append(f"what the target branch asks cannot be read ({count(unreadable, 'problem')})")
+    if broken := sum(reason.code is ReasonCode.SUITE_UNREADABLE for reason in blocking):
+        said.append(f"a suite that concerns this cannot be read ({count(broken, 'problem')})")
     if report.results.plan.rules_unread:
         said.append("the rules that the gate config extends cannot be read")
     if lost := report.results.plan.findings_lost:
