@@ -69,6 +69,12 @@ STREAMS = {
     "ndjson-as-json": (NDJSON, "application/json", "one JSON value per line"),
     "ndjson-undeclared": (NDJSON, "", "one JSON value per line"),
     "json-lines-of-texts": ('"1042"\n"No."\n', "application/jsonl", "one JSON value per line"),
+    "json-joined": ("".join(map(json.dumps, EVENTS)), "", "one behind the other"),
+    "json-joined-pretty": (
+        "\n".join(json.dumps(one, indent=2) for one in EVENTS),
+        "application/json",
+        "one behind the other",
+    ),
     "json-seq": (
         "".join(f"\x1e{json.dumps(one)}\n" for one in EVENTS),
         "application/json-seq",

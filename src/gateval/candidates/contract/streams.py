@@ -15,6 +15,7 @@ from gateval.candidates.contract.claims import ClaimError
 _EVENTS = "server-sent events (`data: …`)"
 _PARTS = 'a data stream of the AI SDK (`0:"…"`)'
 _LINES = "one JSON value per line"
+_JOINED = "JSON objects one behind the other"
 _BINARY = "an event stream of AWS"
 
 _DECLARED: Mapping[str, str] = {
@@ -87,9 +88,23 @@ def _told_by(lines: Sequence[str], written: Sequence[str]) -> str:
         return _EVENTS if _are_events(lines, first) else ""
     if all(map(_is_part, first[:_SURE])):
         return _PARTS
-    return (
-        _LINES if len(first) > 1 and all(isinstance(_json(one), dict) for one in first[:2]) else ""
-    )
+    if len(first) > 1 and all(isinstance(_json(one), dict) for one in first[:2]):
+        return _LINES
+    return _JOINED if _are_joined("\n".join(written)) else ""
+
+
+def _are_joined(text: str) -> bool:
+    """Whether a text begins with two JSON objects, which nothing but blanks divides."""
+    at = 0
+    for _ in range(2):
+        if not text.startswith("{", at):
+            return False
+        try:
+            _, end = json.JSONDecoder().raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return False
+        at = end + len(text[end:]) - len(text[end:].lstrip())
+    return True
 
 
 def _are_events(lines: Sequence[str], first: Sequence[str]) -> bool:
