@@ -103,10 +103,11 @@ def test_how_long_a_job_may_take(given: str, minutes: tuple[float | None, float]
     ("before", "found"),
     [
         ("", []),
-        ("{run: date}", []),
-        ("{run: date}, {uses: actions/checkout@v6}, {uses: actions/cache@v5}", []),
+        ("{run: date}", ["date"]),
+        ("{uses: actions/checkout@v6}, {uses: actions/cache/restore@v5}", []),
+        ("{uses: actions/checkout@v6}, {uses: x/actions/checkout@v6}", ["x/actions/checkout@v6"]),
         ("{uses: actions/checkout@v6}, {run: make all}", ["make all"]),
-        ("{run: git clone x .}, {uses: ./.github/actions/prepare}", ["./.github/actions/prepare"]),
+        ("{run: git clone x .}, {uses: ./actions/a@b}", ["git clone x .", "./actions/a@b"]),
     ],
 )
 def test_what_may_run_a_changes_code_before_the_gate(before: str, found: list[str]) -> None:

@@ -76,7 +76,7 @@ class GateJob(NamedTuple):
     workflow that the job calls, empty if it has steps itself; what that does is not seen from here.
     `filters` are those of each event. `conditions` are what has to hold for the gate to run,
     `tolerated` what lets the job pass where the gate fails, `groups` its concurrency. `ran_before`
-    are the steps between checkout and gate that can run what was checked out.
+    are the steps before the gate's that can run a change's code.
     """
 
     path: str

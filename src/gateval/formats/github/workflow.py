@@ -42,6 +42,7 @@ _JOBS = re.compile(r"\b(?:github\.token|secrets\.GITHUB_TOKEN)\b", re.IGNORECASE
 
 _CHECKOUT = re.compile(r"(?:[\w.-]+/)?[\w.-]*checkout[\w.-]*(?:@.*)?", re.IGNORECASE)
 _UPLOAD = re.compile(r"(?:[\w.-]+/)?upload-artifact(?:/merge)?(?:@.*)?", re.IGNORECASE)
+_GITHUBS = re.compile(r"actions/[\w.-]+(?:/[\w.-]+)*@", re.IGNORECASE)
 _HIDDEN = re.compile(r"(?:^|/)\.[^/]")
 _CLONES = re.compile(r"\bgit\s+(?:clone|fetch|init)\b|\bgh\s+repo\s+clone\b")
 
@@ -221,15 +222,14 @@ def _job(site: _Site, step: Mapped, number: int = -1) -> GateJob:
 
 
 def _ran(site: _Site, number: int) -> Iterator[Line]:
-    """Find the steps before the gate's that can run the change's code: scripts, actions of it."""
-    brought = False
+    """Find the steps before the gate's that can run a change's code: all but GitHub's own actions,
+    for whatever fetches the change may run it, too.
+    """
     for at, step in enumerate(_steps(site.job)[: max(number, 0)]):
-        uses = str(step.get("uses", ""))
-        if brought and (step.get("run") or uses.startswith("./")):
-            text = uses or str(step["run"]).strip().partition("\n")[0]
-            yield Line(text, site.line("steps", at, "uses" if uses else "run"))
-        fetched = _CHECKOUT.fullmatch(uses) or _CLONES.search(str(step.get("run", "")))
-        brought = brought or bool(fetched)
+        uses, script = str(step.get("uses", "")), str(step.get("run", "")).strip()
+        if script or (uses and not _GITHUBS.match(uses)):
+            text = script.partition("\n")[0] or uses
+            yield Line(text, site.line("steps", at, "run" if script else "uses"))
 
 
 def _lines(where: Mapped, key: str, line: int) -> list[Line]:
