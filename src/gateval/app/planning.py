@@ -146,7 +146,8 @@ def validate_manifests(paths: Sequence[Path]) -> int:
         *missing_interpreters(snapshot.catalogue, shutil.which),
         *(one.problem for one in shown),
     )
-    warnings = () if snapshot.problems else sort_problems(found)
+    told = () if snapshot.problems else found
+    warnings = sort_problems((*told, *_unread(repository, snapshot)))
     for line in _lines([w for w in warnings if _concerns(w, wanted)]):
         print(f"warning: {plain_line(line, LINE_LIMIT)}")
     counts = _counts(snapshot.catalogue)
@@ -157,6 +158,20 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     if counts == _counts(Catalogue()):
         print("There is nothing to evaluate here yet. `gateval init` writes the first manifests.")
     return EXIT_PASS
+
+
+def _unread(repository: GitRepository, snapshot: Snapshot) -> Iterator[Problem]:
+    """Yield the files that look like manifests and are none that is read.
+
+    Those that git ignores are looked for where something is missing or wrong.
+    """
+    from gateval.formats.registry import SUFFIXES
+    from gateval.pipeline.overlooked import ignored_manifests, other_endings
+
+    yield from other_endings(repository, snapshot.tree)
+    catalogue = snapshot.catalogue
+    if snapshot.problems or not (catalogue.agents and catalogue.evals and catalogue.fixtures):
+        yield from ignored_manifests(repository.ignored(SUFFIXES))
 
 
 def _counts(catalogue: Catalogue) -> str:

@@ -16,11 +16,24 @@ from gateval.domain.repository.place import Place, Problem
 from gateval.domain.repository.tree import Tree
 from gateval.domain.text.quoting import quote
 from gateval.formats.native.gate_config import gate_config_places
+from gateval.formats.native.markers import looks_like_manifest
 from gateval.formats.registries import Registries
 from gateval.formats.registry import SUFFIXES, formats_of
 from gateval.formats.yaml.reader import read_documents
 from gateval.pipeline.manifests.cache import ManifestCache
 from gateval.ports.repository import Repository
+
+_OTHER_ENDING = re.compile(
+    r"\.jsonc?$|\.(?:ya?ml|json)\.(?:tmpl|tpl|template|j2|jinja2?|gotmpl|erb|mustache|hbs|liquid|in|txt)$"
+)
+"""What files of manifests are called that other programs read, or make others of."""
+
+_FIRST_LINE = re.compile(
+    rb"^[ \t]*[\"']?apiVersion[\"']?[ \t]*:[ \t]*[\"']?(?:gateval|pai\.io)/v", re.M
+)
+_OURS = ("gateval/v", "pai.io/v")
+_LOOKED_AT = 2_000
+"""Files with another ending that are opened."""
 
 _LIKE_THE_CONFIG = re.compile(r"(?:\.github/|\.gateval/)?\.?gateval\.ya?ml", re.IGNORECASE)
 _KEYS = frozenset(GateConfig.model_fields)
@@ -123,3 +136,36 @@ def _one_elsewhere(
         if not wanted(path) and (found := cache.parse(path, entry)) and not found.empty:
             return path
     return None
+
+
+def other_endings(repository: Repository, tree: Tree) -> Iterator[Problem]:
+    """Yield a warning for each file of a tree that looks like a manifest and has another ending."""
+    paths = [path for path in tree if _OTHER_ENDING.search(path)][:_LOOKED_AT]
+    for path, data in _contents(repository, tree, paths).items():
+        if _is_manifest(path, data):
+            yield Problem(
+                place=Place(file=show_path(path)),
+                message="This looks like a manifest, and is not read: the names of those that are "
+                "end in .yaml or .yml. Rename it, or track what is made of it.",
+            )
+
+
+def _is_manifest(path: str, data: bytes) -> bool:
+    if not path.endswith((".json", ".jsonc")):
+        return _FIRST_LINE.search(data) is not None
+    if not looks_like_manifest(data):
+        return False
+    documents, _ = read_documents(path, data)
+    found = [one.data for one in documents if isinstance(one.data, dict)]
+    return any("kind" in one and str(one.get("apiVersion")).startswith(_OURS) for one in found)
+
+
+def ignored_manifests(files: Mapping[str, bytes]) -> Iterator[Problem]:
+    """Yield a warning for each file that git ignores and that looks like a manifest."""
+    for path, data in sorted(files.items()):
+        if looks_like_manifest(data) and _FIRST_LINE.search(data):
+            yield Problem(
+                place=Place(file=show_path(path)),
+                message="This looks like a manifest, and git ignores it, so it is not read. Track "
+                "it (`git add --force`), or correct .gitignore.",
+            )

@@ -157,6 +157,12 @@ class GitRepository:
         """Whether git has files in this folder of the working tree, or something in its place."""
         return snapshot.tracks(self._git, folder)
 
+    def ignored(self, endings: tuple[str, ...]) -> Mapping[str, bytes]:
+        """How some ignored files of the working tree begin whose names end so."""
+        from gateval.adapters.git.ignored import ignored_files
+
+        return ignored_files(self._git, self.root, endings)
+
     def facts(self) -> CloneFacts:
         """Which git, whether the clone is shallow, and where it came from."""
         from gateval.adapters.git.facts import clone_facts
