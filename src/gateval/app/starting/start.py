@@ -11,7 +11,7 @@ from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.new_files import write_new
 from gateval.app.doctor.examine import address_variables, key_variables, models_of, read_workflows
 from gateval.app.doctor.github import missing_labels
-from gateval.app.registries import MEND, valid_snapshot
+from gateval.app.registries import MEND, registries, valid_snapshot
 from gateval.app.starting.next_steps import next_steps
 from gateval.app.starting.programs import Choose, one_of, programs_of
 from gateval.domain.base import MODEL_NAME_PATTERN
@@ -21,8 +21,9 @@ from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.programs.found import FoundProgram, said_of
 from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
-from gateval.errors import EXIT_PASS, UsageError
+from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
 from gateval.gateway.upstream.providers import PROVIDERS
+from gateval.pipeline.read import survey
 from gateval.render.files.starter import (
     WORKFLOW_PATH,
     agent_files,
@@ -78,8 +79,7 @@ def start_repository(
 
 def _confirm(repository: GitRepository, chosen: Sketch | None) -> Catalogue:
     """Read everything again: what was written has to be valid, and has to be looked at."""
-    fault = "This is a fault of `init`; mend the files."
-    snapshot = valid_snapshot(repository, repository.worktree(), hint=fault)
+    snapshot = survey(repository, registries(), repository.worktree())
     if chosen is not None and snapshot.catalogue.agent(chosen.name) is None:
         place = chosen.folder or "the repository's root"
         raise UsageError(
@@ -87,6 +87,8 @@ def _confirm(repository: GitRepository, chosen: Sketch | None) -> Catalogue:
             hint=f"Add them to `manifests` in {GATE_CONFIG_PATH}, if it has that, and see that no "
             ".gitignore leaves them out.",
         )
+    if snapshot.problems:
+        raise InvalidManifests(snapshot.problems, hint="This is a fault of `init`; mend the files.")
     return snapshot.catalogue
 
 
