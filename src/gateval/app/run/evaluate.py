@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from secrets import token_bytes
 
@@ -106,9 +106,17 @@ def evaluate(
         started=tuple(sorted(under_way, key=lambda key: key.order)),
         ended=_ended(minutes) if trials is None and not interrupted else "",
         over_budget=" ".join(over_budget),
-        warnings=told[:WARNINGS_LIMIT],
+        warnings=kept_warnings(told),
     )
     return Evaluation(results_of(plan, done, info, [*plan.agreements, *replays]), interrupted)
+
+
+def kept_warnings(told: Sequence[str]) -> tuple[str, ...]:
+    """Return the first `WARNINGS_LIMIT` of them, the last of these telling of the rest, if any."""
+    rest = len(told) - WARNINGS_LIMIT + 1
+    if rest <= 1:
+        return tuple(told)
+    return (*told[: WARNINGS_LIMIT - 1], f"{rest} more warnings are left out here.")
 
 
 def _ended(minutes: float) -> str:
