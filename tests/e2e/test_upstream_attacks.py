@@ -139,15 +139,21 @@ def ground() -> Iterator[Path]:
 
 
 def squatting(
-    ground: Path, port: int, *hosts: str, only_v6: bool = True, listed: bool = True
+    ground: Path,
+    port: int,
+    *hosts: str,
+    only_v6: bool = True,
+    listed: bool = True,
+    program: str = PROGRAM,
+    **words: object,
 ) -> Repo:
     """A repository whose Agent listens on `port` of these addresses, and answers as a judge there.
 
     The policy lists that port, so that who is at the other end is all that stands against it.
     """
     repo = Repo(ground / "repo")
-    program = PROGRAM.format(port=port, hosts=list(hosts), forged=forged(), only_v6=int(only_v6))
-    repo.write("agent.py", program)
+    words |= {"port": port, "hosts": list(hosts), "forged": forged(), "only_v6": int(only_v6)}
+    repo.write("agent.py", program.format(**words))
     repo.write("agent.yaml", AGENT.format(python=open_python()))
     repo.write("eval.yaml", EVAL)
     if listed:

@@ -10,6 +10,7 @@ ours listens at all, an engine forwards the port to a container, which no candid
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 import struct
@@ -37,13 +38,16 @@ _ALL_STATES = 0xFFFFFFFF
 _HEADER = struct.Struct("=IHHII")
 _ASKED = struct.Struct("=BBBBI")
 _PORTS = struct.Struct("!HH")
-_NO_COOKIE = struct.pack("=III", 0, _ALL_STATES, _ALL_STATES)
+_DEVICE_NO_COOKIE = struct.Struct("=III")
 _OWNER = struct.Struct("=II")
 _OWNER_AT, _MESSAGE = 64, 72
 """`struct inet_diag_msg` of `include/uapi/linux/inet_diag.h`: the user id, the inode, its size."""
 
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 
+
+_NOT_HERE = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EINVAL, errno.ENODEV}
+"""Why an address cannot be bound that is another machine's."""
 
 Address = IPv4Address | IPv6Address
 
@@ -89,8 +93,11 @@ class Tables:
         here, there = _place(ours.getsockname()), _place(ours.getpeername())
         with suppress(OSError):
             family = socket.AF_INET if there[0].version == 4 else socket.AF_INET6
-            for row in self._ask(family, _ident(there[1], here[1], there[0], here[0])):
-                return None if row.state == _LISTEN else row.held
+            for device in (0, *_devices()):  # one that is bound to a device is found by it alone
+                ident = _ident(there[1], here[1], there[0], here[0], device)
+                for row in self._ask(family, ident):
+                    if row.state != _LISTEN:
+                        return row.held
             return None
         found = (row for row in _rows() if row.local == there and row.remote == here)
         return next((row.held for row in found), None)
@@ -154,13 +161,17 @@ def no_candidate(users: tuple[int, int] | None, untold: Callable[[], bool]) -> A
 
     Where candidates run as the gate's user, the holder of a socket of that user is looked for. One
     that cannot be found is a candidate's if any process below this one cannot be looked into;
-    otherwise `untold` decides: it lives where we do not see, and nobody can tell.
+    otherwise `untold` decides: it lives where we do not see, and nobody can tell. So it does where
+    there are no tables.
     """
     if users is not None:
-        return lambda held: not users[0] <= held.user <= users[1]
+        first, last = users
+        return lambda held: untold() if held == UNTOLD else not first <= held.user <= last
     mine, gate, known = os.geteuid(), os.getpid(), set[int]()
 
     def allowed(held: Held) -> bool:
+        if held == UNTOLD:
+            return untold()
         if held.user != mine:
             return True
         holders = _among(known, held.inode) or holders_of(held.inode)
@@ -194,11 +205,24 @@ def is_own(address: Address) -> bool:
     """Whether an address is this machine's: loopback, or one that can be bound here."""
     if address.is_loopback or address.is_unspecified:
         return True
-    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.bind((str(address), 0))
-        return True
-    return False
+    if address.version == 4:
+        return _can_be_bound(socket.AF_INET, (str(address), 0))
+    devices = _devices() if address.is_link_local else [0]
+    return any(_can_be_bound(socket.AF_INET6, (str(address), 0, 0, one)) for one in devices)
+
+
+def _can_be_bound(family: int, place: tuple[str, int] | tuple[str, int, int, int]) -> bool:
+    """Whether an address is here. Where somebody has used up all ports or files, it may be."""
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind(place)
+    except OSError as error:
+        return error.errno not in _NOT_HERE
+    return True
+
+
+def _devices() -> list[int]:
+    return [index for index, _ in socket.if_nameindex()]
 
 
 def plain_address(text: str) -> Address | None:
@@ -273,10 +297,12 @@ def _ident(
     target_port: int,
     source: Address | None = None,
     target: Address | None = None,
+    device: int = 0,
 ) -> bytes:
     """`struct inet_diag_sockid`."""
     packed = (one.packed.ljust(16, b"\0") if one else bytes(16) for one in (source, target))
-    return _PORTS.pack(source_port, target_port) + b"".join(packed) + _NO_COOKIE
+    device_no_cookie = _DEVICE_NO_COOKIE.pack(device, _ALL_STATES, _ALL_STATES)
+    return _PORTS.pack(source_port, target_port) + b"".join(packed) + device_no_cookie
 
 
 def _meant(rows: Iterable[_Row], port: int, address: Address | None) -> list[Held]:

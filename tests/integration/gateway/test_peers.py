@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,6 +18,8 @@ import pytest
 from gateval.gateway import peers
 from gateval.gateway.peers import Held, NotTheirs, Peers, Tables, holders_of, is_own, no_candidate
 from gateval.gateway.upstream.pinned import PinnedResolver, Pins, pins_of
+
+SO_BINDTODEVICE = 25
 
 FAMILIES = [
     ("127.0.0.1", "127.0.0.1"),
@@ -56,6 +59,20 @@ def test_both_ends_are_found(tables: Tables, at: str, to: str) -> None:
                 assert tables.other_end(ours) == accepted
                 assert holders_of(accepted.inode) == (os.getpid(),)
     assert tables.listening(port) == []
+
+
+@BOTH_WAYS
+def test_whoever_is_bound_to_a_device_is_found(tables: Tables) -> None:
+    """Anybody may bind a socket to one, and the kernel then finds it by that device alone."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, SO_BINDTODEVICE, b"lo")
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        with socket.create_connection(listener.getsockname()) as ours:
+            theirs, _ = listener.accept()
+            with theirs:
+                own = Held(os.geteuid(), os.fstat(theirs.fileno()).st_ino)
+                assert tables.other_end(ours) == own
 
 
 def check(ours: socket.socket, allowed: peers.Allowed) -> None:
@@ -127,6 +144,36 @@ def test_only_a_user_in_their_range_is_a_candidate() -> None:
     assert [allowed(Held(user, 1)) for user in (49_999, 50_000, 59_999, 60_000)] == [
         True, False, False, True,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("users", [None, (50_000, 59_999)])
+@pytest.mark.parametrize("may", [True, False])
+def test_where_nothing_tells_it_is_the_policy_that_decides(
+    users: tuple[int, int] | None, *, may: bool
+) -> None:
+    assert no_candidate(users, lambda: may)(peers.UNTOLD) is may
+
+
+USED_UP = """\
+import socket, subprocess
+from ipaddress import ip_address
+from gateval.gateway.peers import is_own
+for line in ("link set lo up", "addr add 10.9.8.7/32 dev lo", "-6 addr add fe80::7/64 dev lo nodad"):
+    subprocess.run(["ip", *line.split()], check=True)
+open("/proc/sys/net/ipv4/ip_local_port_range", "w").write("50000 50001")
+kept = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "12"]
+for one in kept:
+    one.bind(("0.0.0.0", 0))
+print([is_own(ip_address(one)) for one in ("10.9.8.7", "fe80::7", "10.9.8.6", "fe80::8")])
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("ip"), reason="takes root and ip(8)")
+def test_an_address_is_ours_though_no_port_of_it_is_free_or_it_is_a_links() -> None:
+    """Candidates can use up the ports of this machine; and a link's address takes its device."""
+    words = ["unshare", "--net", sys.executable, "-c", USED_UP]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout == "[True, True, False, False]\n"
 
 
 def test_names_that_mean_this_machine_are_pinned_to_where_somebody_answers() -> None:

@@ -1,0 +1,169 @@
+"""A candidate that hides that it listens where the gate expects a judge: it is told nothing.
+
+The judge is down, and the policy lists its port, so that who is at the other end is all that
+stands against each of these.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_upstream_attacks import USERS, ground, root, run, squatting
+from tests.helpers.tiers import some_always
+
+__all__ = ["ground"]
+
+PROGRAM = """\
+import ctypes, json, os, socket, sys, threading, time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+PORT, FORGED = {port}, {forged}
+keys, places = [], set()
+def listener(at="127.0.0.1", family=socket.AF_INET, protocol=0, prepare=None):
+    one = socket.socket(family, socket.SOCK_STREAM, protocol)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6:
+        one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    if prepare:
+        prepare(one)
+    one.bind((at, PORT))
+    one.listen(64)
+    places.add(at)
+    return one
+def option(level, name, value=1):
+    return lambda one: one.setsockopt(level, name, value)
+def accepted(one):  # and it listens no more
+    peer, _ = one.accept()
+    one.close()
+    return peer
+def on_device():
+    return accepted(listener(prepare=option(socket.SOL_SOCKET, 25, b"lo")))
+def at_once():
+    return accepted(listener())
+def mapped():
+    return accepted(listener("::ffff:127.0.0.1", socket.AF_INET6))
+def multipath():  # refused by the second wall where the kernel has it
+    try:
+        return accepted(listener(protocol=262))
+    except OSError:
+        return at_once()
+def deferred():
+    return accepted(listener(prepare=option(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 9)))
+def group():
+    first, second = (listener(prepare=option(socket.SOL_SOCKET, socket.SO_REUSEPORT)) for _ in "12")
+    time.sleep(1)
+    first.close()
+    return accepted(second)
+def send(one):
+    ours, theirs = socket.socketpair()
+    socket.send_fds(ours, [b"x"], [one.fileno()])
+    one.close()
+    return ours, theirs
+def received(pair):
+    (number,) = socket.recv_fds(pair[1], 1, 1)[1]
+    return socket.socket(fileno=number)
+def under_way():  # nobody holds it while the gate looks
+    pair = send(listener())
+    time.sleep(2.5)
+    return accepted(received(pair))
+def accepted_under_way():
+    pair = send(accepted(listener()))
+    time.sleep(1.5)
+    return received(pair)
+def own_table():  # this thread's descriptors are its own
+    ctypes.CDLL(None).unshare(0x400)
+    return at_once()
+def elsewhere(begin):  # in a process whose parents are gone
+    ours, theirs = socket.socketpair()
+    if os.fork() == 0:
+        if os.fork() == 0:
+            os.setsid()
+            begin()
+            while True:
+                serve(at_once(), lambda key: ours.send(key.encode()))
+        os._exit(0)
+    places.add("elsewhere")
+    keys.append(theirs.recv(100).decode())
+def undumpable():
+    elsewhere(lambda: ctypes.CDLL(None).prctl(4, 0))
+def orphan():
+    elsewhere(lambda: None)
+def never_accepted():
+    one = listener()
+    time.sleep(3)
+    return accepted(one)
+def before(peer):
+    data = b""
+    while b"\\r\\n\\r\\n" not in data:
+        piece = peer.recv(65536)
+        if not piece:
+            return ""
+        data += piece
+    return data.decode(errors="replace")
+def serve(peer, tell):
+    try:
+        said = before(peer)
+        if "uthorization" in said:
+            tell("a key")
+            body = json.dumps(FORGED).encode()
+            head = f"HTTP/1.1 200 OK\\r\\nContent-Type: application/json\\r\\nContent-Length: {{len(body)}}"
+            peer.sendall(head.encode() + b"\\r\\nConnection: close\\r\\n\\r\\n" + body)
+            time.sleep(0.1)
+    except OSError:
+        pass
+    peer.close()
+def attack():
+    while True:
+        try:
+            peer = {way}()
+            if peer is not None:
+                serve(peer, keys.append)
+        except OSError as error:
+            print(error, file=sys.stderr, flush=True)
+            time.sleep(0.05)
+class Agent(BaseHTTPRequestHandler):
+    def log_message(self, *args): pass
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        time.sleep(1)
+        data = json.dumps({{"reply": f"I took {{len(keys)}} keys at {{len(places)}} places."}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(data)
+for _ in range({threads}):
+    threading.Thread(target=attack, daemon=True).start()
+HTTPServer(("127.0.0.1", int(sys.argv[1])), Agent).serve_forever()
+"""
+
+WAYS = (
+    "on_device", "under_way", "own_table", "accepted_under_way", "orphan", "undumpable",
+    "multipath", "mapped", "at_once", "deferred", "group", "never_accepted",
+)  # fmt: skip
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port of a judge that is down: bound and not listening, so that nobody else is given it."""
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        yield kept.getsockname()[1]
+
+
+@root
+@USERS
+@pytest.mark.parametrize("way", some_always(WAYS, 6))
+def test_nobody_hides_that_he_answers_for_a_judge(
+    ground: Path, user: int | None, way: str, port: int
+) -> None:
+    repo = squatting(ground, port, program=PROGRAM, way=way, threads=1)
+    done, trials = run(repo, f"http://127.0.0.1:{port}/v1", user=user)
+
+    assert "keys at 1 places" in trials, trials + done.stdout + done.stderr
+    assert "I took 0" in trials
+    assert "I took 1" not in trials
+    assert done.returncode == 3, done.stdout + done.stderr
