@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from ipaddress import ip_address
 
 import pytest
+from yarl import URL
 
 from gateval.gateway import peers
 from gateval.gateway.peers import Held, NotTheirs, Peers, Tables, holders_of, is_own, no_candidate
@@ -181,6 +182,25 @@ def test_names_that_mean_this_machine_are_pinned_to_where_somebody_answers() -> 
         port = listener.getsockname()[1]
         urls = [f"http://localhost:{port}/v1", "http://127.0.0.1:1/v1", "https://no.invalid/v1"]
         assert asyncio.run(pins_of(urls)) == {("localhost", port): ("127.0.0.1",)}
+
+
+@pytest.mark.parametrize("name", ["LOCALHOST.", "127.1", "2130706433", "0x7f.1", "ⓛocalhost"])
+def test_however_this_machine_is_spelled_nobody_else_is_asked(name: str) -> None:
+    """It is pinned, or not followed: a name that the client spells otherwise means no pin."""
+
+    async def resolved(port: int) -> list[str]:
+        url = URL(f"http://{name}:{port}/v1")
+        resolver = PinnedResolver(await pins_of([f"http://{name}:{port}/v1"]))
+        try:
+            return [one["host"] for one in await resolver.resolve(url.raw_host or "", port)]
+        except NotTheirs:
+            return []
+        finally:
+            await resolver.close()
+
+    with listening("127.0.0.1") as listener:
+        found = asyncio.run(resolved(listener.getsockname()[1]))
+    assert found in (["127.0.0.1"], [])
 
 
 def test_a_name_that_comes_home_later_is_refused() -> None:
