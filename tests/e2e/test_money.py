@@ -181,7 +181,7 @@ CONTENT = (
 
 
 def test_attempts_that_were_lost_are_paid_for(tmp_path: Path) -> None:
-    """The judge answers nonsense, is asked again, and then the trial runs anew."""
+    """The judge answers nonsense and is asked again, the agent is not: its one answer stays."""
     repo = Repo(tmp_path / "shop")
     repo.write("agents/clerk.yaml", AGENT.replace("MODEL", "openai/gpt-4o"))
     judged = EVAL + "  judge: {model: openai/gpt-4o}\n"
@@ -198,8 +198,8 @@ def test_attempts_that_were_lost_are_paid_for(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     (trial,) = json.loads((tmp_path / "out/results.v1.json").read_text())["trials"]
     spent = [trial[key]["usd"] for key in ("usage", "judge_usage", "lost_usage")]
-    assert spent == pytest.approx([0.0035, 0.0035, 3 * 0.0035])
-    assert "head 4,000 in, 400 out, $0.014" in " ".join(done.stdout.split())
+    assert spent == [pytest.approx(0.0035), pytest.approx(3 * 0.0035), None]
+    assert "judge 3,000 in, 300 out, $0.0105" in " ".join(done.stdout.split())
 
 
 PRICE = "prices: {openai/gpt-99-imagined: {input: 2.5, output: 10}}"

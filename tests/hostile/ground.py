@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import json
 import os
@@ -11,13 +12,16 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from gateval.candidates.isolation.visible_paths import passable
 from tests.helpers.isolation import open_python
 from tests.helpers.repo import Repo
 from tests.hostile.attacks.attack import Attack
@@ -196,9 +200,27 @@ def gate_command(user: int | None) -> tuple[list[str], dict[str, str]]:
     """The command that is the gate, and the variables it needs to find itself."""
     if user is None:
         return [sys.executable, "-P", "-m", "gateval"], {"PYTHONPATH": str(ROOT / "src")}
-    site = next(path for path in sys.path if path.endswith("site-packages"))
-    variables = {"PYTHONPATH": f"{ROOT / 'src'}:{site}", "PYTHONDONTWRITEBYTECODE": "1"}
+    source, site = readable_by_all()
+    variables = {"PYTHONPATH": f"{source}:{site}", "PYTHONDONTWRITEBYTECODE": "1"}
     return [*as_user(user), open_python(), "-P", "-m", "gateval"], variables
+
+
+@cache
+def readable_by_all() -> tuple[Path, Path]:
+    """The gate's source and packages where every user may read them: copies, if a home hides them."""
+    found = next(Path(path) for path in sys.path if path.endswith("site-packages"))
+    if passable(str(found)) and passable(str(ROOT / "src")):
+        return ROOT / "src", found
+    folder = Path(tempfile.mkdtemp(prefix="gateval-test-gate-", dir="/var/tmp"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o755)
+    for source, name in ((ROOT / "src", "src"), (found, "site-packages")):
+        try:
+            shutil.copytree(source, folder / name, copy_function=os.link)
+        except (OSError, shutil.Error):  # another file system
+            shutil.rmtree(folder / name, ignore_errors=True)
+            shutil.copytree(source, folder / name)
+    return folder / "src", folder / "site-packages"
 
 
 def _agent(name: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from gateval.formats.native.markers import looks_like_manifest
 from gateval.formats.registries import Registries
 from gateval.formats.registry import SUFFIXES, formats_of
 from gateval.formats.yaml.reader import read_documents
-from gateval.pipeline.manifests.cache import ManifestCache
+from gateval.pipeline.manifests.cache import ManifestCache, as_plain
 from gateval.ports.repository import Repository
 
 _OTHER_ENDING = re.compile(
@@ -109,7 +109,7 @@ def _unfit(
     unfit = [
         (at, pattern)
         for at, pattern in enumerate(own.manifests)
-        if not any(map(match_any([pattern]), tree))
+        if not any(map(as_plain(match_any([pattern])), tree))
     ]
     elsewhere = _one_elsewhere(repository, registries, tree, own) if unfit else None
     if elsewhere is None:

@@ -48,7 +48,7 @@ class ManifestCache:
         self.hosts = config.policy.sources
         self._narrowed = bool(config.manifests)
         self._wanted: Callable[[str], bool] = (
-            _as_plain(match_any(config.manifests)) if config.manifests else lambda _path: True
+            as_plain(match_any(config.manifests)) if config.manifests else lambda _path: True
         )
         self._blobs: dict[str, bytes | None] = {}
         self._recognised: dict[tuple[str, str], tuple[ManifestFormat, ...]] = {}
@@ -159,6 +159,6 @@ class ManifestCache:
         return cast("Made", self._made[key])
 
 
-def _as_plain(wanted: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Have a pattern that fits a plain file fit the sealed one in its place."""
+def as_plain(wanted: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Return what fits a file, or a sealed one in its place, where `wanted` fits the plain one."""
     return lambda path: wanted(path) or (is_sealed(path) and wanted(path.removesuffix(".age")))
