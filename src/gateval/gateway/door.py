@@ -76,15 +76,17 @@ class Gateway:
         self._stack = AsyncExitStack()
         self.is_asked_here = False
         self.pricing = Pricing(prices, own_prices)
-        self.ledger = Ledger(limits or SpendingLimits(), self.pricing)
+        timeouts = timeouts or Timeouts()
+        self.ledger = Ledger(
+            limits or SpendingLimits(), self.pricing, longest_wait=timeouts.attempt
+        )
         self.scrubber = scrubber_for(upstreams)
         policy = policy or RetryPolicy()
         persist = {name: Retrier(policy) for name in upstreams}
         self._allowed = allowed
         self._pins: dict[tuple[str, int], tuple[str, ...]] = {}
         self._clients = [
-            HttpClient(timeouts or Timeouts(), ca_file, pins=self._pins, allowed=allowed)
-            for _ in range(2)
+            HttpClient(timeouts, ca_file, pins=self._pins, allowed=allowed) for _ in range(2)
         ]
         self.own, self.for_candidates = (
             Sender(self.scrubber, persist, client, self.ledger, wall_clock=wall_clock)

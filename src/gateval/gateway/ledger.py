@@ -4,6 +4,7 @@ Every attempt at a call is entered before it is made: a candidate's, one of the 
 runs itself, a judge's. Until it is over it holds back what it may take, so that calls side by side
 cannot spend the same money; then what it took counts. What nobody counted is taken to be what was
 held back. A call that does not fit into what is left ends the spending of the run: none follows.
+One that would fit once others are over waits for them: a slow provider is no used-up budget.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ FIRST_OUTPUT = 4_096
 BYTES_PER_TOKEN = 4
 """The estimate of what a request will be counted as."""
 
-LONGEST_WAIT = 60.0
-"""Seconds that a call waits for others to give back what they hold. One that a candidate does not
-read to its end may wait for this very call."""
+LONGEST_WAIT = 310.0
+"""Seconds that a call waits for any other one to be over, unless the gateway says how long one may
+take. One that a candidate does not read to its end may wait for this very call."""
 
 
 class SpendingLimits(Value):
@@ -102,13 +103,17 @@ class Ledger:
     way, `ended` why no call is made any more, as a sentence; empty as long as there is room.
     """
 
-    def __init__(self, limits: SpendingLimits, pricing: Pricing) -> None:
+    def __init__(
+        self, limits: SpendingLimits, pricing: Pricing, *, longest_wait: float = LONGEST_WAIT
+    ) -> None:
         self.limits = limits
         self.calls = 0
         self.spent = Taken()
         self.held = Taken()
         self.ended = ""
         self._pricing = pricing
+        self._longest_wait = longest_wait
+        self._open = 0
         self._largest: dict[str, int] = {}
         self._room = asyncio.Event()
 
@@ -139,22 +144,23 @@ class Ledger:
         if unpriced := self.unpriced(model):
             raise ModelCallError(ModelCallFault.REJECTED, f"{unpriced}.")
         may_take = self._may_take(model, size, most)
-        try:
-            async with asyncio.timeout(LONGEST_WAIT):
-                while not self._fits(model, may_take):
-                    self._room.clear()
-                    await self._room.wait()
-        except TimeoutError:
-            self._end(self._too_much(model, may_take, self.spent.plus(self.held)))
+        while not self._fits(model, may_take):
+            self._room.clear()
+            try:
+                await asyncio.wait_for(self._room.wait(), self._longest_wait)
+            except TimeoutError:
+                raise self._held_up(model, may_take)
         if self.ended:
             raise ModelCallError(ModelCallFault.BUDGET, self.ended)
         self.calls += 1
+        self._open += 1
         self.held = self.held.plus(may_take)
         return Entry(self, model, may_take)
 
     def close(self, entry: Entry, usage: Usage, answered: str, tier: str) -> None:
         """Give back what an entry holds and count what it took; `Entry` calls this once."""
-        self.held = self.held.minus(entry.held)
+        self._open -= 1
+        self.held = self.held.minus(entry.held) if self._open else Taken()
         if usage.output_tokens is not None:
             self._largest[entry.model] = max(usage.output_tokens, self._largest.get(entry.model, 0))
         priced = self._pricing.usage(entry.model, usage, answered=answered, tier=tier)
@@ -180,22 +186,34 @@ class Ledger:
                 "policy.gateway.callsPerRun gives it"
             )
         if not self.ended:
-            self._end(self._too_much(model, more, self.spent))
-        return bool(self.ended) or not self._too_much(model, more, self.spent.plus(self.held))
+            self._end(self._too_much(model, more, Taken()))
+        return bool(self.ended) or not self._too_much(model, more, self.held)
 
-    def _too_much(self, model: str, more: Taken, taken: Taken) -> str:
-        """Say which limit a call would pass after what is taken; the empty string if none."""
+    def _held_up(self, model: str, more: Taken) -> ModelCallError:
+        """Refuse one call, which others left no room for all the time that it may wait."""
+        message = (
+            f"{self._too_much(model, more, self.held)}. None of them was over within "
+            f"{self._longest_wait:g} s, so this call is not made; the run goes on."
+        )
+        return ModelCallError(ModelCallFault.HELD, message)
+
+    def _too_much(self, model: str, more: Taken, held: Taken) -> str:
+        """Say which limit a call would pass after what was taken and others hold back; the empty
+        string if none.
+        """
         usd, tokens = self.limits.usd, self.limits.tokens
+        taken = self.spent.plus(held)
         if usd is not None and taken.usd + more.usd > usd:
             return (
-                f"The run has taken {show_usd(taken.usd)} of the {show_usd(usd)} that "
-                f"policy.budget.usd gives it, and the next call of {model} may take "
-                f"{show_usd(more.usd)}"
+                f"The run has taken {show_usd(self.spent.usd)} of the {show_usd(usd)} that "
+                f"policy.budget.usd gives it,{_holding(show_usd(held.usd), held)} "
+                f"and the next call of {model} may take {show_usd(more.usd)}"
             )
         if taken.tokens + more.tokens > tokens:
             return (
-                f"The run has taken {taken.tokens:,} of the {tokens:,} tokens that "
-                f"policy.gateway.tokensPerRun gives it, and the next call of {model} may take "
+                f"The run has taken {self.spent.tokens:,} of the {tokens:,} tokens that "
+                f"policy.gateway.tokensPerRun gives it,{_holding(f'{held.tokens:,}', held)} "
+                f"and the next call of {model} may take "
                 f"{more.tokens:,}"
             )
         return ""
@@ -204,3 +222,7 @@ class Ledger:
         if why and not self.ended:
             self.ended = f"{why}, so no model is asked any more."
             self._room.set()
+
+
+def _holding(amount: str, held: Taken) -> str:
+    return f" calls that are not over hold back {amount} of it," if held.tokens else ""

@@ -28,6 +28,8 @@ class ModelCallFault(StrEnum):
     without a rule for this conversation."""
     BUDGET = "budget"
     """The calls of the run have taken what the policy gives them."""
+    HELD = "held"
+    """Calls that did not come to an end hold back what the run has left; it goes on."""
 
 
 class ModelCallError(Exception):
@@ -50,7 +52,11 @@ class ModelCallError(Exception):
         """Whom a candidate's trial blames: the candidate for a rejected request, else others."""
         if self.fault is ModelCallFault.REJECTED:
             return Cause.CANDIDATE
-        if self.fault in {ModelCallFault.UNCONFIGURED, ModelCallFault.BUDGET}:
+        if self.fault in {
+            ModelCallFault.UNCONFIGURED,
+            ModelCallFault.BUDGET,
+            ModelCallFault.HELD,
+        }:
             return Cause.GATE
         return Cause.PROVIDER
 

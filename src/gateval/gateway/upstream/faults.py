@@ -20,6 +20,7 @@ _STATUSES = {
     ModelCallFault.UNREADABLE: 502,
     ModelCallFault.UNCONFIGURED: 400,
     ModelCallFault.BUDGET: 429,
+    ModelCallFault.HELD: 503,
 }
 
 

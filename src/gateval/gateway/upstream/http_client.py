@@ -46,6 +46,11 @@ class Timeouts(Value):
     connect: float = Field(default=10, gt=0)
     answer: float = Field(default=300, gt=0)
 
+    @property
+    def attempt(self) -> float:
+        """Longer than any attempt takes that is no stream."""
+        return self.connect + self.answer
+
 
 class ReceivedResponse(NamedTuple):
     """A provider's response: any status, the decompressed body, and its headers.
