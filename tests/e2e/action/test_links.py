@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers.github_shop import WORSE, GitHubShop
+from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 
 
 def test_a_regression_shows_its_prompt_and_leads_to_head(shop: GitHubShop) -> None:
@@ -28,46 +28,68 @@ def test_a_regression_shows_its_prompt_and_leads_to_head(shop: GitHubShop) -> No
     assert tree in (check.summary or "")
 
 
-UPLOAD = "- uses: actions/upload-artifact@v6\n        with: {{name: gateval, {0}}}\n"
+GATE = "      - {id: gate, uses: gateval/gateval@v0.1.0}\n"
+UPLOAD = "      - uses: actions/upload-artifact@v6\n        if: {1}\n        with: {{name: gateval, {0}}}\n"
 HIDDEN = "include-hidden-files: true"
+HERE = f"path: .gateval/results, {HIDDEN}"
 REFERENCE = "acme/shop/.github/workflows/gate.yml@refs/pull/1/merge"
 
 
+def _linked(shop: GitHubShop, steps: str, results: str, prompt: str, code: int) -> bool:
+    text = f"on: pull_request\njobs:\n  evals:\n    steps:\n{steps}"
+    shop.push_main(**{".github__workflows__gate.yml": text})
+    pull = shop.open_pull(prompt)
+    job = shop.on_pull(pull)
+    inputs, env = {"results": results}, {"GITHUB_WORKFLOW_REF": REFERENCE, "GITHUB_JOB": "evals"}
+    assert job.run_action(inputs=inputs, **env).code == code
+    (comment,) = pull.comments
+    assert "[Log of this run](" in comment.body
+    return "[Results and traces](" in comment.body
+
+
 @pytest.mark.parametrize(
-    ("step", "results", "there"),
+    ("given", "results", "there"),
     [
         ("", "", False),
-        (UPLOAD.format(f"path: .gateval/results, {HIDDEN}"), "", True),
-        (UPLOAD.format(f"path: .gateval/results/gate, {HIDDEN}"), ".gateval/results/gate", True),
-        (UPLOAD.format(f"path: '${{{{ steps.gate.outputs.results }}}}', {HIDDEN}"), "", True),
-        (UPLOAD.format("path: .gateval/results"), "", False),
-        (UPLOAD.format("path: out"), "out", True),
-        (UPLOAD.format("path: coverage"), "", False),
-        (UPLOAD.format(f"path: .gateval/results/gate/run.v1.json, {HIDDEN}"), "", False),
+        (HERE, "", True),
+        (f"path: .gateval/results/gate, {HIDDEN}", ".gateval/results/gate", True),
+        (f"path: '${{{{ steps.gate.outputs.results }}}}', {HIDDEN}", "", True),
+        ("path: .gateval/results", "", False),
+        ("path: out", "out", True),
+        ("path: coverage", "", False),
+        (f"path: .gateval/results/gate/run.v1.json, {HIDDEN}", "", False),
+        (f'path: "a\\n.gateval/results\\n!.gateval/results", {HIDDEN}', "", False),
     ],
 )
 def test_results_are_linked_only_where_the_workflow_uploads_them(
-    shop: GitHubShop, step: str, results: str, *, there: bool
+    shop: GitHubShop, given: str, results: str, *, there: bool
 ) -> None:
-    shop.push_main(
-        **{
-            ".github__workflows__gate.yml": "on: pull_request\njobs:\n  evals:\n    steps:\n"
-            f"      - uses: gateval/gateval@v0.1.0\n      {step}"
-        }
-    )
-    pull = shop.open_pull(WORSE)
-    job = shop.on_pull(pull)
-    assert job.run_action(inputs={"results": results}, GITHUB_WORKFLOW_REF=REFERENCE).code == 1
-    (comment,) = pull.comments
-    assert "[Log of this run](" in comment.body
-    assert ("[Results and traces](" in comment.body) is there
+    steps = GATE + (UPLOAD.format(given, "${{ !cancelled() }}") if given else "")
+    assert _linked(shop, steps, results, WORSE, 1) is there
+
+
+@pytest.mark.parametrize(
+    ("steps", "red", "green"),
+    [
+        (GATE + UPLOAD.format(HERE, ""), False, True),
+        (GATE + UPLOAD.format(HERE, "failure()"), True, False),
+        (GATE + UPLOAD.format(HERE, "always() && github.event_name == 'push'"), False, False),
+        (UPLOAD.format(HERE, "always()") + GATE, False, False),
+        (f"{GATE}  other:\n    steps:\n{UPLOAD.format(HERE, 'always()')}", False, False),
+    ],
+)
+def test_results_are_linked_only_where_the_upload_runs_after_this_verdict(
+    shop: GitHubShop, steps: str, *, red: bool, green: bool
+) -> None:
+    assert _linked(shop, steps, "", WORSE, 1) is red
+    assert _linked(shop, f"{steps}# again\n", "", SAME, 0) is green
 
 
 def test_results_are_not_linked_where_the_workflow_is_another_repository_s(
     shop: GitHubShop,
 ) -> None:
-    upload = UPLOAD.format(f"path: .gateval/results, {HIDDEN}")
-    text = f"on: pull_request\njobs:\n  evals:\n    steps:\n      {upload}"
+    upload = UPLOAD.format(HERE, "always()")
+    text = f"on: pull_request\njobs:\n  evals:\n    steps:\n{GATE}{upload}"
     shop.push_main(**{".github__workflows__gate.yml": text})
     pull = shop.open_pull(WORSE)
     other = REFERENCE.replace("acme/shop", "acme/rules")

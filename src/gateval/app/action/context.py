@@ -59,7 +59,7 @@ class ActionRequest:
     """One run of the action: what it was asked for, and where it reports. Needs no checkout.
 
     `workflow` is the path of the workflow's file, and `own_workflow` says that it is of the same
-    repository; empty outside of a run.
+    repository; `job` is the key of the job in it. Empty outside of a run.
     """
 
     inputs: ActionInputs
@@ -74,6 +74,7 @@ class ActionRequest:
     shared: ForgeRules
     workflow: str
     own_workflow: bool
+    job: str
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -144,6 +145,7 @@ def build_request(environ: Mapping[str, str]) -> ActionRequest:
         shared=ForgeRules(environ, inputs.extends_token or inputs.token, _EXTENDS_TOKEN),
         workflow=workflow_path(environ),
         own_workflow=workflow_repository(environ) == trigger.repository,
+        job=environ.get("GITHUB_JOB", ""),
     )
 
 

@@ -112,12 +112,11 @@ def confirming(said: Statement, record: HistoryRecord | None) -> Statement:
 def frame_of(
     event: ActionEvent, policy: Policy, *, entry: AuditEntry | None = None, unverified: str = ""
 ) -> Frame:
-    """Return what is said around a report on this event."""
+    """Return what is said around a report on this event, but for where its files are."""
     pull = event.resolved.number is not None and event.binds
     return Frame(
         unverified=unverified,
         run_url=event.context.run_url,
-        files_url=f"{event.context.run_url}#artifacts" if uploads_results(event.context) else "",
         may_bypass=policy.bypass.roles if pull else (),
         anchor=(entry.number, entry.hash) if entry else None,
         tree_url=event.context.tree_url(event.resolved.revisions.head.commit or ""),
@@ -128,10 +127,13 @@ def _statement(event: ActionEvent, report: Report, frame: Frame) -> Statement:
     from gateval.render.github.announcement import announce, report_outputs
 
     claimed = bool(frame.unverified)
+    status = exit_code(report.decision, claimed=claimed)
+    if uploads_results(event.context, status):
+        frame = frame._replace(files_url=f"{event.context.run_url}#artifacts")
     said = remembering(event, announce(report, frame), report)
     return Statement(
         _in_group(said, event.resolved.group),
-        exit_code(report.decision, claimed=claimed),
+        status,
         report_outputs(report, claimed=claimed),
     )
 

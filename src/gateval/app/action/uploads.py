@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateval.errors import GatevalError
-from gateval.formats.github.workflow import uploads
+from gateval.formats.github.workflow import GateRun, uploads
 
 if TYPE_CHECKING:
     from gateval.app.action.context import ActionContext
@@ -17,8 +17,9 @@ WORKFLOW_LIMIT = 1_000_000
 """Bytes of a workflow that is looked at."""
 
 
-def uploads_results(context: ActionContext) -> bool:
-    """Whether the run's own workflow, as it is checked out, uploads the folder of the results.
+def uploads_results(context: ActionContext, status: int) -> bool:
+    """Whether the run's own workflow, as it is checked out, uploads the folder of the results once
+    the gate has ended with an exit status.
 
     That of another repository, which a ruleset may require, is not seen; so no link is made.
     """
@@ -31,4 +32,7 @@ def uploads_results(context: ActionContext) -> bool:
     except GatevalError:
         return False
     data = found.get(entry.oid) if entry else None
-    return data is not None and uploads(path, data, context.inputs.results or FOLDER)
+    if data is None:
+        return False
+    run = GateRun(status, context.run.event, context.trigger.repository, context.job)
+    return uploads(path, data, context.inputs.results or FOLDER, run)

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 Facts = Mapping[str, Any]
-"""Values by the lower-case names of expressions: `github.event_name`. None is null."""
+"""Values by the lower-case names of expressions: `github.event_name`. None is null. `success()` and
+`failure()` may be told, too."""
 
 _LONGEST = 4_000
 _DEEPEST = 40
@@ -22,6 +23,9 @@ _TOKEN = re.compile(
     r"|(?P<sign>\|\||&&|==|!=|<=|>=|[!<>(),]))"
 )
 _WRAPPED = re.compile(r"\$\{\{(?P<inner>(?:(?!\}\}).)*)\}\}", re.DOTALL)
+
+_TEXTS = re.compile(r"'(?:[^']|'')*'")
+_STATUS = re.compile(r"\b(?:always|success|failure|cancelled)\s*\(", re.IGNORECASE)
 
 
 class Unknown(NamedTuple):
@@ -44,6 +48,11 @@ def holds(text: str, facts: Facts) -> bool | None:
     except (ValueError, TypeError, RecursionError):
         return None
     return None if isinstance(value, Unknown) else _true(value)
+
+
+def asks_status(text: str) -> bool:
+    """Whether a condition asks how the steps before ended; GitHub adds `success() &&` to others."""
+    return _STATUS.search(_TEXTS.sub("", text)) is not None
 
 
 def names_in(text: str) -> frozenset[str]:
@@ -126,6 +135,8 @@ class _Reader:
             if not self._take(","):
                 self._expect(")")
                 break
+        if not given and f"{name.lower()}()" in self._facts:
+            return self._facts[f"{name.lower()}()"]
         made = _FUNCTIONS.get(name.lower())
         if made is None or any(isinstance(one, Unknown) for one in given):
             return _UNKNOWN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from gateval.domain.repository.place import Problem
+from gateval.domain.setup.expressions import Facts, asks_status, holds
 from gateval.domain.setup.gate_job import (
     JOB_MINUTES,
     RUN_MINUTES,
@@ -41,7 +43,9 @@ _JOBS = re.compile(r"\b(?:github\.token|secrets\.GITHUB_TOKEN)\b", re.IGNORECASE
 """How a workflow names the token that GitHub gives each job."""
 
 _CHECKOUT = re.compile(r"(?:[\w.-]+/)?[\w.-]*checkout[\w.-]*(?:@.*)?", re.IGNORECASE)
-_UPLOAD = re.compile(r"(?:[\w.-]+/)?upload-artifact(?:/merge)?(?:@.*)?", re.IGNORECASE)
+_UPLOAD = re.compile(r"(?:[\w.-]+/)?upload-artifact(?:@.*)?", re.IGNORECASE)
+_WORKSPACE = re.compile(r"^\$\{\{\s*github\.workspace\s*\}\}(?:/|$)", re.IGNORECASE)
+_RESULTS = re.compile(r"\$\{\{\s*steps\.(?P<step>[\w-]+)\.outputs\.results\s*\}\}", re.IGNORECASE)
 _GITHUBS = re.compile(r"actions/[\w.-]+(?:/[\w.-]+)*@", re.IGNORECASE)
 _HIDDEN = re.compile(r"(?:^|/)\.[^/]")
 _CLONES = re.compile(r"\bgit\s+(?:clone|fetch|init)\b|\bgh\s+repo\s+clone\b")
@@ -71,29 +75,128 @@ def unreadable(path: str, data: bytes) -> Problem | None:
     return problems[0] if problems and not documents else None
 
 
-def uploads(path: str, data: bytes, folder: str) -> bool:
-    """Whether a job of a workflow uploads a folder of the workspace, or one around it.
+class GateRun(NamedTuple):
+    """A run of the gate as the steps behind it find it: how it ends, and what started it.
 
-    Hidden files, and all below a hidden folder, are uploaded where the step says so. A path that is
-    an expression may be the gate's own output.
+    `job` is the key of its job; empty where nobody told.
     """
-    return any(
-        _UPLOAD.fullmatch(str(step.get("uses", ""))) and _covers(_mapping(step.get("with")), folder)
-        for site in _sites(path, data)
-        for step in _steps(site.job)
+
+    status: int
+    event: str
+    repository: str
+    job: str = ""
+
+
+def uploads(path: str, data: bytes, folder: str, run: GateRun) -> bool:
+    """Whether all of a folder of the workspace is surely uploaded behind a run of the gate.
+
+    The step stands behind the gate's in the same job, and its `if` holds after that exit status.
+    What cannot be told is none; so is a workflow that calls others, for the job may be theirs.
+    """
+    sites = list(_sites(path, data))
+    asked = [
+        (steps, gates)
+        for site in sites
+        if run.job in {"", site.name}
+        and (steps := _steps(site.job))
+        and (gates := [at for at, step in enumerate(steps) if _uses_the_gate(site.job, step)])
+    ]
+    calls = any("uses" in site.job for site in sites)
+    return bool(asked) and not calls and all(_behind(*one, folder, run) for one in asked)
+
+
+def _behind(steps: list[Mapped], gates: list[int], folder: str, run: GateRun) -> bool:
+    """Whether a step behind the last of the gate's in a job uploads the folder for sure."""
+    names = [str(steps[at].get("id", "")) for at in gates]
+    own = names[0] if len(names) == 1 else ""
+    for at in range(gates[-1] + 1, len(steps)):
+        step = steps[at]
+        if _UPLOAD.fullmatch(str(step.get("uses", ""))):
+            given = _mapping(step.get("with"))
+            told = _told(run, own)
+            of_gate = [steps[one] for one in gates]
+            failed = _failed_before(of_gate, run, told, between=at - gates[-1] > 1)
+            if _covers(given, folder, own) and _runs(_condition(step.get("if")), failed, told):
+                return True
+    return False
+
+
+def _told(run: GateRun, step: str) -> Facts:
+    outcome = "failure" if run.status else "success"
+    about = {f"steps.{step.lower()}.outcome": outcome} if step else {}
+    return {"github.event_name": run.event, "github.repository": run.repository, **about}
+
+
+def _failed_before(
+    gates: list[Mapped], run: GateRun, told: Facts, *, between: bool
+) -> frozenset[bool]:
+    """Return what may be true of "a step before has failed"; both where that is not known."""
+    tolerated = {_holds(one.get("continue-on-error"), told) for one in gates}
+    if run.status and tolerated == {False}:
+        return frozenset({True})
+    alone = len(gates) == 1 and not between and not _condition(gates[0].get("if"))
+    known = alone and (not run.status or tolerated == {True})
+    return frozenset({False}) if known else frozenset({True, False})
+
+
+def _holds(value: JsonValue, told: Facts) -> bool | None:
+    text = _condition(value)
+    return holds(text, told) if text else False
+
+
+def _runs(condition: str, failed: frozenset[bool], told: Facts) -> bool:
+    """Whether a step runs in each case. One that asks for no status runs where nothing failed."""
+    asked = asks_status(condition)
+    return all(
+        (asked or not one)
+        and (
+            not condition
+            or holds(condition, {**told, "success()": not one, "failure()": one}) is True
+        )
+        for one in failed
     )
 
 
-def _covers(given: Mapped, folder: str) -> bool:
+def _condition(value: JsonValue) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str("" if value is None else value)
+    return text.strip()
+
+
+def _covers(given: Mapped, folder: str, step: str) -> bool:
+    """Whether paths to upload take in all of a folder; those that begin with `!` take out.
+
+    Hidden files, and all below a hidden folder, are uploaded where the step says so. `step` is the
+    id of the gate's, whose output is the folder; other expressions may be anything.
+    """
+    inside = f"{posixpath.normpath(folder).strip('/')}/"
     hidden = str(given.get("include-hidden-files", "")).lower() == "true"
-    inside = f"{folder.strip('/')}/"
+    covered = False
     for line in str(given.get("path", "")).splitlines():
-        named = line.strip().removeprefix("${{ github.workspace }}/").removeprefix("./")
-        plain = re.sub(r"(?:/\*\*?)?/*$", "", named)
-        around = plain in {".", "", "*", "**"} or inside.startswith(f"{plain}/")
-        if named and ("${{" in named or around) and (hidden or not _HIDDEN.search(inside)):
-            return True
-    return False
+        bare = line.strip().lstrip("!")
+        taken_out = (len(line.strip()) - len(bare)) % 2 == 1
+        named = posixpath.normpath(_WORKSPACE.sub("./", bare.strip()))
+        if not bare.strip() or bare.startswith("#"):
+            continue
+        if taken_out:
+            covered = covered and _elsewhere(named, inside)
+        else:
+            covered = covered or _around(named, inside, step)
+    return covered and (hidden or not _HIDDEN.search(inside))
+
+
+def _around(named: str, inside: str, step: str) -> bool:
+    plain = re.sub(r"(?:/\*\*?)*/*$", "", named)
+    output = _RESULTS.fullmatch(plain)
+    own = bool(step and output and output["step"].lower() == step.lower())
+    return own or plain in {".", "*", "**"} or inside.startswith(f"{plain}/")
+
+
+def _elsewhere(named: str, inside: str) -> bool:
+    """Whether nothing that a pattern fits can lie in a folder."""
+    literal = re.split(r"[*?\[\]{}$\\]", named)[0]
+    stem = f"{named}/" if literal == named else literal
+    odd = named.startswith(("/", "~", "..")) or "/.." in named or named == "."
+    return not odd and not stem.startswith(inside) and not inside.startswith(stem)
 
 
 class _Site(NamedTuple):
