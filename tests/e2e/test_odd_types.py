@@ -144,3 +144,50 @@ def test_a_banner_before_the_first_question(greeting: str, code: int, tmp_path: 
     done = gateval(repo, "run", "support-eval")
     assert done.returncode == code, done.stdout
     assert ("`runtime.greeting`" in " ".join(done.stdout.split())) is bool(code)
+
+
+BANNERS = {
+    "banner": 'print("Welcome, Two", flush=True)\n',
+    "none": "",
+    "blank": "print(flush=True)\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("banner", "greeting", "code"),
+    [
+        ("banner", "", 1),
+        ("banner", "greeting: 1, ", 0),
+        ("none", "", 0),
+        ("blank", "", 0),
+        ("blank", "greeting: 1, ", 0),
+    ],
+)
+def test_a_banner_before_the_only_question(
+    banner: str, greeting: str, code: int, tmp_path: Path
+) -> None:
+    repo = Repo(tmp_path / "shop")
+    alone = TALK.replace("prompt: One", "prompt: Two").replace("  turns: [{{user: Two}}]\n", "")
+    repo.write("agents/support.yaml", alone.format(greeting=greeting, python=sys.executable))
+    repo.write("agents/desk.py", GREETS.replace(BANNERS["banner"], BANNERS[banner]))
+    repo.write("evals/eval.yaml", EVAL)
+    repo.commit("A desk that may greet")
+    out = tmp_path / "out"
+    done = gateval(repo, "run", "support-eval", "--results", str(out))
+    assert done.returncode == code, done.stdout
+    said = " ".join(done.stdout.split())
+    assert ("printed more than one line" in said and "`runtime.greeting`" in said) is bool(code)
+    trial = json.loads((out / "results.v1.json").read_text())["trials"][0]
+    assert trial["output"] == (None if code else "You said Two"), trial
+
+
+def test_an_empty_banner_is_told_of_with_turns(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "shop")
+    repo.write("agents/support.yaml", TALK.format(greeting="", python=sys.executable))
+    slow = GREETS.replace("    print(", "    time.sleep(1); print(").replace("sys\n", "sys, time\n")
+    repo.write("agents/desk.py", slow.replace(BANNERS["banner"], BANNERS["blank"]))
+    repo.write("evals/eval.yaml", EVAL)
+    repo.commit("A desk that prints an empty line first")
+    done = gateval(repo, "run", "support-eval")
+    assert done.returncode == 1, done.stdout
+    assert "`runtime.greeting`" in " ".join(done.stdout.split())

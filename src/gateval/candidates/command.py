@@ -15,7 +15,7 @@ from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.invocation import write_stdin, write_words
 from gateval.candidates.contract.options import CommandOptions
 from gateval.candidates.contract.question import ProgramAnswer, answer_from
-from gateval.candidates.contract.response import read_response
+from gateval.candidates.contract.response import only_line, read_response
 from gateval.candidates.doors.models import ModelSession, end_trial
 from gateval.candidates.doors.tools import door_environment, untouched_tools, with_tools
 from gateval.candidates.environment import instance_environment
@@ -78,6 +78,8 @@ class CommandRuntime(Runtime):
     def said(self, answered: bytes, asked: FixtureInput) -> ProgramAnswer:
         """Read what the program answered when it was asked this. Raises `ClaimError`."""
         del asked
+        if self.agent.runtime.conversation is ConversationMode.PROCESS:
+            answered = only_line(answered, self.options_given.greeting)
         return read_response(self.options_given.response, answered)
 
     async def prepare(self) -> NoAnswer | None:

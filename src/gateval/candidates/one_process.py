@@ -10,7 +10,7 @@ from gateval.candidates.base import TrialRequest
 from gateval.candidates.contract.claims import ClaimError
 from gateval.candidates.contract.invocation import one_line, write_stdin, write_words
 from gateval.candidates.contract.question import answer_from
-from gateval.candidates.contract.response import read_response
+from gateval.candidates.contract.response import ELSEWHERE, read_response
 from gateval.candidates.doors.models import ModelSession, end_trial
 from gateval.candidates.doors.tools import door_environment, untouched_tools, with_tools
 from gateval.candidates.environment import instance_environment
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 
 
 _FLUSH = "It has to print each answer as one line and flush it."
-_ELSEWHERE = (
-    "Anything else belongs on standard error. What it prints before it is asked is no answer: say "
-    "how many lines that are in `runtime.greeting`."
-)
 
 
 class OneProcess(Talk):
@@ -164,7 +160,7 @@ class OneProcess(Talk):
         """End a program that printed more than its answer: which line answers what is unknown."""
         assert self._running is not None  # noqa: S101 - it was asked
         ran = await self._running.stop()
-        reason = f"The agent printed more than one line in turn {turn}. {_FLUSH} {_ELSEWHERE}"
+        reason = f"The agent printed more than one line in turn {turn}. {_FLUSH} {ELSEWHERE}"
         silence = told(reason, ran, self._command)
         return silence.model_copy(update={"trace": recorded, "seconds": seconds})
 
@@ -187,7 +183,8 @@ class OneProcess(Talk):
                 said = read_response(self._runtime.options_given.response, printed)
                 return answer_from(said, recorded, seconds)
             except ClaimError as error:
-                reason = f"The agent's answer cannot be used: {error}."
+                hint = "" if printed.strip() else f" {ELSEWHERE}"
+                reason = f"The agent's answer cannot be used: {error}.{hint}"
                 silence = told(reason, await self._running.stop(), self._command)
         update = {"trace": recorded, "timed_out": late is not None, "seconds": seconds}
         return silence.model_copy(update=update)

@@ -12,6 +12,29 @@ from gateval.candidates.contract.streams import refuse_stream
 from gateval.domain.text.quoting import quote
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 
+ELSEWHERE = (
+    "Anything else belongs on standard error. What it prints before it is asked is no answer: say "
+    "how many lines that are in `runtime.greeting`."
+)
+"""What to do about lines of a program with `conversation: process` that are no answers."""
+
+
+def only_line(printed: bytes, greeting: int) -> bytes:
+    """Return the one line that a program printed which would go on, after those of its greeting:
+    which of several is its answer nobody can say. Raises `ClaimError`.
+    """
+    lines = [line for line in printed.split(b"\n")[greeting:] if line.strip()]
+    if len(lines) > 1:
+        raise ClaimError(
+            "it printed more than one line, and with `conversation: process` each answer is one. "
+            f"{ELSEWHERE.removesuffix('.')}"
+        )
+    if greeting and not lines:
+        raise ClaimError(
+            f"it printed nothing after the {greeting} lines that `runtime.greeting` leaves out"
+        )
+    return b"".join(lines)
+
 
 def read_response(paths: Response, body: bytes, kind: str | None = None) -> ProgramAnswer:
     """Read what an agent gave back. Raises `ClaimError`.
