@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -70,8 +70,8 @@ class EvaluationRun:
     walls: Walls | None
     at_once: int | None
     minutes: float
-    replays: list[CalibrationReplay]
-    over_budget: list[str]
+    replays: list[CalibrationReplay] = field(default_factory=list)
+    over_budget: list[str] = field(default_factory=list)
 
 
 @contextlib.asynccontextmanager

@@ -21,7 +21,6 @@ from gateval.app.run.keys import refuse_missing_keys, refuse_unpriced
 from gateval.app.run.sealing import SealingLog, sealed_off
 from gateval.candidates.isolation.egress import egress_text
 from gateval.candidates.isolation.walls import Walls
-from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.doubts.cut_off import cut_off_warnings
 from gateval.domain.results.results import Results, RunInfo, results_of
@@ -70,45 +69,34 @@ def evaluate(
     refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
     clock = SystemClock()
-    begun = clock.utc_now(), clock.monotonic()
+    started_at, begun = clock.utc_now(), clock.monotonic()
     walls = _walls(plan, settings, listen)
     shut = shutter(plan, key or token_bytes(32))
     warnings: dict[str, None] = {}
-    replays: list[CalibrationReplay] = []
-    over_budget: list[str] = []
     under_way: dict[TrialKey, None] = {}
     noting = _noting(warnings, under_way, sealed_off(listen, shut, plan))
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
         log = SealingLog(file, shut)
         run = EvaluationRun(
-            plan,
-            repository,
-            settings,
-            folder,
-            log,
-            noting,
-            walls,
-            at_once,
-            minutes,
-            replays,
-            over_budget,
+            plan, repository, settings, folder, log, noting, walls, at_once, minutes
         )
         trials, interrupted = _trials_of(run)
     done = log.whole(read_trials(folder.path / TRIALS_FILE)) if trials is None else trials
     told = (*_unset(run), *warnings, *cut_off_warnings(plan, done))
     info = RunInfo(
         run=folder.run,
-        started_at=begun[0],
-        seconds=round(clock.monotonic() - begun[1], 3),
+        started_at=started_at,
+        seconds=round(clock.monotonic() - begun, 3),
         gateval=__version__,
         isolation=_isolation(plan, walls),
         interrupted=interrupted,
         started=tuple(sorted(under_way, key=lambda key: key.order)),
         ended=_ended(minutes) if trials is None and not interrupted else "",
-        over_budget=" ".join(over_budget),
+        over_budget=" ".join(run.over_budget),
         warnings=kept_warnings(told),
     )
-    return Evaluation(results_of(plan, done, info, [*plan.agreements, *replays]), interrupted)
+    results = results_of(plan, done, info, [*plan.agreements, *run.replays])
+    return Evaluation(results, interrupted)
 
 
 def kept_warnings(told: Sequence[str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gateval.domain.manifests.agent import ModelCallsNeed
@@ -10,7 +10,7 @@ from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.policy.gate_config import Policy, policy_digest
 from gateval.domain.manifests.policy.words import BarPolicy
-from gateval.domain.plan.bar import Baseline, Reason
+from gateval.domain.plan.bar import Baseline, Lowered, Reason
 from gateval.domain.plan.plan import (
     AgentChange,
     Plan,
@@ -75,19 +75,7 @@ def plan_change(
     that could matter was read of it.
     """
     changes = detect_changes(head, base)
-    planned, bar = _selected(head, base, changes), BarPlan()
-    lost = tuple(laxer_rules(rules.edit)) if rules.edit else ()
-    if tip is not None and rules.policy.bar is not BarPolicy.HEAD:
-        planned, bar = _with_bar(planned, head, base, tip, changes, rules.policy.bar)
-        lost = (
-            *bar.lost,
-            *lost,
-            *narrowed_closures(head, base, tip, changes),
-            *weaker_agents(head, base, tip, changes),
-        )
-    planned = _with_needs(planned, tip or base)
-    planned = within(planned, rules.policy.budget.repetitions)
-    planned = with_shares(planned, head, base, tip, rules.policy)
+    planned, bar, lost = _asked(head, base, tip, changes, rules)
     doubts = (
         *bar.doubts,
         *base_doubts(base, planned, bar.doubts),
@@ -127,6 +115,29 @@ def plan_change(
     )
 
 
+def _asked(
+    head: Snapshot,
+    base: Snapshot,
+    tip: Snapshot | None,
+    changes: Sequence[AgentChange],
+    rules: GateRules,
+) -> tuple[list[PlannedEval], BarPlan, tuple[Lowered, ...]]:
+    """Return the Evals that run, what the target branch's bar adds, and what asks less than it."""
+    planned, bar = _selected(head, base, changes), BarPlan()
+    lost = tuple(laxer_rules(rules.edit)) if rules.edit else ()
+    if tip is not None and rules.policy.bar is not BarPolicy.HEAD:
+        planned, bar = _with_bar(planned, head, base, tip, changes, rules.policy.bar)
+        lost = (
+            *bar.lost,
+            *lost,
+            *narrowed_closures(head, base, tip, changes),
+            *weaker_agents(head, base, tip, changes),
+        )
+    planned = _with_needs(planned, tip or base)
+    planned = within(planned, rules.policy.budget.repetitions)
+    return with_shares(planned, head, base, tip, rules.policy), bar, lost
+
+
 def _told(
     head: Snapshot, base: Snapshot, tip: Snapshot | None, rules: GateRules
 ) -> tuple[str, ...]:
@@ -150,16 +161,7 @@ def plan_revision(
     they are all that the revision has, and what is wrong with suites is lacking.
     """
     doubts = suite_doubts(head, None if whole else names)
-    planned = []
-    for evaluation in head.catalogue.evals:
-        if evaluation.name in names and select_fixtures(evaluation, head.catalogue):
-            why = (Reason(where=asked, what="asked for"),)
-            one = _planned(evaluation, head, Baseline.NONE, why)
-            chosen = tuple(
-                f for f in one.fixtures if not fixtures or {f.name, f.family} & set(fixtures)
-            )
-            if chosen:
-                planned.append(one.model_copy(update={"fixtures": chosen}))
+    planned = list(_named(head, names, fixtures, asked))
     planned = within(_with_needs(planned, head), rules.policy.budget.repetitions)
     asked_for = [one for one in head.catalogue.evals if one.name in names]
     locked = locked_for(asked_for, head.catalogue)
@@ -183,6 +185,20 @@ def plan_revision(
         locked=locked,
         nothing="" if planned else why_locked(locked) or _NO_FIXTURE,
     )
+
+
+def _named(
+    head: Snapshot, names: Sequence[str], fixtures: Sequence[str], asked: str
+) -> Iterator[PlannedEval]:
+    for evaluation in head.catalogue.evals:
+        if evaluation.name in names and select_fixtures(evaluation, head.catalogue):
+            why = (Reason(where=asked, what="asked for"),)
+            one = _planned(evaluation, head, Baseline.NONE, why)
+            chosen = tuple(
+                f for f in one.fixtures if not fixtures or {f.name, f.family} & set(fixtures)
+            )
+            if chosen:
+                yield one.model_copy(update={"fixtures": chosen})
 
 
 _NO_FIXTURE = "None of the named Evals has one of the named fixtures."
