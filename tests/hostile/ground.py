@@ -226,6 +226,7 @@ def readable_by_all() -> tuple[Path, Path]:
 def _agent(name: str) -> dict[str, Any]:
     runtime = {"type": "command", "cwd": "../code", "command": [open_python(), "-S", f"{name}.py"]}
     spec = {"models": ["openai/gpt-test"], "runtime": runtime, "watch": ["/code/**"]}
+    spec["modelCalls"] = "optional"  # what an attack says counts, though its calls were refused
     return {"apiVersion": "gateval/v1", "kind": "Agent", "metadata": {"name": name}, "spec": spec}
 
 

@@ -58,7 +58,7 @@ for word in ("echo-the-key", "redirect"):
     question = {**QUESTION, "messages": [{"role": "user", "content": word}]}
     attempt(word, lambda: call(body=question), lambda r: b"canary" in r[1] or b"metadata" in r[1])
 nothing()
-""", ends="not followed"),
+""", ends="the key is refused"),
     Attack("keys-of-others", ASK + """
 import base64
 for key in ("", "x", KEY[:-1], KEY + "x", KEY.upper(), "sk-" + "0" * 40, KEY[::-1]):
