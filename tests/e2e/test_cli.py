@@ -374,8 +374,8 @@ def test_output_that_does_not_get_through_is_no_success(shop: Repo) -> None:
 def test_the_locale_changes_no_byte(shop: Repo) -> None:
     regress(shop)
     # Python itself cannot read its path files that way where the clone has letters beyond ASCII.
-    utf8 = "0" if str(ROOT).isascii() else "1"
-    done = shell(shop, "gateval check", LC_ALL="C", PYTHONUTF8=utf8, PYTHONIOENCODING="ascii")
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0"} if str(ROOT).isascii() else {"LC_ALL": "C.UTF-8"}
+    done = shell(shop, "gateval check", **plain, PYTHONIOENCODING="ascii")
     assert done.returncode == 1, done.stderr
     assert "\N{EM DASH}" in done.stdout
 
