@@ -75,7 +75,7 @@ def _alone(folder: int) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise
-                time.sleep(0.01)
+                time.sleep(0.01)  # another check writes it, which takes milliseconds
         yield
     finally:
         os.close(lock)
