@@ -19,8 +19,9 @@ from gateval.candidates.playground.made import Playground
 from gateval.candidates.playground.playgrounds import Playgrounds, ReadyPlayground
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.program import Starter
-from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
+from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.scoring import ScoringSpec
 from gateval.domain.plan.bar import Baseline
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval

@@ -19,9 +19,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateval.domain.decision.report import Report, make_report
-from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
+from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, InputType
 from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.scoring import ScoringSpec
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.bar import Baseline, Reason
 from gateval.domain.plan.plan import AgentChange, AgentDefinition, ChangeKind, Plan, Revision

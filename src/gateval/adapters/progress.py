@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from gateval.adapters.screen import WIDEST, screen_of
+from gateval.domain.manifests.scoring import ScoringModel
 from gateval.domain.results.grouping import grade
-from gateval.domain.results.models.benchmark import benchmark_verdict
 from gateval.domain.trials.trial import Outcome
 from gateval.events import (
     CandidatePreparing,
@@ -85,19 +85,20 @@ class Tally:
     def __init__(self) -> None:
         self.planned = 0
         self.counts: Counter[str] = Counter()
-        self._benchmarks: frozenset[str] = frozenset()
+        self._tasks: dict[str, ScoringModel] = {}
         self._noun = "trial"
 
     def start(self, event: RunStarted) -> None:
         """Take in how many are planned, and what they are called."""
         evals = event.plan.evals
         self.planned = event.plan.trial_count
-        self._benchmarks = frozenset(one.name for one in evals if one.kind == "Benchmark")
-        self._noun = "task run" if len(self._benchmarks) == len(evals) > 0 else "trial"
+        models = {one.name: one.scoring.model for one in evals}
+        self._tasks = {name: model for name, model in models.items() if model.tasks}
+        self._noun = "task run" if len(self._tasks) == len(evals) > 0 else "trial"
 
-    def is_benchmark(self, name: str) -> bool:
-        """Whether the Eval of this name is a benchmark."""
-        return name in self._benchmarks
+    def has_tasks(self, name: str) -> bool:
+        """Whether the fixtures of the Eval of this name are tasks."""
+        return name in self._tasks
 
     def named(self, many: int) -> str:
         """Return so many with their noun."""
@@ -117,9 +118,9 @@ class Tally:
         """Count one trial and return how many are finished."""
         trial = event.trial
         word = trial.outcome.value
-        if self.is_benchmark(trial.key.eval):
+        if model := self._tasks.get(trial.key.eval):
             score = grade(trial)
-            word = "not measured" if score is None else benchmark_verdict(score).value
+            word = model.called(score) or "not measured"
             word = "timed out" if trial.outcome is Outcome.SKIP and score == 0 else word
         self.counts[word] += 1
         return self.counts.total()
@@ -188,5 +189,5 @@ class LiveProgress:
             self._progress.update(
                 self._task, advance=1, description=self._tally.title, counts=str(self._tally)
             )
-        elif isinstance(event, TrialStarted) and self._tally.is_benchmark(event.key.eval):
+        elif isinstance(event, TrialStarted) and self._tally.has_tasks(event.key.eval):
             self._progress.update(self._task, description=event.key.fixture[:60])

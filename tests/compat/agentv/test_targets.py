@@ -224,7 +224,7 @@ tests:
     found = {one.name: one for one in snapshot.catalogue.evals}
     usual, strict = found["evals.suite"], found["evals.suite.mine.from-0.9"]
     assert (usual.execution.parallel, usual.execution.reps_per_fixture) == (7, 3)
-    assert (usual.scoring.model, usual.scoring.pass_score) == ("weighted", 0.6)
+    assert (usual.scoring.model.name, usual.scoring.pass_score) == ("weighted", 0.6)
     assert strict.scoring.pass_score == 0.9
     assert (usual.fixtures, strict.fixtures) == (("evals.suite-one",), ("evals.suite-two",))
 

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.manifests.axes import DEFAULT_AXIS
-from gateval.domain.manifests.evaluation import SCORE_FROM, ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.manifests.scoring import SCORE_FROM, ScoringModel, ScoringSpec
+from gateval.domain.results.axis_scores import axis_scores
 from gateval.domain.results.grouping import group_trials
-from gateval.domain.results.models.axes import axis_scores
-from gateval.domain.results.models.benchmark import benchmark_verdict
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import score_eval
 from gateval.domain.results.trial_verdict import trial_verdict
@@ -90,7 +89,7 @@ def test_tasks_score_as_a_second_implementation_says(asked: list[second.Criterio
     else:
         assert verdict.score == pytest.approx(wanted, abs=1e-12)
         assert (verdict.outcome is Outcome.PASS) is (second.verdict(wanted) == "pass")
-        assert benchmark_verdict(verdict.score or 0.0).value == second.verdict(wanted)
+        assert ScoringModel.BENCHMARK.called(verdict.score or 0.0) == second.verdict(wanted)
 
 
 @given(criteria)
@@ -167,7 +166,7 @@ def test_the_table_of_scores(tmp_path: Path) -> None:
     results = ran(bench(tmp_path / "shop", TABLE))
     found = scores(results)
     assert found == {"all": 1.0, "most": 0.9, "some": 0.6, "none": 0.0}
-    verdicts = {name: benchmark_verdict(score or 0.0).value for name, score in found.items()}
+    verdicts = {name: ScoringModel.BENCHMARK.called(score or 0.0) for name, score in found.items()}
     assert verdicts == {"all": "pass", "most": "pass", "some": "partial", "none": "fail"}
     outcomes = {one.key.fixture: one.outcome for one in results.trials}
     assert [outcomes[f"desk.{n}"] for n in ("all", "most", "some", "none")] == [
@@ -176,7 +175,7 @@ def test_the_table_of_scores(tmp_path: Path) -> None:
     (planned,) = results.plan.evals
     run = score_eval(planned, Side.HEAD, group_trials(results.trials))
     assert run.low == pytest.approx(0.625)
-    assert benchmark_verdict(run.low or 0.0).value == "partial"
+    assert ScoringModel.BENCHMARK.called(run.low or 0.0) == "partial"
 
 
 def test_a_task_whose_criteria_weigh_nothing_says_so(tmp_path: Path) -> None:

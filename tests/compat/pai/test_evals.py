@@ -9,7 +9,8 @@ import pytest
 
 from gateval.app.registries import registries
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
-from gateval.domain.manifests.evaluation import Eval, ScoringSpec
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.scoring import ScoringSpec
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.sealing import SEALED, is_sealed_eval, shut_plan
 from gateval.domain.results.grouping import group_trials

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gateval.domain.manifests.evaluation import ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.manifests.scoring import TOLERANCE, ScoringSpec
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.repository.place import Place
 from gateval.domain.results.grouping import group_trials
-from gateval.domain.results.scoring import TOLERANCE, EvalScore, Meets, score_eval, trial_score
+from gateval.domain.results.scoring import EvalScore, Meets, score_eval
+from gateval.domain.results.trial_verdict import trial_score
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side
 from gateval.domain.verdicts import GateVerdict
 from tests.helpers.reports import edit, make, make_results

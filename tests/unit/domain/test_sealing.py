@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from gateval.domain.decision.decision import Decision
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.history.record import plan_digest
-from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
 from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
 from gateval.domain.manifests.fixtures.recorded import Origin
 from gateval.domain.manifests.fixtures.reference import Reference
+from gateval.domain.manifests.scoring import MODELS, ScoringModel, ScoringSpec
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open, shut_plan
 from gateval.domain.repository.place import Place
@@ -160,7 +160,7 @@ PAIRS = st.lists(st.tuples(OUTCOMES, OUTCOMES), min_size=1, max_size=5)
 
 
 @settings(max_examples=examples(150), deadline=None)
-@given(PAIRS, st.sampled_from(ScoringModel), st.booleans())
+@given(PAIRS, st.sampled_from([*MODELS.values()]), st.booleans())
 def test_any_results_decide_alike(
     pairs: list[tuple[str, str]], model: ScoringModel, deterministic: bool
 ) -> None:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from gateval.domain.history.runs.trend import Point
-from gateval.domain.results.models.averages import ScorerAverage
+from gateval.domain.results.averages import ScorerAverage
 from gateval.render.comment.sections import scorer
 from gateval.render.history.runs import render_trend
 from gateval.render.history.scorers import render_scorers_plot, scorer_series

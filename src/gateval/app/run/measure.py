@@ -19,7 +19,7 @@ from gateval.domain.history.runs.record import RunFacts, RunRecord, record_line
 from gateval.domain.history.runs.recorded import run_record
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan
-from gateval.domain.results.models.averages import EarlierSet
+from gateval.domain.results.averages import EarlierSet
 from gateval.domain.results.results import Results
 from gateval.render.files.stage import dump
 from gateval.settings import Settings

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gateval.domain.manifests.axes import show_axis
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import RegressionPolicy, ThresholdPolicy
+from gateval.domain.manifests.scoring import TOLERANCE
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import (
     EvalComparison,
@@ -14,7 +15,7 @@ from gateval.domain.results.comparison import (
     FixtureComparison,
     Repeated,
 )
-from gateval.domain.results.scoring import EVERY_CASE, TOLERANCE, Meets
+from gateval.domain.results.scoring import EVERY_CASE, Meets
 from gateval.domain.statistics.design import LookResult
 from gateval.domain.text.figures import show_percent, show_score
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode, reason_of

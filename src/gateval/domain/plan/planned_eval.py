@@ -10,9 +10,10 @@ from pydantic import Field, model_validator
 
 from gateval.domain.base import Name, Value
 from gateval.domain.manifests.calibration import Calibration
-from gateval.domain.manifests.evaluation import EvalKind, ExecutionSpec, JudgeSpec, ScoringSpec
+from gateval.domain.manifests.evaluation import EvalKind, ExecutionSpec, JudgeSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.fixtures.feedback import Feedback
+from gateval.domain.manifests.scoring import ScoringSpec
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.bar import Bar, Baseline, Reason
 from gateval.domain.plan.joint import Joint, axis_tests, joint_tests
@@ -127,7 +128,7 @@ class PlannedEval(Value):
         if written is not None:
             return written
         has_baseline = self.baseline in {Baseline.MERGE_BASE, Baseline.SAME_AGENT}
-        return None if has_baseline and not self.strict else self.scoring.usual_threshold
+        return None if has_baseline and not self.strict else self.scoring.model.usual_threshold
 
     @property
     def first_look(self) -> Look:

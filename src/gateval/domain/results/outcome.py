@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.scoring import ScoringSpec
 from gateval.domain.results.trial_verdict import trial_verdict
 from gateval.domain.trials.calls import CallsMade, RefusedBy
 from gateval.domain.trials.model_call import Usage
@@ -106,7 +106,7 @@ def conclude_no_answer(
     """
     own = Outcome.FAIL if silence.cause is Cause.CANDIDATE else Outcome.ERROR
     late = silence.timed_out and silence.cause is Cause.CANDIDATE
-    task = scoring is not None and scoring.model is ScoringModel.BENCHMARK
+    task = scoring is not None and scoring.model.tasks
     more = MORE_TIME_FOR_TASK if task else MORE_TIME
     return Trial(
         key=key,

@@ -12,7 +12,7 @@ from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.models.averages import EarlierSet
+from gateval.domain.results.averages import EarlierSet
 from gateval.domain.results.trial_verdict import trial_verdict
 from gateval.domain.trials.trial import Assessment, Outcome, Side, Trial, TrialKey
 

@@ -19,17 +19,14 @@ from math import fsum
 from pydantic import Field
 
 from gateval.domain.base import Value
-from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.scoring import TOLERANCE, ScoringModel
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped, grade
 from gateval.domain.statistics.estimates.interval import wilson_rate
 from gateval.domain.text.figures import show_threshold
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
-
-TOLERANCE = 1e-9
-"""Scores are sums of products of decimals; a threshold is met within this distance."""
+from gateval.domain.trials.trial import Outcome, Side, Trial
 
 
 class Meets(StrEnum):
@@ -160,12 +157,18 @@ class EvalScore(Value):
     @property
     def asks(self) -> str:
         """What it has to reach, in words: where trials have scores, a threshold of 1 asks that all
-        of them pass, which a score below 1 does not contradict. One of 0 asks an
-        experiment for nothing.
+        of them pass, which a score below 1 does not contradict. One of 0 asks for nothing where
+        that is usual.
         """
         every = self.model.graded and self.threshold is not None and self.threshold >= 1
-        free = self.model is ScoringModel.EXPERIMENT and not self.threshold
-        return EVERY_CASE if every else show_threshold(None if free else self.threshold)
+        return (
+            EVERY_CASE if every else show_threshold(None if self.asks_nothing else self.threshold)
+        )
+
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether it has no threshold because its model usually has none."""
+        return not self.threshold and not self.model.usual_threshold
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -194,30 +197,6 @@ class EvalScore(Value):
         if threshold >= 1:
             return all(rate == 1 for rate in rates)
         return score >= threshold - TOLERANCE
-
-
-def trial_score(
-    fixture: Fixture, assessments: Sequence[Assessment], scoring: ScoringSpec
-) -> float | None:
-    """Return Σ weight × severity weight of passed assertions over Σ of all, in [0, 1].
-
-    Severities weigh as the Eval says. Where all weights are 0, the assertions count equally. None
-    when an assessment is missing or an error: what was not measured has no score. What does not
-    count is left out; if nothing else is there, there is no score.
-    """
-    if len(assessments) != len(fixture.assertions):
-        return None
-    counted = [
-        (spec.weight * scoring.weight(spec.severity or fixture.severity), assessment.status)
-        for spec, assessment in zip(fixture.assertions, assessments, strict=True)
-        if assessment.counts
-    ]
-    if not counted or any(status is AssessmentStatus.ERROR for _, status in counted):
-        return None
-    if not any(weight for weight, _ in counted):
-        counted = [(1.0, status) for _, status in counted]
-    passed = sum(weight for weight, status in counted if status is AssessmentStatus.PASSED)
-    return min(1.0, passed / sum(weight for weight, _ in counted))
 
 
 def score_fixture(

@@ -21,8 +21,7 @@ from junitparser.junitparser import Attr, FinalResult, IntAttr
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.axes import show_axis
 from gateval.domain.results.comparison import EvalComparison
-from gateval.domain.results.models.averages import EXPERIMENT
-from gateval.domain.results.models.lifecycle import run_of
+from gateval.domain.results.lifecycle import run_of
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.domain.verdicts import EXIT_CODES, GateVerdict, ReasonCode
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, told
@@ -103,7 +102,7 @@ def _properties(report: Report, compared: EvalComparison) -> dict[str, str]:
 def _of_benchmark(report: Report, compared: EvalComparison) -> dict[str, str]:
     """Return what a suite says of a benchmark besides: its version, status and axes."""
     planned = report.results.plan.eval(compared.eval)
-    if planned.kind != "Benchmark":
+    if not planned.scoring.model.tasks:
         return {}
     known = [one for one in compared.axes if one.head is not None]
     return {
@@ -116,7 +115,7 @@ def _of_benchmark(report: Report, compared: EvalComparison) -> dict[str, str]:
 def _of_experiment(report: Report, compared: EvalComparison) -> dict[str, str]:
     """Return what a suite says of an experiment besides: each scorer's average."""
     planned = report.results.plan.eval(compared.eval)
-    if planned.kind != EXPERIMENT or planned.bar is not None:
+    if not planned.scoring.model.scorers or planned.bar is not None:
         return {}
     found = next(one for one in experiment_sets(report) if one.name == planned.shown_name)
     averages = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateval.domain.history.compared.table import Table, TableCell
-from gateval.domain.manifests.evaluation import SCORE_FROM
+from gateval.domain.manifests.scoring import SCORE_FROM
 from gateval.render.history.plot import HEIGHT, LEFT, TOP, score_grid, y_of
 from gateval.render.svg import safe, svg, text
 

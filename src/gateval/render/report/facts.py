@@ -84,7 +84,7 @@ class FixtureFacts(NamedTuple):
         name, axis = (asked[0].name, asked[0].axis) if asked else ("", None)
         if assessment.type == SEALED:
             return f"{SEALED}, {axis}" if axis else SEALED
-        if self.planned.kind == "Eval" or not name or name == assessment.type:
+        if not self.planned.scoring.model.named or not name or name == assessment.type:
             return assessment.type
         return f"{name} ({assessment.type})"
 

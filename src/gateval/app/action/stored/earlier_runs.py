@@ -16,7 +16,7 @@ from gateval.domain.history.agreements import (
 from gateval.domain.history.baseline import donors, wanted, with_stored
 from gateval.domain.history.runs.sets import earlier_sets, experiments
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.models.averages import EarlierSet
+from gateval.domain.results.averages import EarlierSet
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 

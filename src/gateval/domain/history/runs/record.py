@@ -21,8 +21,8 @@ from gateval.domain.base import (
 )
 from gateval.domain.calibration.replay import StoredAgreement
 from gateval.domain.history.runs.scores import RunScore
-from gateval.domain.results.models.averages import ScorerAverage
-from gateval.domain.results.models.benchmark import benchmark_verdict
+from gateval.domain.manifests.scoring import ScoringModel
+from gateval.domain.results.averages import ScorerAverage
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict
 
@@ -138,7 +138,7 @@ class RunEval(Value):
         """What the score of a benchmark is called, if it was measured in full; else empty."""
         if self.kind != "Benchmark" or self.low is None or self.low != self.high:
             return ""
-        return benchmark_verdict(self.low).value
+        return ScoringModel.BENCHMARK.called(self.low)
 
 
 class RunFacts(Value):

@@ -26,11 +26,11 @@ from gateval.domain.history.runs.scores import (
 from gateval.domain.history.runs.setting import fixture_digest, setting_digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.averages import averages
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureComparison
 from gateval.domain.results.doubts.claims import was_seen
 from gateval.domain.results.grouping import Grouped, group_trials
-from gateval.domain.results.models.averages import EXPERIMENT, averages
-from gateval.domain.results.models.lifecycle import run_of
+from gateval.domain.results.lifecycle import run_of
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
@@ -50,8 +50,7 @@ def run_record(report: Report, facts: RunFacts) -> RunRecord | None:
     evals = [
         _run_eval(report, plan.eval(one.eval), one, trials)
         for one in report.comparison.evals
-        if plan.eval(one.eval).bar is None
-        and not (info.interrupted and plan.eval(one.eval).kind == "Eval")
+        if plan.eval(one.eval).bar is None and not (info.interrupted and not one.head.model.named)
     ]
     if not evals:
         return None
@@ -92,7 +91,7 @@ def _run_eval(
 
     names = [(planned.name, one.name) for one in planned.own_fixtures]
     own = [one for side in Side for name in names for one in trials.get((*name, side), ())]
-    run = run_of(report.results, planned) if planned.kind == "Benchmark" else None
+    run = run_of(report.results, planned) if planned.scoring.model.tasks else None
     statuses = [one.status.value for one in run.tasks] if run else [""] * len(compared.fixtures)
     return RunEval(
         eval=compared.eval,
@@ -114,7 +113,7 @@ def _run_eval(
         spent=spent_on(own),
         seen=any(was_seen(trial) for one in compared.fixtures for trial in _head(one)),
         stood_in=any(one.code is ReasonCode.STAND_IN for one in mine),
-        averages=averages(planned, Side.HEAD, trials) if planned.kind == EXPERIMENT else (),
+        averages=averages(planned, Side.HEAD, trials) if planned.scoring.model.scorers else (),
         axes=axes_of_run(compared)[:SCORES_LISTED],
         fixtures=tuple(
             _run_fixture(planned, one, _head(one), status, scored=not compared.unanswered)

@@ -14,7 +14,7 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.grouping import grades
 from gateval.domain.results.looks.axes import axis_grades
-from gateval.domain.results.models.verdict import criterion_score
+from gateval.domain.results.trial_verdict import criterion_score
 from gateval.domain.text.bounded import ShortText
 from gateval.domain.trials.trial import AssessmentStatus, Trial
 
@@ -56,7 +56,7 @@ def criteria_of_task(
     planned: PlannedEval, fixture: Fixture, trials: Sequence[Trial]
 ) -> tuple[RunScore, ...]:
     """Return the scores of a task's criteria by label, of a benchmark or experiment."""
-    if planned.kind == "Eval" or len(planned.fixtures) > NAMED_TASKS:
+    if not planned.scoring.model.named or len(planned.fixtures) > NAMED_TASKS:
         return ()
     many = planned.execution.reps_per_fixture
     first = [one for one in trials if one.key.repetition <= many]

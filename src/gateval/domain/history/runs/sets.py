@@ -9,12 +9,12 @@ from gateval.domain.history.runs.setting import fixture_digest
 from gateval.domain.history.runs.status import PULL_REQUESTS
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.models.averages import EXPERIMENT, EarlierSet
+from gateval.domain.results.averages import EarlierSet
 
 
 def experiments(plan: Plan) -> tuple[PlannedEval, ...]:
     """Return the experiments of a plan, without the target branch's versions."""
-    return tuple(one for one in plan.evals if one.kind == EXPERIMENT and one.bar is None)
+    return tuple(one for one in plan.evals if one.scoring.model.scorers and one.bar is None)
 
 
 def earlier_sets(plan: Plan, records: Iterable[RunRecord]) -> tuple[EarlierSet, ...]:

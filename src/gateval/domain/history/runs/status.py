@@ -12,7 +12,7 @@ from gateval.domain.base import Value
 from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
 from gateval.domain.history.runs.scores import RunScore
 from gateval.domain.manifests.axes import show_axis
-from gateval.domain.results.models.lifecycle import RunStatus
+from gateval.domain.results.lifecycle import RunStatus
 from gateval.domain.text.figures import NOT_MEASURED, show_score
 from gateval.domain.verdicts import GateVerdict
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gateval.domain.base import Value
 from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.history.runs.status import PULL_REQUESTS
-from gateval.domain.results.models.averages import ScorerAverage
+from gateval.domain.results.averages import ScorerAverage
 from gateval.domain.verdicts import GateVerdict
 
 

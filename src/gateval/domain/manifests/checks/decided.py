@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
-from gateval.domain.manifests.evaluation import Eval, ScoringModel
+from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.repository.place import Problem
 
 
@@ -20,7 +20,7 @@ def decided_beforehand(catalogue: Catalogue) -> Iterator[Problem]:
                     message = "`latency` without `maxSeconds` limits nothing; it always passes."
                     yield Problem(place=spec.place, message=message)
     for evaluation in catalogue.evals:
-        written = evaluation.scoring.model is not ScoringModel.EXPERIMENT  # which asks for none
+        written = evaluation.scoring.model.usual_threshold > 0  # else it asks for none
         if written and evaluation.scoring.graded and evaluation.scoring.pass_score == 0:
             place = evaluation.places.get("spec.scoring.passScore", evaluation.place)
             message = (

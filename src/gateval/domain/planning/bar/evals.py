@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.domain.manifests.evaluation import Eval, ScoringSpec
+from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.scoring import ScoringSpec
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, script_name
 from gateval.domain.manifests.sealed import is_sealed
 from gateval.domain.manifests.severity import Severity
@@ -129,7 +130,7 @@ def _scoring(before: Eval, after: Eval) -> Iterator[Lowered]:
             before=_threshold(was.pass_threshold),
             after=_threshold(now.pass_threshold),
         )
-    if was.model is not now.model or (now.graded and now.pass_score < was.pass_score):
+    if was.model != now.model or (now.graded and now.pass_score < was.pass_score):
         yield Lowered(
             place=after.places.get("spec.scoring.passScore", place),
             what="scoring",
@@ -175,8 +176,8 @@ def _threshold(threshold: float | None) -> str:
 
 def _model(scoring: ScoringSpec) -> str:
     if not scoring.graded:
-        return scoring.model
-    return f"{scoring.model}, passing from {scoring.pass_score:g}"
+        return scoring.model.name
+    return f"{scoring.model.name}, passing from {scoring.pass_score:g}"
 
 
 def _weights(weights: Mapping[Severity, float]) -> str:

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.axis_scores import axis_scores
 from gateval.domain.results.grouping import Grouped, unbroken
 from gateval.domain.results.looks.course import AGREEING, alike, has_real_judge
-from gateval.domain.results.models.axes import axis_scores
 from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.graded.broad import Axis, axis_step

@@ -7,13 +7,8 @@ from typing import NamedTuple
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import Agent
-from gateval.domain.manifests.evaluation import (
-    Eval,
-    ExecutionSpec,
-    JudgeSpec,
-    ScoringModel,
-    ScoringSpec,
-)
+from gateval.domain.manifests.evaluation import Eval, ExecutionSpec, JudgeSpec
+from gateval.domain.manifests.scoring import ScoringModel, ScoringSpec
 from gateval.domain.repository.place import Place
 from gateval.formats.agentv.cases.case import SuiteCase
 from gateval.formats.agentv.names import slug

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.evaluation import Eval, ScoringModel, ScoringSpec
+from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.fixtures.inputs import input_of
+from gateval.domain.manifests.scoring import ScoringModel, ScoringSpec
 from gateval.domain.repository.place import Problem
 from gateval.domain.text.quoting import quote
 from gateval.formats.native.experiments.rows import GoldenRow

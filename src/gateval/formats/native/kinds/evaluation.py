@@ -7,14 +7,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from gateval.domain.base import Name, Spec
-from gateval.domain.manifests.evaluation import (
-    Eval,
-    ExecutionSpec,
-    FixtureSelector,
-    JudgeSpec,
-    ScoringModel,
-    ScoringSpec,
-)
+from gateval.domain.manifests.evaluation import Eval, ExecutionSpec, FixtureSelector, JudgeSpec
+from gateval.domain.manifests.scoring import ScoringSpec
+from gateval.domain.manifests.severity import Severity, Weight
 from gateval.formats.native.cron import check_cron, check_zone
 from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
 from gateval.formats.problems.validation import validate
@@ -23,9 +18,37 @@ VarName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", m
 """A name as it can stand behind `vars.`."""
 
 
-def _of_evals(scoring: ScoringSpec) -> ScoringSpec:
-    if scoring.model in {ScoringModel.BENCHMARK, ScoringModel.EXPERIMENT}:
-        kind = scoring.model.value.capitalize()
+class WrittenScoring(Spec):
+    """How an Eval's score is made of its fixtures, and which score is enough."""
+
+    model: Literal["fixtures", "weighted", "benchmark", "experiment"] = Field(
+        default="fixtures",
+        description="`fixtures`: a trial passes when all assertions do. `weighted`: its score is "
+        "their weighted mean, and it passes from `passScore` on.",
+    )
+    pass_score: float = Field(
+        default=0.8,
+        ge=0,
+        le=1,
+        description="With `model: weighted`, the score in [0, 1] from which a trial passes.",
+    )
+    pass_threshold: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="The score in [0, 1] that the Eval must reach. If absent, nothing may regress "
+        "where there is a baseline, and elsewhere the threshold is 1.",
+    )
+    severity_weights: dict[Severity, Weight] = Field(
+        default={},
+        description="Weights of fixtures by severity, in place of low 0.5, medium 1, high 2, "
+        "critical 4.",
+    )
+
+
+def _of_evals(scoring: WrittenScoring) -> WrittenScoring:
+    if scoring.model in {"benchmark", "experiment"}:
+        kind = scoring.model.capitalize()
         raise ValueError(f"The scoring model `{scoring.model}` is that of `kind: {kind}`.")
     return scoring
 
@@ -47,7 +70,7 @@ class EvalBody(Spec):
         description="What fills in `{{ vars.NAME }}` in the fixtures of this Eval.",
     )
     judge: JudgeSpec = JudgeSpec()
-    scoring: Annotated[ScoringSpec, AfterValidator(_of_evals)] = ScoringSpec()
+    scoring: Annotated[WrittenScoring, AfterValidator(_of_evals)] = WrittenScoring()
     execution: ExecutionSpec = ExecutionSpec()
     schedule: Annotated[str, AfterValidator(check_cron)] | None = Field(
         default=None,
@@ -85,7 +108,7 @@ def read(source: Source) -> Read:
         fixtures=spec.fixtures,
         vars=spec.vars,
         judge=spec.judge,
-        scoring=spec.scoring,
+        scoring=ScoringSpec.model_validate(spec.scoring.model_dump()),
         execution=spec.execution,
         schedule=spec.schedule,
         time_zone=spec.time_zone,

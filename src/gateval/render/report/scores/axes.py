@@ -9,7 +9,6 @@ from typing import NamedTuple
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.axes import DEFAULT_AXIS, show_axis
 from gateval.domain.results.comparison import AxisComparison, FixtureChange
-from gateval.domain.results.models.averages import EXPERIMENT
 from gateval.domain.trials.trial import AssessmentStatus, Side
 from gateval.render.report.facts import FixtureFacts
 
@@ -73,7 +72,7 @@ def score_lines(report: Report) -> tuple[AxisLine, ...]:
             said_of(one) if compared.base is not None else "",
         )
         for compared in report.comparison.evals
-        if plan.eval(compared.eval).kind != EXPERIMENT  # whose scorers have a table of their own
+        if not compared.head.model.scorers  # which have a table of their own
         if any(one.axis != DEFAULT_AXIS for one in compared.axes)
         for one in compared.axes
     )

@@ -6,8 +6,7 @@ from collections import Counter
 
 from gateval.domain.decision.report import Report
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.models.benchmark import BenchmarkVerdict
-from gateval.domain.results.models.lifecycle import BenchmarkRun, RunStatus, TaskPhase, run_of
+from gateval.domain.results.lifecycle import BenchmarkRun, RunStatus, TaskPhase, run_of
 from gateval.render.report.words.counts import count, listing
 
 _NAMED = 3
@@ -20,7 +19,7 @@ def benchmark_lines(report: Report) -> list[str]:
     return [
         _line(planned, run_of(results, planned))
         for planned in results.plan.evals
-        if planned.kind == "Benchmark"
+        if planned.scoring.model.tasks
     ]
 
 
@@ -28,8 +27,9 @@ def _line(planned: PlannedEval, run: BenchmarkRun) -> str:
     total = count(len(run.tasks), "task")
     done = f"{run.completed} of {total} completed" if run.completed < len(run.tasks) else total
     said = f"{planned.shown_name}: {run.status.value.replace('_', ' ')}; {done}"
-    verdicts = Counter(one.verdict for one in run.tasks if one.verdict is not None)
-    parts = [f"{verdicts[one]} {one}" for one in BenchmarkVerdict if verdicts[one]]
+    verdicts = Counter(one.verdict for one in run.tasks)
+    grades = [one.name for one in planned.scoring.model.grades]
+    parts = [f"{verdicts[one]} {one}" for one in grades if verdicts[one]]
     lost = sum(one.phase is TaskPhase.COMPLETED and one.score is None for one in run.tasks)
     parts += [f"{lost} not measured"] if lost else []
     late = sum(one.status is RunStatus.TIMED_OUT and one.score is not None for one in run.tasks)

@@ -11,16 +11,15 @@ from typing import NamedTuple
 
 from gateval.domain.decision.report import Report
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.comparison import FixtureChange
-from gateval.domain.results.grouping import Grouped, group_trials
-from gateval.domain.results.models.averages import (
-    EXPERIMENT,
+from gateval.domain.results.averages import (
     EarlierSet,
     ScorerAverage,
     averages,
     differences,
     people,
 )
+from gateval.domain.results.comparison import FixtureChange
+from gateval.domain.results.grouping import Grouped, group_trials
 from gateval.domain.trials.trial import Side
 from gateval.render.report.scores.axes import said_of
 
@@ -77,7 +76,7 @@ def experiment_sets(report: Report) -> tuple[ExperimentSet, ...]:
     """Return the sets that a run measured, in the order of the plan."""
     plan, trials = report.results.plan, group_trials(report.results.trials)
     earlier = {one.eval: one for one in report.results.earlier}
-    asked = [one for one in plan.evals if one.kind == EXPERIMENT and one.bar is None]
+    asked = [one for one in plan.evals if one.scoring.model.scorers and one.bar is None]
     return tuple(_set(report, one, trials, earlier.get(one.own_name)) for one in asked)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 
 from gateval.domain.decision.report import Report
 from gateval.domain.plan.absent import Lacking
-from gateval.domain.results.models.averages import EXPERIMENT
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import shown_evals
 from gateval.render.report.words.counts import count, listing
@@ -230,8 +229,8 @@ def _met(report: Report, unseen: Collection[str]) -> Iterator[str]:
     """
     pairs = [(report.results.plan.eval(one.eval), one) for one in shown_evals(report)]
     shown = [(of, one) for of, one in pairs if of.name not in unseen]
-    free = [one for of, one in shown if of.kind == EXPERIMENT and not one.head.threshold]
-    asked = [(of.kind, one.head) for of, one in shown if one not in free]
+    free = [of.kind for of, one in shown if one.head.asks_nothing]
+    asked = [(of.kind, one.head) for of, one in shown if not one.head.asks_nothing]
     kinds = [
         ("meets its threshold", "meet their thresholds", [k for k, one in asked if one.written]),
         ("passes", "pass", [k for k, one in asked if not one.written and one.threshold]),
@@ -243,4 +242,5 @@ def _met(report: Report, unseen: Collection[str]) -> Iterator[str]:
             yield f"{many} {one_does if len(of_kind) == 1 else several_do}"
     if free:
         verb = "asks" if len(free) == 1 else "ask"
-        yield f"{count(len(free), EXPERIMENT)} measured, which {verb} for no score"
+        many = count(len(free), words_of(free).manifest)
+        yield f"{many} measured, which {verb} for no score"

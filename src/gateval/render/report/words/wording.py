@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from gateval.domain.decision.decision import Decision
 from gateval.domain.decision.measured_reasons import passes_before_and_now, show_passes
-from gateval.domain.manifests.evaluation import ScoringModel
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import RegressionPolicy
 from gateval.domain.plan.bar import Baseline
 from gateval.domain.results.comparison import EvalComparison, FixtureComparison
-from gateval.domain.results.models.benchmark import benchmark_verdict
 from gateval.domain.results.scoring import EvalScore
 from gateval.domain.text.figures import show_score
 from gateval.domain.trials.judge_verdict import Violation
@@ -69,13 +67,11 @@ def eval_verdict(decision: Decision, name: str) -> tuple[GateVerdict, str]:
 def score(of: EvalScore) -> str:
     """Return a score, as an interval when it is not fully measured.
 
-    That of a benchmark has its verdict behind it, if that is the same at both ends.
+    What it is called stands behind it, if that is the same at both ends.
     """
     shown = show_score(of.low, of.high, of.threshold)
-    if of.model is not ScoringModel.BENCHMARK or of.low is None or of.high is None:
-        return shown
-    ends = {benchmark_verdict(one) for one in (of.low, of.high)}
-    return f"{shown} {ends.pop()}" if len(ends) == 1 else shown
+    ends = {of.model.called(one) for one in (of.low, of.high)}
+    return f"{shown} {ends.pop()}".rstrip() if len(ends) == 1 else shown
 
 
 def base_score(compared: EvalComparison) -> str:

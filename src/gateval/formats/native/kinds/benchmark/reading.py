@@ -11,14 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.evaluation import (
-    SCORE_FROM,
-    Eval,
-    ExecutionSpec,
-    ScoringModel,
-    ScoringSpec,
-)
+from gateval.domain.manifests.evaluation import Eval, ExecutionSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
+from gateval.domain.manifests.scoring import SCORE_FROM, ScoringModel, ScoringSpec
 from gateval.domain.repository.place import Problem
 from gateval.formats.gathering import Pending
 from gateval.formats.native.kinds.assertion import read_check

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from gateval.domain.base import Value
 from gateval.domain.manifests.axes import axis_of
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.results.models.verdict import criterion_score, mean
+from gateval.domain.results.trial_verdict import criterion_score, mean
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Trial
 
 

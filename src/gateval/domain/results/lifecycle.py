@@ -14,7 +14,6 @@ from gateval.domain.base import Value
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped, grade, group_trials, unanswered
-from gateval.domain.results.models.benchmark import BenchmarkVerdict, benchmark_verdict
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Outcome, Side, Trial
 
@@ -44,7 +43,7 @@ class TaskRun(Value):
     status: RunStatus
     phase: TaskPhase
     score: float | None = None
-    verdict: BenchmarkVerdict | None = None
+    verdict: str | None = None
 
 
 class BenchmarkRun(Value):
@@ -52,7 +51,7 @@ class BenchmarkRun(Value):
 
     status: RunStatus
     score: float | None = None
-    verdict: BenchmarkVerdict | None = None
+    verdict: str | None = None
     tasks: tuple[TaskRun, ...]
 
     @property
@@ -78,7 +77,7 @@ def run_of(results: Results, planned: PlannedEval) -> BenchmarkRun:
         _task(
             one.name.removeprefix(f"{planned.own_name}."),
             _first(trials, owners[one.name], one, Side.HEAD, many),
-            many,
+            planned,
             status,
             begun=(owners[one.name], one.name) in begun,
             silent=silent,
@@ -91,7 +90,7 @@ def run_of(results: Results, planned: PlannedEval) -> BenchmarkRun:
     return BenchmarkRun(
         status=status,
         score=score,
-        verdict=None if score is None else benchmark_verdict(score),
+        verdict=planned.scoring.model.called(score) or None,
         tasks=tasks,
     )
 
@@ -108,9 +107,16 @@ def _first(trials: Grouped, owner: str, fixture: Fixture, side: Side, many: int)
 
 
 def _task(
-    name: str, trials: Sequence[Trial], many: int, run: RunStatus, *, begun: bool, silent: bool
+    name: str,
+    trials: Sequence[Trial],
+    planned: PlannedEval,
+    run: RunStatus,
+    *,
+    begun: bool,
+    silent: bool,
 ) -> TaskRun:
     """Return where a task stands; `silent`: nothing answers on any side, so there is no score."""
+    many = planned.execution.reps_per_fixture
     if len(trials) < many:
         phase = TaskPhase.STARTED if trials or begun else TaskPhase.CREATED
         return TaskRun(task=name, status=run, phase=phase)
@@ -125,5 +131,5 @@ def _task(
         status=RunStatus.TIMED_OUT if late else RunStatus.COMPLETED,
         phase=TaskPhase.COMPLETED,
         score=score,
-        verdict=benchmark_verdict(score),
+        verdict=planned.scoring.model.called(score),
     )

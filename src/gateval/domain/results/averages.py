@@ -19,9 +19,6 @@ from gateval.domain.results.grouping import Grouped, unanswered
 from gateval.domain.text.bounded import ShortText
 from gateval.domain.trials.trial import AssessmentStatus, Side, Trial
 
-EXPERIMENT = "Experiment"
-"""The kind of manifest that has scorers."""
-
 
 class ScorerAverage(Value):
     """A scorer's average in [0, 1] over the `measured` of its `rows`; None if none was."""
