@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.history.drawing import write_plot
 from gateval.app.history.sources import Runs, known_runs, record_in
-from gateval.domain.history.compared.runs import compare_runs
+from gateval.domain.history.compared.runs import Measured, compare_runs, measured_on
 from gateval.domain.history.compared.table import table_of
 from gateval.domain.history.runs.flakiness import wavering
 from gateval.domain.history.runs.record import RunRecord
@@ -19,6 +20,8 @@ from gateval.domain.history.runs.rows import shown
 from gateval.domain.history.runs.status import PULL_REQUESTS
 from gateval.domain.repository.paths import show_path
 from gateval.errors import EXIT_PASS, GatevalError, UsageError
+
+OfCommit: TypeAlias = Callable[[str, Iterable[RunRecord]], Iterable[Measured]]
 
 
 def show_comparison(
@@ -50,7 +53,7 @@ def show_table(
     repository = open_repository(Path.cwd(), environ)
     runs = known_runs(repository, environ, fetch=fetch)
     proposed = PULL_REQUESTS  # what somebody proposes is no Agent's score, unless it is named
-    named = [_runs_of(word, repository, runs) for word in words]
+    named = [[of.record for of in _runs_of(word, repository, runs, _heads)] for word in words]
     named = named or [[one for one in runs.newest() if one.event not in proposed]]
     table = table_of(named)
     if plot is not None:
@@ -86,21 +89,28 @@ def show_flaky(environ: Mapping[str, str], name: str | None, *, as_json: bool, f
     return EXIT_PASS
 
 
-def _runs_of(word: str, repository: GitRepository, runs: Runs) -> list[RunRecord]:
+def _heads(commit: str, records: Iterable[RunRecord]) -> Iterable[Measured]:
+    """The runs that measured a commit as head: a table has a row for each."""
+    return (Measured(one) for one in records if one.commit == commit)
+
+
+def _runs_of(
+    word: str, repository: GitRepository, runs: Runs, of_commit: OfCommit = measured_on
+) -> list[Measured]:
     """Return the runs that a word means: a folder, the id of a run, or a revision."""
     if Path(word).is_dir() and (record := record_in(Path(word))) is not None:
-        return [_whole(record)]
+        return [Measured(_whole(record))]
     known = list(runs.all())
     named = [record for record in known if record.id == word]
     if named:
-        return [_whole(record) for record in named]
+        return [Measured(_whole(record)) for record in named]
     known = [record for record in known if not record.part]
     try:
         commit = repository.resolve(word).commit
     except GatevalError:
         commit = None
-    of_commit = [record for record in known if commit and record.commit == commit]
-    if not of_commit:
+    found = list(of_commit(commit, known)) if commit else []
+    if not found:
         what = (
             f"Commit {commit[:7]} was never measured, as far as is known here."
             if commit
@@ -111,7 +121,7 @@ def _runs_of(word: str, repository: GitRepository, runs: Runs) -> list[RunRecord
             hint="Name a revision that was measured, the id of a run (`gateval history EVAL` lists "
             "revisions), or the folder of one. --fetch reads the runs in CI anew.",
         )
-    return of_commit
+    return found
 
 
 def _whole(record: RunRecord) -> RunRecord:

@@ -288,8 +288,8 @@ def score_eval(
         model=planned.scoring.model,
         threshold=planned.threshold,
         written=planned.scoring.pass_threshold is not None,
-        low=_share((*fixtures, *left), high=False) if known else None,
-        high=_share((*fixtures, *left), high=True) if known else None,
+        low=mean_rate((*fixtures, *left), high=False) if known else None,
+        high=mean_rate((*fixtures, *left), high=True) if known else None,
         fixtures=fixtures,
         left_out=left,
     )
@@ -300,8 +300,8 @@ def _any_measured(fixtures: Sequence[FixtureScore]) -> bool:
     return any(one.unmeasured < one.planned for one in fixtures if one.weight)
 
 
-def _share(fixtures: Sequence[FixtureScore], *, high: bool) -> float:
-    """The weighted mean rate."""
+def mean_rate(fixtures: Sequence[FixtureScore], *, high: bool) -> float:
+    """Return the weighted mean of the lowest or highest rates that fixtures can have."""
     total = sum(fixture.weight for fixture in fixtures)
     rates = [fixture.high if high else fixture.low for fixture in fixtures]
     weighted = sum(fixture.weight * rate for fixture, rate in zip(fixtures, rates, strict=True))

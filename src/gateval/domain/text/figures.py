@@ -11,6 +11,9 @@ _MOST = 9
 NOT_MEASURED = "not measured"
 """What stands in place of a score that there is none of."""
 
+DASH = "\N{EN DASH}"
+"""What stands in the cell of a table for what was not measured."""
+
 
 def show_score(low: float | None, high: float | None, threshold: float | None = None) -> str:
     """Return a score to two digits, or `0.40-0.60` when it is an interval; no figure for None.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gateval.domain.history.compared.runs import ComparedEval
+from gateval.domain.history.compared.runs import ComparedEval, ComparedRun
 from gateval.domain.history.runs.flakiness import Wavering
 from gateval.domain.history.runs.trend import ALL, Point
-from gateval.domain.text.figures import show_percent, show_score
+from gateval.domain.text.figures import DASH, show_percent, show_score
 from gateval.render.history.plot import sparkline
 from gateval.render.history.scorers import add_scorers
 from gateval.render.history.scores import show_scores
@@ -89,11 +89,13 @@ def render_compared(
     for one in evals:
         delta = "" if one.delta is None else f", {100 * one.delta:+.0f} points"
         before, after = (
-            "not run" if one.lacking == side else show_score(score, score)
-            for side, score in (("before", one.before), ("after", one.after))
+            show_score(of.low, of.high) if of is not None else "not run" for of in one.of
         )
         title = f"{one.eval}: {names[0]} {before} {_ARROW} {names[1]} {after}{delta}"
         sheet.line(title, style="bold")
+        for name, of in zip(names, one.of, strict=True):
+            if of is not None:
+                sheet.line(f"{name}: {_taken(of)}", indent=2)
         if one.otherwise:
             sheet.line(one.otherwise, indent=2)
         if one.scores is not None:
@@ -104,8 +106,8 @@ def render_compared(
             (
                 (
                     f.fixture,
-                    f.before,
-                    f.after,
+                    f.before or DASH,
+                    f.after or DASH,
                     "" if f.p_value is None else f"{f.p_value:.3f}",
                     f.said,
                 ),
@@ -117,7 +119,9 @@ def render_compared(
             sheet.table(("FIXTURE", names[0], names[1], "P", ""), rows)
         same = len(one.fixtures) - len(moved)
         if same:
-            sheet.line(f"{same} more with equal results", indent=2)
+            sheet.line(f"{same:,} more with equal results", indent=2)
+        for of in {of: None for of in one.of if of is not None and of.others}:
+            sheet.line(_listed(of), indent=2)
     if not evals:
         sheet.line("The two have no Eval in common.")
     else:
@@ -125,6 +129,24 @@ def render_compared(
         test = "Fisher" if passes else "paired permutations"
         sheet.line(f"P: the chance to look so much worse if nothing changed ({test}, one-sided).")
     return sheet.text()
+
+
+def _taken(of: ComparedRun) -> str:
+    """Say which run stands for a revision."""
+    run = f"the run {of.run} ({of.at[:16].replace('T', ' ')})"
+    said = f"base of {run}" if of.as_base else run
+    if not of.complete:
+        return f"{said}, not complete"
+    if not of.newer:
+        return said
+    return f"{said}, the newest that is complete; left out: {', '.join(of.newer)}"
+
+
+def _listed(of: ComparedRun) -> str:
+    """Say which part of its fixtures a run names."""
+    more = f", and {of.beyond:,} more that did not pass" if of.beyond else ""
+    others = "all others passed" if of.others == "passed" else "how the others ended is not kept"
+    return f"{of.run} lists {of.listed:,} of {of.total:,} fixtures{more}; {others}."
 
 
 def render_flaky(found: Sequence[Wavering], *, runs: int, width: int, color: bool) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from gateval.domain.history.compared.scores import ComparedScore, ComparedScores
 from gateval.domain.history.compared.table import Table
 from gateval.domain.manifests.axes import show_axis
+from gateval.domain.text.figures import DASH
 from gateval.render.history.sheet import Sheet
 from gateval.safe.sanitize import inline
 
@@ -57,7 +58,7 @@ def _table(
 
 
 def _score(score: float | None) -> str:
-    return "" if score is None else f"{score:.2f}"
+    return DASH if score is None else f"{score:.2f}"
 
 
 def render_table(table: Table, *, width: int, color: bool) -> str:
@@ -82,4 +83,4 @@ def render_markdown(table: Table) -> str:
 
 
 def _cells(cells: Sequence[object]) -> list[str]:
-    return [getattr(one, "shown", "\N{EN DASH}") for one in cells]
+    return [getattr(one, "shown", DASH) for one in cells]

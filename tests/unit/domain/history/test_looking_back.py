@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.history.compared.runs import compare_runs
+from gateval.domain.history.compared.runs import Measured, compare_runs
 from gateval.domain.history.runs.flakiness import wavering
 from gateval.domain.history.runs.record import RunRecord
 from gateval.domain.history.runs.status import (
@@ -88,22 +88,26 @@ def test_the_trend_marks_regressions_and_changes_and_leaves_proposals_out() -> N
     assert trend(records, "no-eval", limit=5) == ()
 
 
-def test_trials_of_several_runs_of_one_revision_count_together() -> None:
-    before = [run_record(2), run_record(1)]
-    after = [run_record(3, run_eval(run_fixture("one", "fff")))]
+def test_of_several_runs_of_one_revision_the_newest_complete_one_counts() -> None:
+    lost = run_eval(run_fixture("one", "ppx"), low=2 / 3, high=1.0)
+    before = [Measured(run_record(3, lost)), Measured(run_record(2)), Measured(run_record(1))]
+    after = [Measured(run_record(4, run_eval(run_fixture("one", "fff"))))]
     (found,) = compare_runs(before, after)
     (fixture,) = found.fixtures
-    assert (fixture.before, fixture.after, fixture.worse) == ("6/6", "0/3", True)
-    assert fixture.p_value == pytest.approx(1 / 84)
+    assert (fixture.before, fixture.after, fixture.worse) == ("3/3", "0/3", True)
+    assert fixture.p_value == pytest.approx(1 / 20)
     assert found.delta == -1.0
+    assert found.of[0] is not None
+    assert (found.of[0].run, found.of[0].newer) == ("2-1", ("3-1",))
     assert found.otherwise == "The Agent is the same in both."
 
 
 def test_an_edited_fixture_is_not_compared() -> None:
     after = run_record(2, run_eval(run_fixture("one", "fff", digest="e" * 20)))
-    (fixture,) = compare_runs([run_record(1)], [after])[0].fixtures
+    before, now = [Measured(run_record(1))], [Measured(after)]
+    (fixture,) = compare_runs(before, now)[0].fixtures
     assert (fixture.said, fixture.p_value, fixture.worse) == ("the fixture was edited", None, False)
-    (gone,) = compare_runs([run_record(1)], [run_record(2, run_eval(name="b"))])[1].fixtures
+    (gone,) = compare_runs(before, [Measured(run_record(2, run_eval(name="b")))])[1].fixtures
     assert gone.said == "only in the first"
 
 

@@ -54,7 +54,7 @@ class ComparedScores(Value):
 
 def compare_scores(before: RunEval, after: RunEval) -> ComparedScores:
     """Compare two runs of Evals with scores, task by task."""
-    old, new = ({one.fixture: one for one in run.fixtures} for run in (before, after))
+    old, new = ({one.fixture: one for one in run.named} for run in (before, after))
     same = [
         (old[name], new[name])
         for name in sorted(old.keys() & new.keys())
@@ -65,7 +65,10 @@ def compare_scores(before: RunEval, after: RunEval) -> ComparedScores:
         version=(before.version, after.version),
         verdict=(before.called, after.called),
         whole=_score("", before.low, after.low, [(a.score, b.score) for a, b in same]),
-        tasks=tuple(_task(name, old.get(name), new.get(name)) for name in sorted({**old, **new})),
+        tasks=tuple(
+            _task(name, old.get(name), new.get(name), cut=(before.cut, after.cut))
+            for name in sorted({**old, **new})
+        ),
         axes=tuple(_axes(before, after, same)),
         criteria=tuple(_criteria(same)),
     )
@@ -73,12 +76,16 @@ def compare_scores(before: RunEval, after: RunEval) -> ComparedScores:
 
 def has_scores(run: RunEval) -> bool:
     """Whether trials of a run have scores, or would, had they been measured."""
-    return run.kind != "Eval" or any(one.score is not None for one in run.fixtures)
+    return run.kind != "Eval" or any(one.score is not None for one in run.named)
 
 
-def _task(name: str, old: RunFixture | None, new: RunFixture | None) -> ComparedScore:
+def _task(
+    name: str, old: RunFixture | None, new: RunFixture | None, *, cut: tuple[bool, bool]
+) -> ComparedScore:
     said = ""
-    if old is None or new is None:
+    if (old is None and cut[0]) or (new is None and cut[1]):
+        said = f"not listed in the {'first' if old is None else 'second'}"
+    elif old is None or new is None:
         said = "only in the second" if old is None else "only in the first"
     elif old.digest != new.digest:
         said = "edited"

@@ -24,7 +24,7 @@ from gateval.domain.history.runs.scores import RunScore
 from gateval.domain.manifests.scoring import ScoringModel
 from gateval.domain.results.averages import ScorerAverage
 from gateval.domain.text.bounded import ShortText, first_of
-from gateval.domain.verdicts import EvalsVerdict
+from gateval.domain.verdicts import EvalsVerdict, GateVerdict
 
 FIXTURES_LISTED = 2_000
 """Fixtures of one Eval that are named in a record; the counts hold all."""
@@ -58,7 +58,8 @@ class RunFixture(Value):
     `asked_again` counts judgements that were repeated on the same output, `wavered` those of them
     that came out otherwise. `claimed` says that assertions rest on the candidate's claims, `says`
     why it did not pass. `score` is the mean of those whose trials have scores, which `axes` and
-    `criteria` divide; `status` is that of a benchmark's task.
+    `criteria` divide; `status` is that of a benchmark's task. `base` and `base_score` are the same
+    of base, as far as the same run measured it.
     """
 
     fixture: ShortText
@@ -74,6 +75,24 @@ class RunFixture(Value):
     status: ShortText = ""
     axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
     criteria: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
+    base: Marks = ""
+    base_score: float | None = Field(default=None, ge=0, le=1)
+
+    @property
+    def of_base(self) -> RunFixture:
+        """What the run says of base."""
+        return RunFixture(
+            fixture=self.fixture,
+            digest=self.digest,
+            trials=self.base,
+            severity=self.severity,
+            score=self.base_score,
+        )
+
+    @property
+    def all_passed(self) -> bool:
+        """Whether there are trials and each passed."""
+        return bool(self.trials) and self.passes == len(self.trials)
 
     @property
     def passes(self) -> int:
@@ -98,6 +117,21 @@ class RunSpent(Value):
     usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
+class RunBase(Value):
+    """An Eval on base, as a run measured it: its score as an interval in [0, 1], and of what.
+
+    `closure` and `setting` are as in `RunEval`. `passing` of `total` fixtures passed all trials.
+    """
+
+    closure: str = Field(pattern=DIGEST_PATTERN)
+    setting: str = Field(pattern=DIGEST_PATTERN)
+    low: Share | None
+    high: Share | None
+    passing: int = Field(default=0, ge=0)
+    total: int = Field(ge=1)
+    axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
+
+
 class RunEval(Value):
     """One Eval on head: its score as an interval in [0, 1], what follows, its fixtures.
 
@@ -107,7 +141,8 @@ class RunEval(Value):
     saw the Agent's model calls itself, `stood_in` that another model answered too often in place of
     the Agent's own. `kind` is that of its manifest and `version` a benchmark's; `status` says how
     that ended, `axes` are its scores by axis, `averages` those of an experiment's scorers: the set
-    that it measured.
+    that it measured. `fixtures` are the first ones of the plan, whatever came of them, since
+    later rates rest on them; `beyond` are those of the others that did not pass on both sides.
     """
 
     eval: ShortText
@@ -132,6 +167,51 @@ class RunEval(Value):
     averages: Annotated[tuple[ScorerAverage, ...], first_of(SCORERS_LISTED)] = ()
     axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
     fixtures: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
+    beyond: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
+    base: RunBase | None = None
+
+    @property
+    def named(self) -> tuple[RunFixture, ...]:
+        """All fixtures that it names."""
+        return (*self.fixtures, *self.beyond)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it was measured in full: its score is one number."""
+        return self.low is not None and self.low == self.high
+
+    @property
+    def cut(self) -> bool:
+        """Whether it has more fixtures than it names."""
+        return len(self.named) < self.total
+
+    @property
+    def unnamed_passed(self) -> bool:
+        """Whether all fixtures that it does not name passed all their trials."""
+        return self.total - self.passing == sum(not one.all_passed for one in self.named)
+
+    @property
+    def of_base(self) -> RunEval | None:
+        """What the run says of base; None where it did not measure it."""
+        if self.base is None:
+            return None
+        return RunEval(
+            eval=self.eval,
+            kind=self.kind,
+            version=self.version,
+            agent=self.agent,
+            verdict=GateVerdict.PASS,
+            limits=None,
+            fixtures=tuple(one.of_base for one in self.fixtures if one.base),
+            beyond=tuple(one.of_base for one in self.beyond if one.base),
+            closure=self.base.closure,
+            setting=self.base.setting,
+            low=self.base.low,
+            high=self.base.high,
+            passing=self.base.passing,
+            total=self.base.total,
+            axes=self.base.axes,
+        )
 
     @property
     def called(self) -> str:
@@ -179,6 +259,12 @@ class RunRecord(RunFacts):
     def eval(self, name: str) -> RunEval | None:
         """Return what it says of an Eval, None if nothing."""
         return next((one for one in self.evals if one.eval == name), None)
+
+    @property
+    def of_base(self) -> RunRecord:
+        """What it says of base, as a record of its own."""
+        evals = tuple(found for one in self.evals if (found := one.of_base) is not None)
+        return self.model_copy(update={"commit": self.base, "base": "", "evals": evals})
 
     @property
     def revision(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gateval.domain.decision.report import Report
 from gateval.domain.history.agreements import believed_setting, stored_agreements
@@ -11,6 +11,7 @@ from gateval.domain.history.runs.record import (
     FIXTURES_LISTED,
     SCORES_LISTED,
     Mark,
+    RunBase,
     RunEval,
     RunFacts,
     RunFixture,
@@ -31,6 +32,7 @@ from gateval.domain.results.comparison import EvalComparison, FixtureChange, Fix
 from gateval.domain.results.doubts.claims import was_seen
 from gateval.domain.results.grouping import Grouped, group_trials
 from gateval.domain.results.lifecycle import run_of
+from gateval.domain.results.scoring import mean_rate, score_fixture
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
@@ -89,10 +91,17 @@ def _run_eval(
     def _head(one: FixtureComparison) -> Sequence[Trial]:
         return trials.get((planned.name, one.fixture, Side.HEAD), ())
 
+    base = _base_trials(planned, trials)
+
     names = [(planned.name, one.name) for one in planned.own_fixtures]
     own = [one for side in Side for name in names for one in trials.get((*name, side), ())]
     run = run_of(report.results, planned) if planned.scoring.model.tasks else None
     statuses = [one.status.value for one in run.tasks] if run else [""] * len(compared.fixtures)
+    scored = not compared.unanswered
+    fixtures = [
+        _run_fixture(planned, one, (_head(one), base.get(one.fixture, ())), status, scored=scored)
+        for one, status in zip(compared.fixtures, statuses, strict=False)
+    ]
     return RunEval(
         eval=compared.eval,
         kind=planned.kind,
@@ -115,28 +124,72 @@ def _run_eval(
         stood_in=any(one.code is ReasonCode.STAND_IN for one in mine),
         averages=averages(planned, Side.HEAD, trials) if planned.scoring.model.scorers else (),
         axes=axes_of_run(compared)[:SCORES_LISTED],
-        fixtures=tuple(
-            _run_fixture(planned, one, _head(one), status, scored=not compared.unanswered)
-            for one, status in zip(compared.fixtures[:FIXTURES_LISTED], statuses, strict=False)
-        ),
+        fixtures=tuple(fixtures[:FIXTURES_LISTED]),
+        beyond=() if planned.sealed else tuple(_beyond(fixtures))[:FIXTURES_LISTED],
+        base=_run_base(report, planned, compared, base) if base else None,
     )
+
+
+def _base_trials(planned: PlannedEval, trials: Grouped) -> Mapping[str, Sequence[Trial]]:
+    """Return the planned repetitions of base that this run made, of fixtures with no others."""
+    stored = planned.stored_counts()
+    names = [] if planned.sealed else [one.name for one in planned.own_fixtures]
+    groups = {name: trials.get((planned.name, name, Side.BASE), ()) for name in names}
+    return {name: made for name, made in groups.items() if made and name not in stored}
+
+
+def _run_base(
+    report: Report,
+    planned: PlannedEval,
+    compared: EvalComparison,
+    trials: Mapping[str, Sequence[Trial]],
+) -> RunBase:
+    """Return what this run measured of base."""
+    plan = report.results.plan
+    agent = plan.agent(planned.agent, Side.BASE)
+    reps = planned.execution.reps_per_fixture
+    scores = [
+        score_fixture(planned, planned.fixture(name), Side.BASE, made, reps)
+        for name, made in trials.items()
+    ]
+    known = not compared.unanswered and any(one.unmeasured < reps for one in scores if one.weight)
+    setting = setting_digest(plan, planned, Side.BASE)
+    return RunBase(
+        closure=agent.closure if agent else "0" * 64,
+        setting=believed_setting(report.results, planned, setting),
+        low=round(mean_rate(scores, high=False), 6) if known else None,
+        high=round(mean_rate(scores, high=True), 6) if known else None,
+        passing=sum(one.all_passed for one in scores),
+        total=len(scores),
+        axes=axes_of_run(compared, Side.BASE)[:SCORES_LISTED],
+    )
+
+
+def _beyond(fixtures: Sequence[RunFixture]) -> Iterator[RunFixture]:
+    """Yield in short those beyond the listed ones that did not just pass, on each side measured."""
+    for one in fixtures[FIXTURES_LISTED:]:
+        if one.regressed or not one.all_passed or (one.base and not one.of_base.all_passed):
+            yield one.model_copy(update={"says": "", "axes": (), "criteria": ()})
 
 
 def _run_fixture(
     planned: PlannedEval,
     compared: FixtureComparison,
-    trials: Sequence[Trial],
+    sides: tuple[Sequence[Trial], Sequence[Trial]],
     status: str,
     *,
     scored: bool,
 ) -> RunFixture:
-    first = [one for one in trials if one.key.repetition <= planned.execution.reps_per_fixture]
+    reps = planned.execution.reps_per_fixture
+    first, base = ([one for one in side if one.key.repetition <= reps] for side in sides)
     again = [a.wavered for t in first for a in t.assessments if a.again is not None]
     fixture = planned.fixture(compared.fixture)
     return RunFixture(
         fixture=compared.fixture,
         digest=fixture_digest(fixture),
         trials="".join(mark_of(one) if scored else Mark.LOST for one in first)[:1000],
+        base="".join(mark_of(one) if scored else Mark.LOST for one in base)[:1000],
+        base_score=task_score(planned, base) if scored else None,
         severity=fixture.severity.value,
         regressed=compared.change is FixtureChange.REGRESSED,
         asked_again=len(again),

@@ -11,12 +11,12 @@ from gateval.domain.base import Value
 from gateval.domain.manifests.axes import weighed_axes
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.comparison import EvalComparison
+from gateval.domain.results.comparison import AxisComparison, EvalComparison
 from gateval.domain.results.grouping import grades
 from gateval.domain.results.looks.axes import axis_grades
 from gateval.domain.results.trial_verdict import criterion_score
 from gateval.domain.text.bounded import ShortText
-from gateval.domain.trials.trial import AssessmentStatus, Trial
+from gateval.domain.trials.trial import AssessmentStatus, Side, Trial
 
 NAMED_TASKS = 200
 """Tasks up to which a record names the criteria of each."""
@@ -66,15 +66,15 @@ def criteria_of_task(
     )
 
 
-def axes_of_run(compared: EvalComparison) -> tuple[RunScore, ...]:
+def axes_of_run(compared: EvalComparison, side: Side = Side.HEAD) -> tuple[RunScore, ...]:
     """Return the scores of a run by axis, those that were measured in all its tasks."""
-    return tuple(
-        RunScore(
-            name=one.axis,
-            score=None if one.head is None or one.measured < one.fixtures else round(one.head, 6),
-        )
-        for one in compared.axes
-    )
+
+    def _score(one: AxisComparison) -> float | None:
+        on_head = one.head, one.measured
+        found, measured = on_head if side is Side.HEAD else (one.base, one.measured_base)
+        return None if found is None or measured < one.fixtures else round(found, 6)
+
+    return tuple(RunScore(name=one.axis, score=_score(one)) for one in compared.axes)
 
 
 def _of(trial: Trial, index: int) -> float | None:

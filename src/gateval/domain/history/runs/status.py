@@ -199,7 +199,7 @@ def _phase(present: Present, run: RunEval) -> EvalPhase:
 
 def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
     """Yield how each fixture of a run ended."""
-    for one in run.fixtures:
+    for one in run.named:
         planned = max(1, len(one.trials))
         lost = len(one.trials) - one.measured
         failed = one.measured - one.passes

@@ -51,7 +51,7 @@ def trend(records: Iterable[RunRecord], name: str, *, limit: int) -> tuple[Point
         run = record.eval(name)
         if run is None or record.event in PULL_REQUESTS:
             continue
-        names = [one.fixture for one in run.fixtures if one.regressed]
+        names = [one.fixture for one in run.named if one.regressed]
         point = Point(
             at=record.at,
             revision=record.commit,
