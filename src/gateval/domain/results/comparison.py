@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from pydantic import Field
@@ -185,3 +186,14 @@ class Comparison(Value):
     evals: tuple[EvalComparison, ...] = ()
     removed: tuple[Removed, ...] = ()
     rises: tuple[Rise, ...] = ()
+
+    @property
+    def regressed(self) -> tuple[str, ...]:
+        """The fixtures that regressed, each once, in whatever Evals and versions of them it did."""
+        found = (one for compared in self.evals for one in compared.fixtures)
+        return distinct(one.fixture for one in found if one.change is FixtureChange.REGRESSED)
+
+
+def distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names in their order, each once."""
+    return tuple(dict.fromkeys(names))

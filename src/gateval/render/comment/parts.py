@@ -271,7 +271,7 @@ def _fixtures(
     found = causes(facts)
     return Part(
         noun,
-        f"### {title}\n\n{_overview(found, len(facts))}",
+        f"### {title}\n\n{_overview(found, len({one.fixture.name for one in facts}))}",
         found,
         shown,
         cause_line,

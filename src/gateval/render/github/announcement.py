@@ -8,7 +8,6 @@ from gateval.domain.decision.report import Report
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import SUMMARY_LIMIT, TITLE_LIMIT, conclude
 from gateval.domain.forge.stamp import MARKER
-from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.text.figures import least_score
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.comment.comment import LIMIT, render_comment
@@ -49,16 +48,10 @@ def announce(report: Report, frame: Frame) -> Announcement:
 def report_outputs(report: Report, *, claimed: bool) -> Mapping[str, str]:
     """Return the outputs of the action's step that are known from the report, by their names."""
     scores = [compared.head.low for compared in report.comparison.evals]
-    regressed = [
-        fixture
-        for compared in report.comparison.evals
-        for fixture in compared.fixtures
-        if fixture.change is FixtureChange.REGRESSED
-    ]
     return {
         "verdict": UNVERIFIED if claimed else report.decision.verdict.value,
         "score": least_score(scores),
-        "regressions": str(len(regressed)),
+        "regressions": str(len(report.comparison.regressed)),
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from gateval.domain.decision.report import Report
 from gateval.domain.plan.absent import Lacking
+from gateval.domain.results.comparison import distinct
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import shown_evals
 from gateval.render.report.words.counts import count, listing
@@ -89,8 +90,9 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     said += _below(report, by_code.get(ReasonCode.BELOW_THRESHOLD, ()))
     said += [one.text for one in by_code.get(ReasonCode.UNANSWERED, ())[:_TOGETHER]]
     if added := by_code.get(ReasonCode.NEW_FIXTURE):
-        names = _names([one.fixture for one in added], f"new {_words(report, added).case}")
-        said.append(f"{names} {'does' if len(added) == 1 else 'do'} not pass")
+        fixtures = distinct(one.fixture for one in added)
+        names = _names(fixtures, f"new {_words(report, added).case}")
+        said.append(f"{names} {'does' if len(fixtures) == 1 else 'do'} not pass")
     risen = [(what, by_code[code]) for code, what in _RISEN.items() if code in by_code]
     return said + [f"{_evals(report, reasons)} {what}" for what, reasons in risen]
 
@@ -105,12 +107,13 @@ def _regressed(report: Report, regressed: Sequence[DecisionReason]) -> Iterator[
     """
     graded = {one.name for one in report.results.plan.evals if one.scoring.graded}
     single = [one for one in regressed if one.fixture]
-    if names := [one.fixture for one in single if one.eval not in graded]:
+    if names := distinct(one.fixture for one in single if one.eval not in graded):
         verb = "fails" if len(names) == 1 else "fail"
         yield f"{_names(names, 'fixture')} passed before and {verb} now"
     if fell := [one for one in single if one.eval in graded]:
-        named = _names([one.fixture for one in fell], _words(report, fell).case)
-        yield f"{named} score{'s' if len(fell) == 1 else ''} lower than before"
+        names = distinct(one.fixture for one in fell)
+        named = _names(names, _words(report, fell).case)
+        yield f"{named} score{'s' if len(names) == 1 else ''} lower than before"
     together = [one.text.partition(": ")[0] for one in regressed if not one.fixture]
     yield from together[:_TOGETHER]
     if len(together) > _TOGETHER:
@@ -197,9 +200,11 @@ def _passed(report: Report) -> str:
     said += [f"all of {name} is in quarantine, so nothing of it decides" for name in apart]
     said += _met(report, {*apart, *(one.eval for one in unseen)})
     warned = Counter(reason.code for reason in report.decision.reasons)
-    if regressed := warned[ReasonCode.REGRESSION]:
+    once = {(one.code, one.fixture or one.text) for one in report.decision.reasons}
+    fixtures = Counter(code for code, _ in once)
+    if regressed := fixtures[ReasonCode.REGRESSION]:
         said.append(f"{count(regressed, 'fixture')} regressed, which the policy lets pass")
-    if suspect := warned[ReasonCode.SUSPECT]:
+    if suspect := fixtures[ReasonCode.SUSPECT]:
         verb = "looks" if suspect == 1 else "look"
         said.append(f"{count(suspect, 'fixture')} {verb} worse")
     if risen := warned[ReasonCode.COST] + warned[ReasonCode.LATENCY]:
