@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -89,7 +89,7 @@ def test_a_fifth_format_has_plan_verdict_comment_history_and_junit(
     assert "capitals.1 scores lower than before" in " ".join(done.stdout.split())
     comment = (out / "comment.md").read_text("utf-8")
     assert "| desk | capitals | 0.62 mark C | 1.00 mark A | −0.38 |" in comment
-    suite = next(ElementTree.parse(out / "junit.xml").getroot().iter("testsuite"))  # noqa: S314
+    suite = next(ET.parse(out / "junit.xml").getroot().iter("testsuite"))  # noqa: S314
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("capitals", "2", "1")
 
     again = run(product, repo, "report", str(out), "--format", "markdown")

@@ -51,7 +51,7 @@ class ScoringModel(Value):
     score is the mean of its trials' scores, which are compared.
 
     `required`: a required criterion that fails, or one of which a required part does, makes the
-    trial score 0. `fatal`: such a part makes its criterion score 0. `weightless` is why a trial
+    trial score 0; elsewhere such a part makes its criterion score 0. `weightless` is why a trial
     fails in which nothing has weight. `grades` are what scores are called, the best first.
     `usual_threshold` is the threshold where none is written and there is nothing to compare with;
     one of 0 asks for nothing. `tasks`: its fixtures are tasks, each with a phase and a status, and
@@ -62,7 +62,6 @@ class ScoringModel(Value):
     name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")
     graded: bool = False
     required: bool = False
-    fatal: bool = False
     weightless: str = ""
     grades: tuple[Grade, ...] = ()
     usual_threshold: float = Field(default=1.0, ge=0, le=1)
@@ -116,7 +115,6 @@ ScoringModel.WEIGHTED = ScoringModel(
 ScoringModel.BENCHMARK = ScoringModel(
     name="benchmark",
     graded=True,
-    fatal=True,
     weightless="fail, scores 0: none of its criteria has weight, whatever they say.",
     grades=(Grade("pass", SCORE_FROM), Grade("partial", 0.0, above=True), Grade("fail", 0.0)),
     usual_threshold=SCORE_FROM,

@@ -7,7 +7,7 @@ fault, it is 0. Rows that were not measured in full are left out and counted, ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import fsum
 
 from pydantic import Field
@@ -16,8 +16,9 @@ from gateval.domain.base import TIME_PATTERN, Value
 from gateval.domain.manifests.fixtures.feedback import PEOPLE
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped, unanswered
+from gateval.domain.results.parts import by_criterion, whole_mean
 from gateval.domain.text.bounded import ShortText
-from gateval.domain.trials.trial import AssessmentStatus, Side, Trial
+from gateval.domain.trials.trial import Side
 
 
 class ScorerAverage(Value):
@@ -64,8 +65,8 @@ def _scores_by_row(
         found = trials.get((owners[fixture.name], fixture.name, side), ())
         first = [one for one in found if one.key.repetition <= planned.execution.reps_per_fixture]
         for index, spec in enumerate(fixture.assertions):
-            score = None if silent else _row(first, index, planned.execution.reps_per_fixture)
-            scores.setdefault(spec.name or spec.type, []).append(score)
+            score = whole_mean(by_criterion(first, index), planned.execution.reps_per_fixture)
+            scores.setdefault(spec.name or spec.type, []).append(None if silent else score)
     return scores
 
 
@@ -93,25 +94,6 @@ def _average(scorer: str, scores: Sequence[float | None]) -> ScorerAverage:
     known = [one for one in scores if one is not None]
     mean = min(1.0, fsum(known) / len(known)) if known else None
     return ScorerAverage(scorer=scorer, mean=mean, rows=len(scores), measured=len(known))
-
-
-def _row(trials: Sequence[Trial], index: int, planned: int) -> float | None:
-    """The mean score of a row by the assertion of this index, None if a repetition is unknown."""
-    scores = list(_scores(trials, index))
-    if len(scores) < planned or None in scores:
-        return None
-    return fsum(score or 0.0 for score in scores) / planned
-
-
-def _scores(trials: Sequence[Trial], index: int) -> Iterator[float | None]:
-    for trial in trials:
-        found = next((one for one in trial.assessments if one.index == index), None)
-        if not trial.assessments and trial.passed is False:
-            yield 0.0
-        elif found is None or found.status is AssessmentStatus.ERROR or not found.counts:
-            yield None
-        else:
-            yield found.score or 0.0
 
 
 class EarlierSet(Value):

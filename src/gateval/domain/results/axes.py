@@ -11,7 +11,8 @@ from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import AxisComparison, FixtureChange
 from gateval.domain.results.grouping import Grouped, unanswered
-from gateval.domain.results.looks.axes import axis_grades, axis_units
+from gateval.domain.results.looks.axes import axis_units
+from gateval.domain.results.parts import axis_grades, whole_mean
 from gateval.domain.results.progress import Together
 from gateval.domain.statistics.broad import LEAST_DROP, Broad
 from gateval.domain.statistics.design import LookResult
@@ -68,14 +69,11 @@ def _means(
 ) -> list[float]:
     """The mean scores on an axis of the fixtures of which all planned repetitions were measured."""
     reps, owners = planned.execution.reps_per_fixture, planned.owners()
-    found = []
+    found: list[float | None] = []
     for fixture in fixtures:
         own = trials.get((owners[fixture.name], fixture.name, side), ())
-        grades = axis_grades(axis, fixture, own)[:reps]
-        known = [grade for grade in grades if grade is not None]
-        if len(known) == reps:
-            found.append(fsum(known) / reps)
-    return found
+        found.append(whole_mean(axis_grades(axis, fixture, own), reps))
+    return [one for one in found if one is not None]
 
 
 def _mean(scores: list[float]) -> float | None:

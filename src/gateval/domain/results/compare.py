@@ -19,13 +19,13 @@ from gateval.domain.results.comparison import (
 from gateval.domain.results.doubts.models import refusal
 from gateval.domain.results.grouping import (
     Grouped,
-    grades,
     outcomes,
     too_many_lost,
     unanswered,
     with_stored,
 )
 from gateval.domain.results.looks.course import Course
+from gateval.domain.results.parts import grades
 from gateval.domain.results.progress import PlanProgress, Together, progress
 from gateval.domain.results.results import Results
 from gateval.domain.results.rises import rises

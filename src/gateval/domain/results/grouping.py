@@ -8,7 +8,7 @@ from gateval.domain.base import known_of_last
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.stored import trials_of
-from gateval.domain.statistics.graded.grid import Scores
+from gateval.domain.results.parts import unbroken
 from gateval.domain.statistics.walk import Outcomes
 from gateval.domain.trials.trial import Side, Trial
 
@@ -63,33 +63,9 @@ def unanswered(planned: PlannedEval, trials: Grouped) -> bool:
     return bool(mine) and not any(trial.answered for trial in mine)
 
 
-def unbroken(trials: Iterable[Trial]) -> list[Trial]:
-    """Return a side's trials by repetition, as far as none is missing."""
-    by_number = {trial.key.repetition: trial for trial in trials}
-    found: list[Trial] = []
-    while (trial := by_number.get(len(found) + 1)) is not None:
-        found.append(trial)
-    return found
-
-
 def outcomes(trials: Sequence[Trial]) -> Outcomes:
     """Return the outcomes of a side's trials as far as no repetition is missing."""
     return [trial.passed for trial in unbroken(trials)]
-
-
-def grade(trial: Trial) -> float | None:
-    """Return the score of a trial in the weighted model, in [0, 1]; None where it has none.
-
-    Without an answer, by the candidate's own fault, it is 0.
-    """
-    if trial.score is None and not trial.assessments and trial.passed is False:
-        return 0.0
-    return trial.score
-
-
-def grades(trials: Sequence[Trial]) -> Scores:
-    """Return the scores of a side's trials as far as no repetition is missing."""
-    return [grade(trial) for trial in unbroken(trials)]
 
 
 def too_many_lost(trials: Outcomes) -> bool:

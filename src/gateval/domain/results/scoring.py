@@ -23,7 +23,8 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scoring import TOLERANCE, ScoringModel
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.grouping import Grouped, grade
+from gateval.domain.results.grouping import Grouped
+from gateval.domain.results.parts import grade
 from gateval.domain.statistics.estimates.interval import wilson_rate
 from gateval.domain.text.figures import show_threshold
 from gateval.domain.trials.trial import Outcome, Side, Trial

@@ -43,7 +43,7 @@ def trial_verdict(
         return TrialVerdict(Outcome.FAIL, None, why, 0.0)
     if _says_too_little(fixture, assessments, counts):
         return lost or _nothing_counts(assessments)
-    scored = [(spec, one, _score(scoring, one)) for spec, one in counts]
+    scored = [(spec, one, criterion_score(one)) for spec, one in counts]
     best = mean([(spec.weight, score) for spec, _, score in scored])
     if best >= scoring.pass_score - TOLERANCE:
         return lost or TrialVerdict(Outcome.PASS, None, "", best)
@@ -101,14 +101,8 @@ def criterion_score(one: Assessment) -> float:
 
     0 where a part of it failed that it requires.
     """
-    return 0.0 if one.fatal else _at_best(one)
-
-
-def _score(scoring: ScoringSpec, one: Assessment) -> float:
-    return criterion_score(one) if scoring.model.fatal else _at_best(one)
-
-
-def _at_best(one: Assessment) -> float:
+    if one.fatal:
+        return 0.0
     return 1.0 if one.status is AssessmentStatus.ERROR else one.score or 0.0
 
 

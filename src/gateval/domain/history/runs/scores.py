@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import fsum
 
 from pydantic import Field
 
@@ -12,11 +11,9 @@ from gateval.domain.manifests.axes import weighed_axes
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import AxisComparison, EvalComparison
-from gateval.domain.results.grouping import grades
-from gateval.domain.results.looks.axes import axis_grades
-from gateval.domain.results.trial_verdict import criterion_score
+from gateval.domain.results.parts import axis_grades, by_criterion, grades, whole_mean
 from gateval.domain.text.bounded import ShortText
-from gateval.domain.trials.trial import AssessmentStatus, Side, Trial
+from gateval.domain.trials.trial import Side, Trial
 
 NAMED_TASKS = 200
 """Tasks up to which a record names the criteria of each."""
@@ -61,7 +58,7 @@ def criteria_of_task(
     many = planned.execution.reps_per_fixture
     first = [one for one in trials if one.key.repetition <= many]
     return tuple(
-        RunScore(name=spec.name or spec.type, score=_mean([_of(one, at) for one in first], many))
+        RunScore(name=spec.name or spec.type, score=_mean(by_criterion(first, at), many))
         for at, spec in enumerate(fixture.assertions[:CRITERIA])
     )
 
@@ -77,14 +74,6 @@ def axes_of_run(compared: EvalComparison, side: Side = Side.HEAD) -> tuple[RunSc
     return tuple(RunScore(name=one.axis, score=_score(one)) for one in compared.axes)
 
 
-def _of(trial: Trial, index: int) -> float | None:
-    found = next((one for one in trial.assessments if one.index == index), None)
-    if found is None:
-        return 0.0 if not trial.assessments and trial.passed is False else None
-    known = found.counts and found.status is not AssessmentStatus.ERROR
-    return criterion_score(found) if known else None
-
-
 def _mean(scores: Sequence[float | None], many: int) -> float | None:
-    known = [one for one in scores[:many] if one is not None]
-    return round(fsum(known) / many, 6) if len(known) == many else None
+    mean = whole_mean(scores, many)
+    return None if mean is None else round(mean, 6)

@@ -6,22 +6,21 @@ lower has regressed, if a second trial of each fixture agrees on each side.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import fsum
 from typing import NamedTuple
 
-from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.axis_scores import axis_scores
-from gateval.domain.results.grouping import Grouped, unbroken
+from gateval.domain.results.grouping import Grouped
 from gateval.domain.results.looks.course import AGREEING, alike, has_real_judge
+from gateval.domain.results.parts import axis_grades
 from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import LookResult
 from gateval.domain.statistics.graded.broad import Axis, axis_step
 from gateval.domain.statistics.graded.grid import Scores
 from gateval.domain.statistics.looks import Look
-from gateval.domain.trials.trial import Side, Trial
+from gateval.domain.trials.trial import Side
 
 
 class AxisUnit(NamedTuple):
@@ -44,12 +43,6 @@ def axis_units(planned: PlannedEval, test: Joint, trials: Grouped) -> list[AxisU
             same = not has_real_judge(planned, fixture) and alike(old) and alike(new)
             units.append(AxisUnit(base, head, same))
     return units
-
-
-def axis_grades(axis: str, fixture: Fixture, trials: Iterable[Trial]) -> list[float | None]:
-    """Return a fixture's scores on an axis as far as no repetition is missing."""
-    scores = [axis_scores(fixture, trial).get(axis) for trial in unbroken(trials)]
-    return [score.score if score else None for score in scores]
 
 
 def axis_slippage(

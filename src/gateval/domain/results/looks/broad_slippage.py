@@ -7,9 +7,10 @@ from typing import NamedTuple, TypeAlias
 
 from gateval.domain.plan.joint import Joint
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.grouping import Grouped, grades, outcomes
+from gateval.domain.results.grouping import Grouped, outcomes
 from gateval.domain.results.looks.axes import axis_slippage
 from gateval.domain.results.looks.silence import repeats
+from gateval.domain.results.parts import grades
 from gateval.domain.statistics.broad import (
     CONFIRMING_TRIALS,
     Broad,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.joint import together_only
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
-from gateval.domain.results.grouping import grade, grades, outcomes
+from gateval.domain.results.grouping import outcomes
 from gateval.domain.results.looks.score_rule import graded_rule_of
 from gateval.domain.results.looks.silence import (
     SILENCE_SHARE,
@@ -24,6 +24,7 @@ from gateval.domain.results.looks.silence import (
     is_silent,
     silence,
 )
+from gateval.domain.results.parts import grade, grades
 from gateval.domain.statistics.design import Design, LookResult, counted_only, design
 from gateval.domain.statistics.graded.rule import (
     GradedRule,

@@ -1,0 +1,158 @@
+"""What stands for a score where there is none: each cell of the table, by what really comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.manifests.scoring import MODELS, ScoringModel, ScoringSpec
+from gateval.domain.plan.bar import Baseline, Reason
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.averages import averages
+from gateval.domain.results.grouping import group_trials, outcomes
+from gateval.domain.results.parts import (
+    STANDS_FOR,
+    StandIn,
+    State,
+    Use,
+    axis_grades,
+    grades,
+    whole_mean,
+)
+from gateval.domain.results.scoring import score_fixture
+from gateval.domain.results.trial_verdict import trial_verdict
+from gateval.domain.statistics.design import LookResult, design
+from gateval.domain.statistics.graded.rule import graded_rule, graded_walk
+from gateval.domain.statistics.looks import Look
+from gateval.domain.statistics.walk import walk
+from gateval.domain.trials.trial import (
+    Assessment,
+    AssessmentStatus,
+    Cause,
+    Outcome,
+    Side,
+    Trial,
+    TrialKey,
+)
+from tests.helpers.trials import PLACE, PROMPT
+
+REPS = 4
+LOOK = Look(base=REPS, head=REPS)
+FIXTURE = Fixture(
+    name="lab.row",
+    input=PROMPT,
+    assertions=(
+        AssertionSpec(type="judge", name="tone", axis="tone", place=PLACE),
+        AssertionSpec(type="contains", name="fact", axis="tone", place=PLACE),
+    ),
+    place=PLACE,
+    path="x",
+    digest="0",
+)
+
+
+def planned(model: ScoringModel) -> PlannedEval:
+    return PlannedEval(
+        name="lab",
+        place=PLACE,
+        agent="lab",
+        judge=JudgeSpec(),
+        scoring=ScoringSpec(model=model),
+        execution=ExecutionSpec(reps_per_fixture=REPS),
+        baseline=Baseline.NONE,
+        why=(Reason(where="lab"),),
+        fixtures=(FIXTURE,),
+    )
+
+
+def assessed(scoring: ScoringSpec, key: TrialKey, *scores: float, **tone: object) -> Trial:
+    found = [
+        Assessment(
+            index=at,
+            type=spec.type,
+            status=AssessmentStatus.PASSED if score else AssessmentStatus.FAILED,
+            score=score,
+            reason="So.",
+        )
+        for at, (spec, score) in enumerate(zip(FIXTURE.assertions, scores, strict=True))
+    ]
+    found[0] = found[0].model_copy(update=tone)
+    said = trial_verdict(scoring, FIXTURE, found)
+    return Trial(key=key, assessments=tuple(found), output="x", **said._asdict())
+
+
+def trials(model: ScoringModel, side: Side, state: State, others: float = 1.0) -> list[Trial]:
+    """Three trials that score so much by all, and a last one in this state."""
+    scoring = ScoringSpec(model=model)
+    keys = [
+        TrialKey(eval="lab", fixture=FIXTURE.name, side=side, repetition=repetition)
+        for repetition in range(1, REPS + 1)
+    ]
+    made = [assessed(scoring, key, others, others) for key in keys[:-1]]
+    if state is State.SILENT:
+        made.append(Trial(key=keys[-1], outcome=Outcome.FAIL, cause=Cause.CANDIDATE, reason="No."))
+    elif state is State.LOST:
+        lost = {"status": AssessmentStatus.ERROR, "score": None, "cause": Cause.JUDGE}
+        made.append(assessed(scoring, keys[-1], 0.0, 1.0, **lost))
+    elif state is State.UNCOUNTED:
+        made.append(assessed(scoring, keys[-1], 0.0, 1.0, cause=Cause.UNCALIBRATED))
+    return made
+
+
+def score(model: ScoringModel, state: State) -> StandIn:
+    found = score_fixture(planned(model), FIXTURE, Side.HEAD, trials(model, Side.HEAD, state), REPS)
+    known: Mapping[tuple[float, float], StandIn] = {
+        (0.75, 0.75): StandIn.ZERO,
+        (0.75, 1.0): StandIn.BOTH_ENDS,
+        (1.0, 1.0): StandIn.LEFT_OUT,
+    }
+    return known[found.low, found.high]
+
+
+def in_a_test(model: ScoringModel, side: Side, state: State) -> StandIn:
+    """Find out what a test takes the last trial for, where head fails and base passes otherwise:
+    there it finds a regression if and only if the last one agrees with the others.
+    """
+    ours = trials(model, side, state, others=float(side is Side.BASE))
+    theirs = [float(side is Side.HEAD)] * REPS
+    if model.graded:
+        base, head = (theirs, grades(ours)) if side is Side.HEAD else (grades(ours), theirs)
+        step = graded_walk(graded_rule((LOOK,), 0.05, 0.8), base, head).step
+    else:
+        passed: list[bool | None] = [bool(one) for one in theirs]
+        sides = (passed, outcomes(ours)) if side is Side.HEAD else (outcomes(ours), passed)
+        step = walk(design((LOOK,), 0.05), *sides).step
+    if len(ours) < REPS:
+        assert step is LookResult.GO_ON
+        return StandIn.UNKNOWN
+    zero = (step is LookResult.REGRESSED) is (side is Side.HEAD)
+    if None in (grades(ours) if model.graded else outcomes(ours)):
+        assert zero is (side is Side.BASE)
+        return StandIn.HARMLESS
+    return StandIn.ZERO if zero else StandIn.LEFT_OUT
+
+
+def means(state: State, *, scorer: bool) -> StandIn:
+    model = ScoringModel.EXPERIMENT
+    mine = trials(model, Side.HEAD, state)
+    if scorer:
+        mean = averages(planned(model), Side.HEAD, group_trials(mine))[0].mean
+    else:
+        mean = whole_mean(axis_grades("tone", FIXTURE, mine), REPS)
+    return {None: StandIn.UNKNOWN, 0.75: StandIn.ZERO, 1.0: StandIn.LEFT_OUT}[mean]
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=list(MODELS))
+@pytest.mark.parametrize("state", State)
+def test_each_state_means_for_each_use_what_the_table_says(
+    model: ScoringModel, state: State
+) -> None:
+    row = STANDS_FOR[state]
+    assert score(model, state) is row[Use.SCORE]
+    assert in_a_test(model, Side.HEAD, state) is row[Use.HEAD]
+    assert in_a_test(model, Side.BASE, state) is row[Use.BASE]
+    assert means(state, scorer=False) is row[Use.AXIS]
+    assert means(state, scorer=True) is row[Use.SCORER]
