@@ -151,7 +151,9 @@ def expected_trials(planned: PlannedEval) -> float:
         return alone + len(compared) * reps * len(planned.sides)
     stored = planned.stored_counts()
     counts = Counter(stored.get(name, 0) for name in compared)
-    return alone + sum(times * (_trials(planned, many) - many) for many, times in counts.items())
+    return alone + sum(
+        times * (_trials(planned, many) - many) for many, times in sorted(counts.items())
+    )
 
 
 def _rule(planned: PlannedEval, stored: int) -> Design:

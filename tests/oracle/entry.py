@@ -1,0 +1,432 @@
+"""This tree's entry points: the one module of the oracle that knows how the product is called.
+
+Each side of a comparison brings its own. `SECTIONS` names what is compared of a generated world,
+`COMMANDS` of a stored run. Whoever moves a function changes its call here, and never what is told.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from gateval.app.run.views import all_views
+from gateval.domain.audit.entry import AuditRun
+from gateval.domain.calibration.replay import CalibrationReplay
+from gateval.domain.decision.decision import decide, with_labels
+from gateval.domain.decision.report import Report, make_report
+from gateval.domain.history import baseline, local_findings, standing
+from gateval.domain.history.audited import Occurrence, about_report
+from gateval.domain.history.compared.runs import Measured, compare_runs
+from gateval.domain.history.compared.table import table_of
+from gateval.domain.history.record import HistoryRecord, inputs_digest, record_digest, record_of
+from gateval.domain.history.runs.due import Moments, due_eval, last_runs
+from gateval.domain.history.runs.file import add_run, newest_first
+from gateval.domain.history.runs.flakiness import wavering
+from gateval.domain.history.runs.forecast import forecast
+from gateval.domain.history.runs.record import RunFacts, RunRecord, record_line
+from gateval.domain.history.runs.recorded import run_record
+from gateval.domain.history.runs.sets import earlier_sets
+from gateval.domain.history.runs.status import Present, newest_runs, status_of
+from gateval.domain.history.runs.trend import trend
+from gateval.domain.history.runs.turning import turns
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.planning.narrowing import Narrowing
+from gateval.domain.results import averages, axis_scores, lifecycle
+from gateval.domain.results.assembly import assemble, part_of
+from gateval.domain.results.comparison import Comparison, EvalComparison
+from gateval.domain.results.doubts.cut_off import cut_off_warnings
+from gateval.domain.results.grouping import group_trials
+from gateval.domain.results.looks.next_trials import next_trials
+from gateval.domain.results.looks.purse import left_after_planned, waited_seconds
+from gateval.domain.results.outcome import conclude_answer, conclude_no_answer, unanswered
+from gateval.domain.results.outlook import found_drop, outlook, seen_drops, unseen_drop
+from gateval.domain.results.results import Results, RunInfo
+from gateval.domain.results.scoring import EvalScore
+from gateval.domain.results.sealing import shut_results
+from gateval.domain.results.self_check import self_check
+from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse, Ruling, Rulings, RulingStatus
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trial import Answer, Assessment, NoAnswer, Side, Trial, TrialKey
+from gateval.render.files.stage import dump_whole, load_results
+
+NOW = "2026-11-23T12:00:00Z"
+_EVENTS = ("push", "schedule", "pull_request")
+_WAVES = 60
+_TRIALS = 4_000
+
+
+def run_world(world: Any, salt: int = 0) -> Told:
+    """Run a world's plan to its end, as the engine would, and return what may be told of it."""
+    plan = Plan.model_validate(world.plan)
+    finished: list[Trial] = []
+    waves: list[list[str]] = []
+    most, absent, started = world.ending["most"], set[TrialKey](), list[TrialKey]()
+    for _ in range(_WAVES):
+        keys = [one for one in next_trials(plan, finished) if one not in absent]
+        waves.append([str(one) for one in keys])
+        if not keys or len(finished) > _TRIALS:
+            break
+        for key in keys:
+            over = most is not None and len(finished) >= most
+            trial = None if over else _trial(plan, key, world, salt)
+            if trial is None:
+                absent.add(key)
+                started.append(key)
+            else:
+                finished.append(trial)
+    info = RunInfo(**world.ending["info"])
+    if world.ending.get("started"):
+        info = info.model_copy(update={"started": tuple(started[:2])})
+    calibrations = [CalibrationReplay.model_validate(one) for one in world.calibrations]
+    return Told(world, plan, waves, finished, info, calibrations)
+
+
+def _trial(plan: Plan, key: TrialKey, world: Any, salt: int) -> Trial | None:
+    act = world.answer(key.eval, key.fixture, key.side.value, key.repetition, salt)
+    if act is None or world.dropped(str(key)):
+        return None
+    planned = plan.eval(key.eval)
+    fixture, scoring = planned.fixture(key.fixture), planned.scoring
+    if "silence" in act:
+        return conclude_no_answer(key, NoAnswer.model_validate(act["silence"]), scoring)
+    answer = Answer.model_validate(act["answer"])
+    silence = unanswered(answer)
+    if silence is not None:
+        return conclude_no_answer(key, silence, scoring)
+    found = [Assessment.model_validate(one) for one in act["assessments"]]
+    usage = Usage.model_validate(act["judge_usage"])
+    trial = conclude_answer(key, fixture, answer, found, usage, scoring)
+    lost = Usage.model_validate(act.get("lost_usage", {}))
+    return trial.model_copy(update={"lost_usage": lost})
+
+
+@dataclass
+class Told:
+    """A run of a world, with everything that is made of it, each made once."""
+
+    world: Any
+    plan: Plan
+    waves: list[list[str]]
+    finished: list[Trial]
+    info: RunInfo
+    calibrations: list[CalibrationReplay]
+
+    @cached_property
+    def results(self) -> Results:
+        """The results as they are stored."""
+        found = Results(
+            plan=self.plan,
+            trials=tuple(sorted(self.finished, key=lambda one: one.key.order)),
+            calibrations=tuple(sorted(self.calibrations, key=lambda one: one.binding.digest)),
+            info=self.info,
+        )
+        return Results.model_validate({**dict(found), "earlier": self.world.earlier})
+
+    @cached_property
+    def rulings(self) -> Rulings:
+        """The labels on the change."""
+        by = AuditPerson(login="ada", id=1, role="admin")
+        found = [
+            Ruling(
+                label=GateLabel(name), status=RulingStatus.GRANTED, use=LabelUse(name=name, by=by)
+            )
+            for name in self.world.labels
+        ]
+        return Rulings(found=tuple(found))
+
+    @cached_property
+    def report(self) -> Report:
+        """What all views and records are made of."""
+        return make_report(self.results, self.rulings)
+
+    @cached_property
+    def record(self) -> RunRecord | None:
+        """The record of the run."""
+        return self.recorded(1)
+
+    @cached_property
+    def records(self) -> list[RunRecord] | None:
+        """The records of three runs, the newest first; of each fourth world."""
+        if self.world.seed % 4:
+            return None
+        runs = [self, run_world(self.world, 1), run_world(self.world, 2)]
+        content = b""
+        for number, (one, event) in enumerate(zip(runs, _EVENTS, strict=True), 1):
+            record = one.recorded(number, event)
+            content = content if record is None else add_run(content, record)
+        return list(newest_first(content))
+
+    def recorded(self, number: int, event: str = "push") -> RunRecord | None:
+        """Return its record as that of one run of several."""
+        at = f"2026-11-{10 + number:02}T12:00:00Z"
+        where = {"branch": "main", "workflow": ".github/workflows/evals.yml"}
+        facts = RunFacts(id=f"{number}-1", event=event, at=at, run=number, **where)
+        return run_record(self.report, facts)
+
+
+def _asked(told: Told) -> Any:
+    return {"waves": told.waves, "most": sorted(map(str, told.plan.most_repetitions().items()))}
+
+
+def _trials(told: Told) -> Any:
+    names = ("outcome", "cause", "reason", "score", "repeats", "endless", "detail")
+    return [
+        [str(one.key), one.passed, one.answered, *(getattr(one, name) for name in names)]
+        for one in told.results.trials
+    ]
+
+
+def _compare(told: Told) -> Any:
+    return _comparison(told.report.comparison)
+
+
+def _comparison(found: Comparison) -> Any:
+    return [
+        found.model_dump(mode="json", exclude={"evals"}),
+        *map(_eval_comparison, found.evals),
+        [[rise.over(limit) for limit in (1.0, 1.5, 3.0)] for rise in found.rises],
+    ]
+
+
+def _eval_comparison(one: EvalComparison) -> Any:
+    return {
+        **one.model_dump(mode="json"),
+        "is": [one.delta, one.regressed, one.slipped, one.dead, len(one.together)],
+        "scores": [_score(each) for each in (one.head, one.base, one.head_first) if each],
+        "hides": [[f.may_hide_break, f.silent, f.head_all.unclear] for f in one.fixtures],
+    }
+
+
+def _score(one: EvalScore) -> Any:
+    ends = [[f.low, f.high, f.measured, f.all_passed, f.missing] for f in one.fixtures]
+    return [one.meets, one.interval, one.close, one.measured, one.asks, one.in_quarantine, ends]
+
+
+def _decision(told: Told) -> Any:
+    report = told.report
+    bare = decide(report.results, report.comparison, report.results.plan.policy)
+    labelled = with_labels(bare, told.rulings)
+    return [_dump(report.decision), _dump(bare), _dump(labelled)]
+
+
+def _record(told: Told) -> Any:
+    report = told.report
+    found = tuple(standing.regressions_of(report))
+    history = _history_record(report, found)
+    occurrence = Occurrence("acme/shop", 5, AuditRun(id="7"), NOW)
+    return {
+        "run": told.record and _line(told.record),
+        "history": history and [_dump(history), record_digest(history)],
+        "keys": _keys(told.plan),
+        "findings": [_dump(one) for one in local_findings.new_findings(report, NOW)],
+        "check": [_dump(standing.findings_of(report)), _dump(standing.findings_of(report, ["k"]))],
+        "audit": _dump(about_report(report, occurrence)),
+    }
+
+
+def _history_record(report: Report, found: Any) -> HistoryRecord | None:
+    plan = report.results.plan
+    revisions = {"head": plan.head, "base": plan.base or plan.head, "base_tip": plan.head}
+    read = inputs_digest(**revisions, config="", narrowing=Narrowing())
+    run = AuditRun(id="7", actor="ada")
+    return record_of(
+        report, run=run, recorded_at=NOW, check="gateval", read_from=read, regressed=found
+    )
+
+
+_NEW = {"base", "base_score"}
+"""What a run's record holds of Evals and fixtures since `compare` knows what was measured as base."""
+
+
+def _line(record: RunRecord) -> Any:
+    """Return a record as it is stored, without what is new in it."""
+    told = json.loads(record_line(record))
+    evals = [{key: one[key] for key in one.keys() - _NEW} for one in told["evals"]]
+    for one in evals:
+        one["fixtures"] = [{k: f[k] for k in f.keys() - _NEW} for f in one.get("fixtures", [])]
+    return {**told, "evals": evals}
+
+
+def _keys(plan: Plan) -> Any:
+    return [
+        [one.name, name, standing.comparison_key(plan, one, name)]
+        for one in plan.evals
+        for name in one.compared
+    ]
+
+
+def _scores(told: Told) -> Any:
+    trials = group_trials(told.results.trials)
+    return {
+        planned.name: [
+            _lifecycle(told, planned),
+            [_dump(one) for one in averages.averages(planned, Side.HEAD, trials)],
+            averages.differences(planned, trials) if Side.BASE in planned.sides else None,
+            [_dump(averages.people(planned, side, trials)) for side in planned.sides],
+            [
+                {name: _dump(one) for name, one in axis_scores.axis_scores(fixture, trial).items()}
+                for fixture in planned.fixtures
+                for trial in trials.get((planned.name, fixture.name, Side.HEAD), ())
+            ],
+        ]
+        for planned in told.plan.evals
+    }
+
+
+def _lifecycle(told: Told, planned: PlannedEval) -> Any:
+    return _dump(lifecycle.run_of(told.results, planned)) if planned.kind == "Benchmark" else None
+
+
+def _outlook(told: Told) -> Any:
+    plan = told.plan
+    spare = left_after_planned(plan, told.results.trials)
+    return [
+        _dump(outlook(plan)),
+        [_dump(one) for one in seen_drops(plan)],
+        [found_drop(one, spare) for one in plan.evals if one.compared],
+        unseen_drop(plan, told.report.comparison, spare),
+        [spare, waited_seconds(plan, told.results.trials), *plan.coverage],
+        list(cut_off_warnings(plan, told.results.trials)),
+    ]
+
+
+def _stored(told: Told) -> Any:
+    """What is stored, read back, and put together of the parts of two jobs; of each third world."""
+    if told.world.seed % 3:
+        return None
+    text = dump_whole(told.results)
+    again = load_results(text.encode())
+    part = part_of(told.results)
+    whole = assemble(told.plan, [part], told.info)
+    return [json.loads(text), again == told.results, _dump(part), len(whole.trials)]
+
+
+def _sealed(told: Told) -> Any:
+    """What everybody may see of a run with sealed Evals; nothing of others."""
+    if not any(one.sealed for one in told.plan.evals):
+        return None
+    shut = shut_results(told.results, b"k" * 32)
+    report = make_report(shut, told.rulings)
+    return [json.loads(dump_whole(shut)), _comparison(report.comparison), _dump(report.decision)]
+
+
+def _baseline(told: Told) -> Any:
+    """What a run of the default branch leaves for others to be compared with."""
+    if told.record is None or told.plan.head.commit is None:
+        return None
+    bare = told.plan.model_copy(
+        update={
+            "evals": tuple(one.measured_anew for one in told.plan.evals),
+            "baseline": None,
+        }
+    )
+    asked = baseline.wanted(bare)
+    home = baseline.Home("acme/shop", "main", (".github/workflows/evals.yml",))
+    given = baseline.donors(asked, [told.record], home, since="2026-11-01T00:00:00Z", most=10)
+    plan = baseline.with_stored(bare, asked, given, most=10)
+    waves = [str(one) for one in next_trials(plan, ())]
+    return [str(asked), len(given), [_dump(s) for one in plan.evals for s in one.stored], waves]
+
+
+def _standing(told: Told) -> Any:
+    """What a run's findings ask of the next run of the same."""
+    found = local_findings.new_findings(told.report, NOW)
+    kept = local_findings.read_findings(local_findings.write_findings(found)).remembered
+    plan = standing.with_standing(told.plan, kept)
+    anew = local_findings.measured_anew(told.plan, kept)
+    history = _history_record(told.report, tuple(standing.regressions_of(told.report)))
+    spent = standing.with_spent_budget(told.plan, [history] if history else [])
+    names = [[one.fixture for one in planned.standing] for planned in plan.evals]
+    waves = [str(one) for one in next_trials(plan, ())]
+    return [names, waves, anew.fresh, spent.budget_spent]
+
+
+def _history(told: Told) -> Any:
+    """What three runs of a world are as a history; of each fourth world."""
+    records = told.records
+    if records is None:
+        return None
+    names = [one.name for one in told.plan.evals]
+    return [
+        [_line(one) for one in records],
+        {name: [_dump(one) for one in trend(records, name, limit=5)] for name in names},
+        [_dump(one) for one in wavering(records)],
+        [str(one) for record in records[:1] for one in turns(record, records[1:])],
+        _dump(forecast(told.plan, records)),
+        [_dump(one) for one in earlier_sets(told.plan, records)],
+        list(_statuses(told.plan, records)),
+        dict(last_runs(records, NOW)),
+    ]
+
+
+def _compared(told: Told) -> Any:
+    """What two of the runs are beside each other."""
+    records = told.records
+    if records is None:
+        return None
+    before, after = records[:1], records[1:2]
+    return [
+        [
+            [_dump(one), one.delta]
+            for one in compare_runs([*map(Measured, before)], [*map(Measured, after)])
+        ],
+        table_of([before, after]).as_json(),
+    ]
+
+
+def _statuses(plan: Plan, records: list[RunRecord]) -> Iterator[Any]:
+    present = [
+        Present(name=one.name, agent=one.agent, closure="0" * 64, fixtures=len(one.fixtures))
+        for one in plan.evals
+    ]
+    newest = newest_runs(records, present)
+    moments = Moments(last=datetime(2026, 11, 20, tzinfo=UTC), following=None)
+    for one in present:
+        yield _dump(status_of(one, newest.get(one.name), running=False))
+        yield _dump(due_eval(one.name, "@daily", "UTC", moments, ""))
+
+
+def _self_check(told: Told) -> Any:
+    """What `gateval aa` makes of it; simulations are slow, so of a few plain worlds only."""
+    plan = told.plan
+    plain = plan.evals and all(one.baseline.value == "merge-base" for one in plan.evals)
+    small = sum(len(one.fixtures) for one in plan.evals) < 4
+    if told.world.seed % 40 or not plain or not small:
+        return None
+    return _dump(self_check(plan, [told.results]))
+
+
+def _views(told: Told) -> Any:
+    """All views of a run that everybody may see; of each tenth world."""
+    if told.world.seed % 10:
+        return None
+    return all_views(make_report(shut_results(told.results, b"k" * 32), told.rulings))
+
+
+def _dump(value: Any) -> Any:
+    return None if value is None else value.model_dump(mode="json")
+
+
+SECTIONS: Mapping[str, Callable[[Told], Any]] = {
+    "asked": _asked,
+    "trials": _trials,
+    "compare": _compare,
+    "decision": _decision,
+    "record": _record,
+    "scores": _scores,
+    "outlook": _outlook,
+    "stored": _stored,
+    "sealed": _sealed,
+    "baseline": _baseline,
+    "standing": _standing,
+    "history": _history,
+    "compared": _compared,
+    "self-check": _self_check,
+    "views": _views,
+}
+"""What is compared of a generated world, by the name under which it may be left out."""
