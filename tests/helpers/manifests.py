@@ -70,6 +70,13 @@ class JudgeOptions(Spec):
     min_score: float = Field(default=0.5, ge=0, le=1)
 
 
+class LikenessOptions(Spec):
+    """A model measures how like a text is."""
+
+    to: str
+    model: str
+
+
 class NoOptions(Spec):
     """Nothing beyond the common keys."""
 
@@ -98,6 +105,7 @@ REGISTRIES = Registries(
         "regex": PatternOptions,
         "cost": CostOptions,
         "judge": JudgeOptions,
+        "similar": LikenessOptions,
     },
     runtimes={"model": NoOptions, "command": NoOptions, "service": ServiceOptions},
     judged=frozenset({"judge"}),

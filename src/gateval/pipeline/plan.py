@@ -63,7 +63,7 @@ def plan_a_change(
     rules = change.rules
     if bar is not None:
         rules = replace(rules, policy=rules.policy.model_copy(update={"bar": bar}))
-    whole = plan_change(change.head, change.base, rules, change.tip)
+    whole = plan_change(change.head, change.base, rules, change.tip, landed=revisions.landed)
     whole = without_lacking(repository, whole, change.head, change.base)
     asked_of = change.head
     if whole.nothing and pick.names:  # then only the Agents of head were read

@@ -8,7 +8,7 @@ rules come, is what the server says now.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateval.domain.forge.merge_group import group_members, known_for_certain
 from gateval.domain.forge.pull_request import PullRequest
@@ -151,7 +151,9 @@ def _commit(
     before = subject.before or server.tip(subject.base_ref)
     server.bring([subject.head_sha, before])
     server.join(subject.head_sha, before)
-    return ResolvedEvent(_revisions(repository, subject.head_sha, before), subject.base_ref)
+    revisions = _revisions(repository, subject.head_sha, before)
+    landed = subject.before is not None
+    return ResolvedEvent(replace(revisions, landed=landed), subject.base_ref)
 
 
 def _revisions(repository: Repository, head: str, tip: str) -> Revisions:

@@ -18,11 +18,15 @@ WORKTREE = "WORKTREE"
 
 @dataclass(frozen=True)
 class Revisions:
-    """Head, where it left from (`base`, the merge-base), and the tip that rules come from."""
+    """Head, where it left from (`base`, the merge-base), and the tip that rules come from.
+
+    `landed` says that head is on the target branch already, and `base_tip` what it was before.
+    """
 
     head: Revision
     base: Revision
     base_tip: Revision
+    landed: bool = False
 
 
 def find_head(repository: Repository, name: str | None) -> Revision:

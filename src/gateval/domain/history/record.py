@@ -159,6 +159,7 @@ def plan_digest(plan: Plan) -> str:
     left_out = {
         **rules,
         "base_tip": True,
+        "after_merge": True,
         "warnings": True,
         "findings_lost": True,
         "budget_spent": True,

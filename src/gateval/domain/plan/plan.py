@@ -15,7 +15,7 @@ from gateval.domain.manifests.scripted import ScriptedModel
 from gateval.domain.manifests.tools import AgentTool
 from gateval.domain.plan.absent import Lacking
 from gateval.domain.plan.bar import Doubt, Lowered, Reason
-from gateval.domain.plan.planned_eval import PlannedEval, Removed
+from gateval.domain.plan.planned_eval import AfterMerge, PlannedEval, Removed
 from gateval.domain.plan.stored import UsedBaseline
 from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place
@@ -132,10 +132,11 @@ class Plan(Value):
     because somebody asked for that. `locked` are sealed files that may ask something of this
     change, and for which there is no key. `bar_accepted` says who accepted that the bar is
     lowered; empty if nobody did. `left_out` are whole Evals that a check of a part leaves out; the
-    others say themselves which fixtures they lack. `baseline` names the stored base trials that the
-    Evals carry, None where there are none. `agreements` are calibrations that earlier runs replayed
-    with the same judges, and that need not be replayed again. `sees` says for readers which
-    drops would be found; it decides nothing, and only `gateval plan` fills it.
+    others say themselves which fixtures they lack. `after_merge` are sealed Evals that the change
+    adds or edits: nothing of these counts here, for or against it. `baseline` names the stored base
+    trials that the Evals carry, None where there are none. `agreements` are calibrations that
+    earlier runs replayed with the same judges, and that need not be replayed again. `sees` says for
+    readers which drops would be found; it decides nothing, and only `gateval plan` fills it.
     """
 
     version: Literal["plan.v1"] = "plan.v1"
@@ -152,6 +153,7 @@ class Plan(Value):
     evals: tuple[PlannedEval, ...] = ()
     only: tuple[Name, ...] = ()
     left_out: tuple[LeftEval, ...] = ()
+    after_merge: tuple[AfterMerge, ...] = ()
     removed: tuple[Removed, ...] = ()
     lost: tuple[Lowered, ...] = ()
     doubts: tuple[Doubt, ...] = ()

@@ -53,6 +53,20 @@ class LeftFixture(Value):
     severity: Severity
 
 
+class AfterMerge(Value):
+    """A sealed Eval that the change adds or edits: head's version first runs after the merge.
+
+    `instead` says that the target branch's version runs in its place; then `named` are the fixtures
+    that are new or edited. Else all of its `fixtures` are.
+    """
+
+    kind: EvalKind = "Eval"
+    eval: str
+    fixtures: int = Field(default=0, ge=0)
+    named: tuple[Name, ...] = ()
+    instead: bool = False
+
+
 class PlannedEval(Value):
     """One Eval to run, with its resolved fixtures and the reasons why it runs.
 

@@ -72,8 +72,16 @@ def picked(plan: Plan, pick: Pick, head: Catalogue) -> Plan:
         return plan
     kept = tuple(_parts(plan.evals, pick))
     if not kept:
+        waiting = " and ".join(
+            one.eval
+            for one in plan.after_merge
+            if one.eval in pick.evals or not {*one.named}.isdisjoint(pick.fixtures)
+        )
+        sealed = f" What is new in {waiting} is sealed and first runs after the merge." * bool(
+            waiting
+        )
         raise UsageError(
-            "The change calls for nothing of what was asked for.",
+            f"The change calls for nothing of what was asked for.{sealed}",
             hint="`gateval plan` shows what it calls for; `gateval run EVAL --fixture NAME` runs "
             "anything, without a comparison.",
         )

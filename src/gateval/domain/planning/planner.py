@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gateval.domain.manifests.agent import ModelCallsNeed
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.policy.gate_config import Policy, policy_digest
 from gateval.domain.manifests.policy.words import BarPolicy
-from gateval.domain.plan.bar import Baseline, Lowered, Reason
+from gateval.domain.plan.bar import Baseline, Doubt, Lowered, Reason
 from gateval.domain.plan.plan import (
     AgentChange,
     Plan,
@@ -27,6 +28,7 @@ from gateval.domain.planning.bar.doubts import (
 )
 from gateval.domain.planning.bar.planning import BarPlan, plan_bar
 from gateval.domain.planning.bar.rules import RulesEdit, laxer_rules
+from gateval.domain.planning.bar.sealed import NOTHING_HELD, Held, held_back
 from gateval.domain.planning.budget import within
 from gateval.domain.planning.change import detect_changes
 from gateval.domain.planning.definitions import asked_scripts, definitions, hidden_files
@@ -36,8 +38,10 @@ from gateval.domain.planning.shares import with_shares
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.planning.unmeasured import unclaimed, why_nothing
 from gateval.domain.planning.warnings import (
+    after_merge_sentence,
     coverage_warnings,
     demand_warnings,
+    held_warnings,
     idle_warnings,
     new_providers,
     rules_warnings,
@@ -67,15 +71,21 @@ class GateRules:
 
 
 def plan_change(
-    head: Snapshot, base: Snapshot, rules: GateRules, tip: Snapshot | None = None
+    head: Snapshot,
+    base: Snapshot,
+    rules: GateRules,
+    tip: Snapshot | None = None,
+    *,
+    landed: bool = False,
 ) -> Plan:
     """Plan what a change from `base` (the merge-base) to `head` calls for.
 
     `tip` is the target branch as it is now, whose bar binds as the policy says; None if nothing
-    that could matter was read of it.
+    that could matter was read of it. `landed` says that head is on the target branch: what is
+    sealed on it runs then.
     """
     changes = detect_changes(head, base)
-    planned, bar, lost = _asked(head, base, tip, changes, rules)
+    planned, bar, lost, held = _asked(head, base, tip, changes, rules, landed=landed)
     doubts = (
         *bar.doubts,
         *base_doubts(base, planned, bar.doubts),
@@ -99,20 +109,53 @@ def plan_change(
         removed=removed,
         lost=lost,
         doubts=doubts,
-        unclaimed=tuple(map(show_path, unclaimed(rules.policy.must_belong, head, base))),
+        unclaimed=_unclaimed(head, base, rules, held),
         scripts=asked_scripts(planned, head, base, bar.scripts),
         hidden=hidden_files(planned, head, base),
         new_providers=new_providers(head, base) if planned else (),
         warnings=(
-            *coverage_warnings(planned, changes, head, base),
+            *(held_warnings(held) if planned else ()),
+            *coverage_warnings(planned, changes, head, base, held),
             *shown_warnings(planned, head, base),
             *idle_warnings(planned, head, base),
             *old_problems(head, doubts),
             *_told(head, base, tip, rules),
         ),
         locked=locked,
-        nothing="" if planned else why_locked(locked) or why_nothing(changes, doubts, head, base),
+        after_merge=held.after_merge,
+        nothing="" if planned else _nothing(changes, doubts, head, base, locked, held),
     )
+
+
+def _nothing(
+    changes: Sequence[AgentChange],
+    doubts: Sequence[Doubt],
+    head: Snapshot,
+    base: Snapshot,
+    locked: Sequence[str],
+    held: Held,
+) -> str:
+    """Return the sentence about a change for which no Eval runs."""
+    if held.after_merge and not locked and not doubts:
+        return f"Nothing to evaluate yet. {after_merge_sentence(held.after_merge)}"
+    told = " ".join(("", *held_warnings(held)))
+    return (why_locked(locked) or why_nothing(changes, doubts, head, base)) + told
+
+
+def _unclaimed(head: Snapshot, base: Snapshot, rules: GateRules, held: Held) -> tuple[str, ...]:
+    idle = {one.name for one in held.idle}
+    return tuple(map(show_path, unclaimed(rules.policy.must_belong, head, base, idle)))
+
+
+class _Asked(NamedTuple):
+    """The Evals that run, what the target branch's bar adds, what asks less than it, and which
+    sealed Evals of head do not run as they are.
+    """
+
+    evals: list[PlannedEval]
+    bar: BarPlan
+    lost: tuple[Lowered, ...]
+    held: Held
 
 
 def _asked(
@@ -121,21 +164,26 @@ def _asked(
     tip: Snapshot | None,
     changes: Sequence[AgentChange],
     rules: GateRules,
-) -> tuple[list[PlannedEval], BarPlan, tuple[Lowered, ...]]:
-    """Return the Evals that run, what the target branch's bar adds, and what asks less than it."""
+    *,
+    landed: bool,
+) -> _Asked:
+    """Return what is asked of the change."""
     planned, bar = _selected(head, base, changes), BarPlan()
     lost = tuple(laxer_rules(rules.edit)) if rules.edit else ()
+    held = NOTHING_HELD if landed or tip is None else held_back(planned, head, base, tip)
+    planned = held.left(planned)
+    if tip is not None and (rules.policy.bar is not BarPolicy.HEAD or held.instead):
+        planned, bar = _with_bar(planned, head, base, tip, changes, rules.policy.bar, held)
+        lost = (*bar.lost, *lost)
     if tip is not None and rules.policy.bar is not BarPolicy.HEAD:
-        planned, bar = _with_bar(planned, head, base, tip, changes, rules.policy.bar)
         lost = (
-            *bar.lost,
             *lost,
             *narrowed_closures(head, base, tip, changes),
             *weaker_agents(head, base, tip, changes),
         )
     planned = _with_needs(planned, tip or base)
     planned = within(planned, rules.policy.budget.repetitions)
-    return with_shares(planned, head, base, tip, rules.policy), bar, lost
+    return _Asked(with_shares(planned, head, base, tip, rules.policy), bar, lost, held)
 
 
 def _told(
@@ -236,13 +284,17 @@ def _with_bar(
     tip: Snapshot,
     changes: Sequence[AgentChange],
     policy: BarPolicy,
+    held: Held,
 ) -> tuple[list[PlannedEval], BarPlan]:
-    """Add the Evals of the target branch; by the policy `base`, they stand instead of head's."""
+    """Add the Evals of the target branch; by the policy `base`, they stand instead of head's, and
+    by the policy `head` only what is sealed is asked of it.
+    """
     by_name = {change.agent: change for change in changes}
-    bar = plan_bar(head, base, tip, by_name, planned)
+    whole = policy is not BarPolicy.HEAD
+    bar = plan_bar(head, base, tip, by_name, planned, held.instead, whole=whole)
     if policy is BarPolicy.BASE:
         planned = _without(planned, bar)
-        bar = plan_bar(head, base, tip, by_name, planned)
+        bar = plan_bar(head, base, tip, by_name, planned, held.instead)
     return [*planned, *bar.evals], bar
 
 

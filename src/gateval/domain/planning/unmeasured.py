@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
@@ -25,13 +26,20 @@ def homeless(head: Snapshot, base: Snapshot) -> Sequence[str]:
     return _strays(changed, head, base, measured=False)
 
 
-def unclaimed(patterns: Iterable[str], head: Snapshot, base: Snapshot) -> Sequence[str]:
-    """Return the changed paths that match and belong to no Agent that an Eval measures."""
+def unclaimed(
+    patterns: Iterable[str], head: Snapshot, base: Snapshot, idle: Collection[str] = ()
+) -> Sequence[str]:
+    """Return the changed paths that match and belong to no Agent that an Eval measures.
+
+    Those of head whose names are in `idle` measure nothing here.
+    """
     matches = match_any(pattern.removeprefix("/") for pattern in patterns)
     changed = [path for path in sorted(changed_paths(head.tree, base.tree)) if matches(path)]
     if not changed:
         return []
-    return _strays(changed, head, base, measured=True)
+    evals = tuple(one for one in head.catalogue.evals if one.name not in idle)
+    ours = replace(head, catalogue=replace(head.catalogue, evals=evals)) if idle else head
+    return _strays(changed, ours, base, measured=True)
 
 
 def _strays(

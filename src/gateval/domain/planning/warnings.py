@@ -8,8 +8,9 @@ from gateval.domain.manifests.checks.tools import NamedTool, known_tools, named_
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scripted import script_name
 from gateval.domain.plan.plan import AgentChange, ChangeKind
-from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.planned_eval import AfterMerge, PlannedEval
 from gateval.domain.planning.bar.rules import RulesEdit, other_edits
+from gateval.domain.planning.bar.sealed import NOTHING_HELD, Held
 from gateval.domain.planning.files.outside import outside_warnings
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.repository.patterns import match_any
@@ -23,14 +24,19 @@ def coverage_warnings(
     changes: Sequence[AgentChange],
     head: Snapshot,
     base: Snapshot | None,
+    held: Held = NOTHING_HELD,
 ) -> Iterable[str]:
     """Tell of changed Agents that nothing measures, and of what cannot be compared or exported."""
     evaluated = {one.agent for one in planned}
-    yield from _unsupported(planned)
+    yield from _unsupported((*planned, *held.evals))
+    idle = {one.agent for one in held.idle}
     for change in changes:
         unmeasured = change.agent not in evaluated and not head.locked
         if change.kind is not ChangeKind.DELETED and unmeasured:
-            yield f"Agent {change.agent} is {change.kind}, but no Eval targets it: not measured."
+            why = "no Eval targets it"
+            if change.agent in idle:
+                why = "what targets it is sealed, and the target branch does not have it"
+            yield f"Agent {change.agent} is {change.kind}, but {why}: not measured."
     wrong = base.uncontained if base is not None else ()
     if wrong:
         yield (
@@ -38,6 +44,37 @@ def coverage_warnings(
             f"compared. First: {wrong[0]}"
         )
     yield from map(str, head.catalogue.passed_over)
+
+
+def held_warnings(held: Held) -> Iterable[str]:
+    """Tell of sealed Evals of head that the target branch does not have: they do not run."""
+    if held.after_merge:
+        yield after_merge_sentence(held.after_merge)
+    for name in held.gone:
+        yield f"{name} is sealed, and the target branch has no such Eval any more: it does not run."
+
+
+_NAMED = 5
+
+
+def after_merge_sentence(several: Sequence[AfterMerge]) -> str:
+    """Say which sealed Evals and fixtures of the change first run after the merge; not empty."""
+    parts = [_part(one) for one in several[:_NAMED]]
+    more = len(several) - _NAMED
+    said = "; ".join([*parts, *([f"{more} more"] if more > 0 else [])])
+    alone = len(several) == 1 and len(several[0].named) < 2
+    who, does = ("it was", "runs") if alone else ("they were", "run")
+    return f"Sealed, so {who} validated here and first {does} after the merge: {said}."
+
+
+def _part(one: AfterMerge) -> str:
+    if not one.instead:
+        cases = "1 fixture" if one.fixtures == 1 else f"{one.fixtures:,} fixtures"
+        return f"the {one.kind} {one.eval}, with {cases}"
+    names = ", ".join(one.named[:_NAMED])
+    more = len(one.named) - _NAMED
+    what = f"{names}{f' and {more:,} more' if more > 0 else ''}" if names else "what is edited"
+    return f"{what} of {one.eval}, which runs here as the target branch has it"
 
 
 def new_providers(head: Snapshot, base: Snapshot) -> tuple[str, ...]:

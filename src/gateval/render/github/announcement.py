@@ -32,6 +32,8 @@ UNVERIFIED = "unverified"
 
 def announce(report: Report, frame: Frame) -> Announcement:
     """Render comment, check run and job summary, each below its own limit."""
+    plan = report.results.plan
+    passes = report.decision.verdict is GateVerdict.PASS
     found = annotate(report, unverified=bool(frame.unverified))
     whole = render_comment(report, frame, limit=JOB_SUMMARY_LIMIT)
     return Announcement(
@@ -41,7 +43,7 @@ def announce(report: Report, frame: Frame) -> Announcement:
         comment=whole if size(whole) <= LIMIT else render_comment(report, frame),
         job_summary=_unmarked(whole),
         annotations=found[:MOST],
-        unasked=bool(report.results.plan.nothing) and report.decision.verdict is GateVerdict.PASS,
+        unasked=bool(plan.nothing) and passes and not plan.after_merge,
     )
 
 

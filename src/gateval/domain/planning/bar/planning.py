@@ -6,7 +6,7 @@ counts for both.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import select_fixtures
@@ -46,13 +46,16 @@ class BarPlan(NamedTuple):
 
 
 class _Sides(NamedTuple):
-    """The three revisions, which Agents changed, and what head's own Evals run."""
+    """The three revisions, which Agents changed, what head's own Evals run, and instead of which
+    of them the base tip's run in any case.
+    """
 
     head: Snapshot
     base: Snapshot
     tip: Snapshot
     changes: Mapping[str, AgentChange]
     planned: Mapping[str, PlannedEval]
+    instead: Collection[str] = ()
 
 
 def plan_bar(
@@ -61,13 +64,21 @@ def plan_bar(
     tip: Snapshot,
     changes: Mapping[str, AgentChange],
     planned: Sequence[PlannedEval],
+    instead: Collection[str] = (),
+    *,
+    whole: bool = True,
 ) -> BarPlan:
     """Return what the base tip asks of this change beyond what head's own Evals ask.
 
-    `changes` are the changed Agents by name, `planned` head's own Evals that run.
+    `changes` are the changed Agents by name, `planned` head's own Evals that run, `instead` the
+    names of those that do not, and that the base tip's stand for. Without `whole`, only these.
     """
-    sides = _Sides(head, base, tip, changes, {one.name: one for one in planned})
-    touched = [asked for asked in tip.catalogue.evals if _concerns(asked, sides)]
+    sides = _Sides(head, base, tip, changes, {one.name: one for one in planned}, instead)
+    touched = [
+        asked
+        for asked in tip.catalogue.evals
+        if asked.name in instead or (whole and _concerns(asked, sides))
+    ]
     renamed = _script_names(sides)
     taken = {one.name for one in head.catalogue.evals}
     evals: list[PlannedEval] = []

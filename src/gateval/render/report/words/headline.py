@@ -216,6 +216,9 @@ def _passed(report: Report) -> str:
         said.append(f"{count(lowered, 'lowered demand')}, accepted by {who}")
     if not warned:
         said += _unwarned(report)
+    if waiting := report.results.plan.after_merge:
+        named = _names([one.eval for one in waiting], "sealed Eval")
+        said.append(f"what is new in {named} first runs after the merge")
     return "; ".join(said)
 
 
