@@ -36,7 +36,7 @@ from gateval.domain.history.runs.turning import turns
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.narrowing import Narrowing
-from gateval.domain.results import averages, axis_scores, lifecycle
+from gateval.domain.results import averages, lifecycle, parts
 from gateval.domain.results.assembly import assemble, part_of
 from gateval.domain.results.comparison import Comparison, EvalComparison
 from gateval.domain.results.doubts.cut_off import cut_off_warnings
@@ -269,7 +269,7 @@ def _scores(told: Told) -> Any:
             averages.differences(planned, trials) if Side.BASE in planned.sides else None,
             [_dump(averages.people(planned, side, trials)) for side in planned.sides],
             [
-                {name: _dump(one) for name, one in axis_scores.axis_scores(fixture, trial).items()}
+                {name: _dump(one) for name, one in parts.axis_scores(fixture, trial).items()}
                 for fixture in planned.fixtures
                 for trial in trials.get((planned.name, fixture.name, Side.HEAD), ())
             ],
