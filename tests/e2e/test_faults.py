@@ -16,6 +16,7 @@ import pytest
 from tests.helpers.asking import ASK
 from tests.helpers.command import ROOT, gateval
 from tests.helpers.repo import Repo
+from tests.helpers.serving import HTTP
 from tests.helpers.tiers import some_always
 
 MOST = 500
@@ -158,3 +159,89 @@ def test_an_odd_setting_is_refused(tmp_path: Path) -> None:
     done = gateval(build_office(tmp_path), "run", "clerk-eval", GATEVAL_OUTAGE_SECONDS="soon")
     assert done.returncode == 2
     assert "GATEVAL_OUTAGE_SECONDS is no number of seconds" in done.stderr
+
+
+WAITER = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: waiter}
+spec:
+  models: [openai/waiter-model]
+  system: Answer politely.
+%s---
+apiVersion: gateval/v1
+kind: Eval
+metadata: {name: waiter-eval}
+spec:
+  targetAgent: waiter
+  fixtures: [waits]
+  execution: {timeoutSeconds: 3}
+"""
+WAITER_CASE = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: waits, labels: {agent: waiter}}
+spec:
+  input: {type: prompt, payload: {prompt: Hello}}
+  assertions: [{type: contains, value: Good day}]
+"""
+INSISTING = f"""\
+{ASK}
+import time
+def insist(text):
+    while True:
+        try: return ask("waiter-model", text)
+        except (SystemExit, OSError): time.sleep(0.1)
+"""
+WAITERS = {
+    "model": ("", ""),
+    "command": (
+        "  runtime: {type: command, command: [python3, waiter.py]}\n",
+        "print(insist('Hello'))\n",
+    ),
+    "http": (
+        "  runtime:\n"
+        "    type: http\n"
+        '    command: [python3, waiter.py, "{port}"]\n'
+        "    ready: {path: /}\n"
+        '    request: {path: /, body: {message: "{{ prompt }}"}}\n'
+        '    response: {output: "$.reply"}\n',
+        f"{HTTP}\nclass Waiter(Handler):\n"
+        "    def answer(self, body): self.say(200, {'reply': insist(body['message'])})\n"
+        "serve(Waiter)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("runtime", "fault"),
+    some_always(
+        [
+            *(("command", fault) for fault in (("--busy", "1"), ("--broken", "1"))),
+            *(("http", fault) for fault in (("--broken", "1"), ("--latency", "60"))),
+            *(("model", fault) for fault in (("--latency", "60"), ("--broken", "1"))),
+        ],
+        3,
+        spread=True,
+    ),
+)
+def test_an_outage_that_meets_the_time_limit_is_called_the_outage(
+    tmp_path: Path, runtime: str, fault: tuple[str, str]
+) -> None:
+    spec, program = WAITERS[runtime]
+    office = Repo(tmp_path / "office")
+    office.write("waiter.yaml", WAITER % spec)
+    office.write("case.yaml", WAITER_CASE)
+    office.write("waiter.py", INSISTING + program)
+    office.commit()
+    with provider(*fault) as environ:
+        done = gateval(office, "run", "waiter-eval", "--results", str(tmp_path / "out"), **environ)
+    assert done.returncode == 3, done.stdout + done.stderr
+    (trial,) = json.loads((tmp_path / "out/results.v1.json").read_text())["trials"]
+    assert (trial["outcome"], trial["cause"]) == ("error", "provider")
+    assert "1 error" in done.stderr
+    assert "skip" not in done.stderr
+    said = " ".join(done.stdout.split())
+    assert "the model provider was down or refused the call in 1 run" in said
+    if fault[0] != "--latency":
+        assert f"openai answered {500 if fault[0] == '--broken' else 429}" in said

@@ -102,15 +102,17 @@ def conclude_no_answer(
 ) -> Trial:
     """Return the trial of a candidate that gave nothing to assess; `scoring` is that of its Eval.
 
-    It is `skip` if late, `fail` if that is the candidate's own fault, else `error`.
+    It is `error` if that is not the candidate's own fault, be it late or not; else `skip` if it is
+    late, and `fail` if not.
     """
-    own = Outcome.FAIL if silence.cause is Cause.CANDIDATE else Outcome.ERROR
-    late = silence.timed_out and silence.cause is Cause.CANDIDATE
+    own = silence.cause is Cause.CANDIDATE
+    late = silence.timed_out and own
+    failed = Outcome.SKIP if late else Outcome.FAIL
     task = scoring is not None and scoring.model.tasks
     more = MORE_TIME_FOR_TASK if task else MORE_TIME
     return Trial(
         key=key,
-        outcome=Outcome.SKIP if silence.timed_out else own,
+        outcome=failed if own else Outcome.ERROR,
         cause=silence.cause,
         reason=f"{silence.reason} {more}" if late else silence.reason,
         detail=silence.detail,

@@ -260,7 +260,11 @@ class TrialCalls:
             return ModelTrouble(Cause.PROVIDER, f"{LATE} {failure}".rstrip())
         waited = self._waited()
         if late and waited:
-            return ModelTrouble(Cause.PROVIDER, waited_sentence(waited))
+            down = (
+                self._trouble if self._trouble and self._trouble.cause is Cause.PROVIDER else None
+            )
+            said = failure or (down.reason if down else "")
+            return ModelTrouble(Cause.PROVIDER, f"{said} {waited_sentence(waited)}".lstrip())
         return self._trouble
 
     def end(self) -> Trace | None:
