@@ -269,6 +269,16 @@ def test_no_verdict_at_all_is_a_failed_calibration(tmp_path: Path) -> None:
     assert "Failed" in said
     assert "it gave a verdict on none of its 20 examples" in said
     assert "No verdict on example 1" in said
+    assert "0.00" not in said
+    assert "-1.00 to 1.00" not in said
+    assert "scripted/judge \N{EN DASH} \N{EN DASH} \N{EN DASH}" in said
+    (plotted,) = [line for line in done.stdout.splitlines() if "│" in line]
+    assert plotted.split() == ["│", "scripted/judge"], "no interval, no mark"
+    (judge,) = json.loads(gateval(shop, "calibrate", "--json").stdout)["judges"]
+    assert [judge[key] for key in ("kappa", "low", "high", "raw_agreement")] == [None] * 4
+    assert rows(shop)["agreement"] == "not measured"
+    shown = json.loads(gateval(shop, "get", "eval", "support-eval", "-o", "json").stdout)
+    assert shown["judgeAgreement"] == "not measured"
 
 
 def test_wrong_input_is_told(tmp_path: Path) -> None:

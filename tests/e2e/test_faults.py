@@ -193,6 +193,11 @@ def insist(text):
         try: return ask("waiter-model", text)
         except (SystemExit, OSError): time.sleep(0.1)
 """
+SERVED = """
+class Waiter(Handler):
+    def answer(self, body): self.say(200, {'reply': insist(body['message'])})
+serve(Waiter)
+"""
 WAITERS = {
     "model": ("", ""),
     "command": (
@@ -206,9 +211,7 @@ WAITERS = {
         "    ready: {path: /}\n"
         '    request: {path: /, body: {message: "{{ prompt }}"}}\n'
         '    response: {output: "$.reply"}\n',
-        f"{HTTP}\nclass Waiter(Handler):\n"
-        "    def answer(self, body): self.say(200, {'reply': insist(body['message'])})\n"
-        "serve(Waiter)\n",
+        HTTP + SERVED,
     ),
 }
 

@@ -116,6 +116,21 @@ def test_the_history_of_one_eval(shop: Repo) -> None:
     assert "███!" in drawn
 
 
+def test_what_was_not_measured_is_a_gap_and_no_number(shop: Repo) -> None:
+    lost = run_eval(run_fixture("one", "xxx"), low=None, high=None, limits=None, passing=0)
+    whole = [record_line(run_record(n)) for n in (1, 2, 4, 5)]
+    keep(shop, *whole[:2], record_line(run_record(3, lost)), *whole[2:])
+    assert gateval(shop, "history", "support-eval", "--plot", "out.svg").returncode == 0
+    drawn = (shop.path / "out.svg").read_text()
+    assert drawn.count("<polyline") == 2
+    text = gateval(shop, "history", "support-eval").stdout
+    (row,) = [line for line in text.splitlines() if "00:03:00" in line]
+    assert "not measured  \N{EN DASH}" in row
+    assert "\N{EN DASH}/1" in row
+    keep(shop, record_line(run_record(3, lost)))
+    assert "\N{EN DASH}/1" in gateval(shop, "get", "evals").stdout
+
+
 def test_two_runs_side_by_side(shop: Repo) -> None:
     keep(
         shop,

@@ -209,7 +209,7 @@ def test_a_provider_that_is_late_is_not_the_candidates_fault(
     assert given.reason.startswith(f"A model did not answer in time.{told}")
     assert ("openai" in given.reason) == bool(told)
     trial = conclude_no_answer(question(1).key, given)
-    assert (trial.outcome, trial.cause) == (Outcome.SKIP, Cause.PROVIDER)
+    assert (trial.outcome, trial.cause) == (Outcome.ERROR, Cause.PROVIDER)
 
 
 @pytest.mark.parametrize("program", [GIVES_UP, FAILS, None], ids=["command", "http", "model"])

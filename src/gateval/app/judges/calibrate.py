@@ -85,7 +85,9 @@ def _rows(
         CalibratedJudge.of(replay, one.least, estimate)
         for one, replay in zip(asked, replays, strict=True)
     ]
-    return sorted(rows, key=lambda one: (one.calibration, -one.kappa))
+    return sorted(
+        rows, key=lambda one: (one.calibration, -(-1.0 if one.kappa is None else one.kappa))
+    )
 
 
 def _write(found: CalibrationReport, folder: ResultsFolder, plot: Path | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gateval.domain.calibration.binding import Binding
 from gateval.domain.calibration.replay import Agreement, CalibrationPhase
 from gateval.domain.manifests.policy.words import AgreementPolicy
+from gateval.domain.text.figures import NOT_MEASURED
 
 LEAST_AGREEMENT = 0.6
 """What is asked of a judge that has a calibration and no `minAgreement`."""
@@ -56,6 +57,11 @@ def why_not(
     if estimate is AgreementPolicy.LOWER_BOUND:
         return f"{what}, and the lower limit is below {least:g}"
     return f"{what}, below {least:g}"
+
+
+def show_kappa(found: Agreement) -> str:
+    """Return kappa to two digits; no figure for a judge that gave no verdict."""
+    return f"{found.kappa:.2f}" if found.scored else NOT_MEASURED
 
 
 def show_agreement(found: Agreement) -> str:

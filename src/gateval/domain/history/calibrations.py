@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from gateval.domain.calibration.belief import LEAST_AGREEMENT, phase_of
+from gateval.domain.calibration.belief import LEAST_AGREEMENT, phase_of, show_kappa
 from gateval.domain.calibration.binding import Binding
-from gateval.domain.calibration.replay import CalibrationPhase, StoredAgreement
+from gateval.domain.calibration.replay import Agreement, CalibrationPhase, StoredAgreement
 from gateval.domain.history.runs.rows import Row
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Catalogue
@@ -55,7 +55,7 @@ def judge_agreement(evaluation: Eval, measured: Iterable[Measured]) -> str:
         bound = one.agreement.binding
         named = one.agreement.calibration == evaluation.judge.calibration
         if named and bound.model == evaluation.judge.model:
-            return f"{one.agreement.counts.kappa:.2f}"
+            return show_kappa(one.agreement.counts)
     return ""
 
 
@@ -77,15 +77,18 @@ def _standing(
     asked = [e.judge.min_agreement for e in evals if e.judge.min_agreement is not None]
     least = max(asked, default=LEAST_AGREEMENT)
     phases: list[CalibrationPhase] = []
+    scored: list[Agreement] = []
     by_model: dict[str, JsonValue] = {}
     for one in newest:
         bound, counts = one.agreement.binding, one.agreement.counts
         now = bind(calibration, JudgeSpec(model=bound.model, temperature=bound.temperature))
         phases.append(phase_of(counts, bound, now, least))
-        by_model[bound.model] = f"{counts.kappa:.2f}"
+        by_model[bound.model] = show_kappa(counts)
+        if counts.scored:
+            scored.append(counts)
     return {
         "phase": min(phases, key=_BEST_FIRST.index).value,
-        "agreement": max(by_model.values(), key=lambda text: float(str(text))),
+        "agreement": show_kappa(max(scored, key=lambda one: one.kappa, default=Agreement())),
         "agreementByModel": by_model,
         "judgesEvaluated": [*by_model],
         "lastReplayAt": max(one.at for one in newest),

@@ -24,15 +24,15 @@ class CalibratedJudge(Value):
     why: str
     least: float
     estimate: AgreementPolicy
-    kappa: float
-    low: float
-    high: float
+    kappa: float | None
+    low: float | None
+    high: float | None
     scored: int
     missing: int
     prevalence: float | None
     sensitivity: float | None
     specificity: float | None
-    raw_agreement: float
+    raw_agreement: float | None
     constant_baseline: float | None
     table: Agreement
     replay: CalibrationReplay
@@ -41,7 +41,8 @@ class CalibratedJudge(Value):
     def of(cls, replay: CalibrationReplay, least: float, estimate: AgreementPolicy) -> Self:
         """Return the row of a replay that was made now."""
         found, bound = replay.agreement, replay.binding
-        low, high = found.interval
+        known = bool(found.scored)  # without a verdict there is nothing to agree with
+        low, high = found.interval if known else (None, None)
         return cls(
             calibration=replay.calibration,
             model=bound.model,
@@ -50,7 +51,7 @@ class CalibratedJudge(Value):
             why=why_not(found, bound, bound, least, estimate),
             least=least,
             estimate=estimate,
-            kappa=found.kappa,
+            kappa=found.kappa if known else None,
             low=low,
             high=high,
             scored=found.scored,
@@ -58,7 +59,7 @@ class CalibratedJudge(Value):
             prevalence=found.prevalence,
             sensitivity=found.sensitivity,
             specificity=found.specificity,
-            raw_agreement=found.raw,
+            raw_agreement=found.raw if known else None,
             constant_baseline=found.baseline,
             table=found,
             replay=replay,

@@ -37,9 +37,10 @@ def _judge(one: CalibratedJudge, top: float) -> Iterator[str]:
     colour = "#1b7837" if one.phase == "Calibrated" else "#b2182b"
     name = plain_line(f"{one.calibration}: {one.model}", _NAME)
     yield text(_LEFT, top + 8, f"{name} ({one.phase}, {one.scored} scored)")
-    line = f"M{_x(one.low):.1f} {y}H{_x(one.high):.1f}"
-    yield f'<path d="{line}" stroke="{colour}" stroke-width="3"/>'
-    yield f'<circle cx="{_x(one.kappa):.1f}" cy="{y}" r="5" fill="{colour}"/>'
+    if one.low is not None and one.high is not None and one.kappa is not None:
+        line = f"M{_x(one.low):.1f} {y}H{_x(one.high):.1f}"
+        yield f'<path d="{line}" stroke="{colour}" stroke-width="3"/>'
+        yield f'<circle cx="{_x(one.kappa):.1f}" cy="{y}" r="5" fill="{colour}"/>'
     yield f'<path d="M{_x(one.least):.1f} {y - 8}v16" stroke="black" stroke-dasharray="3 2"/>'
 
 

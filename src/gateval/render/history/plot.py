@@ -20,10 +20,23 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 def render_plot(name: str, points: Sequence[Point]) -> str:
     """Return an SVG document: scores with their limits, the threshold, regressions in red."""
     places = [(x_of(index, len(points)), one) for index, one in enumerate(points)]
-    line = " ".join(f"{x:.1f},{y_of(one.score):.1f}" for x, one in places if one.score is not None)
-    joined = f'<polyline points="{line}" fill="none" stroke="#2166ac" stroke-width="1.5"/>'
+    joined = [
+        f'<polyline points="{line}" fill="none" stroke="#2166ac" stroke-width="1.5"/>'
+        for line in lines_of([one.score for one in points])
+    ]
     marks = [_mark(x, one) for x, one in places]
-    return plot_of_runs(f"Score of {name}", points, [joined, *marks])
+    return plot_of_runs(f"Score of {name}", points, [*joined, *marks])
+
+
+def lines_of(scores: Sequence[float | None]) -> Iterator[str]:
+    """Yield the points of each line: runs one after the other with a score; a gap where none is."""
+    places: list[str] = []
+    for at, score in enumerate((*scores, None)):
+        if score is not None:
+            places.append(f"{x_of(at, len(scores)):.1f},{y_of(score):.1f}")
+        elif places:
+            yield " ".join(places)
+            places = []
 
 
 def sparkline(points: Sequence[Point]) -> str:

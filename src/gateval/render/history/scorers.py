@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from gateval.domain.history.runs.trend import Point
-from gateval.render.history.plot import BOTTOM, LEFT, block, plot_of_runs, x_of, y_of
+from gateval.render.history.plot import BOTTOM, LEFT, block, lines_of, plot_of_runs
 from gateval.render.history.sheet import Sheet
 from gateval.render.report.scores.experiments import DOWN, SAME, UP, difference, mark, percent
 from gateval.render.svg import text
@@ -67,26 +67,12 @@ def render_scorers_plot(name: str, points: Sequence[Point]) -> str:
 def _drawn(number: int, scorer: str, means: Sequence[float | None]) -> Iterator[str]:
     color, dash = _COLORS[number % len(_COLORS)], _DASHES[number // len(_COLORS) % len(_DASHES)]
     stroke = f'fill="none" stroke="{color}" stroke-width="2" stroke-dasharray="{dash}"'
-    for run in _runs(means):
-        places = " ".join(f"{x_of(at, len(means)):.1f},{y_of(mean):.1f}" for at, mean in run)
+    for places in lines_of(means):
         yield f'<polyline points="{places}" {stroke}/>'
-        for at, mean in run:
-            x, y = x_of(at, len(means)), y_of(mean)
-            yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{color}"/>'
-    y = BOTTOM + _LEGEND * (number + 0.5)
-    yield f'<path d="M{LEFT} {y - 4:.1f}h28" {stroke}/>'
+        for place in places.split():
+            x, _, y = place.partition(",")
+            yield f'<circle cx="{x}" cy="{y}" r="3" fill="{color}"/>'
+    down = BOTTOM + _LEGEND * (number + 0.5)
+    yield f'<path d="M{LEFT} {down - 4:.1f}h28" {stroke}/>'
     last = next((one for one in reversed(means) if one is not None), None)
-    yield text(LEFT + 36, y, f"{scorer}: {percent(last)}")
-
-
-def _runs(means: Sequence[float | None]) -> Iterator[list[tuple[int, float]]]:
-    """Yield what is joined by a line: sets one after the other that have an average."""
-    run: list[tuple[int, float]] = []
-    for at, mean in enumerate(means):
-        if mean is not None:
-            run.append((at, mean))
-        elif run:
-            yield run
-            run = []
-    if run:
-        yield run
+    yield text(LEFT + 36, down, f"{scorer}: {percent(last)}")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import JsonValue
 
+from gateval.domain.text.figures import DASH, NOT_MEASURED
 from gateval.render.history.sheet import Sheet
 
 Row = Mapping[str, JsonValue]
@@ -80,7 +81,8 @@ def _when(row: Row) -> str:
 def _counts(row: Row) -> str:
     if "lastResult" not in row:
         return f"{row['totalFixtures']}"
-    return f"{row['passingFixtures']}/{row['totalFixtures']}"
+    passing = DASH if row["lastScore"] == NOT_MEASURED else row["passingFixtures"]
+    return f"{passing}/{row['totalFixtures']}"
 
 
 def _axes(row: Row) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gateval.domain.calibration.replay import CalibrationPhase, JudgedExample
 from gateval.domain.manifests.policy.words import AgreementPolicy
 from gateval.domain.results.calibration_report import CalibratedJudge, CalibrationReport
-from gateval.domain.text.figures import show_percent
+from gateval.domain.text.figures import DASH, show_percent
 from gateval.render.report.words.counts import count
 from gateval.render.terminal.page import Page
 
@@ -63,9 +63,9 @@ def _row(one: CalibratedJudge) -> tuple[str, ...]:
     warm = f" at {one.temperature:g}" if one.temperature else ""
     return (
         f"{one.model}{warm}",
-        f"{one.kappa:.2f}" if one.scored else "-",
-        f"{one.low:.2f} to {one.high:.2f}",
-        show_percent(one.raw_agreement) if one.scored else "-",
+        DASH if one.kappa is None else f"{one.kappa:.2f}",
+        DASH if one.low is None else f"{one.low:.2f} to {one.high:.2f}",
+        _share(one.raw_agreement),
         _share(one.sensitivity),
         _share(one.specificity),
         f"{one.missing} of {one.scored + one.missing}",
@@ -74,7 +74,7 @@ def _row(one: CalibratedJudge) -> tuple[str, ...]:
 
 
 def _share(share: float | None) -> str:
-    return "-" if share is None else show_percent(share)
+    return DASH if share is None else show_percent(share)
 
 
 def _baseline(page: Page, one: CalibratedJudge) -> None:
@@ -93,10 +93,12 @@ def _plot(page: Page, judges: Sequence[CalibratedJudge]) -> None:
     )
     for one in judges:
         line = [" "] * (_PLOT + 1)
-        low, high, at = (_column(value) for value in (one.low, one.high, one.kappa))
-        line[low : high + 1] = "\N{BOX DRAWINGS LIGHT HORIZONTAL}" * (high - low + 1)
+        if one.low is not None and one.high is not None:
+            low, high = _column(one.low), _column(one.high)
+            line[low : high + 1] = "\N{BOX DRAWINGS LIGHT HORIZONTAL}" * (high - low + 1)
         line[_column(one.least)] = "\N{BOX DRAWINGS LIGHT VERTICAL}"
-        line[at] = "\N{BLACK CIRCLE}"
+        if one.kappa is not None:
+            line[_column(one.kappa)] = "\N{BLACK CIRCLE}"
         page.verbatim([f"{''.join(line)}  {one.model}"], indent=2)
     scale = [" "] * (_PLOT + 4)
     for mark in (-1, -0.5, 0, 0.5, 1):

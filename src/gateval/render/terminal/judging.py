@@ -64,15 +64,18 @@ def _judged(page: Page, judged: TriedAssertion) -> None:
         seen = len(request.messages)
         page.cell([("The judge:", ""), (reply.text or "(no text)", "dim")])
     if judged.assessment.verdict is not None:
-        _verdict(page, judged.assessment.verdict)
+        counts = judged.assessment.status is not AssessmentStatus.ERROR
+        _verdict(page, judged.assessment.verdict, counts=counts)
     passed = judged.assessment.status is AssessmentStatus.PASSED
     said = f"{name} {what_happened(judged.assessment)}: {judged.assessment.reason}"
     page.line(said, style="green" if passed else "red")
 
 
-def _verdict(page: Page, verdict: Verdict) -> None:
-    page.line("Verdict", style="bold")
-    page.line(f"score {verdict.score:g}, confidence {verdict.confidence:g}", indent=2)
+def _verdict(page: Page, verdict: Verdict, *, counts: bool) -> None:
+    """Add a verdict; one that does not count is no score."""
+    page.line("Verdict" if counts else "A verdict that does not count", style="bold")
+    if counts:
+        page.line(f"score {verdict.score:g}, confidence {verdict.confidence:g}", indent=2)
     page.line(verdict.summary, indent=2)
     page.line(f"Evidence: {count(len(verdict.violations), 'violation')}", style="bold")
     for one in verdict.violations:
