@@ -198,21 +198,19 @@ class Waiter(Handler):
     def answer(self, body): self.say(200, {'reply': insist(body['message'])})
 serve(Waiter)
 """
+SERVER = """\
+  runtime:
+    type: http
+    command: [python3, waiter.py, "{port}"]
+    ready: {path: /}
+    request: {path: /, body: {message: "{{ prompt }}"}}
+    response: {output: "$.reply"}
+"""
+PROGRAM_OF_IT = "  runtime: {type: command, command: [python3, waiter.py]}\n"
 WAITERS = {
     "model": ("", ""),
-    "command": (
-        "  runtime: {type: command, command: [python3, waiter.py]}\n",
-        "print(insist('Hello'))\n",
-    ),
-    "http": (
-        "  runtime:\n"
-        "    type: http\n"
-        '    command: [python3, waiter.py, "{port}"]\n'
-        "    ready: {path: /}\n"
-        '    request: {path: /, body: {message: "{{ prompt }}"}}\n'
-        '    response: {output: "$.reply"}\n',
-        HTTP + SERVED,
-    ),
+    "command": (PROGRAM_OF_IT, "print(insist('Hello'))\n"),
+    "http": (SERVER, HTTP + SERVED),
 }
 
 
