@@ -20,6 +20,7 @@ OUTAGE_VARIABLE = "GATEVAL_OUTAGE_SECONDS"
 LONGEST_SECONDS = 86_400
 
 FINDINGS = "GATEVAL_FINDINGS"
+SEALED_BRANCHES = "GATEVAL_SEALED_BRANCHES"
 LAYERS = "GATEVAL_LAYERS"
 LAYERS_SIZE = "GATEVAL_LAYERS_MIB"
 LAYERS_READ_ONLY = "GATEVAL_LAYERS_READ_ONLY"
@@ -60,7 +61,8 @@ class Settings:
 
     `outage_seconds` is how long a provider may fail every call before calls to it are no longer
     tried again. `findings` is the folder in which `check` remembers what it found; empty for that
-    of git.
+    of git. `sealed_branches` are patterns of branches beside the default one: for changes into
+    these, the action opens what is sealed.
     """
 
     upstreams: Mapping[str, Upstream]
@@ -70,6 +72,7 @@ class Settings:
     wishes: Wishes = field(default_factory=Wishes)
     layers: LayerWishes = LayerWishes()
     findings: str = ""
+    sealed_branches: tuple[str, ...] = ()
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -144,6 +147,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
             key=_layers_key(environ, upstreams),
         ),
         findings=environ.get(FINDINGS, "").strip(),
+        sealed_branches=tuple(environ.get(SEALED_BRANCHES, "").replace(",", " ").split()),
     )
 
 

@@ -35,6 +35,7 @@ from gateval.domain.decision.trust import unverified
 from gateval.domain.forge.trigger import CommentSubject, EventName, Trigger
 from gateval.domain.manifests.policy.words import BarPolicy, DraftPolicy
 from gateval.domain.plan.plan import Plan
+from gateval.domain.repository.patterns import match_any
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.plan import plan_a_change, plan_everything
@@ -42,6 +43,7 @@ from gateval.pipeline.resolved_event import ResolvedEvent, resolve_event
 from gateval.publish.github import publish
 from gateval.publish.outcome import Publication
 from gateval.publish.target import PublishTarget
+from gateval.settings import SEALED_BRANCHES
 
 
 def run_gate(context: ActionContext, progress: ActionProgress) -> ActionResult:
@@ -116,6 +118,8 @@ def _plan(event: ActionEvent, due: DueNow) -> Plan:
     context, today = event.context, event.context.clock.utc_now()[:10]
     trusted = event.trigger.trust.verified
     known = registries() if trusted else replace(registries(), foreign=CLOSED)
+    shut = _why_shut(event)
+    known = replace(known, unseal=None) if shut else known
     if event.trigger.event is EventName.SCHEDULE:
         return plan_everything(
             context.repository,
@@ -127,7 +131,7 @@ def _plan(event: ActionEvent, due: DueNow) -> Plan:
             due=due,
             today=today,
         )
-    return plan_a_change(
+    plan = plan_a_change(
         context.repository,
         known,
         event.resolved.revisions,
@@ -136,6 +140,24 @@ def _plan(event: ActionEvent, due: DueNow) -> Plan:
         narrowing=context.narrowing,
         bar=None if trusted else BarPolicy.BASE,
         today=today,
+    )
+    told = (shut, *plan.warnings) if shut and plan.locked else plan.warnings
+    return plan.model_copy(update={"warnings": told})
+
+
+def _why_shut(event: ActionEvent) -> str:
+    """Return why nothing sealed is opened for changes into this branch; empty if it is.
+
+    The target branch names the sealed Evals that run and who may read the evidence. Whoever may
+    push a branch could name themselves there, and open a pull request into it.
+    """
+    into, default = event.resolved.base_ref, event.trigger.default_branch
+    if into == default or match_any(event.context.settings.sealed_branches)(into):
+        return ""
+    return (
+        f"Sealed files are opened for changes into {default} alone, and this one goes into {into}: "
+        "whoever may push that branch says there who reads the evidence. The variable "
+        f"{SEALED_BRANCHES} beside the key names more branches."
     )
 
 
