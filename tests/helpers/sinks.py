@@ -38,6 +38,7 @@ from gateval.render.report.facts import gather
 from gateval.render.report.frame import Frame
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
 from gateval.render.terminal.summary import render_summary
+from gateval.render.view import ReportView
 from gateval.safe.redaction import Redactor
 from gateval.safe.sanitize import label, plain, plain_line
 from gateval.safe.workflow_commands import (
@@ -87,11 +88,11 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
         may_bypass=(attack,),
         tree_url=TREE,
     )
-    said = announce(report, frame)
+    said = announce(ReportView(report, frame))
     record, bypassed = stored(report, attack), bypass(report, attack)
     again = announce_restated(record, bypassed, Frame(run_url=URL, may_bypass=(attack,)))
     event = about_labels(record, attack)
-    junit, sarif = render_junit(report), render_sarif(report)
+    junit, sarif = render_junit(ReportView(report)), render_sarif(ReportView(report))
     notes = {
         f"annotation {number}": f"{one.path}\n{one.title}\n{one.message}"
         for number, one in enumerate(said.annotations)
@@ -116,12 +117,14 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             **notes,
         },
         log={
-            "terminal": render_summary(report, width=33 + len(attack) % 70),
+            "terminal": render_summary(ReportView(report), width=33 + len(attack) % 70),
             "show": "".join(
-                render_fixture(report, fact, ShowOptions(33 + len(attack) % 70, full=True))
+                render_fixture(
+                    ReportView(report), fact, ShowOptions(33 + len(attack) % 70, full=True)
+                )
                 for fact in gather(report)
             ),
-            "show list": render_list(report, attack, width=100, color=False),
+            "show list": render_list(ReportView(report), attack, width=100, color=False),
             "error": plain_line(attack, 2_000),
             "captured": plain(attack, 8_000),
             "commands": "\n".join(

@@ -40,7 +40,9 @@ def _print(report: Report, view: str, environ: Mapping[str, str]) -> None:
     if view == "summary":
         sys.stdout.write(summary_for(report, screen_of(sys.stdout, environ)))
     else:
-        sys.stdout.write(VIEWS[view].render(report))
+        from gateval.render.view import ReportView
+
+        sys.stdout.write(VIEWS[view].render(ReportView(report)))
 
 
 def read_results(stored: Path) -> Results:

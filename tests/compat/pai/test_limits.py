@@ -16,6 +16,7 @@ from gateval.domain.trials.trial import (
     TrialKey,
 )
 from gateval.render.comment.comment import render_comment
+from gateval.render.view import ReportView
 from tests.compat.rows import states
 from tests.helpers.command import gateval
 from tests.helpers.reports import edit, make_results
@@ -103,9 +104,11 @@ def test_no_key_for_the_judge(tmp_path: Path, refusal: str) -> None:
 )
 def test_an_empty_final_message_is_told() -> None:
     results = make_results("a-eval f base:pass head:fail")
-    shown = render_comment(make_report(edit(results, "a-eval/f #1 on head", output="")))
+    shown = render_comment(ReportView(make_report(edit(results, "a-eval/f #1 on head", output=""))))
     assert "The final message is empty: the steps tell why." in shown
-    shown = render_comment(make_report(edit(results, "a-eval/f #1 on head", output="No.")))
+    shown = render_comment(
+        ReportView(make_report(edit(results, "a-eval/f #1 on head", output="No.")))
+    )
     assert "The final message is empty" not in shown
 
 

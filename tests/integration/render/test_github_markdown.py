@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gateval.domain.decision.report import Report, make_report
 from gateval.render.comment.comment import render_comment
+from gateval.render.view import ReportView
 from gateval.safe.sanitize import block, code, inline
 from tests.helpers import sample_reports
 from tests.helpers.github_markdown import read
@@ -44,7 +45,7 @@ SAMPLES: dict[str, Callable[[], Report]] = {
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
 def test_only_our_own_elements_come_out(sample: Callable[[], Report]) -> None:
-    page = read(render_comment(sample()))
+    page = read(render_comment(ReportView(sample())))
 
     assert set(page.tags) <= OURS
     assert page.balanced
@@ -56,7 +57,7 @@ def test_only_our_own_elements_come_out(sample: Callable[[], Report]) -> None:
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
 def test_nothing_in_it_calls_anyone(sample: Callable[[], Report]) -> None:
     """GitHub looks at the rendered text, bots at the raw one: neither finds a trigger."""
-    raw = render_comment(sample())
+    raw = render_comment(ReportView(sample()))
     page = read(raw)
     for text in (raw, page.prose, page.code):
         assert not re.search(r"@[\w-]", text)
@@ -73,14 +74,14 @@ def test_as_many_headings_and_folds_as_with_friendly_text() -> None:
     plan = hostile_results(friendly).plan
     friendly = edit_plan(friendly, removed=plan.removed, warnings=("x", "y"))
 
-    wanted = read(render_comment(make_report(friendly))).tags
-    found = read(render_comment(sample_reports.hostile())).tags
+    wanted = read(render_comment(ReportView(make_report(friendly)))).tags
+    found = read(render_comment(ReportView(sample_reports.hostile()))).tags
     for tag in ("h3", "h4", "details", "table", "tr", "th", "td", "pre", "blockquote"):
         assert found.count(tag) == wanted.count(tag), tag
 
 
 def test_quotes_read_as_they_were_said() -> None:
-    page = read(render_comment(sample_reports.regressed()))
+    page = read(render_comment(ReportView(sample_reports.regressed())))
 
     assert 'refund_order {"amount": 129.0, "order_id": "A-1001"}' in page.prose
     assert "✓ Quote found in step 4." in page.prose

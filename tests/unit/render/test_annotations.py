@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from gateval.domain.forge.check_run import MESSAGE_LIMIT, TITLE_LIMIT, AnnotationLevel
 from gateval.render.github.annotations import MOST, annotate, left_out_note
+from gateval.render.report.frame import Frame
+from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.reports import make
 
 
 def test_a_failing_assertion_is_marked_on_its_line() -> None:
-    (assertion, below) = annotate(make("a-eval one high base:pass head:fail"))
+    (assertion, below) = annotate(ReportView(make("a-eval one high base:pass head:fail")))
 
     assert (assertion.path, assertion.line) == ("evals/one.yaml", 8)
     assert assertion.level is AnnotationLevel.FAILURE
@@ -26,12 +28,12 @@ def test_a_failing_assertion_is_marked_on_its_line() -> None:
 
 
 def test_what_passes_has_none() -> None:
-    assert annotate(sample_reports.passing()) == ()
-    assert annotate(sample_reports.nothing()) == ()
+    assert annotate(ReportView(sample_reports.passing())) == ()
+    assert annotate(ReportView(sample_reports.nothing())) == ()
 
 
 def test_what_was_not_measured_warns_on_the_fixture() -> None:
-    (found,) = annotate(make("a-eval one head:provider"))
+    (found,) = annotate(ReportView(make("a-eval one head:provider")))
 
     assert found.level is AnnotationLevel.WARNING
     assert found.title == "one: not measured"
@@ -41,18 +43,23 @@ def test_what_was_not_measured_warns_on_the_fixture() -> None:
 def test_claims_never_more_than_warn() -> None:
     report = sample_reports.regressed()
 
-    assert {one.level for one in annotate(report)} >= {AnnotationLevel.FAILURE}
-    assert {one.level for one in annotate(report, unverified=True)} == {AnnotationLevel.WARNING}
+    assert {one.level for one in annotate(ReportView(report))} >= {AnnotationLevel.FAILURE}
+    assert {one.level for one in annotate(ReportView(report, Frame(unverified="claim")))} == {
+        AnnotationLevel.WARNING
+    }
 
 
 def test_the_worst_come_first() -> None:
     rows = "a-eval weak low base:pass head:fail\na-eval bad critical base:pass head:fail"
 
-    assert [one.title.split(":")[0] for one in annotate(make(rows))][:2] == ["bad", "weak"]
+    assert [one.title.split(":")[0] for one in annotate(ReportView(make(rows)))][:2] == [
+        "bad",
+        "weak",
+    ]
 
 
 def test_many_are_counted() -> None:
-    found = annotate(sample_reports.many(700))
+    found = annotate(ReportView(sample_reports.many(700)))
 
     assert len(found) > MOST
     assert left_out_note(found) == (
@@ -63,7 +70,7 @@ def test_many_are_counted() -> None:
 
 
 def test_hostile_texts_stay_within_the_limits() -> None:
-    for one in annotate(sample_reports.hostile()):
+    for one in annotate(ReportView(sample_reports.hostile())):
         assert len(one.title) <= TITLE_LIMIT
         assert len(one.message.encode()) <= MESSAGE_LIMIT
         assert "\n" not in one.title + one.path

@@ -10,6 +10,7 @@ from gateval.render.comment.comment import LIMIT
 from gateval.render.comment.fitting import size
 from gateval.render.github.announcement import announce
 from gateval.render.report.frame import PLAIN, Frame
+from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.github_markdown import read
 from tests.helpers.reports import make
@@ -36,12 +37,12 @@ TREE = "https://github.com/octo/shop/blob/0123456789abcdef0123456789abcdef012345
 def test_conclusions(rows: str, conclusion: Conclusion) -> None:
     report = make(rows)
 
-    assert announce(report, PLAIN).conclusion is conclusion
-    assert announce(report, FORK).conclusion is Conclusion.ACTION_REQUIRED
+    assert announce(ReportView(report, PLAIN)).conclusion is conclusion
+    assert announce(ReportView(report, FORK)).conclusion is Conclusion.ACTION_REQUIRED
 
 
 def test_a_claim_is_called_one_everywhere() -> None:
-    said = announce(sample_reports.passing(), FORK)
+    said = announce(ReportView(sample_reports.passing(), FORK))
 
     assert said.title.startswith("Unverified, claims pass: ")
     for text in (said.comment, said.check_summary, said.job_summary):
@@ -51,7 +52,7 @@ def test_a_claim_is_called_one_everywhere() -> None:
 
 
 def test_only_the_comment_bears_the_marker() -> None:
-    said = announce(sample_reports.regressed(), PLAIN)
+    said = announce(ReportView(sample_reports.regressed(), PLAIN))
 
     assert said.comment.startswith(f"{MARKER}\n### ")
     assert said.check_summary.startswith("### ")
@@ -59,7 +60,7 @@ def test_only_the_comment_bears_the_marker() -> None:
 
 
 def test_limits_hold_with_much_to_say() -> None:
-    said = announce(sample_reports.distinct(300), FORK)
+    said = announce(ReportView(sample_reports.distinct(300), FORK))
 
     assert size(said.comment) <= LIMIT
     assert len(said.check_summary.encode()) <= SUMMARY_LIMIT - 1000
@@ -74,7 +75,7 @@ def test_limits_hold_with_much_to_say() -> None:
 
 def test_limits_hold_in_any_script() -> None:
     report = sample_reports.distinct(300, word="審査" * 40)
-    said = announce(report, PLAIN)
+    said = announce(ReportView(report, PLAIN))
 
     assert len(said.check_summary.encode()) <= SUMMARY_LIMIT - 1000
     assert len(said.job_summary.encode()) < 2**20
@@ -82,14 +83,14 @@ def test_limits_hold_in_any_script() -> None:
 
 
 def test_only_our_own_link_comes_out() -> None:
-    said = announce(sample_reports.regressed(), FORK)
+    said = announce(ReportView(sample_reports.regressed(), FORK))
 
     assert read(said.comment).tags.count("a") == 2
     log = "https://github.com/octo/shop/actions/runs/7"
     assert f"[Log of this run]({log}) · [Results and traces]({log}#artifacts)" in said.comment
-    odd = announce(sample_reports.regressed(), Frame(run_url="https://x/) <b>"))
+    odd = announce(ReportView(sample_reports.regressed(), Frame(run_url="https://x/) <b>")))
     assert "https" not in odd.comment
-    nothing = announce(sample_reports.regressed(), FORK._replace(files_url=""))
+    nothing = announce(ReportView(sample_reports.regressed(), FORK._replace(files_url="")))
     assert f"[Log of this run]({log})\n" in nothing.comment
     assert "Results and traces" not in nothing.comment
 
@@ -114,7 +115,7 @@ GOLDEN = {
 @pytest.mark.parametrize("name", GOLDEN)
 def test_golden(name: str, golden: Golden) -> None:
     sample, frame = GOLDEN[name]
-    said = announce(sample(), frame)
+    said = announce(ReportView(sample(), frame))
     notes = "\n".join(
         f"{one.path}:{one.line} {one.level} {one.title}\n    " + one.message.replace("\n", "\n    ")
         for one in said.annotations

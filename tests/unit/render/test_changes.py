@@ -9,6 +9,7 @@ from gateval.domain.plan.bar import Reason
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.render.comment.comment import render_comment
 from gateval.render.terminal.plan_table import render_plan
+from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit_plan
 
@@ -27,4 +28,6 @@ def test_a_reason_is_told(before: str, after: str, plain: str, marked: str) -> N
     change = AgentChange(agent="desk", kind=ChangeKind.MODIFIED, reasons=(reason,))
     results = edit_plan(sample_reports.regressed_results(), changes=(change,))
     assert plain in render_plan(results.plan)
-    assert f"<code>a.yaml:9</code> spec.system{marked}" in render_comment(make_report(results))
+    assert f"<code>a.yaml:9</code> spec.system{marked}" in render_comment(
+        ReportView(make_report(results))
+    )

@@ -15,6 +15,7 @@ from gateval.domain.results.results import RunInfo
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.render.comment.comment import LIMIT, render_comment
 from gateval.render.comment.fitting import size
+from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.hostile import hostile_results
 from tests.helpers.reports import edit_plan, make, make_results
@@ -33,11 +34,11 @@ SAMPLES = {
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
 def test_golden(sample: Callable[[], Report], golden: Golden) -> None:
-    golden(render_comment(sample()), "md")
+    golden(render_comment(ReportView(sample())), "md")
 
 
 def test_the_first_line_is_the_marker_by_which_the_gate_finds_its_comment() -> None:
-    comment = render_comment(sample_reports.hostile())
+    comment = render_comment(ReportView(sample_reports.hostile()))
 
     assert comment.startswith("<!-- gateval:comment v1 -->\n### ")
     assert comment.count("<!--") == 2, "and the border above the evals"
@@ -48,14 +49,16 @@ def test_equal_trials_give_equal_bytes() -> None:
     info = RunInfo(run="other", started_at="2026-01-01T00:00:00Z", seconds=9.0, isolation="none")
     again = results.model_copy(update={"trials": results.trials[::-1], "info": info})
 
-    assert render_comment(make_report(again)) == render_comment(make_report(results))
+    assert render_comment(ReportView(make_report(again))) == render_comment(
+        ReportView(make_report(results))
+    )
 
 
 def test_how_long_trials_took_stands_in_one_place() -> None:
     results = sample_reports.regressed_results()
     later = tuple(t.model_copy(update={"seconds": t.seconds + 7.5}) for t in results.trials)
-    slower = render_comment(make_report(results.model_copy(update={"trials": later})))
-    as_it_was = render_comment(make_report(results))
+    slower = render_comment(ReportView(make_report(results.model_copy(update={"trials": later}))))
+    as_it_was = render_comment(ReportView(make_report(results)))
     before, _, rest = as_it_was.partition("<details><summary>Cost and time")
 
     assert slower.startswith(before)
@@ -132,7 +135,7 @@ LARGE = {
 def test_it_stays_below_the_limit_and_says_what_it_left_out(
     sample: Callable[[], Report], limit: int
 ) -> None:
-    comment = render_comment(sample(), limit=limit)
+    comment = render_comment(ReportView(sample()), limit=limit)
 
     assert size(comment) <= limit
     assert len(comment.encode()) < 4 * 65_536
@@ -141,7 +144,7 @@ def test_it_stays_below_the_limit_and_says_what_it_left_out(
 
 
 def test_of_1000_fixtures_that_fail_alike_one_is_told_and_the_others_are_named() -> None:
-    comment = render_comment(sample_reports.many(1000))
+    comment = render_comment(ReportView(sample_reports.many(1000)))
 
     assert len(re.findall(r"(?m)^#### fixture-\d+", comment)) == 1
     assert "<summary>The same in 999 more</summary>" in comment
@@ -180,7 +183,7 @@ def with_reason(trial: Trial, reason: str) -> Trial:
 
 @pytest.mark.parametrize("agents", [1, 7, 97])
 def test_of_500_regressions_the_three_causes_stand_in_the_first_60_lines(agents: int) -> None:
-    comment = render_comment(three_causes(500, agents))
+    comment = render_comment(ReportView(three_causes(500, agents)))
 
     first = "\n".join(comment.splitlines()[:60])
     assert "500 fixtures, 3 causes:" in first
@@ -193,7 +196,7 @@ def test_of_500_regressions_the_three_causes_stand_in_the_first_60_lines(agents:
 
 
 def test_few_fixtures_that_fail_otherwise_are_told_each() -> None:
-    comment = render_comment(three_causes(12, 1))
+    comment = render_comment(ReportView(three_causes(12, 1)))
 
     assert len(re.findall(r"(?m)^#### ", comment)) == 6, "4 of their own, and two causes of 4 each"
     assert "12 fixtures, 6 causes:" in comment
@@ -202,7 +205,7 @@ def test_few_fixtures_that_fail_otherwise_are_told_each() -> None:
 
 def test_room_is_used_before_anything_is_left_out() -> None:
     report = sample_reports.distinct(400)
-    comment = render_comment(report)
+    comment = render_comment(ReportView(report))
 
     in_full = re.findall(r"(?m)^#### (fixture-\d+)", comment)
     lines = re.findall(r"(?m)^- \*\*(fixture-\d+)", comment)
@@ -217,11 +220,11 @@ def test_room_is_used_before_anything_is_left_out() -> None:
 
 
 def test_what_fits_is_not_cut() -> None:
-    assert "Cut to fit" not in render_comment(sample_reports.regressed())
+    assert "Cut to fit" not in render_comment(ReportView(sample_reports.regressed()))
 
 
 def test_each_part_gets_room_when_there_is_much_of_everything() -> None:
-    comment = render_comment(many_of_everything())
+    comment = render_comment(ReportView(many_of_everything()))
 
     for title in (
         "### Regressed",

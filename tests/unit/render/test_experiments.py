@@ -8,7 +8,7 @@ import pytest
 
 from gateval.domain.history.runs.trend import Point
 from gateval.domain.results.averages import ScorerAverage
-from gateval.render.comment.sections import scorer
+from gateval.render.comment.pieces import scorer
 from gateval.render.history.runs import render_trend
 from gateval.render.history.scorers import render_scorers_plot, scorer_series
 from gateval.render.report.scores.experiments import ScorerLine, difference, mark, percent

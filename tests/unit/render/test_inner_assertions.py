@@ -14,6 +14,7 @@ from gateval.domain.trials.trial import Assessment, AssessmentStatus
 from gateval.render.comment.comment import render_comment
 from gateval.render.files.junit import render_junit
 from gateval.render.terminal.summary import render_summary
+from gateval.render.view import ReportView
 from tests.helpers.reports import edit, edit_fixture, make_results
 
 FAILED = AssessmentStatus.FAILED
@@ -59,9 +60,9 @@ def report() -> Report:
 
 @pytest.mark.parametrize("render", [render_comment, render_junit, render_summary])
 def test_parts_are_told_with_place_and_proof(
-    render: Callable[[Report], object], report: Report
+    render: Callable[[ReportView], object], report: Report
 ) -> None:
-    text = str(render(report))
+    text = str(render(ReportView(report)))
     for words in ("any › contains", "any › all › judge", "evals/f.yaml:9", "evals/f.yaml:12"):
         assert words in text
     assert "I have refunded it" in text

@@ -10,6 +10,7 @@ import pytest
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.trials.trial import Side
 from gateval.render.files.junit import render_junit
+from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.reports import make
 from tests.unit.render.conftest import Golden
@@ -32,7 +33,7 @@ SHAPE = {
 
 
 def parse(report: Report) -> ET.Element:
-    text = render_junit(report)
+    text = render_junit(ReportView(report))
     assert text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<testsuites')
     return ET.fromstring(text.encode())  # noqa: S314 - ours
 
@@ -110,7 +111,7 @@ def test_a_test_case_has_its_place_and_its_time() -> None:
 
 
 def test_golden(golden: Golden) -> None:
-    golden(render_junit(sample_reports.regressed()), "xml")
+    golden(render_junit(ReportView(sample_reports.regressed())), "xml")
 
 
 def test_hostile_text_stays_text() -> None:

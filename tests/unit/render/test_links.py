@@ -13,6 +13,7 @@ from gateval.domain.repository.place import Place
 from gateval.domain.trials.trial import Side
 from gateval.render.comment.comment import render_comment
 from gateval.render.report.frame import PLAIN
+from gateval.render.view import ReportView
 from gateval.safe.sanitize import code, source_link
 from tests.helpers.github_markdown import read, to_html
 from tests.helpers.hostile import ATTACK
@@ -45,7 +46,7 @@ AFTER = BEFORE.replace("Ask why first.", "Refund at once.")
 
 
 def test_the_prompts_whole_diff_stands_beside_the_regression() -> None:
-    comment = render_comment(report(BEFORE, AFTER), FRAME)
+    comment = render_comment(ReportView(report(BEFORE, AFTER), FRAME))
     assert (
         "```diff\n@@ -1,3 +1,3 @@\n You help customers.\n-Ask why first.\n+Refund at once.\n"
         " Be kind.\n```" in comment
@@ -59,23 +60,23 @@ def test_the_prompts_whole_diff_stands_beside_the_regression() -> None:
     [(BEFORE, ROWS), (AFTER, "support-eval one base:pass,pass,pass head:pass,pass,pass")],
 )
 def test_there_is_none_where_no_prompt_changed_or_nothing_got_worse(head: str, rows: str) -> None:
-    assert "```diff" not in render_comment(report(BEFORE, head, rows), FRAME)
+    assert "```diff" not in render_comment(ReportView(report(BEFORE, head, rows), FRAME))
 
 
 def test_a_diff_that_does_not_fit_is_told_and_not_cut() -> None:
     long = "".join(f"Rule {number}: be good, whatever they say to you.\n" for number in range(900))
-    comment = render_comment(report("Short.\n", long), FRAME, limit=20_000)
+    comment = render_comment(ReportView(report("Short.\n", long), FRAME), limit=20_000)
     assert "900 lines added, 1 removed; the diff is too long for here" in comment
     assert "```diff" not in comment
-    assert "+Rule 899" in render_comment(report("Short.\n", long), FRAME, limit=320_000)
+    assert "+Rule 899" in render_comment(ReportView(report("Short.\n", long), FRAME), limit=320_000)
 
 
 def test_nothing_in_a_prompt_leaves_its_block() -> None:
     for base, head in (("kind\n", ATTACK), (ATTACK, "kind\n")):
-        comment = render_comment(report(base, head), FRAME)
+        comment = render_comment(ReportView(report(base, head), FRAME))
         page = read(comment)
         assert page.balanced
-        assert page.comments == read(render_comment(report("a", "a"), FRAME)).comments
+        assert page.comments == read(render_comment(ReportView(report("a", "a"), FRAME))).comments
         assert "evil.example" not in page.prose
         assert "@octocat" not in page.code
         assert not re.search(r"(?m)^[ +-]/merge", comment)
@@ -84,7 +85,9 @@ def test_nothing_in_a_prompt_leaves_its_block() -> None:
 
 def test_fixtures_assertions_and_prompts_lead_to_their_lines_on_head() -> None:
     found = links(
-        render_comment(report(BEFORE, AFTER, place=Place(file="evals/a b.yaml", line=3)), FRAME)
+        render_comment(
+            ReportView(report(BEFORE, AFTER, place=Place(file="evals/a b.yaml", line=3)), FRAME)
+        )
     )
     assert f"{TREE}/evals/a%20b.yaml?plain=1#L3" in found
     assert f"{TREE}/evals/one.yaml?plain=1#L8" in found
@@ -93,7 +96,7 @@ def test_fixtures_assertions_and_prompts_lead_to_their_lines_on_head() -> None:
 
 
 def test_on_a_machine_of_ones_own_nothing_is_linked() -> None:
-    assert links(render_comment(report(BEFORE, AFTER))) == []
+    assert links(render_comment(ReportView(report(BEFORE, AFTER)))) == []
 
 
 def test_what_stands_on_the_target_branch_alone_is_not_looked_for_on_head() -> None:
@@ -102,7 +105,7 @@ def test_what_stands_on_the_target_branch_alone_is_not_looked_for_on_head() -> N
     own = planned.model_copy(update={"name": "own"})
     barred = planned.model_copy(update={"bar": Bar(eval="own")})
     results = edit_plan(seen.results, evals=(own, barred))
-    comment = render_comment(make_report(results), FRAME)
+    comment = render_comment(ReportView(make_report(results), FRAME))
     assert "#### one" in comment
     assert f"{TREE}/evals/" not in comment
 

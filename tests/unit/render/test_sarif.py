@@ -17,6 +17,7 @@ from gateval.domain.results.results import RunInfo
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.files.sarif import FINGERPRINT, MOST, render_sarif
 from gateval.render.github.annotations import annotate
+from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.command import ROOT
 from tests.helpers.hostile import ATTACK, hostile_results
@@ -30,7 +31,7 @@ SCHEMA = jsonschema_rs.Draft4Validator(
 
 
 def run_of(report: Report) -> dict[str, Any]:
-    log = json.loads(render_sarif(report))
+    log = json.loads(render_sarif(ReportView(report)))
     SCHEMA.validate(log)
     (run,) = log["runs"]
     return dict(run)
@@ -52,7 +53,7 @@ def where(result: dict[str, Any]) -> tuple[str, int]:
 
 
 def test_the_schema_is_one_that_can_refuse() -> None:
-    log = json.loads(render_sarif(sample_reports.regressed()))
+    log = json.loads(render_sarif(ReportView(sample_reports.regressed())))
     assert not SCHEMA.is_valid({**log, "version": "2.0.0"})
     for spoilt in ({"level": "fatal"}, {"severity": "high"}, {"ruleIndex": -2}):
         changed = json.loads(json.dumps(log))
@@ -81,7 +82,7 @@ def test_each_report_is_valid_and_rules_and_base_are_those_named(
 
 
 def test_golden(golden: Golden) -> None:
-    golden(render_sarif(sample_reports.regressed()), "sarif")
+    golden(render_sarif(ReportView(sample_reports.regressed())), "sarif")
 
 
 def test_what_blocks_is_an_error_and_what_was_not_measured_warns() -> None:
@@ -104,7 +105,7 @@ def test_what_blocks_is_an_error_and_what_was_not_measured_warns() -> None:
 def test_places_are_those_of_the_annotations() -> None:
     report = sample_reports.regressed()
     assert [where(one) for one in results_of(report)] == [
-        (one.path, one.line) for one in annotate(report)
+        (one.path, one.line) for one in annotate(ReportView(report))
     ]
 
 

@@ -10,6 +10,7 @@ from gateval.domain.decision.report import Report, make_report
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.render.report.facts import FixtureFacts, gather
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
+from gateval.render.view import ReportView
 from tests.helpers.reports import edit, make_results
 from tests.helpers.sample_reports import hostile, regressed
 from tests.unit.render.conftest import Golden
@@ -21,17 +22,23 @@ def fact(report: Report, name: str) -> FixtureFacts:
 
 def test_golden(golden: Golden) -> None:
     report = regressed()
-    shown = render_fixture(report, fact(report, "refund-must-clarify"), ShowOptions(100))
+    shown = render_fixture(
+        ReportView(report), fact(report, "refund-must-clarify"), ShowOptions(100)
+    )
     golden(shown, "txt")
 
 
 def test_golden_list(golden: Golden) -> None:
-    golden(render_list(regressed(), "20261120-093000-ab12", width=100, color=False), "txt")
+    golden(
+        render_list(ReportView(regressed()), "20261120-093000-ab12", width=100, color=False), "txt"
+    )
 
 
 def test_a_step_that_a_failure_rests_on_is_marked_and_the_quote_stands_below() -> None:
     report = regressed()
-    shown = render_fixture(report, fact(report, "refund-must-clarify"), ShowOptions(100))
+    shown = render_fixture(
+        ReportView(report), fact(report, "refund-must-clarify"), ShowOptions(100)
+    )
     left = [line[:50].rstrip() for line in shown.splitlines()]
     marked = left.index("> 4 tool call")
     below = " ".join(left[marked : left.index("  5 tool result")])
@@ -46,7 +53,7 @@ def test_what_an_agent_says_never_looks_like_a_step_of_ours(width: int) -> None:
     trace = Trace(steps=(Step(number=1, kind=StepKind.ASSISTANT, text=said),))
     results = edit(make_results("a-eval f base:pass head:fail"), "a-eval/f #1 on head", trace=trace)
     report = make_report(results)
-    shown = render_fixture(report, fact(report, "f"), ShowOptions(width))
+    shown = render_fixture(ReportView(report), fact(report, "f"), ShowOptions(width))
     assert "\x1b" not in shown
     assert not re.search(r"^> 9|^\^ ", shown, re.MULTILINE)
 
@@ -54,6 +61,6 @@ def test_what_an_agent_says_never_looks_like_a_step_of_ours(width: int) -> None:
 def test_a_hostile_run_moves_no_cursor_and_commands_no_runner() -> None:
     report = hostile()
     for one in gather(report):
-        shown = render_fixture(report, one, ShowOptions(100, color=False, full=True))
+        shown = render_fixture(ReportView(report), one, ShowOptions(100, color=False, full=True))
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
         assert not re.search(r"^\s*(::|##\[)", shown, re.MULTILINE)

@@ -12,6 +12,7 @@ from gateval.domain.base import Value
 from gateval.errors import StageFileError
 from gateval.render.comment.comment import render_comment
 from gateval.render.files.stage import PLAN_LIMIT, dump, load_plan, load_results
+from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit, make_results
 from tests.unit.render.test_comment import SAMPLES
@@ -31,7 +32,9 @@ def test_reports_on_stored_hostile_results_are_the_same() -> None:
     report = sample_reports.hostile()
     stored = load_results(dump(report.results).encode())
 
-    assert render_comment(report._replace(results=stored)) == render_comment(report)
+    assert render_comment(ReportView(report._replace(results=stored))) == render_comment(
+        ReportView(report)
+    )
 
 
 def test_json_is_stable_readable_and_by_field_name() -> None:

@@ -28,6 +28,7 @@ def end_cancelled(
     """
     from gateval.app.run.views import write_views
     from gateval.render.github.announcement import announce
+    from gateval.render.view import ReportView
 
     report, folder = make_report(measured.results), measured.folder
     plan, trust = report.results.plan, event.trigger.trust
@@ -35,10 +36,11 @@ def end_cancelled(
     views = write_views(report, folder)
     unfinished = progress.cancel()
     kept = keep_run(event, report, folder)
+    frame = frame_of(event, plan.policy, unverified=claim)
     return ActionResult(
         EXIT_INTERRUPTED,
         {"results": shown_folder(event.context, folder)},
-        summary=announce(report, frame_of(event, plan.policy, unverified=claim)).job_summary,
+        summary=announce(ReportView(report, frame)).job_summary,
         text=f"{_SAID}\n{kept.note}{views['summary']}",
         unfinished=unfinished,
     )

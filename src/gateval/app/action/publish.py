@@ -96,9 +96,10 @@ def _about_event(event: ActionEvent) -> tuple[str, ...]:
 def _of_the_job(event: ActionEvent, result: ActionResult, report: Report) -> tuple[Annotation, ...]:
     """Annotations that the job itself shows, where there is no check run that could."""
     from gateval.render.github.annotations import annotate
+    from gateval.render.view import ReportView
 
     speaks = event.publishes or not event.trigger.trust.verified
-    return annotate(report) if speaks and not result.outputs["check-url"] else ()
+    return annotate(ReportView(report)) if speaks and not result.outputs["check-url"] else ()
 
 
 def confirming(said: Statement, record: HistoryRecord | None) -> Statement:
@@ -125,12 +126,13 @@ def frame_of(
 
 def _statement(event: ActionEvent, report: Report, frame: Frame) -> Statement:
     from gateval.render.github.announcement import announce, report_outputs
+    from gateval.render.view import ReportView
 
     claimed = bool(frame.unverified)
     status = exit_code(report.decision, claimed=claimed)
     if uploads_results(event.context, status):
         frame = frame._replace(files_url=f"{event.context.run_url}#artifacts")
-    said = remembering(event, announce(report, frame), report)
+    said = remembering(event, announce(ReportView(report, frame)), report)
     return Statement(
         _in_group(said, event.resolved.group),
         status,

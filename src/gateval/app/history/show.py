@@ -14,14 +14,15 @@ from gateval.adapters.git import open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.history.last_run import last_run, run_folder
 from gateval.app.stored import read_results
-from gateval.domain.decision.report import Report, make_report
+from gateval.domain.decision.report import make_report
 from gateval.domain.repository.place import nearest
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Assessment, Trial
 from gateval.errors import EXIT_PASS, NoRepository, UsageError
 from gateval.judging.evidence import check_evidence
-from gateval.render.report.facts import FixtureFacts, gather
+from gateval.render.report.facts import FixtureFacts
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
+from gateval.render.view import ReportView
 
 
 def show_run(
@@ -36,13 +37,13 @@ def show_run(
     Raises `UsageError` for a word that is neither, `StageFileError` for what cannot be read.
     """
     folder, fixture = _found(words)
-    report = make_report(_confirmed(read_results(folder)))
+    view = ReportView(make_report(_confirmed(read_results(folder))))
     screen = screen_of(sys.stdout, environ)
     if fixture is None:
-        texts = [render_list(report, _shown(folder), width=screen.width, color=screen.color)]
+        texts = [render_list(view, _shown(folder), width=screen.width, color=screen.color)]
     else:
         look = ShowOptions(screen.width, screen.color, repetition, full)
-        texts = [render_fixture(report, fact, look) for fact in _facts(report, fixture, repetition)]
+        texts = [render_fixture(view, fact, look) for fact in _facts(view, fixture, repetition)]
     with suppress(BrokenPipeError):
         sys.stdout.write("\n".join(texts))
     return EXIT_PASS
@@ -73,9 +74,9 @@ def _shown(folder: Path) -> str:
     return folder.name if folder.parent.name == "results" else str(folder)
 
 
-def _facts(report: Report, fixture: str, repetition: int | None) -> list[FixtureFacts]:
+def _facts(view: ReportView, fixture: str, repetition: int | None) -> list[FixtureFacts]:
     """Return the fixtures of this name, given as FIXTURE or EVAL/FIXTURE."""
-    known = gather(report)
+    known = view.fixtures
     evaluation, _, name = fixture.rpartition("/")
     found = [
         one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -12,19 +12,24 @@ if TYPE_CHECKING:
     from gateval.adapters.results_folder import ResultsFolder
     from gateval.adapters.screen import Screen
     from gateval.domain.decision.report import Report
+    from gateval.render.view import ReportView
 
 
 class View(NamedTuple):
-    """The file of a view, and the function that renders it, as `module:name`."""
+    """The file of a view, and the function that writes it, as `module:name`.
+
+    A `record` is written from the report itself: what is stored never comes from what is shown.
+    """
 
     file: str
-    renderer: str
+    writer: str
+    record: bool = False
 
-    def render(self, report: Report) -> str:
+    def render(self, view: ReportView) -> str:
         """Return the text of the view."""
-        module, name = self.renderer.split(":")
-        renderer = getattr(import_module(f"gateval.render.{module}"), name)
-        return cast("Callable[[Report], str]", renderer)(report)
+        module, name = self.writer.split(":")
+        write = getattr(import_module(f"gateval.render.{module}"), name)
+        return cast("str", write(view.report if self.record else view))
 
 
 VIEWS: Mapping[str, View] = {
@@ -32,8 +37,8 @@ VIEWS: Mapping[str, View] = {
     "markdown": View("comment.md", "comment.comment:render_comment"),
     "junit": View("junit.xml", "files.junit:render_junit"),
     "sarif": View("gateval.sarif", "files.sarif:render_sarif"),
-    "json": View(DECISION_FILE, "files.stage:dump_decision"),
-    "results": View(RESULTS_FILE, "files.stage:dump_results"),
+    "json": View(DECISION_FILE, "files.stage:dump_decision", record=True),
+    "results": View(RESULTS_FILE, "files.stage:dump_results", record=True),
 }
 
 SEAL = "json"
@@ -42,7 +47,10 @@ SEAL = "json"
 
 def all_views(report: Report) -> dict[str, str]:
     """Return the text of every view, in the order of writing."""
-    texts = {name: view.render(report) for name, view in VIEWS.items()}
+    from gateval.render.view import ReportView
+
+    shown = ReportView(report)
+    texts = {name: view.render(shown) for name, view in VIEWS.items()}
     return {**{name: text for name, text in texts.items() if name != SEAL}, SEAL: texts[SEAL]}
 
 
@@ -57,8 +65,9 @@ def write_views(report: Report, folder: ResultsFolder) -> dict[str, str]:
 def summary_for(report: Report, screen: Screen) -> str:
     """Return the summary laid out for a screen."""
     from gateval.render.terminal.summary import render_summary
+    from gateval.render.view import ReportView
 
-    return render_summary(report, width=screen.width, color=screen.color)
+    return render_summary(ReportView(report), width=screen.width, color=screen.color)
 
 
 def warm_up() -> None:

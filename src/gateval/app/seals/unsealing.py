@@ -42,6 +42,7 @@ def unseal_results(environ: Mapping[str, str], stored: Path, view: str, output: 
     from gateval.app.run.views import VIEWS, write_views
     from gateval.domain.decision.report import make_report
     from gateval.domain.results.sealing import unsealed
+    from gateval.render.view import ReportView
 
     file = stored / EVIDENCE_FILE if stored.is_dir() else stored
     shown = show_path(str(file))
@@ -54,7 +55,7 @@ def unseal_results(environ: Mapping[str, str], stored: Path, view: str, output: 
     report = make_report(unsealed(whole))
     if output is None:
         with suppress(BrokenPipeError):
-            sys.stdout.write(VIEWS[view].render(report))
+            sys.stdout.write(VIEWS[view].render(ReportView(report)))
     else:
         folder = create_results_folder(Path.cwd(), SystemClock(), chosen=output)
         write_views(report, folder)

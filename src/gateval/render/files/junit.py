@@ -12,30 +12,17 @@ are no stamps: equal trials give equal bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Any
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from junitparser.junitparser import Attr, FinalResult, IntAttr
 
-from gateval.domain.decision.report import Report
-from gateval.domain.manifests.axes import show_axis
-from gateval.domain.results.comparison import EvalComparison
-from gateval.domain.results.lifecycle import run_of
 from gateval.domain.trials.trial import Outcome, Trial
-from gateval.domain.verdicts import EXIT_CODES, GateVerdict, ReasonCode
-from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, told
-from gateval.render.report.scores.experiments import experiment_sets
+from gateval.domain.verdicts import EXIT_CODES, GateVerdict
+from gateval.render.report.facts import FixtureFacts, FixtureStatus, told
 from gateval.render.report.words.excerpt import trial_excerpt
-from gateval.render.report.words.headline import headline
-from gateval.render.report.words.wording import (
-    base_score,
-    eval_verdict,
-    evidence_mark,
-    passes,
-    score,
-    what_happened,
-)
+from gateval.render.report.words.wording import evidence_mark, passes, what_happened
+from gateval.render.view import EvalView, ReportView
 from gateval.safe.sanitize import xml_text
 
 _DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -43,42 +30,38 @@ _MESSAGE_LIMIT = 400
 _BODY_LIMIT = 8_000
 
 
-def render_junit(report: Report) -> str:
+def render_junit(view: ReportView) -> str:
     """Return the XML document, UTF-8, ending with a newline."""
     document: Any = JUnitXml("gateval")  # junitparser does not type these methods
-    compared = {of.eval: of for of in report.comparison.evals}
-    for name, facts in groupby(gather(report), key=lambda fact: fact.planned.name):
-        suite = TestSuite(_xml(name))
-        for key, value in _properties(report, compared[name]).items():
+    for one in view.evals:
+        suite = TestSuite(_xml(one.eval))
+        for key, value in _properties(one).items():
             suite.add_property(_xml(key), _xml(value))
-        fell = _fell(report, name)
-        cases = [_case(fact, suite.name, fell) for fact in facts]
-        suite.add_testcases([*cases, *_whole(report, name, cases)])
-        suite.add_testcases(
-            [_left(gone.fixture, suite.name) for gone in compared[name].head.left_out]
-        )
+        cases = [_case(fact, suite.name, one.fell) for fact in one.fixtures]
+        suite.add_testcases([*cases, *_whole(one, cases)])
+        suite.add_testcases([_left(name, suite.name) for name in one.left_out])
         document.append(suite)
-    for gone in report.results.plan.left_out:
+    for gone in view.plan.left_out:
         suite = TestSuite(_xml(gone.name))
         suite.add_testcase(_left(f"{gone.fixtures} fixtures", suite.name))
         document.append(suite)
     document.update_statistics()
     if not document.failures and not document.errors:
-        for suite in _decided(report):
+        for suite in _decided(view):
             document.append(suite)
         document.update_statistics()
     body: str = document.tostring().decode()
     return _DECLARATION + body[body.index("<testsuites") :] + "\n"
 
 
-def _decided(report: Report) -> Iterator[TestSuite]:
+def _decided(view: ReportView) -> Iterator[TestSuite]:
     """Yield a suite for a decision that is no pass, where no test case says so."""
-    decision = report.decision
+    decision = view.report.decision
     if decision.exit_code == EXIT_CODES[GateVerdict.PASS]:
         return
     fails = decision.verdict is GateVerdict.FAIL
     case = TestCase("decision", classname="gateval")
-    case.result = (Failure if fails else Error)(_xml(headline(report)), decision.verdict.value)
+    case.result = (Failure if fails else Error)(_xml(view.headline), decision.verdict.value)
     reasons = [one.text for one in decision.reasons]
     case.result[0].text = xml_text("\n".join(reasons), _BODY_LIMIT)
     suite = TestSuite("gateval")
@@ -86,42 +69,22 @@ def _decided(report: Report) -> Iterator[TestSuite]:
     yield suite
 
 
-def _properties(report: Report, compared: EvalComparison) -> dict[str, str]:
-    verdict, words = eval_verdict(report.decision, compared.eval)
-    return {
-        "agent": compared.agent,
-        "score": score(compared.head),
-        "base": base_score(compared),
-        "threshold": compared.head.asks,
-        "verdict": f"{verdict}: {words}" if words != verdict else words,
-        **_of_benchmark(report, compared),
-        **_of_experiment(report, compared),
+def _properties(of: EvalView) -> dict[str, str]:
+    row = of.row
+    said = {
+        "agent": row.agent,
+        "score": row.score,
+        "base": row.base,
+        "threshold": row.threshold,
+        "verdict": f"{row.verdict}: {row.words}" if row.words != row.verdict else row.words,
     }
-
-
-def _of_benchmark(report: Report, compared: EvalComparison) -> dict[str, str]:
-    """Return what a suite says of a benchmark besides: its version, status and axes."""
-    planned = report.results.plan.eval(compared.eval)
-    if not planned.scoring.model.tasks:
-        return {}
-    known = [one for one in compared.axes if one.head is not None]
-    return {
-        "benchmark": planned.shown_name,
-        "status": run_of(report.results, planned).status.value,
-        **{f"axis {show_axis(one.axis)}": f"{one.head:.2f}" for one in known},
-    }
-
-
-def _of_experiment(report: Report, compared: EvalComparison) -> dict[str, str]:
-    """Return what a suite says of an experiment besides: each scorer's average."""
-    planned = report.results.plan.eval(compared.eval)
-    if not planned.scoring.model.scorers or planned.bar is not None:
-        return {}
-    found = next(one for one in experiment_sets(report) if one.name == planned.shown_name)
-    averages = {
-        f"scorer {line.now.scorer}": f"{line.average} ({line.change})" for line in found.lines
-    }
-    return {"experiment": planned.shown_name, **averages}
+    if of.status:
+        said |= {"benchmark": row.name, "status": of.status}
+        said |= {f"axis {name}": score for name, score in of.axes}
+    if of.scorers:
+        said |= {"experiment": row.name}
+        said |= {f"scorer {name}": score for name, score in of.scorers}
+    return said
 
 
 class _Case(TestCase):
@@ -145,28 +108,18 @@ def _case(fact: FixtureFacts, suite: str, fell: frozenset[str]) -> TestCase:
     return case
 
 
-def _fell(report: Report, name: str) -> frozenset[str]:
-    """Return the fixtures of an Eval whose regression blocks."""
-    return frozenset(
-        one.fixture
-        for one in report.decision.reasons
-        if (one.eval, one.code, one.verdict) == (name, ReasonCode.REGRESSION, GateVerdict.FAIL)
-    )
-
-
-def _whole(report: Report, name: str, cases: Sequence[TestCase]) -> Iterator[TestCase]:
+def _whole(of: EvalView, cases: Sequence[TestCase]) -> Iterator[TestCase]:
     """Yield a case for an Eval that blocks, where none of its fixtures' cases says so."""
-    verdict, words = eval_verdict(report.decision, name)
+    verdict = of.row.verdict
     said = {type(result) for case in cases for result in case.result}
     if verdict is GateVerdict.PASS or Failure in said:
         return
     if verdict is not GateVerdict.FAIL and said & {Error, Skipped}:
         return
     kind: type[Failure | Error] = Failure if verdict is GateVerdict.FAIL else Error
-    case = _Case(_xml(name), classname=_xml(name))
-    reasons = [one.text for one in report.decision.reasons if one.eval == name]
-    case.result = kind(_xml(words), "eval")
-    case.result[0].text = xml_text("\n".join(reasons), _BODY_LIMIT)
+    case = _Case(_xml(of.eval), classname=_xml(of.eval))
+    case.result = kind(_xml(of.row.words), "eval")
+    case.result[0].text = xml_text("\n".join(of.reasons), _BODY_LIMIT)
     yield case
 
 

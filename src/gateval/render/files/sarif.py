@@ -12,11 +12,11 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from gateval.domain.decision.report import Report
 from gateval.domain.repository.paths import resolve_path
 from gateval.domain.repository.place import Place
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.report.findings import RULES, Finding, findings, other_findings
+from gateval.render.report.findings import RULES, Finding
+from gateval.render.view import ReportView
 from gateval.safe.sanitize import sarif_text
 
 MOST = 5_000
@@ -29,10 +29,10 @@ _MESSAGE = 2_000
 _UNDECIDED = {GateVerdict.INCOMPLETE, GateVerdict.INCONCLUSIVE}
 
 
-def render_sarif(report: Report) -> str:
+def render_sarif(view: ReportView) -> str:
     """Return the SARIF log, UTF-8, ending with a newline."""
-    found = (*findings(report), *other_findings(report))
-    decision = report.decision
+    found = (*view.findings, *view.other_findings)
+    decision = view.report.decision
     invocation: dict[str, Any] = {
         "executionSuccessful": decision.verdict not in _UNDECIDED,
         "exitCode": decision.exit_code,
@@ -42,7 +42,7 @@ def render_sarif(report: Report) -> str:
         said = {"text": f"{left:,} more findings are left out; the worst {MOST:,} are here."}
         invocation["toolExecutionNotifications"] = [{"level": "warning", "message": said}]
     run = {
-        "tool": {"driver": _driver(report)},
+        "tool": {"driver": _driver(view)},
         "invocations": [invocation],
         "originalUriBaseIds": {"ROOT": {"description": {"text": "The root of the repository."}}},
         "columnKind": "unicodeCodePoints",
@@ -56,7 +56,7 @@ def render_sarif(report: Report) -> str:
     return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
 
 
-def _driver(report: Report) -> dict[str, Any]:
+def _driver(view: ReportView) -> dict[str, Any]:
     page = f"{HOME}/blob/main/docs/reference/publishing.md"
     driver: dict[str, Any] = {
         "name": "Gateval",
@@ -72,7 +72,7 @@ def _driver(report: Report) -> dict[str, Any]:
             for name, words in RULES.items()
         ],
     }
-    if version := report.results.info.gateval:
+    if version := view.report.results.info.gateval:
         driver["version"] = sarif_text(version, 100)
     return driver
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import TITLE_LIMIT, Annotation, AnnotationLevel
-from gateval.render.report.findings import Finding, findings
+from gateval.render.report.findings import Finding
+from gateval.render.view import ReportView
 from gateval.safe.sanitize import label, xml_text
 
 MOST = 200
@@ -15,9 +15,10 @@ MOST = 200
 _MESSAGE = 2_000
 
 
-def annotate(report: Report, *, unverified: bool = False) -> tuple[Annotation, ...]:
+def annotate(view: ReportView) -> tuple[Annotation, ...]:
     """Return all annotations, worst first; none of a claim is more than a warning."""
-    return tuple(_annotation(one, unverified=unverified) for one in findings(report))
+    claim = bool(view.frame.unverified)
+    return tuple(_annotation(one, unverified=claim) for one in view.findings)
 
 
 def left_out_note(found: Sequence[Annotation]) -> str:

@@ -13,9 +13,7 @@ from gateval.domain.verdicts import GateVerdict
 from gateval.render.comment.comment import LIMIT, render_comment
 from gateval.render.comment.fitting import size
 from gateval.render.github.annotations import MOST, annotate, left_out_note
-from gateval.render.report.frame import Frame
-from gateval.render.report.labels import bypass_title
-from gateval.render.report.words.headline import headline
+from gateval.render.view import ReportView
 from gateval.safe.sanitize import label
 
 JOB_SUMMARY_LIMIT = 320_000
@@ -30,20 +28,19 @@ UNVERIFIED = "unverified"
 """The output `verdict` of a claim: never what it claims, which a later step could believe."""
 
 
-def announce(report: Report, frame: Frame) -> Announcement:
+def announce(view: ReportView) -> Announcement:
     """Render comment, check run and job summary, each below its own limit."""
-    plan = report.results.plan
-    passes = report.decision.verdict is GateVerdict.PASS
-    found = annotate(report, unverified=bool(frame.unverified))
-    whole = render_comment(report, frame, limit=JOB_SUMMARY_LIMIT)
+    found = annotate(view)
+    whole = render_comment(view, limit=JOB_SUMMARY_LIMIT)
+    passes = view.verdict is GateVerdict.PASS
     return Announcement(
-        conclusion=conclude(report.decision.verdict, unverified=bool(frame.unverified)),
-        title=_title(report, frame),
-        check_summary=_check_summary(report, frame, left_out_note(found), whole),
-        comment=whole if size(whole) <= LIMIT else render_comment(report, frame),
+        conclusion=conclude(view.verdict, unverified=bool(view.frame.unverified)),
+        title=label(view.title, TITLE_LIMIT),
+        check_summary=_check_summary(view, left_out_note(found), whole),
+        comment=whole if size(whole) <= LIMIT else render_comment(view),
         job_summary=_unmarked(whole),
         annotations=found[:MOST],
-        unasked=bool(plan.nothing) and passes and not plan.after_merge,
+        unasked=bool(view.plan.nothing) and passes and not view.plan.after_merge,
     )
 
 
@@ -57,15 +54,7 @@ def report_outputs(report: Report, *, claimed: bool) -> Mapping[str, str]:
     }
 
 
-def _title(report: Report, frame: Frame) -> str:
-    if bypassed := bypass_title(report.decision):
-        return label(bypassed, TITLE_LIMIT)
-    claim = "unverified, claims " if frame.unverified else ""
-    words = f"{claim}{report.decision.verdict}: {headline(report)}"
-    return label(words[:1].upper() + words[1:], TITLE_LIMIT)
-
-
-def _check_summary(report: Report, frame: Frame, note: str, whole: str) -> str:
+def _check_summary(view: ReportView, note: str, whole: str) -> str:
     """Return `whole` if it fits, else render below GitHub's limit for a check run.
 
     The limit is told in characters but bites at bytes (dorny/test-reporter counts bytes).
@@ -77,7 +66,7 @@ def _check_summary(report: Report, frame: Frame, note: str, whole: str) -> str:
         excess = len(text.encode()) / (SUMMARY_LIMIT - _NOTES)
         if excess <= 1 or limit <= SMALLEST:
             return text
-        text = render_comment(report, frame, limit=limit)
+        text = render_comment(view, limit=limit)
         limit = max(SMALLEST, int(limit / excess) - 100)
 
 

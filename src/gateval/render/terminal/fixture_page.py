@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gateval.domain.decision.report import Report
 from gateval.domain.trials.trial import OUTPUT_LIMIT, Trial
-from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, with_status
+from gateval.render.report.facts import FixtureFacts, FixtureStatus, with_status
 from gateval.render.report.reproduce import one_fixture_command
-from gateval.render.report.words.headline import headline
 from gateval.render.report.words.wording import own_score, passes
 from gateval.render.terminal.page import Page
 from gateval.render.terminal.trace import SHORT, chosen, show_assessments, show_steps
+from gateval.render.view import ReportView
 
 _ALL = 10 * OUTPUT_LIMIT
 
@@ -28,7 +27,7 @@ class ShowOptions(NamedTuple):
     full: bool = False
 
 
-def render_fixture(report: Report, fact: FixtureFacts, look: ShowOptions) -> str:
+def render_fixture(view: ReportView, fact: FixtureFacts, look: ShowOptions) -> str:
     """Return a trial of one fixture with all its steps, head beside base."""
     page = Page(look.width, color=look.color)
     name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.fixture.severity})"
@@ -49,7 +48,7 @@ def render_fixture(report: Report, fact: FixtureFacts, look: ShowOptions) -> str
             page.heading("What head printed")
             page.verbatim(pair.head.detail, indent=2)
     _people(page, fact, pair.head)
-    _foot(page, report, fact)
+    _foot(page, view, fact)
     return page.text()
 
 
@@ -74,21 +73,20 @@ def _ended(trial: Trial) -> str:
     return f"{said} in {trial.seconds:.1f} s{models}{reason}"
 
 
-def _foot(page: Page, report: Report, fact: FixtureFacts) -> None:
+def _foot(page: Page, view: ReportView, fact: FixtureFacts) -> None:
     numbers = [f"{one.key.repetition} {one.outcome}" for one in fact.head]
     if len(numbers) > 1:
         page.heading(f"head's repetitions: {', '.join(numbers)}", style="")
         page.line("`--repetition N` shows another one.")
     page.heading("To run it again:", style="")
-    page.command(one_fixture_command(report.results.plan, fact))
+    page.command(one_fixture_command(view.plan, fact))
 
 
-def render_list(report: Report, run: str, *, width: int, color: bool) -> str:
+def render_list(view: ReportView, run: str, *, width: int, color: bool) -> str:
     """Return the fixtures of a run, what did not pass first, and how to look at one."""
     page = Page(width, color=color)
-    decision = report.decision
-    page.line(f"{run}: {decision.verdict} \N{EM DASH} {headline(report)}", style="bold")
-    facts = gather(report)
+    page.line(f"{run}: {view.verdict} \N{EM DASH} {view.headline}", style="bold")
+    facts = view.fixtures
     for which in FixtureStatus:
         found = with_status(facts, which)
         if found:

@@ -1,43 +1,30 @@
-"""The summary in a terminal: the comment's facts, compact."""
+"""The summary in a terminal: the view of a report, compact."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
-from gateval.domain.decision.report import Report
-from gateval.domain.results.comparison import FixtureChange
+from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
-from gateval.render.report.certainty import certainty
-from gateval.render.report.evidence import doubts_on_evidence
-from gateval.render.report.facts import (
-    FixtureFacts,
-    FixtureStatus,
-    gather,
-    silent_agents,
-    with_status,
-)
-from gateval.render.report.gaps import find_gaps
-from gateval.render.report.labels import label_lines
-from gateval.render.report.reproduce import reproduce_command
-from gateval.render.report.rises import rise_lines, told_of_spending
-from gateval.render.report.scores.axes import by_axis, moved, score_lines
-from gateval.render.report.scores.benchmarks import benchmark_lines
-from gateval.render.report.usage import AgentUsage, Spent, scripted_models, usage_by_agent
+from gateval.render.report.facts import FixtureFacts
+from gateval.render.report.reproduce import one_fixture_command
+from gateval.render.report.scores.experiments import DOWN, UP
+from gateval.render.report.usage import AgentUsage, Spent
 from gateval.render.report.words.counts import count, listing
-from gateval.render.report.words.headline import headline
 from gateval.render.report.words.kinds import words_of
-from gateval.render.report.words.plan_wording import removed_sentence, revisions
 from gateval.render.report.words.wording import (
-    base_score,
-    delta,
-    eval_verdict,
-    fixtures_passed,
-    regressed_title,
-    score,
+    GAP_TITLES,
+    evidence_icon,
+    evidence_mark,
+    next_step,
+    own_score,
+    passes,
+    what_happened,
 )
 from gateval.render.terminal.page import Page
-from gateval.render.terminal.sections import experiments, fixtures, silent, unmeasured
+from gateval.render.view import Kind, ReportView, Section
 
 STYLES = {
     GateVerdict.PASS: "green",
@@ -47,76 +34,41 @@ STYLES = {
     GateVerdict.BYPASSED: "yellow",
 }
 
+SHOWN = 20
+"""Entries shown per section."""
 
 _RISES = 6
 """Sentences on money and time."""
 
 
-def render_summary(report: Report, *, width: int = 100, color: bool = False) -> str:
+def render_summary(view: ReportView, *, width: int = 100, color: bool = False) -> str:
     """Return the summary, at most `width` columns wide; with `color`, ANSI colours of our own."""
     page = Page(width, color=color)
-    facts = gather(report)
-    _verdict(page, report)
-    _listed(page, "Labels", [str(line) for line in label_lines(report.decision)])
-    _table(page, report)
-    experiments(page, report)
-    plan = report.results.plan
-    _listed(page, "Benchmarks", benchmark_lines(report))
-    _listed(page, "Axes", moved(report))
-    fixtures(page, regressed_title(plan.policy), with_status(facts, FixtureStatus.REGRESSED), plan)
-    silent(page, silent_agents(facts), plan)
-    fixtures(page, "Looks worse, not certain", with_status(facts, FixtureStatus.SUSPECT), plan)
-    fixtures(page, "Failing", with_status(facts, FixtureStatus.FAILING), plan)
-    _listed(page, "The bar", lowered_bar(report))
-    _listed(page, "Evidence", doubts_on_evidence(report))
-    _listed(page, "Money and time", told_of_spending(report))
-    unmeasured(page, find_gaps(facts), plan)
-    _listed(page, "By axis", [str(one) for one in (*score_lines(report), *by_axis(facts))])
-    _listed(page, "The bar moves, and head meets it", met_bar(report))
-    _notes(page, report, facts)
-    _run(page, report)
+    _verdict(page, view)
+    _listed(page, "Labels", [str(line) for line in view.labels])
+    for section in view.sections:
+        _SHOW.get(section.kind, _list)(page, view, section)
+    _notes(page, view)
+    _run(page, view)
     return page.text()
 
 
-def _verdict(page: Page, report: Report) -> None:
-    plan, verdict = report.results.plan, report.decision.verdict
-    page.line(f"Gateval: {verdict} \N{EM DASH} {headline(report)}", style=f"bold {STYLES[verdict]}")
-    page.line(revisions(plan))
-    if plan.fresh:
-        page.line(plan.fresh, style="yellow")
-    if scripted := scripted_models(report):
-        page.line(f"scripted model: {', '.join(scripted)}", style="yellow")
+def _verdict(page: Page, view: ReportView) -> None:
+    style = f"bold {STYLES[view.verdict]}"
+    page.line(f"Gateval: {view.verdict} \N{EM DASH} {view.headline}", style=style)
+    page.line(view.revisions)
+    if view.plan.fresh:
+        page.line(view.plan.fresh, style="yellow")
+    if view.scripted:
+        page.line(f"scripted model: {view.scripted}", style="yellow")
 
 
-def _table(page: Page, report: Report) -> None:
-    rows = []
-    plan = report.results.plan
-    for compared in shown_evals(report):
-        verdict, words = eval_verdict(report.decision, compared.eval)
-        cells = (
-            compared.agent,
-            plan.eval(compared.eval).shown_name,
-            score(compared.head),
-            base_score(compared),
-            delta(compared),
-            compared.head.asks,
-            fixtures_passed(compared.head),
-            words,
-        )
-        rows.append((cells, STYLES[verdict]))
-    if rows:
-        called = words_of(plan.eval(one.eval).kind for one in shown_evals(report))
-        header = (
-            "Agent",
-            called.manifest,
-            "Score",
-            "Base",
-            "Δ",
-            "Threshold",
-            called.cases,
-            "Verdict",
-        )
-        page.table(header, rows)
+def _table(page: Page, _: ReportView, section: Section) -> None:
+    page.table(section.columns, [(row[:-1], STYLES[row.verdict]) for row in section.items])
+
+
+def _list(page: Page, _: ReportView, section: Section) -> None:
+    _listed(page, section.title, [*section.said, *map(str, section.items)])
 
 
 def _listed(page: Page, title: str, lines: Sequence[str]) -> None:
@@ -126,39 +78,159 @@ def _listed(page: Page, title: str, lines: Sequence[str]) -> None:
         page.line(line, indent=2)
 
 
-def _notes(page: Page, report: Report, facts: Sequence[FixtureFacts]) -> None:
-    plan = report.results.plan
-    improved = [f.fixture.name for f in facts if f.compared.change is FixtureChange.IMPROVED]
-    passing = with_status(facts, FixtureStatus.PASSING)
-    notes = [f"asked for the first time: {provider}" for provider in plan.new_providers]
-    notes += [f"warning: {warning}" for warning in (*plan.warnings, *report.results.info.warnings)]
-    notes += certainty(report)
-    notes += [f"no longer evaluated: {removed_sentence(entry)}" for entry in plan.removed]
-    if improved:
-        notes.append(f"improved: {listing(improved, 8)}")
-    if passing:
-        noun = words_of(one.planned.kind for one in passing).case
-        notes.append(f"passing: {count(len(passing), noun)}")
-    for change in plan.changes:
-        reasons = listing([str(reason) for reason in change.reasons], 4)
-        notes.append(f"{change.agent} is {change.kind}: {reasons}")
-    _section(page, notes)
+def _experiment(page: Page, _: ReportView, section: Section) -> None:
+    page.heading(f"{section.title} ({section.note})")
+    for line in section.items:
+        style = {UP: "green", DOWN: "red"}.get(line.change[:1], "")
+        page.line(str(line), indent=2, style=style)
 
 
-def _run(page: Page, report: Report) -> None:
-    info = report.results.info
-    lines = [
-        f"{used.agent}: {counted}" for used in usage_by_agent(report) if (counted := _counted(used))
+def _fixtures(page: Page, view: ReportView, section: Section) -> None:
+    """Add fixtures that are worse than they should be: what broke, and how to run it again."""
+    facts = [fact for group in section.items for fact in group.facts]
+    page.heading(section.title)
+    for fact in facts[:SHOWN]:
+        _fixture(page, view, fact)
+    _more(page, len(facts))
+
+
+def _fixture(page: Page, view: ReportView, fact: FixtureFacts) -> None:
+    name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.compared.head.severity})"
+    score = own_score(fact.compared)
+    passed = f"{name}: {passes(fact.compared)}{f', {score}' if score else ''}"
+    page.line(passed, indent=2, style="bold")
+    for one in fact.told:
+        said = f"{fact.label(one)} {what_happened(one)}: {one.reason}"
+        page.line(f"{said} ({fact.place(one)})", indent=4)
+        _evidence(page, one.verdict)
+    if not fact.broken and fact.worst is not None:
+        page.line(fact.worst.reason, indent=4)
+        page.verbatim(fact.worst.detail, indent=6)
+    page.command(one_fixture_command(view.plan, fact), indent=4)
+
+
+def _evidence(page: Page, verdict: Verdict | None) -> None:
+    for violation in verdict.violations if verdict else ():
+        mark = f"{evidence_icon(violation)} {evidence_mark(violation)}."
+        page.line(f"{mark} {violation.severity}: {violation.rule}", indent=6)
+        page.line(f"| {violation.quote}", indent=8, style="dim")
+
+
+def _silent(page: Page, view: ReportView, section: Section) -> None:
+    """Add agents that no longer answer, with the last lines of their output."""
+    page.heading(section.title)
+    for agent in section.items:
+        worst = agent.facts[0].worst
+        names = listing([fact.fixture.name for fact in agent.facts], 8)
+        page.line(f"{agent.agent} (base answers): {names}", indent=2, style="bold")
+        if worst is not None:
+            page.line(worst.reason, indent=4)
+            page.verbatim(worst.detail, indent=6)
+        page.command(one_fixture_command(view.plan, agent.facts[0]), indent=4)
+
+
+def _gaps(page: Page, view: ReportView, section: Section) -> None:
+    """Add what was not measured, and what to do."""
+    page.heading(section.title)
+    for gap in section.items[:SHOWN]:
+        what = f"{gap.agent} on {gap.side}, {count(gap.trials, 'run')}: {GAP_TITLES[gap.cause]}"
+        page.line(f"{what}. {gap.reason}", indent=2)
+        _evidence(page, gap.verdict)
+        page.line(next_step(gap.cause, gap.side), indent=4)
+        page.line(f"{gap.cases}: {listing(gap.where)}", indent=4)
+        page.verbatim(gap.detail, indent=6)
+        if command := gap.again(view.plan):
+            page.command(command, indent=4)
+    _more(page, len(section.items))
+
+
+def _more(page: Page, total: int) -> None:
+    if total > SHOWN:
+        page.line(f"and {total - SHOWN:,} more; results.v1.json holds them all", indent=2)
+
+
+def _later(page: Page, view: ReportView, section: Section) -> None:
+    """Leave a section to the notes, or out: a page has no folds."""
+    del page, view, section
+
+
+_SHOW: Final[Mapping[Kind, Callable[[Page, ReportView, Section], None]]] = MappingProxyType(
+    {
+        Kind.EVALS: _table,
+        Kind.SCORERS: _experiment,
+        Kind.FIXTURES: _fixtures,
+        Kind.SILENT: _silent,
+        Kind.GAPS: _gaps,
+        **dict.fromkeys(
+            (
+                Kind.PROVIDERS,
+                Kind.PROMPTS,
+                Kind.REMOVED,
+                Kind.WARNINGS,
+                Kind.CHANGES,
+                Kind.CERTAINTY,
+                Kind.IMPROVED,
+                Kind.PASSING,
+                Kind.USAGE,
+                Kind.WHY,
+            ),
+            _later,
+        ),
+    }
+)
+"""Sections that are no list of sentences."""
+
+
+def _notes(page: Page, view: ReportView) -> None:
+    """Add, on a line each, what in a comment is folded, what warns first."""
+    lines = {one.kind: _NOTES[one.kind](one) for one in view.sections if one.kind in _NOTES}
+    _section(page, [line for kind in _NOTES for line in lines.get(kind, ())])
+
+
+def _changed(section: Section) -> list[str]:
+    return [
+        f"{one.agent} is {one.kind}: {listing([str(reason) for reason in one.reasons], 4)}"
+        for one in section.items
     ]
-    lines += rise_lines(report)[:_RISES] if lines else ()
-    if report.results.trials:
-        took = f" in {info.seconds:.1f} s" if info.seconds else ""
-        lines.append(f"{count(len(report.results.trials), 'trial')}{took}")
-    if info.isolation:
-        lines.append(f"isolation: {info.isolation}")
+
+
+def _passing(section: Section) -> list[str]:
+    noun = words_of(one.planned.kind for one in section.items).case
+    return [f"passing: {count(len(section.items), noun)}"]
+
+
+_NOTES: Final[Mapping[Kind, Callable[[Section], Sequence[str]]]] = MappingProxyType(
+    {
+        Kind.PROVIDERS: lambda one: [f"asked for the first time: {each}" for each in one.items],
+        Kind.WARNINGS: lambda one: [f"warning: {each}" for each in one.items],
+        Kind.CERTAINTY: lambda one: one.items,
+        Kind.REMOVED: lambda one: [f"no longer evaluated: {each}" for each in one.items],
+        Kind.IMPROVED: lambda one: [
+            f"improved: {listing([each.fixture.name for each in one.items], 8)}"
+        ],
+        Kind.PASSING: _passing,
+        Kind.CHANGES: _changed,
+    }
+)
+
+
+def _run(page: Page, view: ReportView) -> None:
+    results = view.report.results
+    usage = next((one for one in view.sections if one.kind is Kind.USAGE), None)
+    lines = [
+        f"{used.agent}: {counted}"
+        for used in (usage.items if usage else ())
+        if (counted := _counted(used))
+    ]
+    lines += view.rises[:_RISES] if lines else ()
+    if results.trials:
+        took = f" in {results.info.seconds:.1f} s" if results.info.seconds else ""
+        lines.append(f"{count(len(results.trials), 'trial')}{took}")
+    if results.info.isolation:
+        lines.append(f"isolation: {results.info.isolation}")
     lines.append("To do the same again:")
     _section(page, lines)
-    page.command(reproduce_command(report.results.plan))
+    page.command(view.command)
 
 
 def _counted(used: AgentUsage) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gateval.domain.decision.decision import Decision
 from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
-from gateval.domain.results.comparison import EvalComparison
-from gateval.render.comment.fixture_section import judged
+from gateval.render.comment.fixtures import judged
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import SilentAgent
 from gateval.render.report.gaps import Gap
@@ -21,34 +19,20 @@ from gateval.render.report.words.wording import (
     GAP_TITLES,
     ICONS,
     UNVERIFIED_ICON,
-    base_score,
-    delta,
-    eval_verdict,
-    fixtures_passed,
     next_step,
-    score,
 )
+from gateval.render.view import EvalRow
 from gateval.safe.sanitize import Safe, code, source_link
 
 REASONS_SHOWN = 12
 DETAIL_WIDTH = 300
 
 
-def row(compared: EvalComparison, decision: Decision, *, name: str, claimed: bool = False) -> str:
-    """Render one line of the table of Evals, called `name`; a claim never looks like a verdict."""
-    verdict, words = eval_verdict(decision, compared.eval)
-    return fill(
-        "row.md.j2",
-        agent=compared.agent,
-        eval=name,
-        score=score(compared.head),
-        base=base_score(compared),
-        delta=delta(compared),
-        threshold=compared.head.asks,
-        fixtures=fixtures_passed(compared.head),
-        icon=UNVERIFIED_ICON if claimed else ICONS[verdict],
-        words=f"claims {words}" if claimed else words,
-    )
+def row(found: EvalRow, *, claimed: bool = False) -> str:
+    """Render one line of the table of Evals; a claim never looks like a verdict."""
+    words = f"claims {found.words}" if claimed else found.words
+    icon = UNVERIFIED_ICON if claimed else ICONS[found.verdict]
+    return fill("row.md.j2", **{**found._asdict(), "words": words, "icon": icon})
 
 
 def silent(found: SilentAgent) -> str:

@@ -1,0 +1,404 @@
+"""The one view of a report: what people are shown, in which order. Writers only write it.
+
+It is made from what was decided, never the other way round, and after sealing. Its texts are as
+they came, with words of strangers in them: each writer makes them harmless for its own sink. The
+comment, the summary in a terminal, JUnit, annotations and SARIF all write from here, so a number, a
+cause or an order that one of them tells is told alike by all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from gateval.domain.decision.report import Report
+from gateval.domain.manifests.axes import show_axis
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.comparison import EvalComparison, FixtureChange
+from gateval.domain.results.lifecycle import run_of
+from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
+from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
+from gateval.render.report.causes import causes
+from gateval.render.report.certainty import certainty
+from gateval.render.report.evidence import doubts_on_evidence, trace_sources
+from gateval.render.report.facts import (
+    FixtureFacts,
+    FixtureStatus,
+    gather,
+    silent_agents,
+    with_status,
+    worst_first,
+)
+from gateval.render.report.findings import Finding, findings, other_findings
+from gateval.render.report.frame import PLAIN, Frame
+from gateval.render.report.gaps import find_gaps
+from gateval.render.report.labels import LabelLine, bypass_title, label_lines
+from gateval.render.report.prompts import prompt_edits
+from gateval.render.report.reproduce import reproduce_command
+from gateval.render.report.rises import overview, rise_lines, told_of_spending
+from gateval.render.report.scores.axes import by_axis, moved, score_lines
+from gateval.render.report.scores.benchmarks import benchmark_lines
+from gateval.render.report.scores.experiments import experiment_sets
+from gateval.render.report.usage import models_used, scripted_models, usage_by_agent
+from gateval.render.report.words.counts import listing
+from gateval.render.report.words.headline import headline
+from gateval.render.report.words.kinds import words_of
+from gateval.render.report.words.plan_wording import removed_sentence, revisions
+from gateval.render.report.words.wording import (
+    base_score,
+    delta,
+    eval_verdict,
+    fixtures_passed,
+    passes,
+    regressed_title,
+    score,
+)
+
+_RISES = 20
+"""Sentences on money and time."""
+
+_TRACED = 20
+"""Agents of which is told where their traces come from."""
+
+
+class Kind(StrEnum):
+    """What a section shows. The value names one of its items where several are left out."""
+
+    PROVIDERS = "new provider"
+    EVALS = "Eval"
+    SCORERS = "scorer"
+    BENCHMARKS = "benchmark"
+    AXES = "axis score"
+    FIXTURES = "fixture"
+    PROMPTS = "prompt's diff"
+    SILENT = "silent agent"
+    BAR = "lowered bar"
+    EVIDENCE = "doubt"
+    SPENDING = "warning on spending"
+    GAPS = "gap"
+    REMOVED = "removed entry"
+    WARNINGS = "warning"
+    CHANGES = "changed agent"
+    CERTAINTY = "note on certainty"
+    IMPROVED = "improved fixture"
+    PASSING = "passing fixture"
+    ASSERTIONS = "axis share"
+    USAGE = "agent's cost"
+    WHY = "reason"
+
+
+class Section(NamedTuple):
+    """A heading and its items, most important first; `kind` says of which type these are.
+
+    `said` are sentences before them, `note` one behind them. What is `folded` can wait: it is shown
+    closed where something can be opened. `columns` are the titles of a table. `weight` is its share
+    of the room where not everything fits, `noun` what an item is called there.
+    """
+
+    kind: Kind
+    title: str
+    items: Sequence[Any]
+    weight: float = 2
+    folded: bool = False
+    said: tuple[str, ...] = ()
+    note: str = ""
+    columns: tuple[str, ...] = ()
+    noun: str = ""
+
+
+class EvalRow(NamedTuple):
+    """One Eval on a line, as text; `verdict` is what it adds to the decision, `words` say that."""
+
+    agent: str
+    name: str
+    score: str
+    base: str
+    delta: str
+    threshold: str
+    fixtures: str
+    words: str
+    verdict: GateVerdict
+
+
+class EvalView(NamedTuple):
+    """One Eval in full, whether it has a line in the table or not.
+
+    `reasons` are those of the decision that are about it, `fell` its fixtures whose regression
+    blocks, `left_out` those that were not looked at. `status` is that of a run of tasks; `axes` and
+    `scorers` are pairs of a name and a score as text.
+    """
+
+    eval: str
+    row: EvalRow
+    fixtures: tuple[FixtureFacts, ...]
+    reasons: tuple[str, ...]
+    fell: frozenset[str]
+    left_out: tuple[str, ...]
+    status: str = ""
+    axes: tuple[tuple[str, str], ...] = ()
+    scorers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class ReportView:
+    """A report for people. What costs time is worked out when it is asked for, once."""
+
+    report: Report
+    frame: Frame = PLAIN
+
+    @property
+    def plan(self) -> Plan:
+        """What was planned."""
+        return self.report.results.plan
+
+    @property
+    def verdict(self) -> GateVerdict:
+        """The decision."""
+        return self.report.decision.verdict
+
+    @cached_property
+    def headline(self) -> str:
+        """Why the gate says what it says, in one sentence without its full stop."""
+        return headline(self.report)
+
+    @property
+    def title(self) -> str:
+        """Verdict and cause on one line, for where there is nothing but that line."""
+        if bypassed := bypass_title(self.report.decision):
+            return bypassed
+        claim = "unverified, claims " if self.frame.unverified else ""
+        words = f"{claim}{self.verdict}: {self.headline}"
+        return words[:1].upper() + words[1:]
+
+    @property
+    def revisions(self) -> str:
+        """What is compared with what."""
+        return revisions(self.plan)
+
+    @property
+    def labels(self) -> Sequence[LabelLine]:
+        """What became of each label that was looked at."""
+        return label_lines(self.report.decision)
+
+    @cached_property
+    def scripted(self) -> str:
+        """The scripted models that answered; empty for none."""
+        return ", ".join(scripted_models(self.report))
+
+    @property
+    def may_bypass(self) -> str:
+        """The roles that may let this through; empty where there is nothing to let through."""
+        settled = self.verdict in {GateVerdict.PASS, GateVerdict.BYPASSED}
+        return "" if settled or self.frame.unverified else " or ".join(self.frame.may_bypass)
+
+    @property
+    def command(self) -> str:
+        """The command line that does the same again."""
+        return reproduce_command(self.plan)
+
+    @property
+    def rises(self) -> Sequence[str]:
+        """How much more or less head costs than base, a sentence for each Eval that tells."""
+        return rise_lines(self.report)[:_RISES]
+
+    @property
+    def fixtures(self) -> tuple[FixtureFacts, ...]:
+        """All fixtures, in the plan's order."""
+        return gather(self.report)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What can be told on a line of head, worst first."""
+        return findings(self.report)
+
+    @cached_property
+    def other_findings(self) -> tuple[Finding, ...]:
+        """The reasons against a pass that no finding tells."""
+        return other_findings(self.report)
+
+    @cached_property
+    def evals(self) -> tuple[EvalView, ...]:
+        """All Evals with fixtures of their own, in the plan's order."""
+        facts: dict[str, list[FixtureFacts]] = {}
+        for fact in self.fixtures:
+            facts.setdefault(fact.planned.name, []).append(fact)
+        compared = {one.eval: one for one in self.report.comparison.evals}
+        return tuple(_eval(self.report, compared[name], mine) for name, mine in facts.items())
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """All that has something to show, in the order in which it is shown."""
+        return tuple(one for one in _sections(self.report, self.frame) if one.items)
+
+
+def _eval(report: Report, compared: EvalComparison, facts: Sequence[FixtureFacts]) -> EvalView:
+    planned = report.results.plan.eval(compared.eval)
+    model = planned.scoring.model
+    mine = [one for one in report.decision.reasons if one.eval == compared.eval]
+    fell = {
+        one.fixture
+        for one in mine
+        if (one.code, one.verdict) == (ReasonCode.REGRESSION, GateVerdict.FAIL)
+    }
+    sets = experiment_sets(report) if model.scorers and planned.bar is None else ()
+    lines = [line for one in sets if one.name == planned.shown_name for line in one.lines]
+    axes = [(show_axis(one.axis), one.head) for one in compared.axes] if model.tasks else []
+    return EvalView(
+        compared.eval,
+        _row(report, compared),
+        tuple(facts),
+        tuple(one.text for one in mine),
+        frozenset(fell),
+        tuple(one.fixture for one in compared.head.left_out),
+        run_of(report.results, planned).status.value if model.tasks else "",
+        tuple((name, f"{mean:.2f}") for name, mean in axes if mean is not None),
+        tuple((line.now.scorer, f"{line.average} ({line.change})") for line in lines),
+    )
+
+
+def _row(report: Report, compared: EvalComparison) -> EvalRow:
+    verdict, words = eval_verdict(report.decision, compared.eval)
+    return EvalRow(
+        compared.agent,
+        report.results.plan.eval(compared.eval).shown_name,
+        score(compared.head),
+        base_score(compared),
+        delta(compared),
+        compared.head.asks,
+        fixtures_passed(compared.head),
+        words,
+        verdict,
+    )
+
+
+def _sections(report: Report, frame: Frame) -> Iterator[Section]:
+    """Yield the sections, the empty ones too, most urgent first."""
+    plan, facts = report.results.plan, gather(report)
+    yield Section(Kind.PROVIDERS, "Asked for the first time", plan.new_providers)
+    yield _table(report)
+    for found in experiment_sets(report):
+        yield Section(
+            Kind.SCORERS,
+            f"Experiment {found.name}",
+            found.lines,
+            weight=4,
+            note=found.against,
+            columns=("Scorer", "Average", "Δ", "Rows", "Rule"),
+        )
+    yield Section(Kind.BENCHMARKS, "Benchmarks", benchmark_lines(report))
+    axes = _axes(report)
+    if not axes.folded:
+        yield axes
+    yield from _worse(report, facts)
+    bar = lowered_bar(report, frame.may_bypass)
+    yield Section(Kind.BAR, "The bar", bar, weight=5)
+    yield Section(Kind.EVIDENCE, "Evidence", doubts_on_evidence(report))
+    yield Section(Kind.SPENDING, "Money and time", told_of_spending(report))
+    yield Section(Kind.GAPS, "Not measured", find_gaps(facts), weight=4)
+    removed = [removed_sentence(entry) for entry in plan.removed]
+    yield Section(Kind.REMOVED, "No longer evaluated", removed)
+    warnings = [*plan.warnings, *report.results.info.warnings]
+    yield Section(Kind.WARNINGS, "Warnings", warnings)
+    yield from _folded(report, facts)
+    if axes.folded:
+        yield axes
+    yield from _at_last(report, facts)
+
+
+def _table(report: Report) -> Section:
+    """The Evals, worst first."""
+    rows = [_row(report, one) for one in shown_evals(report)]
+    kinds = [report.results.plan.eval(one.eval).kind for one in shown_evals(report)]
+    words = words_of(kinds)
+    return Section(
+        Kind.EVALS,
+        "",
+        sorted(rows, key=lambda row: PRECEDENCE.index(row.verdict)),
+        weight=4,
+        columns=(
+            "Agent",
+            words.manifest,
+            "Score",
+            "Base",
+            "Δ",
+            "Threshold",
+            words.cases,
+            "Verdict",
+        ),
+        noun=words.manifest,
+    )
+
+
+def _axes(report: Report) -> Section:
+    """The scores by axis; folded where none moved."""
+    said = moved(report)
+    return Section(
+        Kind.AXES,
+        "By axis" if said else "Scores by axis",
+        score_lines(report),
+        weight=3,
+        folded=not said,
+        said=said,
+        columns=("Eval", "Axis", "Score", "Base", ""),
+    )
+
+
+def _worse(report: Report, facts: Sequence[FixtureFacts]) -> Iterator[Section]:
+    """What is worse than before, or than it should be: fixtures by cause."""
+    plan = report.results.plan
+
+    def _fixtures(title: str, noun: str, weight: float, status: FixtureStatus) -> Section:
+        found = causes(with_status(facts, status))
+        return Section(Kind.FIXTURES, title, found, weight, noun=noun)
+
+    title = regressed_title(plan.policy)
+    yield _fixtures(title, "regressed fixture", 10, FixtureStatus.REGRESSED)
+    edits = prompt_edits(plan, facts)
+    yield Section(Kind.PROMPTS, "What changed in the prompt", edits, weight=6)
+    yield Section(Kind.SILENT, "Does not answer any more", silent_agents(facts), weight=5)
+    yield _fixtures("Looks worse, not certain", "suspect", 4, FixtureStatus.SUSPECT)
+    yield _fixtures("Failing", "failing fixture", 8, FixtureStatus.FAILING)
+
+
+def _folded(report: Report, facts: Sequence[FixtureFacts]) -> Iterator[Section]:
+    plan = report.results.plan
+    improved = worst_first(f for f in facts if f.compared.change is FixtureChange.IMPROVED)
+    passing = with_status(facts, FixtureStatus.PASSING)
+    yield Section(Kind.BAR, "The bar moves, and head meets it", met_bar(report), folded=True)
+    yield Section(Kind.CHANGES, "What changed in each agent", plan.changes, 3, folded=True)
+    yield Section(Kind.CERTAINTY, "How sure this is", certainty(report), 1, folded=True)
+    yield Section(Kind.IMPROVED, "Improved", improved, folded=True)
+    yield Section(Kind.PASSING, "Passing", passing, folded=True)
+
+
+def _at_last(report: Report, facts: Sequence[FixtureFacts]) -> Iterator[Section]:
+    """What of axes assertions passed, what it took, and why it ran."""
+    columns = ("Axis", "Assertions passed on head", "On base")
+    yield Section(Kind.ASSERTIONS, "By axis", by_axis(facts), 1, folded=True, columns=columns)
+    yield Section(
+        Kind.USAGE,
+        "Cost and time",
+        usage_by_agent(report),
+        1,
+        folded=True,
+        said=(
+            f"Models: {', '.join(models_used(report)) or 'unknown'}",
+            *rise_lines(report)[:_RISES],
+            *trace_sources(report)[:_TRACED],
+        ),
+        note=overview(report),
+        columns=("Agent", "Side", "Tokens", "Cost", "Time of an answer"),
+    )
+    shown = {compared.eval for compared in shown_evals(report)}
+    evals = [one for one in report.results.plan.evals if one.name in shown]
+    why = [f"{one.shown_name}: {listing([str(each) for each in one.why], 4)}" for one in evals]
+    title = f"Why each {words_of(one.kind for one in evals).manifest} runs"
+    yield Section(Kind.WHY, title, why, 1, folded=True)
+
+
+def passing_line(fact: FixtureFacts) -> str:
+    """Return a fixture that passes on one line."""
+    return f"{fact.planned.shown_name}/{fact.fixture.name}: {passes(fact.compared)}"
