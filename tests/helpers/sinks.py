@@ -34,7 +34,6 @@ from gateval.render.github.announcement import announce
 from gateval.render.github.audit import entry_line, log_line, summary_section
 from gateval.render.github.reply import Explanation, explanation, refusal
 from gateval.render.github.restated import announce_restated, restated_text
-from gateval.render.report.facts import gather
 from gateval.render.report.frame import Frame
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
 from gateval.render.terminal.summary import render_summary
@@ -89,6 +88,7 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
         tree_url=TREE,
     )
     said = announce(ReportView(report, frame))
+    view = ReportView(report)
     record, bypassed = stored(report, attack), bypass(report, attack)
     again = announce_restated(record, bypassed, Frame(run_url=URL, may_bypass=(attack,)))
     event = about_labels(record, attack)
@@ -119,10 +119,9 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
         log={
             "terminal": render_summary(ReportView(report), width=33 + len(attack) % 70),
             "show": "".join(
-                render_fixture(
-                    ReportView(report), fact, ShowOptions(33 + len(attack) % 70, full=True)
-                )
-                for fact in gather(report)
+                render_fixture(view, one, ShowOptions(33 + len(attack) % 70, full=True))
+                for fact in view.fixtures
+                for one in view.fixture(f"{fact.planned.own_name}/{fact.fixture.name}")
             ),
             "show list": render_list(ReportView(report), attack, width=100, color=False),
             "error": plain_line(attack, 2_000),

@@ -42,6 +42,7 @@ from gateval.render.report.rises import overview, rise_lines, told_of_spending
 from gateval.render.report.scores.axes import by_axis, moved, score_lines
 from gateval.render.report.scores.benchmarks import benchmark_lines
 from gateval.render.report.scores.experiments import experiment_sets
+from gateval.render.report.traces import Pair, chosen
 from gateval.render.report.usage import models_used, scripted_models, usage_by_agent
 from gateval.render.report.words.counts import listing
 from gateval.render.report.words.headline import headline
@@ -142,6 +143,17 @@ class EvalView(NamedTuple):
     scorers: tuple[tuple[str, str], ...] = ()
 
 
+class FixtureView(NamedTuple):
+    """One fixture in full: its counts, scores and trials in `facts`, and what is wrong with it."""
+
+    facts: FixtureFacts
+    findings: tuple[Finding, ...]
+
+    def pair(self, repetition: int | None = None) -> Pair:
+        """Return this repetition of head beside one of base; head's worst without one."""
+        return chosen(self.facts, repetition)
+
+
 @dataclass(frozen=True)
 class ReportView:
     """A report for people. What costs time is worked out when it is asked for, once."""
@@ -208,6 +220,22 @@ class ReportView:
     def fixtures(self) -> tuple[FixtureFacts, ...]:
         """All fixtures, in the plan's order."""
         return gather(self.report)
+
+    def fixture(self, name: str) -> tuple[FixtureView, ...]:
+        """Return the fixtures of this name, given as FIXTURE or EVAL/FIXTURE, in plan order."""
+        evaluation, _, fixture = name.rpartition("/")
+        return tuple(
+            FixtureView(
+                one,
+                tuple(
+                    each
+                    for each in self.findings
+                    if (each.eval, each.fixture) == (one.planned.name, fixture)
+                ),
+            )
+            for one in self.fixtures
+            if one.fixture.name == fixture and evaluation in {"", one.planned.own_name}
+        )
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

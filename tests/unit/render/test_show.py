@@ -8,7 +8,6 @@ import pytest
 
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.trials.trace import Step, StepKind, Trace
-from gateval.render.report.facts import FixtureFacts, gather
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
 from gateval.render.view import ReportView
 from tests.helpers.reports import edit, make_results
@@ -16,15 +15,15 @@ from tests.helpers.sample_reports import hostile, regressed
 from tests.unit.render.conftest import Golden
 
 
-def fact(report: Report, name: str) -> FixtureFacts:
-    return next(one for one in gather(report) if one.fixture.name == name)
+def shown_of(report: Report, name: str, look: ShowOptions) -> str:
+    view = ReportView(report)
+    (found,) = view.fixture(name)
+    return render_fixture(view, found, look)
 
 
 def test_golden(golden: Golden) -> None:
     report = regressed()
-    shown = render_fixture(
-        ReportView(report), fact(report, "refund-must-clarify"), ShowOptions(100)
-    )
+    shown = shown_of(report, "refund-must-clarify", ShowOptions(100))
     golden(shown, "txt")
 
 
@@ -36,9 +35,7 @@ def test_golden_list(golden: Golden) -> None:
 
 def test_a_step_that_a_failure_rests_on_is_marked_and_the_quote_stands_below() -> None:
     report = regressed()
-    shown = render_fixture(
-        ReportView(report), fact(report, "refund-must-clarify"), ShowOptions(100)
-    )
+    shown = shown_of(report, "refund-must-clarify", ShowOptions(100))
     left = [line[:50].rstrip() for line in shown.splitlines()]
     marked = left.index("> 4 tool call")
     below = " ".join(left[marked : left.index("  5 tool result")])
@@ -53,14 +50,15 @@ def test_what_an_agent_says_never_looks_like_a_step_of_ours(width: int) -> None:
     trace = Trace(steps=(Step(number=1, kind=StepKind.ASSISTANT, text=said),))
     results = edit(make_results("a-eval f base:pass head:fail"), "a-eval/f #1 on head", trace=trace)
     report = make_report(results)
-    shown = render_fixture(ReportView(report), fact(report, "f"), ShowOptions(width))
+    shown = shown_of(report, "f", ShowOptions(width))
     assert "\x1b" not in shown
     assert not re.search(r"^> 9|^\^ ", shown, re.MULTILINE)
 
 
 def test_a_hostile_run_moves_no_cursor_and_commands_no_runner() -> None:
     report = hostile()
-    for one in gather(report):
-        shown = render_fixture(ReportView(report), one, ShowOptions(100, color=False, full=True))
+    for one in ReportView(report).fixtures:
+        name = f"{one.planned.own_name}/{one.fixture.name}"
+        shown = shown_of(report, name, ShowOptions(100, color=False, full=True))
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
         assert not re.search(r"^\s*(::|##\[)", shown, re.MULTILINE)

@@ -20,9 +20,8 @@ from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Assessment, Trial
 from gateval.errors import EXIT_PASS, NoRepository, UsageError
 from gateval.judging.evidence import check_evidence
-from gateval.render.report.facts import FixtureFacts
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
-from gateval.render.view import ReportView
+from gateval.render.view import FixtureView, ReportView
 
 
 def show_run(
@@ -43,7 +42,7 @@ def show_run(
         texts = [render_list(view, _shown(folder), width=screen.width, color=screen.color)]
     else:
         look = ShowOptions(screen.width, screen.color, repetition, full)
-        texts = [render_fixture(view, fact, look) for fact in _facts(view, fixture, repetition)]
+        texts = [render_fixture(view, one, look) for one in _fixtures(view, fixture, repetition)]
     with suppress(BrokenPipeError):
         sys.stdout.write("\n".join(texts))
     return EXIT_PASS
@@ -74,24 +73,19 @@ def _shown(folder: Path) -> str:
     return folder.name if folder.parent.name == "results" else str(folder)
 
 
-def _facts(view: ReportView, fixture: str, repetition: int | None) -> list[FixtureFacts]:
+def _fixtures(view: ReportView, fixture: str, repetition: int | None) -> tuple[FixtureView, ...]:
     """Return the fixtures of this name, given as FIXTURE or EVAL/FIXTURE."""
-    known = view.fixtures
-    evaluation, _, name = fixture.rpartition("/")
-    found = [
-        one
-        for one in known
-        if one.fixture.name == name and evaluation in {"", one.planned.own_name}
-    ]
-    names = sorted({one.fixture.name for one in known})
+    found = view.fixture(fixture)
+    name = fixture.rpartition("/")[2]
+    names = sorted({one.fixture.name for one in view.fixtures})
     if not found:
         raise UsageError(
             f'There is no fixture "{fixture}" in this run, and no run of that name.'
             f"{nearest(name, names)}",
             hint=f"Known: {', '.join(names[:20]) or 'none'}.",
         )
-    if repetition and all(repetition > len(one.head) for one in found):
-        most = max(len(one.head) for one in found)
+    if repetition and all(repetition > len(one.facts.head) for one in found):
+        most = max(len(one.facts.head) for one in found)
         raise UsageError(f"{name} ran {most} times on head; there is no repetition {repetition}.")
     return found
 

@@ -10,8 +10,8 @@ from gateval.render.report.facts import FixtureFacts, FixtureStatus, with_status
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.words.wording import own_score, passes
 from gateval.render.terminal.page import Page
-from gateval.render.terminal.trace import SHORT, chosen, show_assessments, show_steps
-from gateval.render.view import ReportView
+from gateval.render.terminal.trace import SHORT, show_assessments, show_steps
+from gateval.render.view import FixtureView, ReportView
 
 _ALL = 10 * OUTPUT_LIMIT
 
@@ -27,16 +27,16 @@ class ShowOptions(NamedTuple):
     full: bool = False
 
 
-def render_fixture(view: ReportView, fact: FixtureFacts, look: ShowOptions) -> str:
+def render_fixture(view: ReportView, found: FixtureView, look: ShowOptions) -> str:
     """Return a trial of one fixture with all its steps, head beside base."""
-    page = Page(look.width, color=look.color)
+    page, fact = Page(look.width, color=look.color), found.facts
     name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.fixture.severity})"
     score = own_score(fact.compared)
     passed = f"{name}: {passes(fact.compared)}{f', {score}' if score else ''}"
     page.line(passed, style="bold")
     if fact.fixture.description:
         page.line(fact.fixture.description)
-    pair = chosen(fact, look.repetition)
+    pair = found.pair(look.repetition)
     for trial in (pair.head, pair.base):
         if trial is not None:
             page.line(_ended(trial))

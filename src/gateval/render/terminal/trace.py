@@ -5,13 +5,14 @@ Everything in stored results is untrusted: whatever is shown goes through the pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
+from itertools import zip_longest
 
 from gateval.domain.base import canonical_json
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import AssessmentStatus, Trial
 from gateval.render.report.facts import FixtureFacts
+from gateval.render.report.traces import Pair
 from gateval.render.report.words.excerpt import KINDS
 from gateval.render.report.words.wording import evidence_icon, evidence_mark, what_happened
 from gateval.render.terminal.page import Page
@@ -23,37 +24,28 @@ Cell = list[tuple[str, str]]
 """Pieces of text and their styles, not sanitised."""
 
 
-class Pair(NamedTuple):
-    """A trial of head, and one of base to hold beside it; None where there is none."""
-
-    head: Trial | None
-    base: Trial | None
-
-
-def chosen(fact: FixtureFacts, repetition: int | None) -> Pair:
-    """Return the trials to show: this repetition, else head's worst and base's beside it."""
-    head = _repetition(fact.head, repetition) if repetition else fact.worst
-    number = repetition or (head.key.repetition if head else 1)
-    base = _repetition(fact.base, number) or (None if repetition else next(iter(fact.base), None))
-    return Pair(head, base)
-
-
-def _repetition(trials: Sequence[Trial], number: int) -> Trial | None:
-    return next((trial for trial in trials if trial.key.repetition == number), None)
-
-
 def show_steps(page: Page, pair: Pair, *, limit: int) -> None:
-    """Add the steps of both, one row for each number; at most `limit` characters of each step."""
-    head, base = _cells(pair.head, limit), _cells(pair.base, limit)
-    if pair.base is None or pair.head is None:
-        for cell in head or base:
+    """Add the steps of both, those that mean the same in one row; at most `limit` characters of
+    each step.
+    """
+    if pair.head is None or pair.base is None:
+        for cell in _cells(pair.head or pair.base, limit):
             page.cell(cell)
         return
-    rows = [
-        (head[at] if at < len(head) else [], base[at] if at < len(base) else [])
-        for at in range(max(len(head), len(base)))
-    ]
+    if not (_has_steps(pair.head) and _has_steps(pair.base)):
+        cells = _cells(pair.head, limit), _cells(pair.base, limit)
+        none: Cell = []
+        rows = list(zip_longest(*cells, fillvalue=none))
+    else:
+        rows = [
+            (_cell(pair.head, ours, limit), _cell(pair.base, theirs, limit))
+            for ours, theirs in pair.rows
+        ]
     page.columns(("head", "base"), rows)
+
+
+def _has_steps(trial: Trial) -> bool:
+    return trial.trace is not None and bool(trial.trace.steps)
 
 
 def _cells(trial: Trial | None, limit: int) -> list[Cell]:
@@ -66,7 +58,9 @@ def _cells(trial: Trial | None, limit: int) -> list[Cell]:
     return [_cell(trial, step, limit) for step in trial.trace.steps]
 
 
-def _cell(trial: Trial, step: Step, limit: int) -> Cell:
+def _cell(trial: Trial, step: Step | None, limit: int) -> Cell:
+    if step is None:
+        return []
     rests = list(_evidence(trial, step.number))
     mark = ">" if rests else " "
     refused = " (refused)" if step.refused else ""
