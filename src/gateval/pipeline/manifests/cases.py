@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.sealed import is_sealed
 from gateval.domain.repository.place import Problem
 from gateval.domain.repository.tree import Tree
 from gateval.formats.native.cases.case import Case
@@ -81,6 +82,9 @@ def _fill_for_evals(
     for evaluation in evals:
         if not _selects(evaluation, template, cases):
             continue
+        if is_sealed(evaluation.path) and not is_sealed(template.place.file):
+            problems.append(_plain(template, evaluation))
+            continue
         if lacking := sorted(template.asked - evaluation.vars.keys()):
             problems.append(_lacking(template, evaluation, lacking[0]))
             continue
@@ -109,6 +113,17 @@ def _lacking(template: Template, evaluation: Eval, name: str) -> Problem:
         path="spec.vars",
         message=f'The fixture "{template.name}" at {template.place} names `vars.{name}`, but the '
         f'Eval "{evaluation.name}", which selects it, has no such var. Add it.',
+    )
+
+
+def _plain(template: Template, evaluation: Eval) -> Problem:
+    """A change of what lies there plainly could say anything with what is sealed."""
+    return Problem(
+        place=template.place,
+        path="spec",
+        message=f'The Eval "{evaluation.name}" is sealed and selects this fixture, which lies '
+        "there plainly: whoever edits it could have the sealed vars shown. Put the fixture into "
+        "the sealed file, or write its words without `vars`.",
     )
 
 
