@@ -91,7 +91,7 @@ CASES = [
     (FIXTURE, "type: contains, ", "", '8:7 spec.assertions[0].type: The required key "type" is missing.'),
     (FIXTURE, "type: contains", "type: 5", "8:14 spec.assertions[0].type: Expected text, got number 5. Put it in quotes."),
     (FIXTURE, "type: contains", "type: contain", '8:14 spec.assertions[0].type: Unknown assertion type "contain". Did you mean "contains"?'),
-    (FIXTURE, "type: contains", "type: vibes", '8:14 spec.assertions[0].type: Unknown assertion type "vibes". Known: toolCalled, toolNotCalled, toolSequence, contains, notContains, regex, cost and judge.'),
+    (FIXTURE, "type: contains", "type: vibes", '8:14 spec.assertions[0].type: Unknown assertion type "vibes". Known: toolCalled, toolNotCalled, toolSequence, contains, notContains, regex, cost, judge and similar.'),
     (FIXTURE, "value: hi", "value: 42", "8:31 spec.assertions[0].value: Expected text, got number 42. Put it in quotes."),
     (FIXTURE, "value: hi", "value: hi, wieght: 2", '8:35 spec.assertions[0].wieght: Unknown key "wieght". Did you mean "weight"?'),
     (FIXTURE, "value: hi", "value: hi, weight: 0.0001", "8:43 spec.assertions[0].weight: Must be 0, or at least 0.001, but is 0.0001."),
