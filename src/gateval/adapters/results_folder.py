@@ -25,7 +25,7 @@ from gateval.errors import EvaluationError, UsageError
 from gateval.ports.clock import Clock
 
 PARENTS = (".gateval", "results")
-_IGNORE = b"*\n"
+_HIDES, _IGNORE = ".gitignore", b"*\n"
 _ATTEMPTS = 100
 _RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 """A run's id, as `run_id` makes it: later runs sort behind earlier ones."""
@@ -79,9 +79,10 @@ def create_results_folder(
 ) -> ResultsFolder:
     """Create the folder for a run's results and return it.
 
-    It is `<repository>/.gateval/results/<run id>`, with a `.gitignore` above that hides all of
-    it from git; or exactly the folder `chosen`, which is new or empty. Raises `UsageError` when
-    that cannot be, or when a part of the way in the repository is a symbolic link or no folder.
+    It is `<repository>/.gateval/results/<run id>`, or exactly the folder `chosen`, which is new or
+    empty. A `.gitignore` above it, or in what was chosen, hides all of it from git. Raises
+    `UsageError` when that cannot be, or when a part of the way in the repository is a symbolic link
+    or no folder.
     """
     if chosen is not None:
         return ResultsFolder(run_id(clock.utc_now(), token()), _take(repository, chosen))
@@ -127,12 +128,14 @@ def _take(repository: Path, chosen: Path) -> Path:
     path = results_path(repository, chosen)
     with _explained(chosen), made_folder(repository, path) as folder:
         with os.scandir(folder) as entries:
-            empty = not any(entries)
+            empty = all(entry.name == _HIDES for entry in entries)
         if not empty:
             raise UsageError(
                 f"The folder for results, {show_here(chosen)}, is not empty.",
                 hint="Name a new or empty folder, so that two runs do not get mixed up.",
             )
+        if path.is_relative_to(repository.resolve()):
+            _hide(folder)
     return path
 
 
@@ -150,13 +153,13 @@ def _new_run(results: int, clock: Clock, token: Callable[[], str]) -> str:
 def _hide(results: int) -> None:
     """Write the `.gitignore`, unless there is one."""
     try:
-        found = os.stat(".gitignore", dir_fd=results, follow_symlinks=False)
+        found = os.stat(_HIDES, dir_fd=results, follow_symlinks=False)
     except FileNotFoundError:
-        replace_file(results, ".gitignore", _IGNORE)
+        replace_file(results, _HIDES, _IGNORE)
     else:
         if not stat.S_ISREG(found.st_mode):
             raise UsageError(
-                "`.gateval/results/.gitignore` is no regular file, so git would not heed it.",
+                "The `.gitignore` of the results is no regular file, so git would not heed it.",
                 hint="Remove it; Gateval writes its own.",
             )
 

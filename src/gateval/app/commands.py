@@ -14,6 +14,7 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.results_folder import create_results_folder
 from gateval.adapters.screen import PAPER, screen_of
+from gateval.adapters.shown_paths import show_here
 from gateval.app.planning import announce_worktree, make_plan
 from gateval.app.registries import registries
 from gateval.app.shared_rules import rules_here
@@ -175,6 +176,13 @@ def carry_out(
         print(f"Results: {folder.path}", file=sys.stderr)
         for said in told:
             print(said, file=sys.stderr)
+        if plan.base is not None and not measured.interrupted:
+            from gateval.render.terminal.summary import render_next_step
+            from gateval.render.view import ReportView
+
+            screen = screen_of(sys.stderr, settings.environ)
+            place = show_here(folder.path) if results is not None else ""
+            print(render_next_step(ReportView(report), place, *screen), end="", file=sys.stderr)
         if measured.interrupted:
             print("gateval: interrupted; what was finished is in the results.", file=sys.stderr)
     return EXIT_INTERRUPTED if measured.interrupted else report.decision.exit_code

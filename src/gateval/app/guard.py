@@ -6,7 +6,9 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from textwrap import wrap
 
+from gateval.adapters.screen import screen_of
 from gateval.errors import (
     EXIT_INTERRUPTED,
     EXIT_NOT_EVALUATED,
@@ -43,10 +45,21 @@ def tell(error: GatevalError) -> None:
 
     if isinstance(error, InvalidManifests):
         for problem in error.problems:
-            print(plain_line(str(problem), LINE_LIMIT), file=sys.stderr)
-    print(f"gateval: {plain_line(error.message, LINE_LIMIT)}", file=sys.stderr)
+            print("\n".join(_wrapped(plain_line(str(problem), LINE_LIMIT), "  ")), file=sys.stderr)
+    message = f"gateval: {plain_line(error.message, LINE_LIMIT)}"
+    print("\n".join(_wrapped(message, "  ")), file=sys.stderr)
     if error.hint:
-        print(f"  {plain_line(error.hint, LINE_LIMIT)}", file=sys.stderr)
+        hint = plain_line(error.hint, LINE_LIMIT)
+        print("\n".join(_wrapped(f"  {hint}", "  ")), file=sys.stderr)
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    """Return a text as lines for a terminal, wrapped at words; elsewhere a line stays whole."""
+    if not sys.stderr.isatty():
+        return [text]
+    width = screen_of(sys.stderr, os.environ).width
+    options = {"break_long_words": False, "break_on_hyphens": False}
+    return wrap(text, width, subsequent_indent=indent, drop_whitespace=True, **options)
 
 
 def _own_fault(error: Exception) -> int:

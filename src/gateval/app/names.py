@@ -9,3 +9,9 @@ TRIALS_FILE = "trials.jsonl"
 TRIGGER_FILE = "trigger.v1.json"
 RUN_FILE = "run.v1.json"
 CALIBRATIONS_FILE = "calibrations.v1.json"
+
+RUN_IS = (
+    "A run is named by its id, as the folders of .gateval/results are called, or by the path of "
+    "its folder or of its results.v1.json."
+)
+"""How every command takes a run, for a hint."""

@@ -8,24 +8,59 @@ from contextlib import suppress
 from pathlib import Path
 
 from gateval.adapters.clock import SystemClock
-from gateval.adapters.results_folder import create_results_folder
+from gateval.adapters.git import open_repository
+from gateval.adapters.results_folder import PARENTS, create_results_folder, run_folders
 from gateval.adapters.screen import screen_of
 from gateval.adapters.trial_log import read_trials
-from gateval.app.names import PLAN_FILE, RESULTS_FILE, TRIALS_FILE
+from gateval.app.names import PLAN_FILE, RESULTS_FILE, RUN_IS, TRIALS_FILE
 from gateval.app.run.views import VIEWS, summary_for, write_views
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.plan.plan import Plan
 from gateval.domain.repository.paths import show_path
+from gateval.domain.repository.place import nearest
 from gateval.domain.results.results import Results, RunInfo, results_of
-from gateval.errors import StageFileError
+from gateval.errors import NoRepository, StageFileError, UsageError
 from gateval.render.files.stage import PLAN_LIMIT, RESULTS_LIMIT, load_plan, load_results
 
 
-def report_results(
-    environ: Mapping[str, str], stored: Path, *, view: str, output: Path | None
-) -> int:
+def run_folder(root: Path, run: str) -> Path | None:
+    """Return the folder of this run of the repository at `root`, None if there is no such run."""
+    return root.joinpath(*PARENTS, run) if run in runs_here(root) else None
+
+
+def runs_here(root: Path) -> list[str]:
+    """Return the ids of the runs that left something to read."""
+    return run_folders(root, (RESULTS_FILE, PLAN_FILE))
+
+
+def find_run(root: Path | None, word: str) -> Path | None:
+    """Return where the results of a run are, by its id in the repository at `root` or by a path."""
+    known = run_folder(root, word) if root else None
+    return known or (Path(word) if Path(word).exists() else None)
+
+
+def named_run(root: Path | None, word: str) -> Path:
+    """Return where the results of a run are, as `find_run` does. Raises `UsageError` for none."""
+    found = find_run(root, word)
+    if found is None:
+        known = sorted(runs_here(root), reverse=True) if root else []
+        raise UsageError(
+            f"There is no run {show_path(word)} here.{nearest(word, known)}", hint=RUN_IS
+        )
+    return found
+
+
+def root_here() -> Path | None:
+    """Return the root of the repository that this is in; None where it is in none."""
+    try:
+        return open_repository(Path.cwd()).root
+    except NoRepository:
+        return None
+
+
+def report_results(environ: Mapping[str, str], run: str, *, view: str, output: Path | None) -> int:
     """Print one view, or write all of them; return the decision's exit code."""
-    report = make_report(read_results(stored))
+    report = make_report(read_results(named_run(root_here(), run)))
     if output is not None:
         folder = create_results_folder(Path.cwd(), SystemClock(), chosen=output)
         write_views(report, folder)
@@ -59,7 +94,7 @@ def read_results(stored: Path) -> Results:
         raise StageFileError(
             f"{show_path(str(stored))} is not the folder of a run: it has neither {RESULTS_FILE} "
             f"nor {PLAN_FILE}.",
-            hint="Runs are the folders below .gateval/results, or what --results named.",
+            hint=RUN_IS,
         )
     plan = read_plan(str(stored / PLAN_FILE))
     log = stored / TRIALS_FILE

@@ -11,7 +11,8 @@ from typing import TypeAlias
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.history.drawing import write_plot
-from gateval.app.history.sources import Runs, known_runs, record_in
+from gateval.app.history.sources import Runs, known_runs, record_in, unknown_eval
+from gateval.app.names import RUN_IS
 from gateval.domain.history.compared.runs import Measured, compare_runs, measured_on
 from gateval.domain.history.compared.table import table_of
 from gateval.domain.history.runs.flakiness import wavering
@@ -76,7 +77,10 @@ def show_table(
 def show_flaky(environ: Mapping[str, str], name: str | None, *, as_json: bool, fetch: bool) -> int:
     """Print the fixtures that waver, what costs most first."""
     repository = open_repository(Path.cwd(), environ, bare=True)
-    runs = list(known_runs(repository, environ, fetch=fetch).newest([name] if name else ()))
+    known = known_runs(repository, environ, fetch=fetch)
+    runs = list(known.newest([name] if name else ()))
+    if name is not None and not any(record.eval(name) for record in runs):
+        raise unknown_eval(name, known)
     found = wavering(runs, name)
     if as_json:
         print(json.dumps([shown(one) for one in found]))
@@ -98,7 +102,8 @@ def _runs_of(
     word: str, repository: GitRepository, runs: Runs, of_commit: OfCommit = measured_on
 ) -> list[Measured]:
     """Return the runs that a word means: a folder, the id of a run, or a revision."""
-    if Path(word).is_dir() and (record := record_in(Path(word))) is not None:
+    path = Path(word) if Path(word).is_dir() else Path(word).parent
+    if Path(word).exists() and (record := record_in(path)) is not None:
         return [Measured(_whole(record))]
     known = list(runs.all())
     named = [record for record in known if record.id == word]
@@ -114,12 +119,12 @@ def _runs_of(
         what = (
             f"Commit {commit[:7]} was never measured, as far as is known here."
             if commit
-            else f"{show_path(word)} is no revision, run or folder of results that is known here."
+            else f"{show_path(word)} is no revision and no run that is known here."
         )
         raise UsageError(
             what,
-            hint="Name a revision that was measured, the id of a run (`gateval history EVAL` lists "
-            "revisions), or the folder of one. --fetch reads the runs in CI anew.",
+            hint="Name a revision that was measured (`gateval history EVAL` lists them) or a run. "
+            f"{RUN_IS} --fetch reads the runs in CI anew.",
         )
     return found
 

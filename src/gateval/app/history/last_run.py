@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 
 from gateval.adapters.results_folder import PARENTS, run_folders
-from gateval.app.names import DECISION_FILE, PLAN_FILE, RESULTS_FILE
-from gateval.app.stored import read_limited, read_results
+from gateval.app.names import DECISION_FILE, PLAN_FILE
+from gateval.app.stored import read_limited, read_results, runs_here
 from gateval.domain.base import JsonObject
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.history.standing import BUDGET_SPENT, ended_by_budget
@@ -25,14 +25,9 @@ _ALL = "`gateval check` without --failed measures all that the change calls for.
 GOOD = {FixtureStatus.PASSING, FixtureStatus.IMPROVED}
 
 
-def run_folder(root: Path, run: str) -> Path | None:
-    """Return the folder of this run of the repository at `root`, None if there is no such run."""
-    return root.joinpath(*PARENTS, run) if run in _runs(root) else None
-
-
 def last_run(root: Path) -> Path:
     """Return the folder of the last run. Raises `UsageError` when none is stored."""
-    runs = _runs(root)
+    runs = runs_here(root)
     if not runs:
         raise UsageError(
             "No run is stored in this repository.",
@@ -59,7 +54,7 @@ def failed_last(root: Path) -> tuple[str, tuple[tuple[str, str], ...]]:
     run cannot be read.
     """
     last_run(root)
-    for run in sorted(_runs(root), reverse=True):
+    for run in sorted(runs_here(root), reverse=True):
         results = read_results(root.joinpath(*PARENTS, run))
         if not results.trials:
             continue
@@ -69,11 +64,6 @@ def failed_last(root: Path) -> tuple[str, tuple[tuple[str, str], ...]]:
             f"Nothing failed in the last run that measured anything, {run}.", hint=_ALL
         )
     raise UsageError("No run that is stored here measured anything.", hint=_ALL)
-
-
-def _runs(root: Path) -> list[str]:
-    """Return the ids of the runs that left something to read."""
-    return run_folders(root, (RESULTS_FILE, PLAN_FILE))
 
 
 def with_spent_here(plan: Plan, root: Path) -> Plan:

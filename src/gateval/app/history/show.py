@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from gateval.adapters.git import open_repository
 from gateval.adapters.screen import screen_of
-from gateval.app.history.last_run import last_run, run_folder
-from gateval.app.stored import read_results
+from gateval.app.history.last_run import last_run
+from gateval.app.names import RUN_IS
+from gateval.app.stored import find_run, named_run, read_results, root_here
 from gateval.domain.decision.report import make_report
 from gateval.domain.repository.place import nearest
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Assessment, Trial
-from gateval.errors import EXIT_PASS, NoRepository, UsageError
+from gateval.errors import EXIT_PASS, UsageError
 from gateval.judging.evidence import check_evidence
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
 from gateval.render.view import FixtureView, ReportView
@@ -50,23 +50,14 @@ def show_run(
 
 def _found(words: tuple[str, ...]) -> tuple[Path, str | None]:
     """Return the run and the fixture that the words name. One word is a run if there is such."""
-    try:
-        root: Path | None = open_repository(Path.cwd()).root
-    except NoRepository:
-        root = None
-    if words:
-        known = run_folder(root, words[0]) if root else None
-        named = known or (Path(words[0]) if Path(words[0]).exists() else None)
-        if named is not None:
-            return named, words[1] if len(words) > 1 else None
-        if len(words) > 1:
-            raise UsageError(f"There is no run {words[0]} here.", hint=_RUNS)
+    root = root_here()
+    if len(words) > 1:
+        return named_run(root, words[0]), words[1]
+    if words and (named := find_run(root, words[0])) is not None:
+        return named, None
     if root is None:
-        raise UsageError("There is no repository here whose runs could be shown.", hint=_RUNS)
+        raise UsageError("There is no repository here whose runs could be shown.", hint=RUN_IS)
     return last_run(root), words[0] if words else None
-
-
-_RUNS = "Name a folder of .gateval/results, or the path of one that --results named."
 
 
 def _shown(folder: Path) -> str:

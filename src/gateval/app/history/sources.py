@@ -22,7 +22,8 @@ from gateval.adapters.results_folder import PARENTS, run_folders
 from gateval.app.names import PLAN_FILE, RESULTS_FILE, RUN_FILE, TRIALS_FILE
 from gateval.domain.history.runs.file import LINE_LIMIT, newest_first, read_line
 from gateval.domain.history.runs.record import RunRecord
-from gateval.errors import GatevalError, RecordsError
+from gateval.domain.repository.place import nearest
+from gateval.errors import GatevalError, RecordsError, UsageError
 from gateval.ports.records import RUNS
 
 if TYPE_CHECKING:
@@ -63,6 +64,20 @@ class Runs:
             if not (folder / RESULTS_FILE).exists() and is_being_written(folder / TRIALS_FILE):
                 found.update(_planned(folder / PLAN_FILE))
         return frozenset(found)
+
+
+def measured_names(runs: Runs) -> list[str]:
+    """Return the names of the Evals that were measured, as far as is known here."""
+    return sorted({one.eval for record in runs.newest() for one in record.evals})
+
+
+def unknown_eval(name: str, runs: Runs, *, besides: str = "") -> UsageError:
+    """Return the error about an Eval of which no run is known here."""
+    names = measured_names(runs)
+    return UsageError(
+        f'No run of an Eval "{name}" is known{besides}.{nearest(name, names)}',
+        hint=f"Known: {', '.join(names[:20]) or 'none; `gateval run` makes the first'}.",
+    )
 
 
 def known_runs(repository: GitRepository, environ: Mapping[str, str], *, fetch: bool) -> Runs:

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from gateval.adapters.git import open_repository
 from gateval.adapters.screen import screen_of
-from gateval.app.history.sources import Runs, known_runs
+from gateval.app.history.sources import known_runs, measured_names, unknown_eval
 from gateval.domain.history.runs.rows import shown
 from gateval.domain.history.runs.trend import Point, trend
-from gateval.domain.repository.place import nearest
 from gateval.errors import EXIT_PASS, UsageError
 
 TERMINAL = "terminal"
@@ -32,14 +31,10 @@ def show_history(
     runs = known_runs(repository, environ, fetch=fetch)
     if plot not in {None, TERMINAL} and name is None:
         raise UsageError("A plot is of one Eval.", hint="Name it: gateval history EVAL --plot F.")
-    asked = _names(runs) if name is None else [name]
+    asked = measured_names(runs) if name is None else [name]
     series = {one: trend(runs.newest([one]), one, limit=limit) for one in asked}
     if name is not None and not series[name]:
-        names = _names(runs)
-        raise UsageError(
-            f'No run of an Eval "{name}" is known, but for pull requests.{nearest(name, names)}',
-            hint=f"Known: {', '.join(names[:20]) or 'none; `gateval run` makes the first'}.",
-        )
+        raise unknown_eval(name, runs, besides=", but for pull requests")
     if plot not in {None, TERMINAL} and name is not None:
         return _draw(name, series[name], Path(str(plot)))
     if as_json:
@@ -54,10 +49,6 @@ def show_history(
         points = series[name]
         sys.stdout.write(render_trend(name, points, width=screen.width, color=screen.color))
     return EXIT_PASS
-
-
-def _names(runs: Runs) -> list[str]:
-    return sorted({one.eval for record in runs.newest() for one in record.evals})
 
 
 def _draw(name: str, points: tuple[Point, ...], path: Path) -> int:

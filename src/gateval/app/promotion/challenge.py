@@ -10,10 +10,10 @@ from typing import NamedTuple
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.app.guard import LINE_LIMIT
-from gateval.app.history.last_run import last_run, run_folder
+from gateval.app.history.last_run import last_run
 from gateval.app.promotion.example_file import NewCalibration, begin, extend
 from gateval.app.registries import valid_snapshot
-from gateval.app.stored import read_results
+from gateval.app.stored import named_run, read_results
 from gateval.domain.base import NAME_PATTERN, JsonObject
 from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -103,7 +103,7 @@ def _refuse_wrong_words(asked: Challenge) -> None:
 def _results(repository: GitRepository, run: str | None) -> Results:
     if run is None:
         return read_results(last_run(repository.root))
-    return read_results(run_folder(repository.root, run) or Path(run))
+    return read_results(named_run(repository.root, run))
 
 
 def _verdict(asked: Challenge, results: Results) -> _Found:

@@ -13,10 +13,10 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git import GitRepository, open_repository
 from gateval.adapters.new_files import write_new
 from gateval.app.guard import LINE_LIMIT
-from gateval.app.history.last_run import run_folder
-from gateval.app.names import RESULTS_FILE
+from gateval.app.names import RESULTS_FILE, RUN_IS
 from gateval.app.promotion.target import chosen_agent, sibling_folder, target_of
 from gateval.app.registries import registries
+from gateval.app.stored import find_run
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Catalogue
@@ -130,7 +130,7 @@ def _data(repository: GitRepository, trace: str) -> tuple[bytes, str]:
     """The content of a file, of standard input, or of the results of a run."""
     if trace == "-":
         return sys.stdin.buffer.read(LIMIT + 1), "standard input"
-    path = run_folder(repository.root, trace) or Path(trace)
+    path = find_run(repository.root, trace) or Path(trace)
     path = path / RESULTS_FILE if path.is_dir() else path
     try:
         with path.open("rb") as file:
@@ -138,7 +138,7 @@ def _data(repository: GitRepository, trace: str) -> tuple[bytes, str]:
     except OSError as error:
         raise UsageError(
             f"{plain_line(str(path), 200)} could not be read: {error.strerror}.",
-            hint="Name a file, a folder of results, a run of `.gateval/results`, or `-`.",
+            hint=f"Name a file of traces, `-` or a run. {RUN_IS}",
         ) from error
 
 

@@ -28,7 +28,10 @@ REASONS = ("rubricWrong", "judgeWrong", "traceWrong")
 )
 @click.option("--note", required=True, metavar="TEXT", help="Why, in your words.")
 @click.option(
-    "--run", "run", metavar="RUN|FOLDER", help="Which run's verdict. Default: the last one here."
+    "--run",
+    "run",
+    metavar="RUN",
+    help="Which run's verdict: its id, or a path. Default: the last here.",
 )
 @click.option(
     "--repetition", type=click.IntRange(1), metavar="N", help="Which repetition. Default: 1."

@@ -34,7 +34,7 @@ def promote(
     redact: bool,
     dry_run: bool,
 ) -> int:
-    """Propose fixtures for the runs in TRACE: a file, `-`, or a run of .gateval/results.
+    """Propose fixtures for the runs in TRACE: a file, `-`, or a run (its id, or a path).
 
     Reads results of Gateval, messages as chat APIs have them, OTLP in JSON, and JSONL of any of
     these. A fixture has the input, `toolCalled` for the tools that were used, `contains` for what

@@ -11,7 +11,7 @@ from gateval.cli import options
 
 
 @click.command(short_help="Show the results of a run again, and decide anew.")
-@click.argument("results", type=click.Path(exists=True, path_type=Path))
+@click.argument("run", metavar="RUN")
 @options.view("markdown is the comment, json the decision, results everything with all traces.")
 @click.option(
     "--output",
@@ -19,8 +19,8 @@ from gateval.cli import options
     metavar="DIR",
     help="Write all views into this folder instead of printing one.",
 )
-def report(results: Path, view: str, output: Path | None) -> int:
-    """Compare and decide anew from RESULTS, a results.v1 file or the folder of a run.
+def report(run: str, view: str, output: Path | None) -> int:
+    """Compare and decide anew from the results of RUN: its id, or a path of it.
 
     Gives what `check` gave, byte for byte, and its exit code; a summary in a terminal fits the
     terminal. The folder of a run that crashed is reported from the trials that were finished; it
@@ -28,4 +28,4 @@ def report(results: Path, view: str, output: Path | None) -> int:
     """
     from gateval.app.stored import report_results
 
-    return report_results(dict(os.environ), results, view=view, output=output)
+    return report_results(dict(os.environ), run, view=view, output=output)

@@ -19,7 +19,7 @@ import click
 def show(words: tuple[str, ...], repetition: int | None, *, full: bool) -> int:
     """Show the steps of one fixture, head beside base; without FIXTURE, list the fixtures.
 
-    RUN is a folder of .gateval/results or the path of one; the default is the last. FIXTURE may be
+    RUN is the id of a run, or a path of it; the default is the last. FIXTURE may be
     written EVAL/FIXTURE. Steps that a failed assertion rests on are marked with `>`, and quotes of
     a judge are looked for in the step again.
     """

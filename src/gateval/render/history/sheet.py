@@ -6,6 +6,7 @@ Whatever is put on it is sanitised here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from gateval.safe.sanitize import plain_line
 from gateval.safe.triggers import defuse_log
@@ -26,13 +27,14 @@ class Sheet:
         self._lines: list[str] = []
 
     def line(self, text: str, *, indent: int = 0, style: str = "") -> None:
-        """Add one line; the terminal wraps it."""
-        self._lines.append(" " * indent + self._styled(plain_line(text, LINE_LIMIT), style))
+        """Add one line, wrapped at words."""
+        for part in self._wrapped(plain_line(text, LINE_LIMIT), indent):
+            self._lines.append(" " * indent + self._styled(part, style))
 
     def table(self, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]]) -> None:
         """Add a table, each row with its cells and a style for the last one.
 
-        Where it is too wide for the screen, each row is a paragraph; a long last cell only wraps.
+        Where it is too wide for the screen, each row is a paragraph; a long last cell is wrapped.
         """
         cells = [[plain_line(cell, CELL_LIMIT) for cell in row] for row, _ in rows]
         widths = [max(map(width_of, column)) for column in zip(header, *cells, strict=True)]
@@ -44,9 +46,10 @@ class Sheet:
             return
         self._lines.append(_row(header, widths).rstrip())
         for row, (_, style) in zip(cells, rows, strict=True):
-            start = _row(row[:-1], widths)
-            last = self._styled(row[-1], style)
-            self._lines.append(f"{start}{' ' * GAP}{last}".rstrip())
+            start = _row(row[:-1], widths) + " " * GAP
+            for part in self._wrapped(row[-1], width_of(start)):
+                self._lines.append(f"{start}{self._styled(part, style)}".rstrip())
+                start = " " * width_of(start)
 
     def text(self) -> str:
         """Return all of it; no line is a command for a CI runner."""
@@ -56,9 +59,17 @@ class Sheet:
         self, header: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str]
     ) -> None:
         for row, style in zip(rows, styles, strict=True):
-            self._lines.append(f"{row[0]}: {self._styled(row[-1], style)}")
-            between = zip(header[1:-1], row[1:-1], strict=True)
-            self._lines += [f"  {name.lower()}: {cell}" for name, cell in between if cell]
+            self.line(f"{row[0]}: {row[-1]}", style=style)
+            for name, cell in zip(header[1:-1], row[1:-1], strict=True):
+                if cell:
+                    self.line(f"{name.lower()}: {cell}", indent=2)
+
+    def _wrapped(self, text: str, before: int) -> list[str]:
+        """Return the lines of a text that begins after so many columns; no word is broken."""
+        if before + width_of(text) <= self._width:
+            return [text]
+        room = max(self._width - before, _LAST)
+        return wrap(text, room, break_long_words=False, break_on_hyphens=False) or [text]
 
     def _styled(self, text: str, style: str) -> str:
         code = _COLORS.get(style)

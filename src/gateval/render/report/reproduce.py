@@ -6,9 +6,11 @@ import shlex
 from collections.abc import Sequence
 
 from gateval.domain.base import is_sha
+from gateval.domain.decision.report import Report
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.render.report.facts import FixtureFacts
+from gateval.domain.verdicts import GateVerdict, ReasonCode
+from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, with_status
 
 _DIGITS = 12
 """Digits shown of a commit's id: they fit a line, and no two commits of a repository share them."""
@@ -39,6 +41,39 @@ def one_fixture_command(plan: Plan, fact: FixtureFacts) -> str:
     having = {own.own_name for own in plan.evals if any(f.name == fixture for f in own.fixtures)}
     of = ("--eval", planned.own_name) if len(having) > 1 else ()
     return shlex.join((*_check(plan), *of, *one))
+
+
+def after_check(report: Report, results: str = "") -> tuple[str, Sequence[str]]:
+    """Return what to do after a check, as a sentence, and the commands that do it.
+
+    `results` is the path of its folder, if somebody chose that.
+    """
+    plan, decision = report.results.plan, report.decision
+    if decision.evals is GateVerdict.PASS:
+        return ("commit it and push." if plan.head.worktree else "push it."), ()
+    codes = [one.code for one in decision.reasons if one.verdict is decision.evals]
+    if set(codes) <= {ReasonCode.LEFT_OUT}:
+        return "measure all that the change calls for:", [shlex.join(_check(plan))]
+    if set(codes) <= _LATER:
+        return "once it answers again, run the same again:", [reproduce_command(plan)]
+    facts = gather(report)
+    found = [one for status in _WORTH_A_LOOK for one in with_status(facts, status)]
+    if not found:
+        return "mend what the first line says, and run the same again:", [reproduce_command(plan)]
+    name = found[0].fixture.name
+    look = ["gateval", "show", *([results] if results else []), name]
+    again = [] if results else ["gateval check --failed"]
+    then = "; then measure again what did not pass:" if again else ":"
+    return f"see what {name} did, and mend it{then}", [shlex.join(look), *again]
+
+
+_LATER = {ReasonCode.PROVIDER_ERROR, ReasonCode.JUDGE_ERROR, ReasonCode.BASELINE_ERROR}
+_WORTH_A_LOOK = (
+    FixtureStatus.SILENT,
+    FixtureStatus.REGRESSED,
+    FixtureStatus.FAILING,
+    FixtureStatus.UNMEASURED,
+)
 
 
 def _check(plan: Plan) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from io import StringIO
 from typing import TYPE_CHECKING
@@ -69,11 +70,11 @@ class Page:
             self._console.print(Padding(text, (0, 0, 0, indent), expand=False))
 
     def command(self, text: str, *, indent: int = 2) -> None:
-        """Add a line that people copy: it is never wrapped."""
+        """Add a line that people copy: it is wrapped as a shell takes it, never inside a word."""
         from rich.text import Text
 
-        shown = f"{' ' * indent}{plain_line(text, COMMAND_LIMIT)}"
-        self._console.print(Text(shown), soft_wrap=True)
+        for line in command_lines(plain_line(text, COMMAND_LIMIT), self._console.width - indent):
+            self._console.print(Text(f"{' ' * indent}{line}"), soft_wrap=True)
 
     def cell(self, pieces: Sequence[tuple[str, str]]) -> None:
         """Add several texts, each with its style, their lines kept."""
@@ -142,6 +143,28 @@ class Page:
         """Return the page; no line of it is a command for a CI runner, however it was wrapped."""
         lines = [line.rstrip() for line in self._file.getvalue().strip("\n").split("\n")]
         return defuse_log("\n".join(lines)) + "\n"
+
+
+def command_lines(text: str, room: int) -> list[str]:
+    """Return a command on lines of at most `room` columns, if its words allow that.
+
+    All but the last end as a shell wants it, and none breaks a word or what stands in quotes.
+    """
+    from rich.cells import cell_len
+
+    if cell_len(text) <= room:
+        return [text]
+    try:
+        words = [shlex.quote(word) for word in shlex.split(text)]
+    except ValueError:  # no command line any more, since something was cut
+        return [text]
+    lines: list[str] = []
+    for word in words:
+        if lines and cell_len(f"{lines[-1]} {word} \\") <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"  {word}" if lines else word)
+    return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
 
 
 def column_widths(rows: Sequence[Sequence[str]], room: int) -> list[int] | None:

@@ -9,7 +9,7 @@ from typing import Final
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.facts import FixtureFacts
-from gateval.render.report.reproduce import one_fixture_command
+from gateval.render.report.reproduce import after_check, one_fixture_command
 from gateval.render.report.scores.experiments import DOWN, UP
 from gateval.render.report.usage import AgentUsage, Spent
 from gateval.render.report.words.counts import count, listing
@@ -50,6 +50,16 @@ def render_summary(view: ReportView, *, width: int = 100, color: bool = False) -
         _SHOW.get(section.kind, _list)(page, view, section)
     _notes(page, view)
     _run(page, view)
+    return page.text()
+
+
+def render_next_step(view: ReportView, results: str, width: int, color: bool) -> str:  # noqa: FBT001
+    """Return what to do after a check; `results` is the path of its folder, if that was chosen."""
+    page = Page(width, color=color)
+    said, commands = after_check(view.report, results)
+    page.line(f"Next: {said}")
+    for command in commands:
+        page.command(command)
     return page.text()
 
 

@@ -1,0 +1,135 @@
+"""What somebody at a terminal gets: one way to name a run, a next step, and lines that are whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command import environment, gateval
+from tests.helpers.github_shop import SAME, WORSE
+from tests.helpers.repo import Repo
+from tests.helpers.shop import build_shop
+
+
+@pytest.fixture
+def worse(tmp_path: Path) -> Repo:
+    """A shop whose last check failed."""
+    shop = build_shop(tmp_path / "shop")
+    shop.write("agents/prompts/support.md", WORSE)
+    shop.commit()
+    return shop
+
+
+def at_terminal(shop: Repo, *words: str, columns: int = 60) -> str:
+    """Return what a command prints at a terminal of so many columns."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(ours, (40, columns))
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "gateval", *words],
+        cwd=shop.path,
+        env={**environment(shop), "TERM": "dumb"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                more = os.read(ours, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            said += more
+        process.wait()
+    os.close(ours)
+    return said.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("form", ["id", "folder", "file"])
+def test_a_run_is_named_alike_in_all_commands(worse: Repo, form: str) -> None:
+    assert gateval(worse, "check").returncode == 1
+    (folder,) = (worse.path / ".gateval/results").glob("2*")
+    named = {
+        "id": folder.name,
+        "folder": str(folder.relative_to(worse.path)),
+        "file": str(folder / "results.v1.json"),
+    }[form]
+    for words, code in (
+        (("show", named), 0),
+        (("show", named, "greets"), 0),
+        (("report", named), 1),
+        (("compare", named, named), 0),
+        (("promote", named, "--dry-run", "--fixture", "greets"), 0),
+    ):
+        done = gateval(worse, *words)
+        assert done.returncode == code, (words, done.stderr)
+
+
+@pytest.mark.parametrize(
+    "words", [("show", "20990101-000000-0000", "greets"), ("report", "20990101-000000-0000"),
+              ("challenge", "greets", "--score", "1", "--reason", "judgeWrong", "--note", "x", "--run", "20990101-000000-0000")],
+    ids=["show", "report", "challenge"],
+)  # fmt: skip
+def test_a_run_that_is_not_there_is_told_alike(worse: Repo, words: tuple[str, ...]) -> None:
+    done = gateval(worse, *words)
+    assert done.returncode == 2
+    assert "There is no run 20990101-000000-0000 here." in done.stderr
+    assert "A run is named by its id, as the folders of .gateval/results are called" in done.stderr
+
+
+def test_a_check_ends_with_the_next_step(worse: Repo, tmp_path: Path) -> None:
+    failed = gateval(worse, "check")
+    assert failed.stderr.endswith(
+        "Next: see what refund-asks-why did, and mend it; then measure again what did not pass:\n"
+        "  gateval show refund-asks-why\n"
+        "  gateval check --failed\n"
+    )
+    elsewhere = gateval(worse, "check", "--results", str(tmp_path / "out"))
+    ended = elsewhere.stderr.replace("\\\n    ", "")
+    assert ended.endswith(f"  gateval show {tmp_path}/out refund-asks-why\n")
+    assert gateval(worse, "show", "refund-asks-why").returncode == 0
+    part = gateval(worse, "check", "--fixture", "greets")
+    assert "Next: measure all that the change calls for:\n  gateval check --base" in part.stderr
+    worse.write("agents/prompts/support.md", SAME)
+    passed = gateval(worse, "check", "--fresh")
+    assert (passed.returncode, passed.stderr.splitlines()[-1]) == (0, "Next: commit it and push.")
+
+
+def test_lines_break_at_words(worse: Repo) -> None:
+    """A terminal of 60 columns breaks no line itself, and a command stays one that can be run."""
+    said = at_terminal(worse, "check")
+    assert not [one for one in said.splitlines() if len(one) > 60 and one[:8] != "Results:"], said
+    assert "gateval check --base" in said
+    assert " \\\n" in said
+    for words in (("compare", "nope", "HEAD"), ("show", "nope"), ("flaky", "support-evil")):
+        told = at_terminal(worse, *words)
+        assert not [line for line in told.splitlines() if len(line) > 60], told
+    looked = at_terminal(worse, "compare", "main", "HEAD")
+    assert not [line for line in looked.splitlines() if len(line) > 60], looked
+
+
+def test_flaky_names_what_is_unknown(worse: Repo) -> None:
+    assert gateval(worse, "check").returncode == 1
+    done = gateval(worse, "flaky", "suport-eval")
+    assert done.returncode == 2
+    assert 'No run of an Eval "suport-eval" is known. Did you mean "support-eval"?' in done.stderr
+    assert gateval(worse, "flaky", "support-eval").returncode == 0
+
+
+def test_results_inside_the_repository_are_ignored_by_git(worse: Repo) -> None:
+    assert gateval(worse, "check", "--results", "out/mine").returncode == 1
+    assert worse.status() == b""
+    first = json.loads((worse.path / "out/mine/results.v1.json").read_text())
+    again = gateval(worse, "check", "--results", "out/more")
+    assert again.returncode == 1
+    second = json.loads((worse.path / "out/more/results.v1.json").read_text())
+    assert second["plan"]["head"] == first["plan"]["head"], "the head is no changed working tree"
