@@ -58,8 +58,9 @@ def _wrapped(text: str, indent: str) -> list[str]:
     if not sys.stderr.isatty():
         return [text]
     width = screen_of(sys.stderr, os.environ).width
-    options = {"break_long_words": False, "break_on_hyphens": False}
-    return wrap(text, width, subsequent_indent=indent, drop_whitespace=True, **options)
+    return wrap(
+        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _own_fault(error: Exception) -> int:
