@@ -119,7 +119,7 @@ def _runs_of(
         what = (
             f"Commit {commit[:7]} was never measured, as far as is known here."
             if commit
-            else f"{show_path(word)} is no revision and no run that is known here."
+            else f"{show_path(word)} is no revision, run or folder of results that is known here."
         )
         raise UsageError(
             what,

@@ -185,7 +185,7 @@ def _opening(section: Section, align: str) -> str:
 
 def _overview(found: Sequence[FailureGroup]) -> str:
     """List the causes first, where there are several and fewer than fixtures."""
-    fixtures = sum(map(_fixtures_in, found))
+    fixtures = len({fact.fixture.name for one in found for fact in one.facts})
     if not 1 < len(found) < fixtures:
         return ""
     largest = sorted(found, key=lambda one: -len(one.facts))
