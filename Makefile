@@ -12,7 +12,7 @@ WORKERS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # seconds before the first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test suite test-all test-frameworks unit lowest coverage lint format docs schemas bench image-check lock frameworks clean
+.PHONY: help demo test suite test-all test-frameworks unit lowest coverage mutations lint format docs schemas bench image-check lock frameworks clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ coverage: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Count what the tests rea
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage html --quiet
 	@$(BIN)/coverage report
+
+mutations: $(VENV)/dev.stamp ## Hold the share of mutants that unit tests kill against the baseline
+	@$(BIN)/python -m tools.mutations
 
 lint: $(VENV)/dev.stamp ## Check format, style, types, import layers and workflows
 	@$(BIN)/ruff format --check --quiet .

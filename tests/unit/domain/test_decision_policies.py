@@ -1,0 +1,127 @@
+"""What lets a reason inform and not block: a quarantine, a policy on judges, an accepted bar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gateval.domain.decision.report import make_report
+from gateval.domain.manifests.evaluation import JudgeSpec
+from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.domain.manifests.policy.gate_config import JudgePolicy, Policy
+from gateval.domain.manifests.policy.words import (
+    InconclusivePolicy,
+    UncalibratedPolicy,
+)
+from gateval.domain.plan.planned_eval import Quarantined
+from gateval.domain.repository.place import Place
+from gateval.domain.results.results import Results
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Outcome, Trial
+from gateval.domain.verdicts import GateVerdict, ReasonCode
+from tests.helpers.reports import edit_fixture, edit_plan, make_results
+
+FAIL, INCONCLUSIVE, PASS = GateVerdict.FAIL, GateVerdict.INCONCLUSIVE, GateVerdict.PASS
+WARNS = Policy(judge=JudgePolicy(uncalibrated=UncalibratedPolicy.WARN))
+
+Said = list[tuple[GateVerdict, ReasonCode]]
+
+
+def said(results: Results) -> Said:
+    return [(one.verdict, one.code) for one in make_report(results).decision.reasons]
+
+
+def edit_evals(results: Results, **fields: Any) -> Results:
+    evals = tuple(one.model_copy(update=fields) for one in results.plan.evals)
+    return edit_plan(results, evals=evals)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("a-eval f base:pass head:fail", [(PASS, ReasonCode.REGRESSION)]),
+        ("a-eval f base:pass head:candidate", [(PASS, ReasonCode.NO_ANSWER)]),
+        ("a-eval f base:pass head:provider", [(PASS, ReasonCode.PROVIDER_ERROR)]),
+        ("a-eval f base:pass head:pass\na-eval g base:pass head:fail", [(FAIL, ReasonCode.REGRESSION)]),
+    ],
+)  # fmt: skip
+def test_what_is_in_quarantine_informs_and_blocks_nothing(rows: str, expected: Said) -> None:
+    apart = Quarantined(fixture="f", owner="ada", until="2026-12-01")
+    results = edit_evals(make_results(rows, threshold=None), quarantined=(apart,))
+    decision = make_report(results).decision
+    assert said(results) == expected
+    assert decision.verdict is expected[0][0]
+    marked = "; in quarantine until 2026-12-01 (ada)" in decision.reasons[0].text
+    assert marked == (decision.reasons[0].fixture == "f")
+
+
+UNCOUNTED = Assessment(
+    index=1, type="rubric", status=AssessmentStatus.ERROR, reason="No.", cause=Cause.UNCALIBRATED
+)
+
+
+def judged(rows: str, policy: Policy, **judge: Any) -> Results:
+    """The rows with a judge beside each check whose word is not counted in any trial."""
+    made = make_results(rows, threshold=None, policy=policy)
+    spec = JudgeSpec(model="openai/gpt-x", **judge)
+    made = edit_evals(made, judge=spec)
+    place = Place(file="evals/f.yaml", line=9)
+    check = AssertionSpec(type="contains", place=place)
+    rubric = AssertionSpec(type="rubric", place=place, needs_judge=True)
+    return edit_fixture(made, "f", assertions=(check, rubric))
+
+
+def unheard(trial: Trial) -> Trial:
+    return trial.model_copy(update={"assessments": (*trial.assessments, UNCOUNTED)})
+
+
+def only_judged(trial: Trial) -> Trial:
+    fields = {"outcome": Outcome.ERROR, "cause": Cause.UNCALIBRATED, "assessments": (UNCOUNTED,)}
+    return trial.model_copy(update=fields)
+
+
+@pytest.mark.parametrize(
+    ("policy", "made", "expected"),
+    [
+        (Policy(), unheard, INCONCLUSIVE),
+        (WARNS, unheard, PASS),
+        (Policy(), only_judged, INCONCLUSIVE),
+        (WARNS, only_judged, INCONCLUSIVE),
+    ],
+)
+@pytest.mark.parametrize("asked", [{"calibration": "people"}, {"min_agreement": 0.7}], ids=str)
+def test_a_judge_that_is_not_calibrated_decides_nothing(
+    policy: Policy, made: Any, expected: GateVerdict, asked: dict[str, Any]
+) -> None:
+    results = judged("a-eval f base:pass head:pass", policy, **asked)
+    results = results.model_copy(update={"trials": tuple(map(made, results.trials))})
+    decision = make_report(results).decision
+    assert said(results) == [(expected, ReasonCode.UNCALIBRATED_JUDGE)]
+    alone = "There is no other assertion that decides here." in decision.reasons[0].text
+    assert alone == (policy is WARNS and made is only_judged)
+
+
+TEN = f"base:{','.join(['pass'] * 10)} head:{','.join(['pass'] * 8)},"
+
+
+@pytest.mark.parametrize(
+    ("lost", "threshold", "expected"),
+    [
+        ("judge,judge", 0.8, []),
+        ("judge,judge", 0.9, [(INCONCLUSIVE, ReasonCode.GATE_ERROR)]),
+        ("provider,judge", 0.9, [(INCONCLUSIVE, ReasonCode.GATE_ERROR)]),
+        ("pass,judge", 0.9, []),
+        ("fail,judge", 0.9, [(INCONCLUSIVE, ReasonCode.GATE_ERROR)]),
+    ],
+)
+@pytest.mark.parametrize(
+    "policy", [Policy(), Policy(inconclusive=InconclusivePolicy.WARN)], ids="bl"
+)
+def test_a_score_that_may_lie_on_either_side_of_its_threshold_is_no_pass(
+    lost: str, threshold: float, expected: Said, policy: Policy
+) -> None:
+    """So many lost trials are no reason by themselves."""
+    results = make_results(
+        f"a-eval f {TEN}{lost}", threshold=threshold, policy=policy, deterministic=False
+    )
+    assert said(results) == expected
