@@ -1,5 +1,6 @@
 """Measures what the unit tests kill: `make mutations`; `--write` makes it the baseline.
 
+`--survivors` does so too, and takes for killed what the baseline has as killed: after new tests.
 `--only PREFIX` lists what survives of all mutants of functions whose names begin so.
 """
 
@@ -29,6 +30,7 @@ def main() -> int:
     """Measure, and compare with the baseline or become it."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutations", description=__doc__)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--survivors", action="store_true")
     parser.add_argument("--only", metavar="PREFIX")
     parser.add_argument("--tests", default="tests/unit")
     parser.add_argument("--seed", type=int, default=27)
@@ -44,13 +46,24 @@ def main() -> int:
         return 0
     stored = BASELINE.read_text("utf-8") if BASELINE.exists() else '{"mutants": []}'
     baseline = json.loads(stored)
-    if options.write:
+    if options.write or options.survivors:
         mutants = draw(functions, options.seed, options.count)
-        measured = outcomes(mutants, functions, options.tests)
-        records = [mutant.record() | measured[mutant] for mutant in mutants]
+        known = {_same(each): each for each in baseline["mutants"] if "test" in each}
+        if options.write:
+            known = {}
+        asked = [mutant for mutant in mutants if _same(mutant.record()) not in known]
+        measured = {
+            _same(mutant.record()): {**mutant.record(), **outcome}
+            for mutant, outcome in outcomes(asked, functions, options.tests).items()
+        }
+        records = [(known | measured)[_same(mutant.record())] for mutant in mutants]
         _store(records, baseline["mutants"], options.seed)
         return 0
     return _compare(baseline, functions, options.tests)
+
+
+def _same(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(record[key] for key in SAME)
 
 
 def shares(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -95,10 +108,10 @@ def _tell(again: Again, before: Mapping[str, Any], now: Mapping[str, Any]) -> No
 
 def _store(records: Records, earlier: Records, seed: int) -> None:
     """Write the baseline; what people noted about a mutant that survives stays."""
-    notes = {tuple(each[key] for key in SAME): each.get("note") for each in earlier}
+    notes = {_same(each): each.get("note") for each in earlier}
     noted = []
     for record in records:
-        note = notes.get(tuple(record[key] for key in SAME))
+        note = notes.get(_same(record))
         noted.append({**record, "note": note} if note and "test" not in record else record)
     last = ["git", "log", "-1", "--format=%H", "--", "src/gateval"]
     done = subprocess.run(last, capture_output=True, text=True, check=True)

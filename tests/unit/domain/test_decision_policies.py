@@ -14,9 +14,18 @@ from gateval.domain.manifests.policy.words import (
     InconclusivePolicy,
     UncalibratedPolicy,
 )
+from gateval.domain.plan.bar import Lowered
 from gateval.domain.plan.planned_eval import Quarantined
 from gateval.domain.repository.place import Place
 from gateval.domain.results.results import Results
+from gateval.domain.ruling import (
+    AuditPerson,
+    GateLabel,
+    LabelUse,
+    Ruling,
+    Rulings,
+    RulingStatus,
+)
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Outcome, Trial
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.reports import edit_fixture, edit_plan, make_results
@@ -125,3 +134,19 @@ def test_a_score_that_may_lie_on_either_side_of_its_threshold_is_no_pass(
         f"a-eval f {TEN}{lost}", threshold=threshold, policy=policy, deterministic=False
     )
     assert said(results) == expected
+
+
+@pytest.mark.parametrize("status", list(RulingStatus))
+def test_a_lower_bar_binds_until_somebody_accepts_it(status: RulingStatus) -> None:
+    lost = Lowered(place=Place(file="evals/a.yaml", line=3), what="Eval b-eval removed")
+    results = edit_plan(make_results("a-eval f base:pass head:pass"), lost=(lost,))
+    use = LabelUse(name=GateLabel.ACCEPT_BAR, by=AuditPerson(login="ada", role="admin"))
+    ruling = Ruling(label=GateLabel.ACCEPT_BAR, status=status, use=use)
+    report = make_report(results, Rulings(found=(ruling,)))
+    accepted = status is RulingStatus.GRANTED
+    (reason,) = report.decision.reasons
+    assert reason.code is ReasonCode.LOWERED_BAR
+    assert reason.verdict is report.decision.verdict is (PASS if accepted else FAIL)
+    by = f"ada (admin) with the label {GateLabel.ACCEPT_BAR}"
+    assert report.results.plan.bar_accepted == (by if accepted else "")
+    assert reason.text.endswith(f"; accepted by {by}") is accepted
