@@ -182,3 +182,19 @@ def test_who_holds_the_key_tries_a_sealed_eval_with_the_plain_file_beside(tmp_pa
     (shop.path / path).unlink()
     done = gateval(shop, "run", "second-out", **KEY)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_files_beside_a_sealed_fixture_are_those_of_the_target_branch(tmp_path: Path) -> None:
+    """A file that the gate lays out or runs for a sealed fixture would be a part of the test."""
+    ground = "spec:\n  playground: {files: [data/start.txt]}\n"
+    shop = sealed_shop(tmp_path / "shop", EASY.replace("spec:\n", ground, 1))
+    shop.checkout("main")
+    shop.write("evals/data/start.txt", "one")
+    shop.commit()
+    shop.branch("edits")
+    shop.write("evals/data/start.txt", "two")
+    shop.write("desk/desk.py", PROGRAM.replace("REPLY", "Many thanks, again."))
+    shop.commit()
+    said, out = check(shop)
+    assert {one["key"]["eval"] for one in opened(shop, out)["trials"]} == {"held-out.base-tip"}
+    assert "greets of held-out, which runs here as the target branch has it" in said

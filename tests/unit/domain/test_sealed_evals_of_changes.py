@@ -34,7 +34,7 @@ metadata: {name: held-out}
 spec:
   targetAgent: support
   fixtureSelector: {matchLabels: {agent: desk}}
-  judge: {model: openai/gpt-5}
+  judge: {model: openai/gpt-5, calibration: tone}
   execution: {repsPerFixture: 2}
 """
 MAIN = {**FILES, SEALED: HELD}
@@ -108,11 +108,14 @@ ATTACKS: dict[str, dict[str, str]] = {
     },
     "more repetitions": held("repsPerFixture: 2", "repsPerFixture: 60"),
     "fewer repetitions": held("repsPerFixture: 2", "repsPerFixture: 1"),
-    "another judge": held("{model: openai/gpt-5}", "{model: anthropic/spy}"),
-    "another temperature": held("{model: openai/gpt-5}", "{model: openai/gpt-5, temperature: 1}"),
-    "another calibration": held(
-        "{model: openai/gpt-5}", "{model: openai/gpt-5, calibration: tone}"
-    ),
+    "another judge": held("{model: openai/gpt-5,", "{model: anthropic/spy,"),
+    "another temperature": held("openai/gpt-5,", "openai/gpt-5, temperature: 1,"),
+    "no calibration": held(", calibration: tone", ""),
+    "another bar for the judge": held("calibration: tone", "calibration: tone, minAgreement: 0"),
+    "an edited calibration": {
+        **CHANGED,
+        "evals/tone.yaml": FILES["evals/tone.yaml"].replace("humanScore: 1", "humanScore: 0"),
+    },
     "another model for likeness": held("openai/embeds", "anthropic/spies"),
     "another threshold": held("  judge:", "  scoring: {passThreshold: 0.1}\n  judge:"),
     "another scoring": held("  judge:", "  scoring: {model: weighted}\n  judge:"),
