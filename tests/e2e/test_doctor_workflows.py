@@ -21,6 +21,7 @@ RIGHTS = "{contents: write, pull-requests: write, checks: write}"
 CHECKOUT = "- uses: actions/checkout@v6\n  with: {fetch-depth: 0}\n"
 STEP = "- uses: gateval/gateval@v0.1.0\n"
 KEPT = "  env:\n    GATEVAL_LAYERS: .gateval/layers\n"
+SEALS = "  env: {GATEVAL_IDENTITY: '${{ secrets.GATEVAL_IDENTITY }}'}\n"
 KEY = "    GATEVAL_LAYERS_KEY: ${{ secrets.GATEVAL_LAYERS_KEY }}\n"
 OWN = "group: 'evals-${{ github.event.pull_request.number }}'"
 
@@ -167,6 +168,12 @@ ROWS = {
         ).replace("jobs:", "x: *types\njobs:"),
         "problem",
         "no run starts on synchronize",
+    ),
+    "the key of what is sealed, in an environment": Row(
+        workflow(job="environment: evals", steps=CHECKOUT + STEP + SEALS)
+    ),
+    "the key of what is sealed, for every branch": Row(
+        workflow(steps=CHECKOUT + STEP + SEALS), "warning", "whoever may push can print the key"
     ),
     "layers with a key": Row(workflow(steps=CHECKOUT + STEP + KEPT + KEY)),
     "layers without a key": Row(

@@ -76,7 +76,8 @@ class GateJob(NamedTuple):
     workflow that the job calls, empty if it has steps itself; what that does is not seen from here.
     `filters` are those of each event. `conditions` are what has to hold for the gate to run,
     `tolerated` what lets the job pass where the gate fails, `groups` its concurrency. `ran_before`
-    are the steps before the gate's that can run a change's code.
+    are the steps before the gate's that can run a change's code. `guarded` says that the job names
+    an environment, which may keep its secrets from a workflow edited on a branch.
     """
 
     path: str
@@ -97,6 +98,7 @@ class GateJob(NamedTuple):
     groups: tuple[Line, ...] = ()
     checkout: Checkout = Checkout()
     ran_before: tuple[Line, ...] = ()
+    guarded: bool = False
 
     @property
     def publishes(self) -> bool:

@@ -170,6 +170,13 @@ def _ran_before(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
             yield from (Hit(job, line.line, line.text) for line in job.ran_before[:1])
 
 
+def _unguarded(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+    for job in jobs:
+        if SEALS in job.variables and not job.guarded and PULL in job.events:
+            yield Hit(job, job.line, health=Health.WARNING)
+
+
+SEALS = "GATEVAL_IDENTITY"
 KEPT, KEPT_KEY = "GATEVAL_LAYERS", "GATEVAL_LAYERS_KEY"
 _WRITING = {PULL, QUEUE, "push", "schedule"}
 """Events whose runs keep layers, or find what a pull request has cached."""
@@ -237,6 +244,15 @@ RULES = (
         "all pull requests share the concurrency group {}: of those that wait GitHub keeps one and "
         "cancels the others, which are never measured.",
         "Put ${{{{ github.event.pull_request.number || github.ref }}}} into the group.",
+    ),
+    Rule(
+        "seals",
+        _unguarded,
+        "the step has GATEVAL_IDENTITY and the job no `environment`: whoever may push can print "
+        "the key by an edit of this file on a branch, and read what is sealed, unless a ruleset "
+        "requires this workflow.",
+        "Move the secret into an environment with required reviewers, and name that in the job "
+        "(`environment: evals`): see docs/guides/sealed.md.",
     ),
     Rule(
         "layers",

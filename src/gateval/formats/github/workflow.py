@@ -321,6 +321,7 @@ def _job(site: _Site, step: Mapped, number: int = -1) -> GateJob:
         groups=(*_group(site, workflow, ".."), *_group(site, job)),
         checkout=_checkout(_steps(job)[: max(number, 0)], step) if number >= 0 else Checkout(),
         ran_before=tuple(_ran(site, number)),
+        guarded=bool(job.get("environment")),
     )
 
 
