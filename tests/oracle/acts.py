@@ -89,6 +89,7 @@ def habit(dice: Random, planned: Json, mixes: Sequence[tuple[tuple[str, float], 
         "seconds": dice.choice((0.0, 1.0, 1.0, 2.5, 30.0)),
         "lost": dice.random() < 0.05,
         "varies": dice.random() < 0.3,
+        "hangs": dice.random() < 0.03 and any(word == "provider" for word, _ in mix),
     }
 
 
@@ -133,7 +134,7 @@ def _silence(dice: Random, word: str, habit: Json) -> Json:
     reason = SILENCES[len(habit["said"]) % len(SILENCES)]
     silence: Json = {"cause": cause, "reason": reason, "seconds": habit["seconds"]}
     if word == "provider":
-        silence |= {"reason": "The provider was down.", "timed_out": dice.random() < 0.2}
+        silence |= {"reason": "The provider was down.", "timed_out": habit["hangs"]}
     elif word == "late":
         silence |= {"timed_out": True, "reason": SILENCES[1]}
     elif word in {"repeats", "endless"}:

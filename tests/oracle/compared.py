@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
 from tests.oracle.sides import Json, Side, both, differences
+from tests.oracle.worlds import listed, make_world
 
 WORLDS = 5_000
 QUICK = 300
+KEPT = 1_000
+"""Worlds of which something is kept; old beside new looks at `WORLDS`."""
+
 GOLDEN = Path(__file__).parent / "goldens" / "worlds.json"
 _BLOCK = 50
 _ASKED = 25
 _SHOWN = 12
+_SHOWN_ALONE = ("views", "compared")
+"""Sections for people, of which nothing is kept: stored runs show them."""
 
 
 def sections_of(sides: Sequence[Side]) -> list[str]:
@@ -34,7 +43,10 @@ def compare_worlds(
         for one, other in zip(old, new, strict=True):
             names = sorted({*one["told"], *other["told"]})
             apart = [name for name in names if one["told"].get(name) != other["told"].get(name)]
-            if apart:
+            why = listed(make_world(one["seed"])) if apart else ""
+            if why:
+                print(f"world {one['seed']}: {why}", file=sys.stderr)
+            elif apart:
                 found.append(f"world {one['seed']}: {', '.join(apart)}")
     return found
 
@@ -63,17 +75,14 @@ def keep_worlds(sides: Sequence[Side]) -> None:
     GOLDEN.parent.mkdir(exist_ok=True)
     lines = [
         f"{json.dumps(name)}: {json.dumps(told)}"
-        for name, told in _blocks(sides, (0, WORLDS)).items()
+        for name, told in _blocks(sides, (0, KEPT)).items()
     ]
     GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def _blocks(sides: Sequence[Side], seeds: tuple[int, int]) -> dict[str, dict[str, str]]:
     """Return by block and section one digest, with floats that are the same on every machine."""
-    from concurrent.futures import ThreadPoolExecutor
-    from hashlib import sha256
-
-    sections = sections_of(sides[:1])
+    sections = [one for one in sections_of(sides[:1]) if one not in _SHOWN_ALONE]
     starts = range(seeds[0], seeds[1], _BLOCK)
 
     def asked(number: int) -> list[tuple[int, list[Json]]]:

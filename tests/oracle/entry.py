@@ -239,17 +239,26 @@ def _history_record(report: Report, found: Any) -> HistoryRecord | None:
     )
 
 
-_NEW = {"base", "base_score"}
-"""What a run's record holds of Evals and fixtures since `compare` knows what was measured as base."""
+_NEW = {"record": {"base", "base_score"}, "plan": {"after_merge"}}
+"""What a record holds of Evals and fixtures, and a plan, that they did not before issue 27: `compare`
+knows what was measured as base, and what a change adds to sealed Evals runs after the merge."""
+
+
+def _without(value: Any, new: set[str]) -> Any:
+    """Return JSON without keys that are new in it."""
+    if isinstance(value, dict):
+        return {key: _without(one, new) for key, one in value.items() if key not in new}
+    return [_without(one, new) for one in value] if isinstance(value, list) else value
 
 
 def _line(record: RunRecord) -> Any:
-    """Return a record as it is stored, without what is new in it."""
     told = json.loads(record_line(record))
-    evals = [{key: one[key] for key in one.keys() - _NEW} for one in told["evals"]]
-    for one in evals:
-        one["fixtures"] = [{k: f[k] for k in f.keys() - _NEW} for f in one.get("fixtures", [])]
-    return {**told, "evals": evals}
+    return {**told, "evals": _without(told["evals"], _NEW["record"])}
+
+
+def _file(results: Results) -> Any:
+    told = json.loads(dump_whole(results))
+    return {**told, "plan": _without(told["plan"], _NEW["plan"])}
 
 
 def _keys(plan: Plan) -> Any:
@@ -265,8 +274,7 @@ def _scores(told: Told) -> Any:
     return {
         planned.name: [
             _lifecycle(told, planned),
-            [_dump(one) for one in averages.averages(planned, Side.HEAD, trials)],
-            averages.differences(planned, trials) if Side.BASE in planned.sides else None,
+            _averages(planned, trials),
             [_dump(averages.people(planned, side, trials)) for side in planned.sides],
             [
                 {name: _dump(one) for name, one in parts.axis_scores(fixture, trial).items()}
@@ -276,6 +284,13 @@ def _scores(told: Told) -> Any:
         ]
         for planned in told.plan.evals
     }
+
+
+def _averages(planned: PlannedEval, trials: Any) -> Any:
+    if planned.kind != "Experiment":
+        return None
+    moved = averages.differences(planned, trials) if Side.BASE in planned.sides else None
+    return [moved, *(_dump(one) for one in averages.averages(planned, Side.HEAD, trials))]
 
 
 def _lifecycle(told: Told, planned: PlannedEval) -> Any:
@@ -303,7 +318,7 @@ def _stored(told: Told) -> Any:
     again = load_results(text.encode())
     part = part_of(told.results)
     whole = assemble(told.plan, [part], told.info)
-    return [json.loads(text), again == told.results, _dump(part), len(whole.trials)]
+    return [_file(told.results), again == told.results, _dump(part), len(whole.trials)]
 
 
 def _sealed(told: Told) -> Any:
@@ -312,7 +327,7 @@ def _sealed(told: Told) -> Any:
         return None
     shut = shut_results(told.results, b"k" * 32)
     report = make_report(shut, told.rulings)
-    return [json.loads(dump_whole(shut)), _comparison(report.comparison), _dump(report.decision)]
+    return [_file(shut), _comparison(report.comparison), _dump(report.decision)]
 
 
 def _baseline(told: Told) -> Any:

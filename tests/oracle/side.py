@@ -7,6 +7,7 @@ those of TREE, where it has an oracle, else those kept in `before.txt`. Clock, t
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import gc
 import hashlib
@@ -14,9 +15,11 @@ import importlib.util
 import io
 import json
 import os
+import pkgutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +27,7 @@ from typing import Any
 
 _NOW = dt.datetime(2026, 11, 23, 12, 0, 0, tzinfo=dt.UTC)
 _DIGITS = 9
+_LATE = ("jsonschema_rs", "re2", "rich.console", "rich.markup", "rich.table", "ruamel.yaml")
 _SEEN = 300
 
 Json = dict[str, Any]
@@ -100,6 +104,8 @@ def _entry(tree: Path, root: Path) -> ModuleType:
 
 
 def _answer(asked: Json, entry: ModuleType) -> Iterator[Json]:
+    if "command" in asked:
+        _warm()
     if "seeds" in asked:
         for seed in range(*asked["seeds"]):
             yield {"seed": seed, "told": _world(asked, entry, seed)}
@@ -107,6 +113,28 @@ def _answer(asked: Json, entry: ModuleType) -> Iterator[Json]:
         yield _command(asked)
     else:
         yield {"sections": list(entry.SECTIONS), "file": entry.__file__}
+
+
+@cache
+def _warm() -> None:
+    """Import the product whole and build what it builds at first use, so that forks need not."""
+    import pydantic
+
+    import gateval
+
+    for module in pkgutil.walk_packages(gateval.__path__, "gateval."):
+        if not module.name.startswith(("gateval.__main__", "gateval.candidates.isolation")):
+            importlib.import_module(module.name)
+    for name in _LATE:
+        importlib.import_module(name)
+    waiting: list[type[pydantic.BaseModel]] = [pydantic.BaseModel]
+    while waiting:
+        models = waiting.pop().__subclasses__()
+        waiting += models
+        for model in models:
+            with contextlib.suppress(pydantic.PydanticUndefinedAnnotation):
+                model.model_rebuild()
+    gc.freeze()
 
 
 def _world(asked: Json, entry: ModuleType, seed: int) -> Json:
