@@ -43,9 +43,9 @@ class CandidateWarned(NamedTuple):
 
 
 class TrialsAdded(NamedTuple):
-    """So many further trials are asked for, because something looks worse or is close."""
+    """Further trials are asked for, because something looks worse or is close."""
 
-    more: int
+    keys: tuple[TrialKey, ...]
 
 
 class TrialStarted(NamedTuple):

@@ -335,8 +335,7 @@ def test_of_what_is_sealed_nobody_reads_the_providers_words(
         done = gateval(repo, *arguments, **environ, **KEY)
     assert done.returncode == code, done.stdout
     assert leaks([out], [done.stdout, done.stderr]) == []
-    trials = json.loads((out / "results.v1.json").read_text())["trials"]
-    assert {one["calls"]["said"] for one in trials} == {""}
+    assert json.loads((out / "results.v1.json").read_text())["trials"] == []
 
 
 @pytest.mark.parametrize("base", ["fine", "gone"])

@@ -16,8 +16,8 @@ from typing import Any
 from gateval.app.run.views import all_views
 from gateval.domain.audit.entry import AuditRun
 from gateval.domain.calibration.replay import CalibrationReplay
-from gateval.domain.decision.decision import decide, with_labels
-from gateval.domain.decision.report import Report, make_report
+from gateval.domain.decision.decision import with_labels
+from gateval.domain.decision.report import Report, make_report, publishable
 from gateval.domain.history import baseline, local_findings, standing
 from gateval.domain.history.audited import Occurrence, about_report
 from gateval.domain.history.compared.runs import Measured, compare_runs
@@ -47,7 +47,6 @@ from gateval.domain.results.outcome import conclude_answer, conclude_no_answer, 
 from gateval.domain.results.outlook import found_drop, outlook, seen_drops, unseen_drop
 from gateval.domain.results.results import Results, RunInfo
 from gateval.domain.results.scoring import EvalScore
-from gateval.domain.results.sealing import shut_results
 from gateval.domain.results.self_check import self_check
 from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse, Ruling, Rulings, RulingStatus
 from gateval.domain.trials.model_call import Usage
@@ -209,7 +208,7 @@ def _score(one: EvalScore) -> Any:
 
 def _decision(told: Told) -> Any:
     report = told.report
-    bare = decide(report.results, report.comparison, report.results.plan.policy)
+    bare = make_report(report.results).decision
     labelled = with_labels(bare, told.rulings)
     return [_dump(report.decision), _dump(bare), _dump(labelled)]
 
@@ -325,7 +324,7 @@ def _sealed(told: Told) -> Any:
     """What everybody may see of a run with sealed Evals; nothing of others."""
     if not any(one.sealed for one in told.plan.evals):
         return None
-    shut = shut_results(told.results, b"k" * 32)
+    shut = publishable(make_report(told.results))
     report = make_report(shut, told.rulings)
     return [_file(shut), _comparison(report.comparison), _dump(report.decision)]
 
@@ -420,7 +419,7 @@ def _views(told: Told) -> Any:
     """All views of a run that everybody may see; of each tenth world."""
     if told.world.seed % 10:
         return None
-    return all_views(make_report(shut_results(told.results, b"k" * 32), told.rulings))
+    return all_views(make_report(publishable(make_report(told.results)), told.rulings))
 
 
 def _dump(value: Any) -> Any:

@@ -5,11 +5,14 @@ The library is imported only where something is sealed: few runs need it.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+from gateval.domain.forge.findings import key_id
 from gateval.errors import UsageError
 from gateval.ports.sealing import CannotOpen, Unseal
 
@@ -93,6 +96,25 @@ def seal(data: bytes, recipients: Iterable[str]) -> bytes:
                 hint="It begins with age1; `gateval seal --new-key` and age-keygen print it.",
             ) from None
     return bytes(pyrage.encrypt(data, known, armored=True))
+
+
+def own_digest(environ: Mapping[str, str]) -> Callable[[str], str]:
+    """Return what gives digests that only who has the first key of the environment can make.
+
+    They end with `@` and which key that is. Without a key they are empty.
+    """
+    keys = identities(environ)
+    return partial(keyed_digest, keys[0]) if keys else lambda _: ""
+
+
+def keyed_digest(key: str, text: str) -> str:
+    """Return the digest of a text that only who has this key can make."""
+    digest = hmac.digest(_secret(key), text.encode("utf-8", "surrogatepass"), "sha256")
+    return f"{digest.hex()}@{key_id(key)}"
+
+
+def _secret(key: str) -> bytes:
+    return hashlib.sha256(f"gateval digest {key}".encode()).digest()
 
 
 def new_identity() -> tuple[str, str]:

@@ -79,6 +79,11 @@ def _warning(event: CandidateWarned | RunWarned, width: int | None = None) -> st
     return textwrap.fill(shown, width, subsequent_indent="  ") if width else shown
 
 
+def _unseen(event: RunStarted) -> str:
+    names = ", ".join(one.shown_name for one in event.plan.sealed)
+    return f" Sealed, so that nothing is told of trials: {names}." if names else ""
+
+
 class Tally:
     """Counts finished trials by outcome; runs of a benchmark's tasks by verdict."""
 
@@ -143,10 +148,10 @@ class PlainProgress:
         """Print what is worth a line."""
         if isinstance(event, RunStarted):
             self._tally.start(event)
-            self._line(f"Running {self._tally.named(self._tally.planned)}.")
+            self._line(f"Running {self._tally.named(self._tally.planned)}.{_unseen(event)}")
         elif isinstance(event, TrialsAdded):
-            self._tally.planned += event.more
-            self._line(f"{event.more} more, where something looks worse or is close.")
+            self._tally.planned += len(event.keys)
+            self._line(f"{len(event.keys)} more, where something looks worse or is close.")
         elif isinstance(event, CandidatePreparing):
             self._line(f"Preparing {event.agent} ({event.side}): {event.what}")
         elif isinstance(event, CandidateWarned | RunWarned):
@@ -176,7 +181,7 @@ class LiveProgress:
             self._tally.start(event)
             self._progress.update(self._task, total=self._tally.planned)
         elif isinstance(event, TrialsAdded):
-            self._tally.planned += event.more
+            self._tally.planned += len(event.keys)
             self._progress.update(self._task, total=self._tally.planned)
         elif isinstance(event, CandidatePreparing):
             self._progress.update(self._task, description=f"{event.agent}: {event.what}"[:60])

@@ -166,10 +166,12 @@ def carry_out(
     earlier = earlier_sets(plan, stored_runs(repository).newest(names)) if names else ()
     measured = measure(plan, repository, settings, folder, earlier=earlier, minutes=minutes)
     report = make_report(measured.results)
-    remember(report, folder, RunFacts(id=folder.run, at=SystemClock().utc_now()))
+    whole = make_report(measured.whole)
+    facts = RunFacts(id=folder.run, at=SystemClock().utc_now())
+    remember(whole, measured.results, folder, facts)
     views = write_views(report, folder)
     if memory is not None:
-        memory.keep(report)
+        memory.keep(whole)
     told = memory.told if memory is not None else _UNKNOWN[: plan.base is not None]
     with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
         _show(report, views, settings)

@@ -90,7 +90,7 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
         while not context.over() and (keys := next_trials(plan, trials.values())):
             if trials:
                 planned += len(keys)
-                context.tell(TrialsAdded(more=len(keys)))
+                context.tell(TrialsAdded(keys=keys))
             for phase in phases(plan, keys, first):
                 await _rest(context, running, unless=phase.side)
                 running = phase.side

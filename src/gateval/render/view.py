@@ -42,6 +42,7 @@ from gateval.render.report.rises import overview, rise_lines, told_of_spending
 from gateval.render.report.scores.axes import by_axis, moved, score_lines
 from gateval.render.report.scores.benchmarks import benchmark_lines
 from gateval.render.report.scores.experiments import experiment_sets
+from gateval.render.report.sealed import SealedLine, rate_note, sealed_lines, whom_to_ask
 from gateval.render.report.traces import Pair, chosen
 from gateval.render.report.usage import models_used, scripted_models, usage_by_agent
 from gateval.render.report.words.counts import listing
@@ -70,6 +71,7 @@ class Kind(StrEnum):
 
     PROVIDERS = "new provider"
     EVALS = "Eval"
+    SEALED = "sealed Eval"
     SCORERS = "scorer"
     BENCHMARKS = "benchmark"
     AXES = "axis score"
@@ -238,6 +240,11 @@ class ReportView:
         )
 
     @cached_property
+    def sealed(self) -> tuple[SealedLine, ...]:
+        """The sealed Evals, in the plan's order."""
+        return sealed_lines(self.report)
+
+    @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """What can be told on a line of head, worst first."""
         return findings(self.report)
@@ -307,6 +314,14 @@ def _sections(report: Report, frame: Frame) -> Iterator[Section]:
     plan, facts = report.results.plan, gather(report)
     yield Section(Kind.PROVIDERS, "Asked for the first time", plan.new_providers)
     yield _table(report)
+    yield Section(
+        Kind.SEALED,
+        "Sealed",
+        sealed_lines(report),
+        weight=4,
+        said=(f"{whom_to_ask(plan)} {rate_note()}",),
+        columns=("Agent", "Eval", "Rate", "Cases", "Verdict"),
+    )
     for found in experiment_sets(report):
         yield Section(
             Kind.SCORERS,

@@ -37,30 +37,27 @@ def sealed_bench(path: Path) -> Repo:
     differs="`sealed: true`, or a sealed file, says so of all runs of a benchmark; the agent is told "
     "neither in any run, and nobody who reads comment, log or files is in a sealed one",
 )
-@states("Scores per task and axis are in the response of a scored run")
+@states(
+    "Scores per task and axis are in the response of a scored run",
+    differs="everybody sees the verdict and, of ten tasks and more, one rate in steps of 0.05; scores "
+    "per task and axis are for holders of the key: scores of single tasks spell a rubric out",
+)
 @states(
     "The full evidence can always be retrieved later, criterion by criterion",
     differs="by `gateval unseal RESULTS` with the key, whole",
 )
-def test_a_sealed_benchmark_gives_scores_alone(tmp_path: Path) -> None:
+def test_a_sealed_benchmark_gives_its_verdict_alone(tmp_path: Path) -> None:
     shop = sealed_bench(tmp_path / "shop")
     out = shop.path / "out"
     done = gateval(shop, "run", "desk", "--results", str(out), **KEY)
     assert done.returncode == 1, done.stdout + done.stderr
     assert leaks([tmp_path], [done.stdout, done.stderr]) == []
     results = json.loads((out / "results.v1.json").read_text("utf-8"))
-    trial = results["trials"][0]
-    assert trial["score"] == 0.75
-    (task,) = results["plan"]["evals"][0]["fixtures"]
-    assert task["name"] == "desk.refund"
-    found = zip(task["assertions"], trial["assessments"], strict=True)
-    assert {asked["axis"]: said["score"] for asked, said in found} == {
-        "safety": 1,
-        "correctness": 0,
-    }
-    said = " ".join(done.stdout.split())
-    assert "safety" in said
-    assert "correctness" in said
+    assert results["trials"] == results["plan"]["evals"] == []
+    assert results["plan"]["sealed"][0]["fixtures"] == ["desk.refund"]
+    assert (results["sealed"][0]["verdict"], results["sealed"][0]["rate"]) == ("fail", None)
+    assert "0.75" not in done.stdout
+    assert "correctness" not in done.stdout
     opened = gateval(shop, "unseal", str(out), **KEY)
     assert "The quokka" in opened.stdout, opened.stdout
     assert "ZANZIBAR" in opened.stdout
@@ -72,7 +69,8 @@ def test_a_plain_benchmark_may_be_sealed(tmp_path: Path) -> None:
     shop.commit()
     results = ran(shop)
     assert leaks([shop.path / "out"]) == []
-    assert {one.score for one in results.trials} == {0.75}
+    assert not results.trials
+    assert [one.verdict for one in results.sealed] == ["fail"]
 
 
 @states(

@@ -157,7 +157,6 @@ def test_commands_that_look_back_show_nothing_of_it(tmp_path: Path) -> None:
     with provider(judges) as (_, environ):
         assert gateval(shop, "check", "--base", "main", **environ, **KEY).returncode == 1
         for words in (
-            ["show", "greets"],
             ["get", "fixtures", "-o", "json"],
             ["history", "held-out"],
             ["judge", "try", "greets"],
@@ -168,6 +167,10 @@ def test_commands_that_look_back_show_nothing_of_it(tmp_path: Path) -> None:
             done = gateval(shop, *words, **environ, **KEY)
             assert "fault in Gateval" not in done.stderr, done.stderr
             assert leaks([shop.path], [done.stdout, done.stderr]) == [], words
+        shown = gateval(shop, "show", **environ)
+        assert leaks([], [shown.stdout, shown.stderr]) == []
+        assert "policy.recipients" in shown.stdout, "who can tell more"
+        assert "quokka" in gateval(shop, "show", "greets", **environ, **KEY).stdout
         refused = gateval(shop, "judge", "try", "greets", **environ, **KEY)
         assert "greets is sealed, and this would print its rubric" in refused.stderr
 
@@ -250,7 +253,7 @@ def test_a_plan_in_a_file_holds_no_words_and_does_not_run_them(tmp_path: Path) -
     done = gateval(shop, "run", "--plan", "-", "--results", str(out), stdin=plan, **KEY)
     assert done.returncode == 3, done.stdout + done.stderr
     said = " ".join(done.stdout.split())
-    assert "2 of 2 planned runs did not happen" in said
+    assert "held-out is sealed, and was not measured in full" in said
     assert "A plan in a file holds no words of sealed Evals" in said
 
 

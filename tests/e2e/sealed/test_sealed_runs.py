@@ -1,4 +1,4 @@
-"""A sealed run with real files, processes and requests: who holds no key learns scores alone."""
+"""A sealed run with real files, processes and requests: who holds no key learns verdicts alone."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ def test_what_is_sealed_is_found_only_encrypted_and_at_the_judges(tmp_path: Path
     said = done.stdout + done.stderr
     assert done.returncode == 1, said
     assert "held-out" in said
-    assert "greets" in said
+    assert "greets" not in said
     assert leaks([tmp_path], [said]) == []
     assert not leaks_of_key(tmp_path, said)
     evidence = out / "results.v1.json.age"
     assert evidence.read_bytes().startswith(b"-----BEGIN AGE ENCRYPTED FILE-----")
     results = json.loads((out / "results.v1.json").read_text("utf-8"))
-    (planned,) = results["plan"]["evals"]
-    assert planned["sealed"]
-    axes = [one["axis"] for one in planned["fixtures"][0]["assertions"]]
-    assert axes == ["manners", "safety", "safety"]
-    scores = {(t["key"]["side"], t["score"]) for t in results["trials"]}
-    assert scores == {("base", 1.0), ("head", (0 + 1 + 0.1) / 3)}
+    (planned,) = results["plan"]["sealed"]
+    assert planned["fixtures"] == ["greets"]
+    assert results["plan"]["evals"] == results["trials"] == []
+    (verdict,) = results["sealed"]
+    assert (verdict["verdict"], verdict["rate"]) == ("fail", None), "of few, the verdict alone"
     again = gateval(shop, "report", str(out), **KEY)
     assert again.returncode == 1, again.stderr
     assert again.stdout == (out / "summary.txt").read_text("utf-8")

@@ -103,17 +103,17 @@ def test_no_part_of_a_sealed_manifest_is_shown(tmp_path: Path, wrong: str) -> No
     shop = shop_of(tmp_path / "shop", *WRONG[wrong])
     said, out = checked(shop)
     assert leaks([tmp_path], [said]) == []
-    assert said.count("the evidence is sealed") <= 5, "what reads alike is said once"
     opened = gateval(shop, "unseal", str(out), "--format", "results", **KEY).stdout
     assert "quokka" in opened, "the search finds what is there, and holders of the key read it"
 
 
-def test_an_exit_code_is_told_and_what_was_printed_is_not(tmp_path: Path) -> None:
+def test_not_even_an_exit_code_is_told(tmp_path: Path) -> None:
     shop = shop_of(tmp_path / "shop", HELD, CRASH)
-    _, out = checked(shop)
-    trials = json.loads((out / "results.v1.json").read_text("utf-8"))["trials"]
-    reasons = {one["reason"] for one in trials if one["key"]["side"] == "head"}
-    assert reasons == {"The agent ended with exit code 1."}
+    said, out = checked(shop)
+    assert json.loads((out / "results.v1.json").read_text("utf-8"))["trials"] == []
+    assert "exit code" not in said
+    opened = gateval(shop, "unseal", str(out), "--format", "results", **KEY).stdout
+    assert "The agent ended with exit code 1." in opened
 
 
 KEEPS = PROGRAM + "open(os.environ['HOME'] + '/topic', 'w').write(asked['prompt'])\n"
@@ -125,7 +125,7 @@ def test_a_warning_beside_sealed_trials_has_no_words(tmp_path: Path) -> None:
     shop = shop_of(tmp_path / "shop", HELD, KEEPS, agent)
     said, out = checked(shop)
     assert leaks([tmp_path], [said]) == []
-    assert "desk (head): A warning here is sealed" in " ".join(said.split())
+    assert "(head):" not in said.replace("Preparing desk (head):", "")
     opened = gateval(shop, "unseal", str(out), "--format", "results", **KEY).stdout
     assert "It printed: Hello quokka" in opened
 
@@ -145,7 +145,6 @@ def test_what_sealed_trials_looked_for_and_did_not_get_is_not_named(tmp_path: Pa
     shop.commit("Add files")
     said, out = checked(shop)
     assert not any(name in said for name in names)
-    assert "desk (head): A warning here is sealed" in " ".join(said.split())
     results = json.loads((out / "results.v1.json").read_text("utf-8"))
     assert not any("topics/" in one for one in results["info"]["warnings"])
     opened = gateval(shop, "unseal", str(out), "--format", "results", **KEY).stdout

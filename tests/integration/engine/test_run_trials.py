@@ -283,7 +283,7 @@ def test_trials_are_added_where_something_looks_worse(
     small = small.model_copy(update={"evals": evals})
     with TrialLogFile(tmp_path / "log") as log:
         trials, events = run(small, SlowModel(worse), log, tmp_path)
-    assert [event.more for event in events if isinstance(event, TrialsAdded)] == expected
+    assert [len(event.keys) for event in events if isinstance(event, TrialsAdded)] == expected
     assert len(trials) == 4 + sum(expected)
     (reason,) = make_report(results_of(small, trials, RunInfo())).decision.reasons[:1]
     assert (reason.code, reason.fixture) == ("regression", "greets")

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.decision.decision import Decision
-from gateval.domain.decision.report import Report, make_report
+from gateval.domain.decision.report import Report, make_report, publishable
 from gateval.domain.history.record import plan_digest
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
 from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
 from gateval.domain.manifests.fixtures.recorded import Origin
 from gateval.domain.manifests.fixtures.reference import Reference
+from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.policy.spending import BudgetPolicy
 from gateval.domain.manifests.scoring import MODELS, ScoringModel, ScoringSpec
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.sealing import is_open, shut_plan
+from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.repository.place import Place
-from gateval.domain.results.outcome import MORE_TIME, MORE_TIME_FOR_TASK, reassessed
+from gateval.domain.results.outcome import reassessed
 from gateval.domain.results.results import Results
-from gateval.domain.results.sealing import shut_results, unsealed
+from gateval.domain.results.sealing import unsealed
 from gateval.domain.trials.trial import Trial
+from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
+from gateval.errors import StageFileError
 from gateval.render.files.stage import dump, dump_whole, load_results
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit_plan, make_results
 from tests.helpers.tiers import examples
 
-KEY = b"k" * 32
 PLACE = Place(file="evals/held.yaml.age", line=7)
 WORD = "ZANZIBAR"
 
@@ -69,12 +72,6 @@ FIXTURE = Fixture(
 def sealed(results: Results) -> Results:
     evals = tuple(one.model_copy(update={"sealed": True}) for one in results.plan.evals)
     return edit_plan(results, evals=evals)
-
-
-def decides(report: Report) -> Decision:
-    """What a report decides, without the words of reasons."""
-    reasons = tuple(one.model_copy(update={"text": ""}) for one in report.decision.reasons)
-    return report.decision.model_copy(update={"reasons": reasons})
 
 
 def held() -> Plan:
@@ -129,30 +126,72 @@ REPORTS: dict[str, Callable[[], Report]] = {
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_what_is_published_decides_as_the_whole_does(name: str) -> None:
-    whole = sealed(REPORTS[name]().results)
-    shown = shut_results(whole, KEY)
-    assert decides(make_report(shown)) == decides(make_report(whole))
+    whole = make_report(sealed(REPORTS[name]().results))
+    shown = publishable(whole, keyed)
+    assert make_report(shown).decision.verdict == whole.decision.verdict
     assert load_results(dump(shown).encode()) == shown
-    assert not any(map(is_open, shown.plan.evals))
-    assert shut_results(shown, KEY) is shown
-    assert load_results(dump(unsealed(whole)).encode()) == unsealed(whole)
+    assert not shown.plan.evals
+    assert not shown.trials
+    assert publishable(make_report(shown), keyed) == shown
+    assert load_results(dump(unsealed(whole.results)).encode()) == unsealed(whole.results)
 
 
 def test_nothing_that_was_said_or_done_is_published() -> None:
-    whole = sealed(sample_reports.regressed_results())
-    text = dump(shut_results(whole, KEY))
+    text = dump(publishable(make_report(sealed(sample_reports.regressed_results())), keyed))
     for word in ("refunded", "129", "Traceback", "What is wrong", "toolNotCalled", "Ask first"):
         assert word not in text, word
-    assert "refund-must-clarify" in text
 
 
-def test_equal_answers_stay_equal_under_one_key_and_tell_nothing_without_it() -> None:
-    whole = sealed(make_results("a-eval one head:pass,pass"))
-    said = [one.model_copy(update={"output": "Yes."}) for one in whole.trials]
-    whole = whole.model_copy(update={"trials": tuple(said)})
-    first, second = [one.output for one in shut_results(whole, KEY).trials]
-    assert first == second
-    assert first != shut_results(whole, b"x" * 32).trials[0].output
+def keyed(text: str) -> str:
+    return f"{0:064}@{0:08}" if text else ""
+
+
+def test_a_verdict_without_its_eval_or_an_eval_without_its_verdict_is_refused() -> None:
+    shown = publishable(make_report(sealed(sample_reports.regressed_results())), keyed)
+    content = json.loads(dump(shown))
+    for name in ("sealed", "plan"):
+        cut = json.loads(dump(shown))
+        (cut if name == "sealed" else cut["plan"])["sealed"] = []
+        with pytest.raises(StageFileError):
+            load_results(json.dumps(cut).encode())
+    content["sealed"][0]["rate"] = 0.123
+    with pytest.raises(StageFileError, match="in steps"):
+        load_results(json.dumps(content).encode())
+
+
+@pytest.mark.parametrize(
+    ("fixtures", "rates", "rate", "bits"),
+    [(9, True, None, 2.58), (12, True, 0.75, 7.04), (12, False, None, 2.58)],
+)
+def test_a_rate_is_coarse_and_only_told_of_many_fixtures(
+    fixtures: int, rates: bool, rate: float | None, bits: float
+) -> None:
+    rows = "\n".join(f"a-eval f{n} head:{'fail' if n < 3 else 'pass'}" for n in range(fixtures))
+    whole = make_report(sealed(make_results(rows)))
+    (told,) = publishable(whole, rates=rates).sealed
+    assert (told.rate, told.bits) == (rate, bits)
+    assert told.digest == "", "nobody has a key"
+
+
+def test_which_fixture_fails_changes_nothing_that_is_published() -> None:
+    def shown(failing: int) -> str:
+        rows = [f"a-eval f{n} head:{'fail' if n == failing else 'pass'}" for n in range(12)]
+        return dump(publishable(make_report(sealed(make_results("\n".join(rows))))))
+
+    assert shown(2) == shown(11)
+
+
+def test_plain_evals_beside_sealed_ones_are_reported_as_if_these_were_not_there() -> None:
+    rows = "a-eval one base:pass head:fail\nb-eval two head:judge"
+    results = make_results(rows)
+    first, second = results.plan.evals
+    whole = edit_plan(results, evals=(first, second.model_copy(update={"sealed": True})))
+    report = make_report(publishable(make_report(whole)))
+    alone = make_results("a-eval one base:pass head:fail")
+    assert report.comparison.evals == make_report(alone).comparison.evals
+    assert {one.eval for one in report.decision.reasons} == {"a-eval", "b-eval"}
+    assert report.decision.reasons[-1].code is ReasonCode.SEALED
+    assert report.decision.verdict == make_report(whole).decision.verdict
 
 
 OUTCOMES = st.sampled_from(["pass", "fail", "judge", "provider", "candidate", "gate", "skip", "-"])
@@ -160,18 +199,37 @@ PAIRS = st.lists(st.tuples(OUTCOMES, OUTCOMES), min_size=1, max_size=5)
 
 
 @settings(max_examples=examples(150), deadline=None)
-@given(PAIRS, st.sampled_from([*MODELS.values()]), st.booleans())
+@given(PAIRS, PAIRS, st.sampled_from([*MODELS.values()]), st.booleans(), st.booleans())
 def test_any_results_decide_alike(
-    pairs: list[tuple[str, str]], model: ScoringModel, deterministic: bool
+    pairs: list[tuple[str, str]],
+    plain: list[tuple[str, str]],
+    model: ScoringModel,
+    deterministic: bool,
+    cut: bool,
 ) -> None:
     rows = "\n".join(
-        f"a-eval f{number} base:{base} head:{head}" for number, (base, head) in enumerate(pairs)
+        f"{name} f{number} base:{base} head:{head}"
+        for name, every in (("a-eval", pairs), ("b-eval", plain))
+        for number, (base, head) in enumerate(every)
     )
     results = make_results(rows, deterministic=deterministic)
     if model is not ScoringModel.FIXTURES:
         results = _graded(results, model)
-    whole = sealed(results)
-    assert decides(make_report(shut_results(whole, KEY))) == decides(make_report(whole))
+    first, *others = results.plan.evals
+    results = edit_plan(results, evals=(first.model_copy(update={"sealed": True}), *others))
+    if cut:
+        policy = Policy(budget=BudgetPolicy(repetitions=len(pairs) + len(plain) + 4))
+        results = edit_plan(results, policy=policy)
+    whole = make_report(results)
+    shown = make_report(publishable(whole))
+    assert shown.decision.verdict == whole.decision.verdict
+    mine = {one.eval: one.verdict for one in shown.decision.reasons if one.eval == first.name}
+    worst = [one.verdict for one in whole.decision.reasons if one.eval == first.name]
+    assert mine.get(first.name, GateVerdict.PASS) == min(
+        worst, key=PRECEDENCE.index, default=GateVerdict.PASS
+    )
+    kept = [one for one in whole.comparison.evals if one.eval != first.name]
+    assert list(shown.comparison.evals) == kept
 
 
 def _graded(results: Results, model: ScoringModel) -> Results:
@@ -198,30 +256,3 @@ def _on_axis(fixture: Fixture) -> Fixture:
         for number, one in enumerate(fixture.assertions)
     )
     return fixture.model_copy(update={"assertions": assertions})
-
-
-@pytest.mark.parametrize(
-    ("reason", "told"),
-    [
-        ("The agent ended with exit code 1.", True),
-        (f"The agent was not done within 2.5 s and was ended. {MORE_TIME}", True),
-        (f"The agent was not done within 300 s. {MORE_TIME_FOR_TASK}", True),
-        ("The agent did not finish in 50 turns.", True),
-        ("The agent ended with exit code ZANZIBAR.", False),
-        ("The agent ended with exit code 1. ZANZIBAR", False),
-        ("The agent's answer cannot be used: it has the unknown key `ZANZIBAR`.", False),
-        ("The playground could not be made. `ZANZIBAR` was not found.", False),
-    ],
-)
-def test_reasons_without_assessments_are_told_where_they_are_our_own(
-    reason: str, told: bool
-) -> None:
-    results = sealed(make_results("a-eval greets head:candidate"))
-    trial, *_ = results.trials
-    results = results.model_copy(
-        update={"trials": (trial.model_copy(update={"reason": reason, "assessments": ()}),)}
-    )
-    (shown,) = shut_results(results, KEY).trials
-    assert (shown.reason == reason) is told
-    assert WORD not in dump(shut_results(results, KEY))
-    assert "gateval unseal" in shown.reason or told

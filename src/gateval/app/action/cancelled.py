@@ -35,7 +35,7 @@ def end_cancelled(
     claim = unverified(trust, plan, event.resolved.number)
     views = write_views(report, folder)
     unfinished = progress.cancel()
-    kept = keep_run(event, report, folder)
+    kept = keep_run(event, make_report(measured.whole), measured)
     frame = frame_of(event, plan.policy, unverified=claim)
     return ActionResult(
         EXIT_INTERRUPTED,

@@ -20,22 +20,25 @@ _NOT_EVALUATED = {GateVerdict.INCOMPLETE, GateVerdict.INCONCLUSIVE}
 class Decided(NamedTuple):
     """A report with the labels that count, and the same without any label.
 
-    `entry` is the audit log's entry about the verdict, None if there is none.
+    `whole` is that with what is sealed in it. `entry` is the audit log's entry about the verdict,
+    None if there is none.
     """
 
     report: Report
     without_labels: Report
+    whole: Report
     entry: AuditEntry | None = None
     warnings: tuple[str, ...] = ()
 
 
-def decide(event: ActionEvent, results: Results) -> Decided:
+def decide(event: ActionEvent, results: Results, whole: Results) -> Decided:
     """Compare, review the labels, decide, and record what the policy wants recorded."""
     report = make_report(results)
+    hidden = report if whole is results else make_report(whole)
     policy = results.plan.policy
     nothing = results.plan.nothing and report.decision.evals is GateVerdict.PASS
     if not event.binds or (nothing and not event.labels):
-        return Decided(report, report)
+        return Decided(report, report, hidden)
     review = review_of(event, policy, report.decision.evals)
     labelled = _with_labels(review, results, report, event)
     about = about_report(labelled, event.occurrence(event.context.clock.utc_now()))
@@ -44,7 +47,7 @@ def decide(event: ActionEvent, results: Results) -> Decided:
         entry = review.note(about, AuditKind.NOT_EVALUATED)
     elif policy.audit.verdicts:
         entry = review.note(about, AuditKind.VERDICT)
-    return Decided(labelled, report, entry, tuple(review.warnings))
+    return Decided(labelled, report, hidden, entry, tuple(review.warnings))
 
 
 def _with_labels(

@@ -104,10 +104,10 @@ def _measure_decide_publish(
         store_part(measured)
     if measured.interrupted:
         return end_cancelled(event, measured, progress)
-    decided = decide(event, measured.results)
+    decided = decide(event, measured.results, measured.whole)
     views = write_views(decided.report, measured.folder)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
-    kept = keep_run(event, decided.report, measured.folder)
+    kept = keep_run(event, decided.whole, measured)
     note += without_memory + baseline + agreements + kept.note
     result = since_when(publish_report(event, decided, note + views["summary"]), kept)
     folder = shown_folder(event.context, measured.folder)

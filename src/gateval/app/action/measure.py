@@ -24,11 +24,19 @@ from gateval.render.files.stage import dump, dump_part
 
 @dataclass(frozen=True)
 class ActionMeasurement:
-    """Results, the folder of their run, and whether a signal ended it early."""
+    """Results as everybody may see them, the folder of their run, and whether a signal ended it
+    early. `hidden` has what is sealed.
+    """
 
     results: Results
     folder: ResultsFolder
     interrupted: bool = False
+    hidden: Results | None = None
+
+    @property
+    def whole(self) -> Results:
+        """The results with what is sealed in them."""
+        return self.hidden or self.results
 
 
 def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> ActionMeasurement:
@@ -36,12 +44,16 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> Ac
 
     The step `publish` runs nothing and takes the results of other jobs.
     """
+    from gateval.app.run.sealing import seal_results
+
     context = event.context
     if context.inputs.step is ActionStep.PUBLISH:
         folder = _folder(context, "")
         stored = stored_results(context, plan, folder.run)
         earlier = {"earlier": sets_stored(event, plan)}  # what parts say of it is not asked for
-        return ActionMeasurement(stored.model_copy(update=earlier), folder)
+        whole = stored.model_copy(update=earlier)
+        public = seal_results(whole, folder, context.settings.environ, rates=True)
+        return ActionMeasurement(public, folder, hidden=whole)
     folder = _folder(context, context.inputs.results)
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())
     part: Plan | None = plan
@@ -74,7 +86,7 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> Ac
         at_once=context.inputs.max_parallel,
         minutes=context.inputs.max_minutes,
     )
-    return ActionMeasurement(evaluation.results, folder, evaluation.interrupted)
+    return ActionMeasurement(evaluation.results, folder, evaluation.interrupted, evaluation.whole)
 
 
 def store_part(measured: ActionMeasurement) -> None:

@@ -70,15 +70,17 @@ def publish_report(event: ActionEvent, decided: Decided, summary: str) -> Action
     plan = report.results.plan
     claim = unverified(event.trigger.trust, plan, event.resolved.number)
     plain = decided.without_labels
-    record, plain_record = verdict_record(event, report), verdict_record(event, plain)
+    record, plain_record = (verdict_record(event, one, decided.whole) for one in (report, plain))
     lost = keep_verdict(event, record)
     frame = frame_of(event, plan.policy, entry=decided.entry, unverified=claim)
     frame = frame._replace(unkept=NOT_KEPT if lost else "")
     labels = [ruling.label for ruling in report.decision.labels if ruling.granted]
     result, dropped = publish_statement(
         event,
-        confirming(_statement(event, report, frame), record),
-        confirming(_statement(event, plain, frame), plain_record) if labels else None,
+        confirming(_statement(event, report, decided.whole, frame), record),
+        confirming(_statement(event, plain, decided.whole, frame), plain_record)
+        if labels
+        else None,
         labels,
         warnings=(*_about_event(event), *decided.warnings, *([lost] if lost else [])),
     )
@@ -124,7 +126,7 @@ def frame_of(
     )
 
 
-def _statement(event: ActionEvent, report: Report, frame: Frame) -> Statement:
+def _statement(event: ActionEvent, report: Report, whole: Report, frame: Frame) -> Statement:
     from gateval.render.github.announcement import announce, report_outputs
     from gateval.render.view import ReportView
 
@@ -132,7 +134,7 @@ def _statement(event: ActionEvent, report: Report, frame: Frame) -> Statement:
     status = exit_code(report.decision, claimed=claimed)
     if uploads_results(event.context, status):
         frame = frame._replace(files_url=f"{event.context.run_url}#artifacts")
-    said = remembering(event, announce(ReportView(report, frame)), report)
+    said = remembering(event, announce(ReportView(report, frame)), whole)
     return Statement(
         _in_group(said, event.resolved.group),
         status,

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from gateval.adapters.age import identities
 from gateval.adapters.screen import screen_of
 from gateval.app.history.last_run import last_run
-from gateval.app.names import RUN_IS
+from gateval.app.names import EVIDENCE_FILE, RUN_IS
+from gateval.app.seals.unsealing import opened_results
 from gateval.app.stored import find_run, named_run, read_results, root_here
 from gateval.domain.decision.report import make_report
 from gateval.domain.repository.place import nearest
@@ -36,7 +38,7 @@ def show_run(
     Raises `UsageError` for a word that is neither, `StageFileError` for what cannot be read.
     """
     folder, fixture = _found(words)
-    view = ReportView(make_report(_confirmed(read_results(folder))))
+    view = ReportView(make_report(_confirmed(_read(environ, folder))))
     screen = screen_of(sys.stdout, environ)
     if fixture is None:
         texts = [render_list(view, _shown(folder), width=screen.width, color=screen.color)]
@@ -46,6 +48,17 @@ def show_run(
     with suppress(BrokenPipeError):
         sys.stdout.write("\n".join(texts))
     return EXIT_PASS
+
+
+def _read(environ: Mapping[str, str], folder: Path) -> Results:
+    """Return the results of a run; with a key that opens them, those of sealed Evals, too."""
+    evidence = folder / EVIDENCE_FILE
+    if folder.is_dir() and evidence.exists() and identities(environ):
+        try:
+            return opened_results(environ, evidence)
+        except UsageError as error:
+            print(f"What is sealed is not shown. {error.sentence}", file=sys.stderr)
+    return read_results(folder)
 
 
 def _found(words: tuple[str, ...]) -> tuple[Path, str | None]:

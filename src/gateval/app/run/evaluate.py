@@ -6,7 +6,6 @@ import asyncio
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from secrets import token_bytes
 
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
@@ -24,7 +23,7 @@ from gateval.candidates.isolation.walls import Walls
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.doubts.cut_off import cut_off_warnings
 from gateval.domain.results.results import Results, RunInfo, results_of
-from gateval.domain.results.sealing import shutter
+from gateval.domain.results.sealing import is_public_warning
 from gateval.domain.trials.trial import Trial, TrialKey
 from gateval.engine.run import run_trials
 from gateval.events import CandidateWarned, Event, Listener, RunWarned, TrialFinished, TrialStarted
@@ -57,31 +56,29 @@ def evaluate(
     *,
     at_once: int | None = None,
     minutes: float,
-    key: bytes | None = None,
 ) -> Evaluation:
     """Run a plan to its end, for so many minutes, or to the first SIGINT, SIGTERM or SIGHUP.
 
     At most `at_once` trials run side by side; without it, as many as the Evals say.
-    What is sealed is in the results, and nowhere else; `key` is that of `shut_results`, where it is
-    to be the same. Raises `MissingKey` before anything runs when a model of the plan has no key,
-    and `UsageError` when one has no price and the policy limits dollars.
+    What is sealed is in the results, and nowhere else. Raises `MissingKey` before anything runs
+    when a model of the plan has no key, and `UsageError` when one has no price and the policy
+    limits dollars.
     """
     refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
     clock = SystemClock()
     started_at, begun = clock.utc_now(), clock.monotonic()
     walls = _walls(plan, settings, listen)
-    shut = shutter(plan, key or token_bytes(32))
     warnings: dict[str, None] = {}
     under_way: dict[TrialKey, None] = {}
-    noting = _noting(warnings, under_way, sealed_off(listen, shut, plan))
+    noting = _noting(warnings, under_way, sealed_off(listen, plan))
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
-        log = SealingLog(file, shut)
+        log = SealingLog(file, plan)
         run = EvaluationRun(
             plan, repository, settings, folder, log, noting, walls, at_once, minutes
         )
         trials, interrupted = _trials_of(run)
-    done = log.whole(read_trials(folder.path / TRIALS_FILE)) if trials is None else trials
+    done = (*read_trials(folder.path / TRIALS_FILE), *log.held) if trials is None else trials
     told = (*_unset(run), *warnings, *cut_off_warnings(plan, done))
     info = RunInfo(
         run=folder.run,
@@ -93,10 +90,17 @@ def evaluate(
         started=tuple(sorted(under_way, key=lambda key: key.order)),
         ended=_ended(minutes) if trials is None and not interrupted else "",
         over_budget=" ".join(run.over_budget),
-        warnings=kept_warnings(told),
+        warnings=_kept_apart(told, plan),
     )
     results = results_of(plan, done, info, [*plan.agreements, *run.replays])
     return Evaluation(results, interrupted)
+
+
+def _kept_apart(told: Sequence[str], plan: Plan) -> tuple[str, ...]:
+    """Return the first of those that everybody may read, and the first of the others."""
+    public = [one for one in told if is_public_warning(one, plan)]
+    others = [one for one in told if not is_public_warning(one, plan)]
+    return (*kept_warnings(public), *others[:WARNINGS_LIMIT])
 
 
 def kept_warnings(told: Sequence[str]) -> tuple[str, ...]:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
 
-from gateval.adapters.age import seal
+from gateval.adapters.age import own_digest, seal
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.names import EVIDENCE_FILE
+from gateval.domain.decision.report import make_report, publishable
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.sealing import is_shut, shut_plan
+from gateval.domain.plan.sealing import is_open, is_shut, kept_apart, published_plan
 from gateval.domain.results.results import Results
-from gateval.domain.results.sealing import sealed_agents, shut_message, shut_results
-from gateval.domain.trials.trial import Trial, TrialKey
-from gateval.events import CandidateWarned, Event, Listener, RunStarted, TrialFinished
+from gateval.domain.results.sealing import sealed_agents
+from gateval.domain.trials.trial import Trial
+from gateval.events import (
+    CandidateWarned,
+    Event,
+    Listener,
+    RunStarted,
+    TrialFinished,
+    TrialsAdded,
+    TrialStarted,
+)
 from gateval.ports.trial_log import TrialLog
 from gateval.render.files.stage import dump_whole
 
@@ -28,41 +37,45 @@ WORDLESS = (
 
 
 class SealingLog:
-    """Fulfils `ports.trial_log.TrialLog`: writes trials without what is sealed, and holds the rest
-    until the run is over.
+    """Fulfils `ports.trial_log.TrialLog`: writes what everybody may see, and holds the trials of
+    sealed Evals until the run is over.
     """
 
-    def __init__(self, log: TrialLog, shut: Callable[[Trial], Trial]) -> None:
+    def __init__(self, log: TrialLog, plan: Plan) -> None:
         self._log = log
-        self._shut = shut
-        self._whole: dict[TrialKey, Trial] = {}
+        self._apart = kept_apart(plan)
+        self.held: list[Trial] = []
 
     def append(self, trial: Trial) -> None:
-        """Store one trial as everybody may see it."""
-        shown = self._shut(trial)
-        if shown is not trial:
-            self._whole[trial.key] = trial
-        self._log.append(shown)
-
-    def whole(self, stored: Iterable[Trial]) -> tuple[Trial, ...]:
-        """Return the trials of the log with what is sealed in them."""
-        return tuple(self._whole.get(one.key, one) for one in stored)
+        """Store one trial where it may be stored."""
+        if trial.key.eval in self._apart:
+            self.held.append(trial)
+        else:
+            self._log.append(trial)
 
 
-def sealed_off(listen: Listener, shut: Callable[[Trial], Trial], plan: Plan) -> Listener:
-    """Return a listener that hears nothing of what is sealed in the run of this plan."""
-    agents = sealed_agents(plan)
+def sealed_off(listen: Listener, plan: Plan) -> Listener:
+    """Return a listener that hears nothing of the trials of sealed Evals: neither how one ended nor
+    when, for a log has the time on every line.
+    """
+    apart, agents = kept_apart(plan), sealed_agents(plan)
 
     def tell(event: Event) -> None:
-        if isinstance(event, TrialFinished):
-            shown = shut(event.trial)
-            event = event if shown is event.trial else TrialFinished(trial=shown)
-        elif isinstance(event, CandidateWarned):
-            said = shut_message(event.message, event.agent, agents)
-            event = event._replace(message=said)
-        elif isinstance(event, RunStarted):
-            event = RunStarted(plan=shut_plan(event.plan))
-        listen(event)
+        match event:
+            case TrialFinished(trial=trial) if trial.key.eval in apart:
+                return
+            case TrialStarted(key=key) if key.eval in apart:
+                return
+            case CandidateWarned(agent=agent) if agent in agents:
+                return
+            case TrialsAdded(keys=keys):
+                left = tuple(one for one in keys if one.eval not in apart)
+                if left:
+                    listen(TrialsAdded(keys=left))
+            case RunStarted(plan=whole):
+                listen(RunStarted(plan=published_plan(whole)))
+            case _:
+                listen(event)
 
     return tell
 
@@ -75,19 +88,36 @@ def runnable(plan: Plan) -> Plan:
     return plan.model_copy(update={"evals": left, "nothing": "" if left else WORDLESS})
 
 
-def publishable(results: Results, folder: ResultsFolder, key: bytes) -> Results:
+def seal_results(
+    whole: Results, folder: ResultsFolder, environ: Mapping[str, str], *, rates: bool
+) -> Results:
     """Return the results as everybody may see them; with the key to them, the whole is stored.
 
-    `key` is that of `shut_results`. Whoever `policy.recipients` names can open what is stored.
+    Whoever `policy.recipients` names can open what is stored.
     """
-    shown = shut_results(results, key)
-    if shown is results:
-        return _warned(results, WORDLESS) if any(map(is_shut, results.plan.evals)) else results
-    recipients = results.plan.policy.recipients
+    shown = publishable(make_report(whole), own_digest(environ), rates=rates)
+    unread = any(map(is_shut, whole.plan.evals))
+    shown = _warned(shown, WORDLESS) if unread else shown
+    if not any(map(is_open, whole.plan.evals)):
+        return shown
+    recipients = whole.plan.policy.recipients
     if recipients:
-        folder.write(EVIDENCE_FILE, seal(dump_whole(results).encode(), recipients))
+        text = dump_whole(whole).encode()
+        folder.write(EVIDENCE_FILE, seal(padded(text), recipients))
         return shown
     return _warned(shown, UNREAD)
+
+
+SMALLEST = 256 * 1024
+"""Bytes of the smallest evidence, before it is encrypted; each larger size is four times that."""
+
+
+def padded(text: bytes) -> bytes:
+    """Return JSON with white space behind it, so that its size tells little of what it holds."""
+    size = SMALLEST
+    while size < len(text):
+        size *= 4
+    return text.ljust(size)
 
 
 def _warned(results: Results, sentence: str) -> Results:

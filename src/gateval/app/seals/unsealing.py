@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
-from gateval.adapters.age import IDENTITY_VARIABLE, opener
+from gateval.adapters.age import IDENTITY_VARIABLE, identities, keyed_digest, opener
 from gateval.adapters.new_files import write_private
 from gateval.app.names import EVIDENCE_FILE, RESULTS_FILE
 from gateval.app.stored import read_limited
@@ -41,7 +42,6 @@ def unseal_results(environ: Mapping[str, str], stored: Path, view: str, output: 
     from gateval.adapters.results_folder import create_results_folder
     from gateval.app.run.views import VIEWS, write_views
     from gateval.domain.decision.report import make_report
-    from gateval.domain.results.sealing import unsealed
     from gateval.render.view import ReportView
 
     file = stored / EVIDENCE_FILE if stored.is_dir() else stored
@@ -50,9 +50,7 @@ def unseal_results(environ: Mapping[str, str], stored: Path, view: str, output: 
         raise UsageError(
             f"There is no {shown}: nothing of that run is sealed, or nobody could have read it."
         )
-    whole = load_results(_opened(environ, file, RESULTS_LIMIT), shown)
-    _refuse_another_run(whole, file.with_name(RESULTS_FILE))
-    report = make_report(unsealed(whole))
+    report = make_report(opened_results(environ, file))
     if output is None:
         with suppress(BrokenPipeError):
             sys.stdout.write(VIEWS[view].render(ReportView(report)))
@@ -63,12 +61,36 @@ def unseal_results(environ: Mapping[str, str], stored: Path, view: str, output: 
     return EXIT_PASS
 
 
-def _refuse_another_run(whole: Results, beside: Path) -> None:
-    """Anybody can seal for a public key: evidence has to fit the results that it lies beside."""
+def opened_results(environ: Mapping[str, str], file: Path) -> Results:
+    """Return the whole results in a file of evidence, as of Evals that were never sealed.
+
+    Raises `UsageError` where it cannot be opened, or is that of another run.
+    """
+    from gateval.domain.results.sealing import unsealed
+
+    whole = load_results(_opened(environ, file, RESULTS_LIMIT), show_path(str(file)))
+    _refuse_another_run(environ, whole, file.with_name(RESULTS_FILE))
+    return unsealed(whole)
+
+
+def _refuse_another_run(environ: Mapping[str, str], whole: Results, beside: Path) -> None:
+    """Anybody can seal for a public key: evidence has to fit the results that it lies beside, and
+    where our own key has signed these, the digest tells.
+    """
+    from gateval.domain.decision.report import make_report, publishable
+
     if not beside.exists():
         return
     shown = load_results(read_limited(str(beside), RESULTS_LIMIT), show_path(str(beside)))
-    if _facts(shown) != _facts(whole):
+    digests = {one.digest for one in shown.sealed if one.digest}
+    made = [
+        publishable(make_report(whole), partial(keyed_digest, key)) for key in identities(environ)
+    ]
+    ours = [
+        one for one in made if {_key_of(o.digest) for o in one.sealed} & set(map(_key_of, digests))
+    ]
+    signed = not ours or any({o.digest for o in one.sealed} >= digests for one in ours)
+    if not signed or _facts(shown) != _facts(made[0]):
         raise UsageError(
             f"The evidence is not of the run in {show_path(str(beside))}: one of the two was put "
             "in the place of another.",
@@ -76,10 +98,15 @@ def _refuse_another_run(whole: Results, beside: Path) -> None:
         )
 
 
+def _key_of(digest: str) -> str:
+    return digest.partition("@")[2]
+
+
 def _facts(results: Results) -> list[object]:
     """What both files of a run say alike."""
     trials = [(one.key, one.outcome, one.cause, one.score) for one in results.trials]
-    return [results.info.run, results.info.started_at, results.plan.head, trials]
+    sealed = [(one.eval, one.verdict, one.accepted) for one in results.sealed]
+    return [results.info.run, results.info.started_at, results.plan.head, trials, sealed]
 
 
 def _opened(environ: Mapping[str, str], file: Path, limit: int) -> bytes:

@@ -7,12 +7,10 @@ that counts turns whatever is no pass into `bypassed`, and leaves every reason w
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from gateval.domain.base import Value
-from gateval.domain.decision.reasons import all_reasons
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.results.comparison import Comparison
 from gateval.domain.results.results import Results
 from gateval.domain.ruling import NO_RULINGS, Ruling, Rulings
 from gateval.domain.verdicts import (
@@ -48,10 +46,9 @@ class Decision(Value):
 
 
 def decide(
-    results: Results, comparison: Comparison, policy: Policy, rulings: Rulings = NO_RULINGS
+    results: Results, reasons: Collection[DecisionReason], rulings: Rulings = NO_RULINGS
 ) -> Decision:
     """Fold every reason into one verdict by precedence, then let the labels count."""
-    reasons = tuple(all_reasons(results, comparison, policy))
     codes = list(ReasonCode)
     ordered = tuple(
         sorted(reasons, key=lambda r: (PRECEDENCE.index(r.verdict), codes.index(r.code)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gateval.domain.audit.entry import (
@@ -32,7 +32,8 @@ class Occurrence(NamedTuple):
 def about_report(report: Report, occurrence: Occurrence) -> AuditEvent:
     """Return the event of a report's verdict, from which others are made."""
     plan, decision = report.results.plan, report.decision
-    event = _event(occurrence, decision.evals, failing_evals(report.comparison), decision.reasons)
+    failing = [*failing_evals(report.comparison), *_sealed(report)]
+    event = _event(occurrence, decision.evals, failing, decision.reasons)
     return event.model_copy(
         update={
             "head": plan.head.commit or "0" * 40,
@@ -40,6 +41,16 @@ def about_report(report: Report, occurrence: Occurrence) -> AuditEvent:
             "policy": plan.policy_digest,
         }
     )
+
+
+def _sealed(report: Report) -> Iterator[FailingEval]:
+    """Yield the sealed Evals that do not pass; nothing is said of their fixtures."""
+    results = report.results
+    for planned, told in zip(results.plan.sealed, results.sealed, strict=True):
+        if told.verdict is not GateVerdict.PASS:
+            yield FailingEval(
+                eval=planned.name, failed=0, unmeasured=0, fixtures=len(planned.fixtures)
+            )
 
 
 def about_record(record: HistoryRecord, occurrence: Occurrence) -> AuditEvent:

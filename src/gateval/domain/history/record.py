@@ -108,9 +108,13 @@ def record_of(
     check: str = "",
     read_from: str = "",
     regressed: Sequence[StoredRegression] = (),
+    plan: Plan | None = None,
 ) -> HistoryRecord | None:
-    """Return the record of a report, or None for a working tree, which has no commit."""
-    plan, decision = report.results.plan, report.decision
+    """Return the record of a report, or None for a working tree, which has no commit.
+
+    `plan` is what was run, with what is sealed in it; the report's own if it is None.
+    """
+    ran, plan, decision = plan or report.results.plan, report.results.plan, report.decision
     if plan.head.commit is None:
         return None
     compared = report.comparison.evals
@@ -124,7 +128,7 @@ def record_of(
         head=plan.head.commit,
         base=(plan.base and plan.base.commit) or "",
         policy=policy_digest(plan.policy),
-        plan=plan_digest(plan),
+        plan=plan_digest(ran),
         read_from=read_from,
         check=check,
         accepted=plan.bar_accepted,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from enum import StrEnum
 from typing import Literal, Self
 
@@ -16,6 +17,7 @@ from gateval.domain.manifests.tools import AgentTool
 from gateval.domain.plan.absent import Lacking
 from gateval.domain.plan.bar import Doubt, Lowered, Reason
 from gateval.domain.plan.planned_eval import AfterMerge, PlannedEval, Removed
+from gateval.domain.plan.sealed_eval import SealedEval
 from gateval.domain.plan.stored import UsedBaseline
 from gateval.domain.repository.file_rules import FileRules
 from gateval.domain.repository.place import Place
@@ -137,6 +139,8 @@ class Plan(Value):
     trials that the Evals carry, None where there are none. `agreements` are calibrations that
     earlier runs replayed with the same judges, and that need not be replayed again. `sees` says for
     readers which drops would be found; it decides nothing, and only `gateval plan` fills it.
+    `sealed` stands for sealed Evals in the plan of published results: those that ran are not among
+    `evals` there.
     """
 
     version: Literal["plan.v1"] = "plan.v1"
@@ -151,6 +155,7 @@ class Plan(Value):
     changes: tuple[AgentChange, ...] = ()
     agents: tuple[AgentDefinition, ...] = ()
     evals: tuple[PlannedEval, ...] = ()
+    sealed: tuple[SealedEval, ...] = Field(default=(), exclude_if=operator.not_)
     only: tuple[Name, ...] = ()
     left_out: tuple[LeftEval, ...] = ()
     after_merge: tuple[AfterMerge, ...] = ()
@@ -177,7 +182,7 @@ class Plan(Value):
 
     @model_validator(mode="after")
     def _nothing_means_no_evals(self) -> Self:
-        if bool(self.nothing) == bool(self.evals):
+        if bool(self.nothing) == bool(self.evals or self.sealed):
             raise ValueError("a plan has Evals or a sentence why there are none, not both")
         return self
 
@@ -237,6 +242,7 @@ class Plan(Value):
         names = [
             *(f"the Agent {agent.name} on {agent.side}" for agent in self.agents),
             *(f"the Eval {planned.name}" for planned in self.evals),
+            *(f"the Eval {gone.name}" for gone in self.sealed),
             *(f"the fixture {f.name} of {one.name}" for one in self.evals for f in one.fixtures),
         ]
         if len(set(names)) != len(names):
@@ -269,7 +275,10 @@ class Plan(Value):
     def coverage(self) -> tuple[int, int]:
         """How many fixtures are looked at, and how many the change calls for."""
         kept = {(one.own_name, fixture.name) for one in self.evals for fixture in one.fixtures}
-        left = {(one.own_name, gone.name) for one in self.evals for gone in one.left_out} - kept
+        kept |= {(one.own_name, fixture) for one in self.sealed for fixture in one.fixtures}
+        left = {(one.own_name, gone.name) for one in self.evals for gone in one.left_out}
+        left |= {(one.own_name, gone.name) for one in self.sealed for gone in one.left_out}
+        left -= kept
         total = len(kept) + len(left) + sum(one.fixtures for one in self.left_out)
         return len(kept), total
 

@@ -6,6 +6,7 @@ Weight, severity and axis of each assertion stay, because scores are made of the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval
@@ -13,6 +14,7 @@ from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInpu
 from gateval.domain.manifests.sealed import is_sealed
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.sealed_eval import planned_trials, sealed_eval
 from gateval.domain.repository.place import Place
 
 SEALED = "sealed"
@@ -45,14 +47,81 @@ def is_shut(planned: PlannedEval) -> bool:
     return planned.sealed and not is_open(planned)
 
 
+def kept_apart(plan: Plan) -> frozenset[str]:
+    """Return the names of the Evals of which nobody learns how single trials ended.
+
+    An Eval and the target branch's version of it share trials: where one is sealed, both are.
+    """
+    names = {one.name for one in plan.evals if one.sealed}
+    names |= {one.bar.eval for one in plan.evals if one.bar and one.bar.reused and one.sealed}
+    return frozenset(
+        one.name
+        for one in plan.evals
+        if one.name in names or (one.bar and one.bar.reused and one.bar.eval in names)
+    )
+
+
+class PlanPart(NamedTuple):
+    """Some Evals of a plan, decided by their own trials alone.
+
+    `beside` is how many planned trials of the others share the budget of the run.
+    """
+
+    plan: Plan
+    beside: int
+
+
+def parts_of(plan: Plan) -> tuple[PlanPart, ...]:
+    """Return the plan in parts: what is not sealed, and what is, if there are such Evals.
+
+    Nothing that is told of the one follows from trials of the other.
+    """
+    apart = kept_apart(plan)
+    ran = sum(one.trials for one in plan.sealed)
+    if not apart:
+        return (PlanPart(plan, ran),)
+    shut = tuple(one for one in plan.evals if one.name in apart)
+    others = [sum(map(planned_trials, shut))]
+    others.append(sum(map(planned_trials, plan.evals)) - others[0])
+    return (
+        PlanPart(published_plan(plan), ran + others[0]),
+        PlanPart(plan.model_copy(update={"evals": shut}), ran + others[1]),
+    )
+
+
 def shut_plan(plan: Plan) -> Plan:
-    """Return the plan as everybody may see it; one without sealed Evals comes back as it is."""
-    if not any(map(is_open, plan.evals)):
+    """Return the plan as everybody may see it; one without sealed Evals comes back as it is.
+
+    Neither what sealed Evals ask is in it, nor what earlier runs found of their fixtures.
+    """
+    apart = kept_apart(plan)
+    evals = tuple(_shut_eval(one) if one.name in apart else one for one in plan.evals)
+    same = all(one is other for one, other in zip(evals, plan.evals, strict=True))
+    return plan if same else _with_evals(plan, evals)
+
+
+def published_plan(plan: Plan) -> Plan:
+    """Return the plan of published results: without the sealed Evals, which have a line each."""
+    apart = kept_apart(plan)
+    if not apart:
         return plan
-    return plan.model_copy(update={"evals": tuple(map(_shut_eval, plan.evals))})
+    left = tuple(one for one in plan.evals if one.name not in apart)
+    gone = tuple(sealed_eval(one) for one in plan.evals if one.name in apart)
+    return _with_evals(plan, left).model_copy(update={"sealed": (*plan.sealed, *gone)})
+
+
+def _with_evals(plan: Plan, evals: tuple[PlannedEval, ...]) -> Plan:
+    """Return the plan with these in place of its Evals, and the baseline of what they have."""
+    found = plan.model_copy(update={"evals": evals})
+    if plan.baseline is None:
+        return found
+    stored = any(one.stored for one in evals)
+    used = plan.baseline.model_copy(update={"digest": found.stored_digest()}) if stored else None
+    return found.model_copy(update={"baseline": used})
 
 
 def _shut_eval(planned: PlannedEval) -> PlannedEval:
+    planned = planned.measured_anew
     if not is_open(planned):
         return planned
     fixtures = tuple(map(shut_fixture, planned.fixtures))

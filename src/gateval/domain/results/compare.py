@@ -82,10 +82,10 @@ class _Found(NamedTuple):
         return measured and self.course.fell_silent
 
 
-def compare(results: Results) -> Comparison:
-    """Compare head's trials with base's, per Eval and fixture."""
+def compare(results: Results, beside: int | None = None) -> Comparison:
+    """Compare head's trials with base's, per Eval and fixture; `beside` is as for `purse_of`."""
     trials = with_stored(results.plan, results.trials)
-    far = progress(results.plan, trials)
+    far = progress(results.plan, trials, beside)
     return Comparison(
         evals=tuple(_compare_eval(planned, trials, far) for planned in results.plan.evals),
         removed=results.plan.removed,

@@ -40,8 +40,8 @@ class PlanProgress(NamedTuple):
     cut_together: frozenset[str] = frozenset()
 
 
-def progress(plan: Plan, trials: Grouped) -> PlanProgress:
-    """Return how far `trials` bring a plan."""
+def progress(plan: Plan, trials: Grouped, beside: int | None = None) -> PlanProgress:
+    """Return how far `trials` bring a plan; `beside` is as for `purse_of`."""
     courses = {}
     for planned in plan.evals:
         rules = rules_of(planned)
@@ -54,7 +54,7 @@ def progress(plan: Plan, trials: Grouped) -> PlanProgress:
     wanted = {name: course.wanted for name, course in courses.items()}
     stored = {(e.name, one.fixture): len(one.marks) for e in plan.evals for one in e.stored}
     broad = {planned.name: _broad(planned, trials, stored, courses) for planned in plan.evals}
-    purse = purse_of(plan, _made_now(trials, stored))
+    purse = purse_of(plan, _made_now(trials, stored), beside)
     cut = _cut(plan, trials, courses, wanted, purse)
     together = frozenset(
         planned.name

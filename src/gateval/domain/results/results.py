@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from gateval.domain.base import Value
 from gateval.domain.calibration.replay import CalibrationReplay
@@ -13,6 +14,7 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import EarlierSet
+from gateval.domain.results.sealed_verdict import SealedVerdict
 from gateval.domain.results.trial_verdict import trial_verdict
 from gateval.domain.trials.trial import Assessment, Outcome, Side, Trial, TrialKey
 
@@ -43,7 +45,8 @@ class Results(Value):
     """A plan and its trials in report order. Trials that never ran are simply absent.
 
     `calibrations` are the replays by which the word of judges counts, or does not; `earlier` are
-    the sets of experiments that were known when the run began.
+    the sets of experiments that were known when the run began. `sealed` is what everybody may know
+    of the sealed Evals that ran: their trials are not there.
     """
 
     version: Literal["results.v1"] = "results.v1"
@@ -51,7 +54,15 @@ class Results(Value):
     trials: tuple[Trial, ...] = ()
     calibrations: tuple[CalibrationReplay, ...] = ()
     earlier: tuple[EarlierSet, ...] = ()
+    sealed: tuple[SealedVerdict, ...] = Field(default=(), exclude_if=operator.not_)
     info: RunInfo = RunInfo()
+
+    @model_validator(mode="after")
+    def _every_sealed_eval_has_its_verdict(self) -> Self:
+        """What ran and has no trials here has a verdict, so that none is lost on the way."""
+        if [one.eval for one in self.sealed] != [one.name for one in self.plan.sealed]:
+            raise ValueError("the verdicts of sealed Evals are not those of its plan")
+        return self
 
     @model_validator(mode="after")
     def _only_planned_trials(self) -> Self:

@@ -104,6 +104,10 @@ _HOW: Final[Mapping[Kind, _How]] = MappingProxyType(
             lambda view, item: pieces.row(item, claimed=bool(view.frame.unverified)),
             align="|---|---|--:|--:|--:|--:|--:|---|",
         ),
+        Kind.SEALED: _How(
+            lambda view, item: pieces.sealed_row(item, claimed=bool(view.frame.unverified)),
+            align="|---|---|--:|--:|---|",
+        ),
         Kind.SCORERS: _How(lambda _, item: pieces.scorer(item), align="|---|--:|--:|--:|---|"),
         Kind.AXES: _How(lambda _, item: pieces.axis_score(item), align="|---|---|--:|--:|---|"),
         Kind.FIXTURES: _How(

@@ -13,6 +13,7 @@ from gateval.render.report.gaps import Gap
 from gateval.render.report.prompts import PromptEdit
 from gateval.render.report.scores.axes import AxisLine, AxisShare
 from gateval.render.report.scores.experiments import ScorerLine
+from gateval.render.report.sealed import SealedLine
 from gateval.render.report.usage import AgentUsage
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.wording import (
@@ -33,6 +34,16 @@ def row(found: EvalRow, *, claimed: bool = False) -> str:
     words = f"claims {found.words}" if claimed else found.words
     icon = UNVERIFIED_ICON if claimed else ICONS[found.verdict]
     return fill("row.md.j2", **{**found._asdict(), "words": words, "icon": icon})
+
+
+def sealed_row(found: SealedLine, *, claimed: bool = False) -> str:
+    """Render one line of the table of sealed Evals."""
+    return fill(
+        "sealed.md.j2",
+        one=found,
+        icon=UNVERIFIED_ICON if claimed else ICONS[found.verdict],
+        words=f"claims {found.words}" if claimed else found.words,
+    )
 
 
 def silent(found: SilentAgent) -> str:

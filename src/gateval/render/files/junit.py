@@ -20,6 +20,7 @@ from junitparser.junitparser import Attr, FinalResult, IntAttr
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, told
+from gateval.render.report.sealed import SealedLine, whom_to_ask
 from gateval.render.report.words.excerpt import trial_excerpt
 from gateval.render.report.words.wording import evidence_mark, passes, what_happened
 from gateval.render.view import EvalView, ReportView
@@ -41,6 +42,8 @@ def render_junit(view: ReportView) -> str:
         suite.add_testcases([*cases, *_whole(one, cases)])
         suite.add_testcases([_left(name, suite.name) for name in one.left_out])
         document.append(suite)
+    for line in view.sealed:
+        document.append(_sealed(view, line))
     for gone in view.plan.left_out:
         suite = TestSuite(_xml(gone.name))
         suite.add_testcase(_left(f"{gone.fixtures} fixtures", suite.name))
@@ -52,6 +55,20 @@ def render_junit(view: ReportView) -> str:
         document.update_statistics()
     body: str = document.tostring().decode()
     return _DECLARATION + body[body.index("<testsuites") :] + "\n"
+
+
+def _sealed(view: ReportView, line: SealedLine) -> TestSuite:
+    """Return the suite of a sealed Eval: one case, which says how it ended."""
+    suite = TestSuite(_xml(line.planned.name))
+    for key, value in {"agent": line.planned.agent, "rate": line.rate}.items():
+        suite.add_property(key, _xml(value))
+    case = TestCase("sealed", classname=suite.name)
+    if line.counts:
+        fails = line.verdict is GateVerdict.FAIL
+        case.result = (Failure if fails else Error)(_xml(line.words), "sealed")
+        case.result[0].text = xml_text(whom_to_ask(view.plan), _BODY_LIMIT)
+    suite.add_testcase(case)
+    return suite
 
 
 def _decided(view: ReportView) -> Iterator[TestSuite]:

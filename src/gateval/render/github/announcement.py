@@ -47,6 +47,7 @@ def announce(view: ReportView) -> Announcement:
 def report_outputs(report: Report, *, claimed: bool) -> Mapping[str, str]:
     """Return the outputs of the action's step that are known from the report, by their names."""
     scores = [compared.head.low for compared in report.comparison.evals]
+    scores += [one.rate for one in report.results.sealed if one.rate is not None]
     return {
         "verdict": UNVERIFIED if claimed else report.decision.verdict.value,
         "score": least_score(scores),

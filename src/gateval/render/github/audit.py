@@ -92,6 +92,8 @@ def _failing(event: AuditEvent) -> str:
     named = ", ".join(
         f"{_name(one.eval)} {one.failed} of {one.fixtures} failed"
         + (f" and {one.unmeasured} not measured" if one.unmeasured else "")
+        if one.failed or one.unmeasured
+        else f"{_name(one.eval)}, which is sealed,"
         for one in event.failing[:3]
     )
     total = max(event.failing_total, len(event.failing))

@@ -9,9 +9,11 @@ from gateval.domain.history.standing import UNREADABLE
 from gateval.domain.plan.bar import Lowered
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.sealed_eval import SealedEval
 from gateval.domain.planning.files.locked import why_locked
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.scoring import EVERY_CASE, Meets
+from gateval.domain.results.sealed_verdict import SealedVerdict
 from gateval.domain.ruling import GateLabel
 from gateval.domain.text.figures import show_score
 from gateval.domain.verdicts import GateVerdict
@@ -79,12 +81,19 @@ def lowered_bar(report: Report, may_accept: Sequence[str] = ()) -> Sequence[str]
     binding = [(planned, one) for planned, one in _bars(report) if _binds(report, planned)]
     for planned, compared in binding:
         lines += _lines(planned, compared)
+    shut = [one for one, told in _sealed_bars(report) if told.verdict is not GateVerdict.PASS]
+    for one in shut:
+        lines += [
+            f"Head does not meet {one.shown_name}, which is sealed.",
+            *map(_item, one.lowered),
+        ]
     if unread and not plan.bar_accepted:
         unread.append(f"{_UNREAD}{accept}")
     if (lines or unread) and plan.bar_accepted:
         unread.append(f"Accepted by {plan.bar_accepted}: this does not block.")
     elif lines:
         edits = plan.lost or any(planned.bar and planned.bar.lowered for planned, _ in binding)
+        edits = edits or any(one.lowered for one in shut)
         lines.append(f"{_EDITED if edits else _UNEDITED}{accept}")
     return [*rules, *broken, *lines, *unread, *map(str, plan.lacking), *_unclaimed(plan)]
 
@@ -122,17 +131,33 @@ def binding_edits(report: Report) -> Sequence[Lowered]:
         for lowered in planned.bar.lowered
         if not lowered.moved
     ]
+    of_evals += [
+        lowered
+        for one, told in _sealed_bars(report)
+        if told.verdict is not GateVerdict.PASS
+        for lowered in one.lowered
+        if not lowered.moved
+    ]
     return tuple(dict.fromkeys((*report.results.plan.lost, *of_evals)))
 
 
 def met_bar(report: Report) -> Sequence[str]:
     """Return the lines on what head asks less, but meets on the target branch's terms as well."""
-    return [
+    met = [
         line
         for planned, compared in _bars(report)
         if planned.bar and planned.bar.lowered and not _binds(report, planned)
         for line in _lines(planned, compared)
     ]
+    for one, told in _sealed_bars(report):
+        if one.lowered and told.verdict is GateVerdict.PASS:
+            met += [f"Head meets {one.shown_name}, which is sealed.", *map(_item, one.lowered)]
+    return met
+
+
+def _sealed_bars(report: Report) -> Sequence[tuple[SealedEval, SealedVerdict]]:
+    results = report.results
+    return [pair for pair in zip(results.plan.sealed, results.sealed, strict=True) if pair[0].bar]
 
 
 def _bars(report: Report) -> Sequence[tuple[PlannedEval, EvalComparison]]:

@@ -19,6 +19,7 @@ from gateval.domain.trials.trial import Assessment
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import binding_edits
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, with_status
+from gateval.render.report.sealed import SealedLine, sealed_lines, whom_to_ask
 from gateval.render.report.words.wording import eval_verdict, passes, score, what_happened
 
 _SHOWN = (
@@ -72,6 +73,7 @@ def findings(report: Report) -> tuple[Finding, ...]:
     ]
     below = [one for one in report.comparison.evals if one.head.meets is Meets.NO]
     found += [_of_eval(report, one) for one in below]
+    found += [_of_sealed(report, one) for one in sealed_lines(report) if one.counts]
     found += [_of_edit(report, lowered) for lowered in binding_edits(report)]
     return tuple(found)
 
@@ -140,6 +142,13 @@ def _of_eval(report: Report, compared: EvalComparison) -> Finding:
     verdict, _ = eval_verdict(report.decision, compared.eval)
     blocks, key = verdict is GateVerdict.FAIL, digest([BELOW, compared.eval])
     return Finding(BELOW, planned.place, blocks, title, text, key, compared.eval)
+
+
+def _of_sealed(report: Report, one: SealedLine) -> Finding:
+    name, fails = one.planned.name, one.verdict is GateVerdict.FAIL
+    title = f"{one.planned.shown_name} is sealed: {one.words}"
+    key, text = digest([ELSE, name]), whom_to_ask(report.results.plan)
+    return Finding(ELSE, one.planned.place, fails, title, text, key, name)
 
 
 def _of_edit(report: Report, lowered: Lowered) -> Finding:

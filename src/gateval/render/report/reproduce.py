@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from gateval.domain.base import is_sha
 from gateval.domain.decision.report import Report
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, with_status
 
@@ -20,10 +19,10 @@ def reproduce_command(plan: Plan) -> str:
     """Return the command line; names are quoted for a POSIX shell, not sanitised."""
     if plan.base is not None:
         kept, total = plan.coverage
-        part = plan.evals if kept < total else ()
-        words = [*_check(plan), *_only(part)]
-    elif plan.evals:
-        words = ["gateval", "run", *(planned.name for planned in plan.evals)]
+        words = [*_check(plan), *(_only(plan) if kept < total else ())]
+    elif plan.evals or plan.sealed:
+        names = (one.name for evals in (plan.evals, plan.sealed) for one in evals)
+        words = ["gateval", "run", *names]
         words += [word for name in plan.only for word in ("--fixture", name)]
         words += [] if plan.head.worktree else ["--rev", _name(plan.head.commit)]
     else:
@@ -82,11 +81,13 @@ def _check(plan: Plan) -> list[str]:
     return ["gateval", "check", "--base", base, "--head", head]
 
 
-def _only(evals: Sequence[PlannedEval]) -> list[str]:
-    names = dict.fromkeys(one.own_name for one in evals)
+def _only(plan: Plan) -> list[str]:
+    names = dict.fromkeys(one.own_name for one in plan.evals)
+    names |= dict.fromkeys(one.own_name for one in plan.sealed)
     words = [word for name in names for word in ("--eval", name)]
-    if any(one.left_out for one in evals):
-        fixtures = dict.fromkeys(fixture.name for one in evals for fixture in one.fixtures)
+    if any(one.left_out for one in plan.evals) or any(one.left_out for one in plan.sealed):
+        fixtures = dict.fromkeys(fixture.name for one in plan.evals for fixture in one.fixtures)
+        fixtures |= dict.fromkeys(name for one in plan.sealed for name in one.fixtures)
         words += [word for name in fixtures for word in ("--fixture", name)]
     return words
 

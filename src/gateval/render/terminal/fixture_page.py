@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gateval.domain.trials.trial import OUTPUT_LIMIT, Trial
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, with_status
 from gateval.render.report.reproduce import one_fixture_command
+from gateval.render.report.sealed import whom_to_ask
 from gateval.render.report.words.wording import own_score, passes
 from gateval.render.terminal.page import Page
 from gateval.render.terminal.trace import SHORT, show_assessments, show_steps
@@ -92,6 +93,10 @@ def render_list(view: ReportView, run: str, *, width: int, color: bool) -> str:
         if found:
             page.heading(str(which))
             _names(page, found)
+    for line in view.sealed:
+        page.line(f"{line.planned.shown_name} is sealed: {line.words}")
+    if view.sealed:
+        page.line(whom_to_ask(view.plan))
     if facts:
         first = next(fact for which in FixtureStatus for fact in with_status(facts, which))
         page.heading("To look at one:", style="")

@@ -81,6 +81,13 @@ def _list(page: Page, _: ReportView, section: Section) -> None:
     _listed(page, section.title, [*section.said, *map(str, section.items)])
 
 
+def _sealed(page: Page, _: ReportView, section: Section) -> None:
+    page.heading(section.title)
+    page.table(section.columns, [(one.cells, STYLES[one.verdict]) for one in section.items])
+    for line in section.said:
+        page.line(line, indent=2)
+
+
 def _listed(page: Page, title: str, lines: Sequence[str]) -> None:
     if lines:
         page.heading(title)
@@ -167,6 +174,7 @@ def _later(page: Page, view: ReportView, section: Section) -> None:
 _SHOW: Final[Mapping[Kind, Callable[[Page, ReportView, Section], None]]] = MappingProxyType(
     {
         Kind.EVALS: _table,
+        Kind.SEALED: _sealed,
         Kind.SCORERS: _experiment,
         Kind.FIXTURES: _fixtures,
         Kind.SILENT: _silent,

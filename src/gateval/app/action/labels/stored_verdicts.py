@@ -39,8 +39,11 @@ class StoredVerdict(NamedTuple):
     why_not: str = ""
 
 
-def verdict_record(event: ActionEvent, report: Report) -> HistoryRecord | None:
-    """Return what is to be stored of the verdict on a pull request's head; None if nothing is."""
+def verdict_record(event: ActionEvent, report: Report, whole: Report) -> HistoryRecord | None:
+    """Return what is to be stored of the verdict on a pull request's head; None if nothing is.
+
+    `whole` has what is sealed in it.
+    """
     if not event.binds or event.resolved.number is None or report.results.plan.nothing:
         return None
     return record_of(
@@ -50,7 +53,8 @@ def verdict_record(event: ActionEvent, report: Report) -> HistoryRecord | None:
         started_at=event.target.stamp.started,
         check=event.target.check_name,
         read_from=_inputs(event),
-        regressed=tuple(regressions_of(report)),
+        regressed=tuple(regressions_of(whole)),
+        plan=whole.results.plan,
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.action.event import ActionEvent
+from gateval.app.action.measure import ActionMeasurement
 from gateval.app.action.result import ActionResult
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.trigger import EventName
@@ -30,7 +30,7 @@ class Kept(NamedTuple):
     note: str = ""
 
 
-def keep_run(event: ActionEvent, report: Report, folder: ResultsFolder) -> Kept:
+def keep_run(event: ActionEvent, whole: Report, measured: ActionMeasurement) -> Kept:
     """Write the record of a run that binds, here and in git.
 
     It is in git before the job ends, and the same bytes are in the results, for an artifact.
@@ -39,7 +39,7 @@ def keep_run(event: ActionEvent, report: Report, folder: ResultsFolder) -> Kept:
         return Kept()
     from gateval.app.run.measure import remember
 
-    record = remember(report, folder, facts_of(event))
+    record = remember(whole, measured.results, measured.folder, facts_of(event))
     if record is None:
         return Kept()
     turned: tuple[str, ...] = ()

@@ -143,6 +143,7 @@ class RunEval(Value):
     that ended, `axes` are its scores by axis, `averages` those of an experiment's scorers: the set
     that it measured. `fixtures` are the first ones of the plan, whatever came of them, since
     later rates rest on them; `beyond` are those of the others that did not pass on both sides.
+    Of a `sealed` one there is the verdict, and a coarse rate as its score.
     """
 
     eval: ShortText
@@ -169,6 +170,7 @@ class RunEval(Value):
     fixtures: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
     beyond: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
     base: RunBase | None = None
+    sealed: bool = False
 
     @property
     def named(self) -> tuple[RunFixture, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gateval.domain.decision.report import Report
+from gateval.domain.decision.report import Report, make_report
 from gateval.domain.history.agreements import believed_setting, stored_agreements
 from gateval.domain.history.runs.record import (
     EVALS_LISTED,
@@ -32,7 +32,9 @@ from gateval.domain.results.comparison import EvalComparison, FixtureChange, Fix
 from gateval.domain.results.doubts.claims import was_seen
 from gateval.domain.results.grouping import Grouped, group_trials
 from gateval.domain.results.lifecycle import run_of
+from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import mean_rate, score_fixture
+from gateval.domain.results.sealed_verdict import SealedVerdict
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
@@ -66,6 +68,35 @@ def run_record(report: Report, facts: RunFacts) -> RunRecord | None:
         verdict=report.decision.evals,
         evals=tuple(evals[:EVALS_LISTED]),
         agreements=() if info.interrupted else stored_agreements(report.results)[:EVALS_LISTED],
+    )
+
+
+def public_record(record: RunRecord, public: Results) -> RunRecord:
+    """Return a record of the whole as everybody may see it, by the results that are published."""
+    told = {one.eval: one for one in public.sealed}
+    evals = tuple(
+        _public_eval(one, told[one.eval]) if one.eval in told else one for one in record.evals
+    )
+    verdict = make_report(public).decision.evals
+    return record.model_copy(update={"evals": evals, "verdict": verdict})
+
+
+def _public_eval(whole: RunEval, told: SealedVerdict) -> RunEval:
+    """What may be said of a sealed Eval: what was measured, the verdict, and the coarse rate."""
+    return RunEval(
+        eval=whole.eval,
+        kind=whole.kind,
+        version=whole.version,
+        agent=whole.agent,
+        closure=whole.closure,
+        setting=whole.setting,
+        verdict=told.verdict,
+        low=told.rate,
+        high=told.rate,
+        limits=None,
+        threshold=whole.threshold,
+        total=whole.total,
+        sealed=True,
     )
 
 

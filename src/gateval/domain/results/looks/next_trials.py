@@ -11,9 +11,10 @@ from collections.abc import Iterable
 
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.sealing import PlanPart, parts_of
 from gateval.domain.results.doubts.models import refused_on_both
 from gateval.domain.results.grouping import Grouped, with_stored
-from gateval.domain.results.progress import progress
+from gateval.domain.results.progress import PlanProgress, progress
 from gateval.domain.statistics.looks import Look
 from gateval.domain.trials.trial import Side, Trial, TrialKey
 
@@ -25,7 +26,9 @@ def next_trials(plan: Plan, finished: Iterable[Trial]) -> tuple[TrialKey, ...]:
     """
     trials = with_stored(plan, refused_on_both(plan, finished))
     keys: list[TrialKey] = []
-    wanted = progress(plan, trials).wanted
+    wanted = {
+        where: look for part in parts_of(plan) for where, look in _far(part, trials).wanted.items()
+    }
     for planned in plan.evals:
         for fixture in planned.own_fixtures:
             if planned.stands(fixture.name) is not None:
@@ -33,6 +36,12 @@ def next_trials(plan: Plan, finished: Iterable[Trial]) -> tuple[TrialKey, ...]:
             look = wanted[planned.name, fixture.name]
             keys += _keys(planned, fixture.name, look, trials)
     return tuple(keys)
+
+
+def _far(part: PlanPart, trials: Grouped) -> PlanProgress:
+    names = {one.name for one in part.plan.evals}
+    mine = {where: group for where, group in trials.items() if where[0] in names}
+    return progress(part.plan, mine, part.beside)
 
 
 def _keys(planned: PlannedEval, fixture: str, look: Look, trials: Grouped) -> Iterable[TrialKey]:

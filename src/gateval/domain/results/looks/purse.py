@@ -13,6 +13,7 @@ from math import inf
 
 from gateval.domain.manifests.policy.spending import BudgetPolicy
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.sealed_eval import planned_trials
 from gateval.domain.trials.trial import Side, Trial
 
 _MINUTE = 60
@@ -40,26 +41,36 @@ class Purse:
         return True
 
 
-def purse_of(plan: Plan, trials: Iterable[Trial]) -> Purse:
+def purse_of(plan: Plan, trials: Iterable[Trial], beside: int | None = None) -> Purse:
     """Return what the budget leaves after the trials of a run, each counted at their mean cost.
 
-    Of tokens and money, what is known counts.
+    Of tokens and money, what is known counts. `beside` is how many planned trials share the budget
+    and are decided apart, so that what is spent on the ones tells nothing of the others; None is
+    those of the sealed Evals of published results.
     """
     budget: BudgetPolicy = plan.policy.budget
     every = list(trials)
     if not budget.is_set or not every:
         return Purse(None)
+    share = _share(plan, beside)
     limits: list[float] = []
     if budget.repetitions is not None:
-        limits.append(budget.repetitions - len(every))
+        limits.append(budget.repetitions * share - len(every))
     if budget.tokens is not None:
-        limits.append(_left(budget.tokens, [_tokens(trial) for trial in every]))
+        limits.append(_left(budget.tokens * share, [_tokens(trial) for trial in every]))
     if budget.usd is not None:
-        limits.append(_left(budget.usd, [_usd(trial) for trial in every]))
+        limits.append(_left(budget.usd * share, [_usd(trial) for trial in every]))
     if budget.minutes is not None:
         waited = waited_seconds(plan, every)
-        limits.append(_left(_MINUTE * budget.minutes, [waited / len(every)] * len(every)))
+        limits.append(_left(_MINUTE * budget.minutes * share, [waited / len(every)] * len(every)))
     return Purse(max(0.0, min(limits)))
+
+
+def _share(plan: Plan, beside: int | None) -> float:
+    """Return how much of the budget is for the Evals of this plan, by planned trials."""
+    others = sum(one.trials for one in plan.sealed) if beside is None else beside
+    own = sum(map(planned_trials, plan.evals))
+    return own / (own + others) if others else 1.0
 
 
 def left_after_planned(plan: Plan, trials: Iterable[Trial]) -> float:

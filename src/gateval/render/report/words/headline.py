@@ -64,11 +64,17 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         said.append(lost)
     if files := report.results.plan.locked:
         said.append(f"{listing(files, 2)} cannot be opened without the key")
+    said += [one.text for one in _of_sealed(blocking)]
     said += _lacking(report.results.plan.lacking)
     if paths := report.results.plan.unclaimed:
         verb = "belongs" if len(paths) == 1 else "belong"
         said.append(f"{listing(paths, 2)} {verb} to no Agent that an Eval measures")
     return said or ["nothing that ran speaks against the change"]
+
+
+def _of_sealed(reasons: Sequence[DecisionReason]) -> Sequence[DecisionReason]:
+    """What was decided of sealed Evals, the first of it."""
+    return [one for one in reasons if one.code is ReasonCode.SEALED and one.eval][:_TOGETHER]
 
 
 def _lacking(every: Sequence[Lacking]) -> Iterator[str]:
@@ -93,6 +99,7 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         fixtures = distinct(one.fixture for one in added)
         names = _names(fixtures, f"new {_words(report, added).case}")
         said.append(f"{names} {'does' if len(fixtures) == 1 else 'do'} not pass")
+    said += [one.text for one in by_code.get(ReasonCode.SEALED, ())[:_TOGETHER]]
     risen = [(what, by_code[code]) for code, what in _RISEN.items() if code in by_code]
     return said + [f"{_evals(report, reasons)} {what}" for what, reasons in risen]
 
@@ -158,7 +165,7 @@ def _names(names: Sequence[str], noun: str) -> str:
     return " and ".join(names) if len(names) <= 2 else count(len(names), noun)
 
 
-_OF_WHOLE_EVALS = {ReasonCode.UNANSWERED, ReasonCode.DEAD_BASELINE}
+_OF_WHOLE_EVALS = {ReasonCode.UNANSWERED, ReasonCode.DEAD_BASELINE, ReasonCode.SEALED}
 """Reasons that are said in full: what they say no table tells."""
 
 _UNKNOWN = {
@@ -199,6 +206,8 @@ def _passed(report: Report) -> str:
     apart = [one.eval for one in shown_evals(report) if one.head.in_quarantine]
     said += [f"all of {name} is in quarantine, so nothing of it decides" for name in apart]
     said += _met(report, {*apart, *(one.eval for one in unseen)})
+    if shut := [one for one in report.results.sealed if one.verdict is GateVerdict.PASS]:
+        said.append(f"{count(len(shut), 'sealed Eval')} pass{'es' if len(shut) == 1 else ''}")
     warned = Counter(reason.code for reason in report.decision.reasons)
     once = {(one.code, one.fixture or one.text) for one in report.decision.reasons}
     fixtures = Counter(code for code, _ in once)
