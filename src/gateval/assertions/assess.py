@@ -13,7 +13,16 @@ from gateval.assertions.combinators.base import Combinator
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.assertions.graded.composites.base import Weighing
 from gateval.assertions.registry import ASSERTIONS
-from gateval.assertions.world import Asker, Assessed, Bench, Doubt, World, believed, error_of
+from gateval.assertions.world import (
+    Asker,
+    Assessed,
+    Bench,
+    Doubt,
+    Early,
+    World,
+    believed,
+    error_of,
+)
 from gateval.candidates.checks import OwnChecks
 from gateval.candidates.playground.state import EndState
 from gateval.domain.base import JsonObject
@@ -25,6 +34,8 @@ from gateval.domain.trials.trial import Answer, Assessment, AssessmentStatus, Ca
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.neutral import shorten
 from gateval.ports.model_calls import Embed
+
+NOTHING: Early = {}
 
 _LONG = 2_000
 """Characters; longer messages are looked at in a thread. A pattern made for it takes RE2 seconds on
@@ -43,6 +54,8 @@ async def assess(
     doubt: Doubt = believed,
     state: EndState | None = None,
     only: Collection[int] | None = None,
+    turn: asyncio.Lock | None = None,
+    early: Early = NOTHING,
 ) -> tuple[tuple[Assessment, ...], Usage]:
     """Return one assessment per assertion, in order, and the tokens of judge and embeddings; of
     `only` those at these positions, if there are any.
@@ -50,12 +63,13 @@ async def assess(
     `checks` runs the fixture's own checks, `embed` asks models for embeddings; without them what
     needs them is an error, and what looks at a playground without its end `state`. `doubt` says
     why the word of the judge does not count: what it says is an error then, of the cause
-    `uncalibrated`.
+    `uncalibrated`. With `turn` one program runs at a time; what is in `early` is taken from there.
     An assertion that cannot be evaluated, or that breaks, is an assessment with status `error` and
     its cause; it never raises, and never passes. The usage is empty when no judge was asked.
     """
     evidence = Evidence.of(fixture.input, answer, fixture.reference)
-    world = World(judge, judge_spec, Bench(fixture, checks, state), embed, known, doubt)
+    bench = Bench(fixture, checks, state, turn)
+    world = World(judge, judge_spec, bench, embed, known, doubt, early)
     asked = [
         (index, spec)
         for index, spec in enumerate(fixture.assertions)
@@ -70,6 +84,44 @@ async def assess(
     return assessments, add_usage(spent)
 
 
+def starting_programs(
+    fixture: Fixture, known: Mapping[str, type[Assertion]] = ASSERTIONS
+) -> frozenset[int]:
+    """Return the positions of the assertions that start a program, or hold one that does."""
+    return frozenset(
+        index
+        for index, spec in enumerate(fixture.assertions)
+        if any(known[one.type].starts_program for one in spec.within() if one.type in known)
+    )
+
+
+def programs_refused(fixture: Fixture, why: str) -> Early:
+    """Return what is said in place of assertions that start a program, where none may be: why."""
+    return {
+        id(spec): (error_of(spec.type, Cause.GATE, f"`{spec.type}` was not run: {why}"), None)
+        for index in starting_programs(fixture)
+        for spec in fixture.assertions[index].within()
+        if spec.type in ASSERTIONS and ASSERTIONS[spec.type].starts_program
+    }
+
+
+async def assess_early(
+    fixture: Fixture, answer: Answer, state: EndState | None, inside: Collection[int]
+) -> Early:
+    """Assess what asks services inside these assertions, the rest of which is assessed later."""
+    evidence = Evidence.of(fixture.input, answer, fixture.reference)
+    bench = Bench(fixture, None, state)
+    world = World(None, JudgeSpec(), bench, None, ASSERTIONS, believed)
+    asking = [
+        one
+        for index in inside
+        for one in fixture.assertions[index].within()
+        if one.type in ASSERTIONS and ASSERTIONS[one.type].asks_service
+    ]
+    found = await _assess_all(asking, evidence, world)
+    return {id(spec): one for spec, one in zip(asking, found, strict=True)}
+
+
 async def _assess_all(
     specs: Sequence[AssertionSpec], evidence: Evidence, world: World
 ) -> list[Assessed]:
@@ -79,6 +131,8 @@ async def _assess_all(
 async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: World) -> Assessed:
     if spec.unsupported:
         return _unsupported(spec), None
+    if id(spec) in world.early:
+        return world.early[id(spec)]
     try:
         assertion = _assertion(spec, world.known.get(spec.type))
         if spec.turn is not None:

@@ -26,10 +26,14 @@ class Assertion(Spec, ABC):
 
     A validator may refuse options with a `ValueError` whose text is a sentence; that happens when
     the manifest is read. `type` is the name in YAML, `basis` what the assertion looks at.
+    `starts_program` says that a program runs for it, `asks_service` that a server of the trial is
+    asked, which has ended when a sealed program is started.
     """
 
     type: ClassVar[str]
     needs_judge: ClassVar[bool] = False
+    starts_program: ClassVar[bool] = False
+    asks_service: ClassVar[bool] = False
     basis: ClassVar[Basis] = Basis.ANSWER
 
     @abstractmethod

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
@@ -14,6 +15,8 @@ from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
 from gateval.judging.neutral import shorten
 
 if TYPE_CHECKING:
+    import asyncio
+
     from gateval.candidates.checks import OwnChecks
     from gateval.candidates.playground.state import EndState
     from gateval.domain.manifests.evaluation import JudgeSpec
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 Assessed = tuple[Assessment, Usage | None]
 """An assessment, and the tokens that a model took for it; None if none was asked."""
+
+Early = Mapping[int, Assessed]
+"""What was assessed already, by the `id` of the assertion's spec, which the plan keeps."""
 
 Doubt = Callable[[], Awaitable[str]]
 """Says why the judge's word does not count; empty if it does."""
@@ -35,12 +41,18 @@ async def believed() -> str:
 class Bench(NamedTuple):
     """What own checks of a trial are run with: its fixture, and what runs them if anything does.
 
-    `state` is the end state of its playground, if it has one.
+    `state` is the end state of its playground, if it has one. With `turn`, of all programs that are
+    run for assertions one runs at a time.
     """
 
     fixture: Fixture
     checks: OwnChecks | None
     state: EndState | None = None
+    turn: asyncio.Lock | None = None
+
+    def place(self) -> contextlib.AbstractAsyncContextManager[Any]:
+        """Hold this while a program runs."""
+        return self.turn or contextlib.nullcontext()
 
 
 class World(NamedTuple):
@@ -52,6 +64,7 @@ class World(NamedTuple):
     embed: Embed | None
     known: Mapping[str, type[Assertion]]
     doubt: Doubt
+    early: Early = {}
 
     def judge_for(self, kind: str) -> Judge:
         """Return the judge that an assertion of this type asks. Raises `NotMeasured`."""

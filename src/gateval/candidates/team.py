@@ -73,6 +73,14 @@ class Candidates:
         self._rests[side] += 1
         await self._close([key for key in self._started if key[1] is side])
 
+    async def end_all(self) -> str:
+        """End everything that runs for either side, as `rest` does; return a clause on what lives
+        all the same, empty if nothing does.
+        """
+        for side in Side:
+            await self.rest(side)
+        return await self._context.starter.emptied()
+
     async def close(self) -> None:
         """Close all runtimes, each even when one fails or the task is cancelled meanwhile."""
         self._closed = True

@@ -3,6 +3,9 @@
 Each Eval has its own workers, `execution.parallel` of them, which take trials in the order of the
 plan, those of the target branch's version of it too. Base and head alternate, trial by trial or,
 where they are processes, look by look, so that drift of a provider hits both alike.
+
+What sealed Evals start programs for waits until the look's candidates have ended, on both sides:
+such a program may be one that a candidate left, and must find nobody whom it could tell.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gateval.assertions.assess import programs_refused
 from gateval.candidates.checks import Checks
 from gateval.candidates.playground.playgrounds import Playgrounds
 from gateval.candidates.team import Candidates
@@ -27,11 +31,12 @@ from gateval.engine.agreements import Agreements
 from gateval.engine.judge_again import judge_again
 from gateval.engine.phases import phases
 from gateval.engine.start_spacing import StartSpacing
-from gateval.engine.trial import TRIES, run_trial
+from gateval.engine.trial import TRIES, Waiting, concluded, run_trial
 from gateval.events import (
     Event,
     RunFinished,
     RunStarted,
+    RunWarned,
     TrialFinished,
     TrialsAdded,
     TrialStarted,
@@ -82,6 +87,7 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     When the task is cancelled, the trials under way are lost; finished ones are in the log already.
     """
     trials: dict[TrialKey, Trial] = {}
+    waiting: list[Waiting] = []
     planned = plan.trial_count
     context.tell(RunStarted(plan=plan))
     first: Side = Side.BASE
@@ -94,15 +100,25 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
             for phase in phases(plan, keys, first):
                 await _rest(context, running, unless=phase.side)
                 running = phase.side
-                await _run_batch(plan, phase.keys, context, trials)
+                await _run_phase(plan, phase.keys, context, trials, waiting)
             first = running or first
+            if waiting:
+                await _run_waiting(waiting, context, trials)
+                running = None  # they were ended
         await _rest(context, running)
         await _judge_again(plan, context, trials)
     finally:
         if context.agreements:
             await context.agreements.close()
+        if waiting:
+            context.tell(RunWarned(message=_unlooked(len(waiting))))
         context.tell(RunFinished(finished=len(trials), planned=planned))
     return tuple(trials.values())
+
+
+def _unlooked(many: int) -> str:
+    trials = "1 trial had answered" if many == 1 else f"{many} trials had answered"
+    return f"{trials} and waited for what sealed Evals run when no agent does: not measured."
 
 
 async def _rest(context: RunContext, running: Side | None, *, unless: Side | None = None) -> None:
@@ -120,11 +136,56 @@ async def _judge_again(plan: Plan, context: RunContext, trials: dict[TrialKey, T
     await judge_again(believed, trials, context)
 
 
+async def _run_phase(
+    plan: Plan,
+    keys: tuple[TrialKey, ...],
+    context: RunContext,
+    trials: dict[TrialKey, Trial],
+    waiting: list[Waiting],
+) -> None:
+    """Run these trials; when too much waits on the disk, all that waits before the others begin."""
+    left = keys
+    while left:
+        await _run_batch(plan, left, context, trials, waiting)
+        if not _full(context):
+            return
+        await _run_waiting(waiting, context, trials)
+        left = tuple(key for key in left if key not in trials)
+
+
+def _full(context: RunContext) -> bool:
+    return context.playgrounds is not None and context.playgrounds.waiting.full
+
+
+async def _run_waiting(
+    waiting: list[Waiting], context: RunContext, trials: dict[TrialKey, Trial]
+) -> None:
+    """Conclude the trials that wait, now that no candidate runs: what they start, one by one.
+
+    Where something of a candidate lives all the same, nothing is started for them: an error.
+    """
+    lives = await context.candidates.end_all()
+    turn = asyncio.Lock()
+
+    async def conclude(one: Waiting) -> None:
+        refused = one._replace(early={**one.early, **programs_refused(one.task.fixture, lives)})
+        tried = await concluded(refused if lives else one, context, turn)
+        if context.playgrounds:
+            await context.playgrounds.waiting.remove(one.task.key)
+        _store(context.redact(tried.trial), context, trials)
+
+    async with asyncio.TaskGroup() as group:
+        for one in sorted(waiting, key=lambda one: one.task.key.order):
+            group.create_task(conclude(one))
+    waiting.clear()
+
+
 async def _run_batch(
     plan: Plan,
     keys: tuple[TrialKey, ...],
     context: RunContext,
     trials: dict[TrialKey, Trial],
+    waiting: list[Waiting],
 ) -> None:
     places = asyncio.Semaphore(context.at_once or len(keys))
     spacing = StartSpacing()
@@ -134,7 +195,7 @@ async def _run_batch(
             queue = deque(task for planned in versions for task in _tasks(plan, planned, keys))
             parallel = min(planned.execution.parallel for planned in versions)
             for _ in range(min(parallel, len(queue))):
-                group.create_task(_work(queue, context, trials, places, spacing))
+                group.create_task(_work(queue, context, trials, waiting, places, spacing))
 
 
 def _tasks(plan: Plan, planned: PlannedEval, keys: tuple[TrialKey, ...]) -> Iterator[Task]:
@@ -148,25 +209,33 @@ async def _work(
     queue: deque[Task],
     context: RunContext,
     trials: dict[TrialKey, Trial],
+    waiting: list[Waiting],
     places: asyncio.Semaphore,
     spacing: StartSpacing,
 ) -> None:
     while queue:
         async with places:
             await spacing.turn()
-            if not queue or context.over():
+            if not queue or context.over() or _full(context):
                 return
             task = queue.popleft()
             context.tell(TrialStarted(key=task.key))
-            trial = context.redact(await _measured(task, context))
-        if context.over() and trial.passed is None and trial.cause is Cause.GATE:
-            continue
-        context.log.append(trial)
-        trials[task.key] = trial
-        context.tell(TrialFinished(trial=trial))
+            measured = await _measured(task, context)
+        if isinstance(measured, Waiting):
+            waiting.append(measured)
+        else:
+            _store(context.redact(measured), context, trials)
 
 
-async def _measured(task: Task, context: RunContext) -> Trial:
+def _store(trial: Trial, context: RunContext, trials: dict[TrialKey, Trial]) -> None:
+    if context.over() and trial.passed is None and trial.cause is Cause.GATE:
+        return
+    context.log.append(trial)
+    trials[trial.key] = trial
+    context.tell(TrialFinished(trial=trial))
+
+
+async def _measured(task: Task, context: RunContext) -> Trial | Waiting:
     """Run one trial; one that was lost, through no fault of the candidate's, again, unless that
     would be in vain: of one that has its answer, the judge alone is asked again.
 
@@ -174,7 +243,10 @@ async def _measured(task: Task, context: RunContext) -> Trial:
     """
     lost: list[Usage] = []
     for left in reversed(range(TRIES)):
-        trial, in_vain = await run_trial(task, context)
+        tried = await run_trial(task, context)
+        if isinstance(tried, Waiting):
+            return tried._replace(lost=tuple(lost))
+        trial, in_vain = tried
         is_lost = trial.passed is None and trial.cause in {Cause.PROVIDER, Cause.JUDGE}
         if in_vain or not (is_lost and left) or context.over():
             break

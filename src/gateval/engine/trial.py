@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import asyncio
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from gateval.assertions.assess import assess
-from gateval.assertions.world import believed
+from gateval.assertions.assess import NOTHING, assess, assess_early, starting_programs
+from gateval.assertions.world import Early, believed
 from gateval.candidates.base import TrialRequest
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.fixtures.embedding import embedding_model
@@ -26,6 +27,7 @@ from gateval.domain.trials.trial import (
 
 if TYPE_CHECKING:
     from gateval.candidates.playground.playgrounds import ReadyPlayground
+    from gateval.candidates.playground.state import EndState
     from gateval.engine.run import RunContext, Task
 
 
@@ -40,8 +42,27 @@ class Tried(NamedTuple):
     in_vain: bool = False
 
 
-async def run_trial(task: Task, context: RunContext) -> Tried:
-    """Run one trial: let the candidate answer, then assess the answer."""
+class Waiting(NamedTuple):
+    """A trial that is answered, and of which these assertions are to be assessed, by their
+    positions. `found` are the others, `spent` what was taken for those and `lost` what was taken in
+    vain; `early` is known of parts of those that are left.
+    """
+
+    task: Task
+    answer: Answer
+    state: EndState | None
+    left: Collection[int]
+    found: Mapping[int, Assessment]
+    spent: tuple[Usage, ...] = ()
+    lost: tuple[Usage, ...] = ()
+    early: Early = NOTHING
+
+
+async def run_trial(task: Task, context: RunContext) -> Tried | Waiting:
+    """Run one trial: let the candidate answer, then assess the answer.
+
+    What starts programs in a sealed Eval is left, for `concluded`: until no candidate lives.
+    """
     key, fixture = task.key, task.fixture
     if task.agent is None:
         reason = f"the plan has no Agent {task.planned.agent} on {key.side}"
@@ -54,12 +75,15 @@ async def run_trial(task: Task, context: RunContext) -> Tried:
     async with context.playgrounds.opened(task.agent, task.planned, fixture) as ground:
         if isinstance(ground, NoAnswer):
             return Tried(conclude_no_answer(key, ground))
-        return await _tried(task, task.agent, context, ground)
+        tried = await _tried(task, task.agent, context, ground)
+        if isinstance(tried, Waiting):
+            await context.playgrounds.waiting.keep(key, ground.state)
+        return tried
 
 
 async def _tried(
     task: Task, agent: AgentDefinition, context: RunContext, ground: ReadyPlayground | None
-) -> Tried:
+) -> Tried | Waiting:
     """Have the candidate answer, in a playground if there is one, and assess what came of it."""
     key, fixture = task.key, task.fixture
     request = TrialRequest(
@@ -78,44 +102,63 @@ async def _tried(
         answer = unanswered(answer) or answer
     if isinstance(answer, NoAnswer):
         return Tried(conclude_no_answer(key, answer, task.planned.scoring), answer.lasting)
-    return await _assessed(task, answer, context, ground)
+    state, every = ground.state if ground else None, range(len(fixture.assertions))
+    later = starting_programs(fixture) if task.planned.sealed else frozenset()
+    whole = Waiting(task, answer, state, every, {})
+    if not later:
+        return await concluded(whole, context)
+    now = [index for index in every if index not in later]
+    found, usage = await _assessed(whole._replace(left=now), context)
+    early = await assess_early(fixture, answer, state, later)
+    return whole._replace(left=later, found=found, spent=(usage,), early=early)
 
 
-async def _assessed(
-    task: Task, answer: Answer, context: RunContext, ground: ReadyPlayground | None
+async def concluded(
+    waiting: Waiting, context: RunContext, turn: asyncio.Lock | None = None
 ) -> Tried:
-    """Assess an answer. What a judge or another model lost of that is asked of it again, and not of
-    the candidate, who has answered and been paid for.
+    """Assess what is left of an answer. What a judge or another model lost of that is asked of it
+    again, and not of the candidate, who has answered and been paid for.
+
+    With `turn` one program runs at a time.
     """
-    key, fixture, judge = task.key, task.fixture, task.planned.judge
-    checks = context.checks.of(task.planned) if context.checks else None
-    agreements = context.agreements
-    doubt = partial(agreements.doubt, task.planned) if agreements else believed
-    found: dict[int, Assessment] = {}
-    spent: list[Usage] = []
-    missing: Collection[int] | None = None
+    task, answer, judge = waiting.task, waiting.answer, waiting.task.planned.judge
+    found, spent = dict(waiting.found), list(waiting.spent)
+    missing = waiting.left
     for left in reversed(range(TRIES)):
-        assessments, usage = await assess(
-            fixture,
-            answer,
-            context.judge,
-            judge,
-            checks=checks,
-            embed=context.embed,
-            doubt=doubt,
-            state=ground.state if ground else None,
-            only=missing,
-        )
-        found |= {one.index: one for one in assessments}
+        assessments, usage = await _assessed(waiting._replace(left=missing), context, turn)
+        found |= assessments
         spent.append(usage)
         every = [found[index] for index in sorted(found)]
         known = [one for one in spent if one.total is not None] or spent[-1:]
         scoring = task.planned.scoring
-        trial = conclude_answer(key, fixture, answer, every, add_usage(known), scoring)
-        missing = _lost_by_models(fixture, trial)
+        trial = conclude_answer(task.key, task.fixture, answer, every, add_usage(known), scoring)
+        missing = _lost_by_models(task.fixture, trial)
         if not (missing and left) or judge.model in context.judge.denied:
             break
+    if waiting.lost:
+        trial = trial.model_copy(update={"lost_usage": add_usage(waiting.lost)})
     return Tried(trial, in_vain=bool(missing) or judge.model in context.judge.denied)
+
+
+async def _assessed(
+    waiting: Waiting, context: RunContext, turn: asyncio.Lock | None = None
+) -> tuple[dict[int, Assessment], Usage]:
+    """Assess what is left of an answer, once."""
+    planned, agreements = waiting.task.planned, context.agreements
+    assessments, usage = await assess(
+        waiting.task.fixture,
+        waiting.answer,
+        context.judge,
+        planned.judge,
+        checks=context.checks.of(planned) if context.checks else None,
+        embed=context.embed,
+        doubt=partial(agreements.doubt, planned) if agreements else believed,
+        state=waiting.state,
+        only=waiting.left,
+        turn=turn,
+        early=waiting.early,
+    )
+    return {one.index: one for one in assessments}, usage
 
 
 def _lost_by_models(fixture: Fixture, trial: Trial) -> Collection[int]:

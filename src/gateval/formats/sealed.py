@@ -14,6 +14,7 @@ from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.fixtures.embedding import embedding_scripts
+from gateval.domain.manifests.fixtures.playground import PLAYGROUND
 from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.manifests.sealed import SEALED_PROBLEM, without_first_line
 from gateval.domain.repository.paths import resolve_path, show_path
@@ -83,6 +84,19 @@ def unfit(manifest: object) -> Problem | None:
     return Problem(place=manifest.place, message=why) if why else None
 
 
+def hardly_sealed(manifest: object) -> Problem | None:
+    """Return why a manifest is not sealed now; files that hold such a one already are read."""
+    wrong = unfit(manifest)
+    held = _commands(manifest) if isinstance(manifest, Fixture) else ()
+    if wrong is None and any(map(_looks_for, held)):
+        message = (
+            "A sealed command works in an empty folder, so that it imports nothing that an agent "
+            "has left. Name a file of the playground as `{playground}/NAME`."
+        )
+        return Problem(place=_place(manifest), message=message)
+    return wrong
+
+
 def _why_not(manifest: _Held) -> Iterator[str]:
     outside = "A sealed file may name files beside or below it only; this one is elsewhere."
     if isinstance(manifest, Template) and manifest.file is not None:
@@ -120,7 +134,7 @@ def _commands(fixture: Fixture) -> Iterator[list[str]]:
 
 
 _TELLABLE = re.compile(
-    r"-|--?[A-Za-z][\w-]*"  # an option
+    r"-|--?[A-Za-z][\w-]*|\{playground\}"  # an option, or the folder
     r"|[\w{}@+-]*/[\w{}@+./-]*|[\w{}@+.-]+\.[A-Za-z]\w{0,4}"  # a path, or a file's name
 )
 
@@ -129,6 +143,15 @@ def _is_tellable(command: list[str]) -> bool:
     """Whether a command's words may be seen, as far as their form tells."""
     pairs = itertools.pairwise(command)
     return all(_TELLABLE.fullmatch(word) or before == "-m" for before, word in pairs)
+
+
+def _looks_for(command: list[str]) -> bool:
+    """Whether a command names a file that it would look for in the folder in which it works."""
+    first, *rest = command or [""]
+    files = [*([first] if "/" in first else []), *(one for one in rest if not one.startswith("-"))]
+    pairs = zip([first, *rest], rest, strict=False)
+    modules = {word for before, word in pairs if before == "-m"}
+    return any(not one.startswith(("/", PLAYGROUND)) for one in files if one not in modules)
 
 
 def _named_files(fixture: Fixture) -> Iterator[str]:

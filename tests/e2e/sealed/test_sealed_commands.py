@@ -12,7 +12,7 @@ from tests.helpers.isolation import held_here
 from tests.helpers.sealed import KEY, leaks
 
 TELLS = """
-import json, os, socket, sys
+import ctypes, json, os, resource, socket, sys
 TCP, UDP = PORTS
 said = sys.stdin.read()
 done = []
@@ -42,6 +42,25 @@ way("udp", udp)
 way("unix", lambda: socket.socket(socket.AF_UNIX).bind("\\0gateval-told"))
 for folder in ("/tmp", "/var/tmp", "/dev/shm"):
     way(folder, file(folder))
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+def ipc(call, *arguments):
+    def make():
+        if getattr(LIBC, call)(*arguments) < 0:
+            raise OSError(ctypes.get_errno(), call)
+    return make
+
+def limit():
+    core = resource.RLIMIT_CORE
+    resource.prlimit(os.getppid(), core, resource.prlimit(os.getppid(), core))
+
+way("shared memory", ipc("shmget", 0x6A7E, 64, 0o1600))
+way("semaphores", ipc("semget", 0x6A7E, 1, 0o1600))
+way("messages", ipc("msgget", 0x6A7E, 0o1600))
+way("named messages", ipc("mq_open", b"/gateval-told", 0o102, 0o600, None))
+way("another's limits", limit)
+way("another's niceness", lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), 19))
+way("another's processors", lambda: os.sched_setaffinity(os.getppid(), {0}))
 way("own folder", file("."))
 way("own temporary folder", file(os.environ["TMPDIR"]))
 print(json.dumps(done))
@@ -49,7 +68,7 @@ print(json.dumps(done))
 
 ASKED = """\
   assertions:
-    - {type: commandResult, command: [python3, tells.py], stdin: "Say ZANZIBAR", stdoutContains: own}
+    - {type: commandResult, command: [python3, "{playground}/tells.py"], stdin: "Say ZANZIBAR", stdoutContains: own}
 """
 
 
@@ -77,6 +96,9 @@ def test_a_sealed_command_reaches_nobody(tmp_path: Path) -> None:
         saw = trial["assessments"][0]["reason"]
         assert "own folder" in saw
         assert "own temporary folder" in saw
-        for way in ("tcp", "udp", "unix", "/tmp", "/dev/shm"):
+        for way in (
+            *("tcp", "udp", "unix", "/tmp", "/var/tmp", "/dev/shm", "shared memory", "semaphores"),
+            *("messages", "another's limits", "another's niceness", "another's processors"),
+        ):
             assert f'"{way}"' not in saw.replace("\\", ""), saw
     assert leaks([tmp_path], [done.stdout, done.stderr]) == []

@@ -22,7 +22,7 @@ from gateval.domain.repository.place import Problem, sort_problems
 from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
 from gateval.formats.native.manifests import read_manifests
 from gateval.formats.parsed import Parsed
-from gateval.formats.sealed import unfit
+from gateval.formats.sealed import hardly_sealed
 from gateval.pipeline.manifests.cache import ManifestCache
 from gateval.pipeline.manifests.cases import fill_in
 from gateval.pipeline.rules import read_rules
@@ -82,7 +82,7 @@ def _sealed(
     text = read_limited(str(absolute), ManifestCache.FILE_LIMIT)
     found = read_manifests(path, text, cache.registries)
     held = [*found.manifests, *found.templates]
-    problems = [*found.problems, *(wrong for one in held if (wrong := unfit(one)))]
+    problems = [*found.problems, *(wrong for one in held if (wrong := hardly_sealed(one)))]
     problems = problems or _problems_filled_in(found, cache)
     if problems:
         raise InvalidManifests(sort_problems(problems), hint="Mend them; nothing was written.")
@@ -99,7 +99,10 @@ def _problems_filled_in(found: Parsed, cache: ManifestCache) -> list[Problem]:
     evals = [one for one in found.manifests if isinstance(one, Eval)]
     filled = fill_in(found.templates, evals, {}, cache, all_read=False)
     fixtures = (*filled.fixtures, *(f for named in filled.by_eval.values() for f in named.values()))
-    return [*filled.problems, *dict.fromkeys(wrong for one in fixtures if (wrong := unfit(one)))]
+    return [
+        *filled.problems,
+        *dict.fromkeys(wrong for one in fixtures if (wrong := hardly_sealed(one))),
+    ]
 
 
 def _held(found: Parsed) -> str:

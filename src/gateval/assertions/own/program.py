@@ -30,6 +30,7 @@ class OwnProgram(Assertion, ABC):
     """
 
     python: ClassVar[bool] = False
+    starts_program: ClassVar[bool] = True
 
     include: tuple[str, ...] = Field(
         default=(),
@@ -90,10 +91,11 @@ class OwnProgram(Assertion, ABC):
                 python=self.python,
                 setup=self.setup,
             )
-            if bench.state is None:
-                return await bench.checks.run(order)
-            async with bench.state.copied() as copy:
-                return await bench.checks.run(replace(order, playground=copy))
+            async with bench.place():
+                if bench.state is None:
+                    return await bench.checks.run(order)
+                async with bench.state.copied() as copy:
+                    return await bench.checks.run(replace(order, playground=copy))
         except CheckFailed as error:
             raise NotMeasured(error.cause, f"the check {self.named} gave no answer: {error.reason}")
         except Unreadable as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Annotated
 
@@ -54,10 +55,12 @@ class StateAssertion(Asker, ABC):
         from gateval.candidates.playground.state import NotLookedAt
 
         del spec
-        if world.bench.state is None:
+        state = world.bench.state
+        if state is None:
             return self.assess(evidence), None
         try:
-            return await self.look(world.bench.state), None
+            async with world.bench.place() if self.starts_program else contextlib.nullcontext():
+                return await self.look(state), None
         except Unreadable as error:
             raise NotMeasured(Cause.CANDIDATE, f"the end state cannot be looked at: {error}")
         except NotLookedAt as error:

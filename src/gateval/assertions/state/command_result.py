@@ -25,10 +25,11 @@ class CommandResult(StateAssertion):
     It is a program of this machine, and works in a copy of the playground, as a user of its own,
     without keys and ports; `{playground}` in a word is the copy's path. What a candidate could
     write, it may have changed: bring tests of your own along by a `script`. A command that does
-    not start or is late is an error.
+    not start or is late is an error. In a sealed Eval it works in an empty folder beside the copy.
     """
 
     type: ClassVar[str] = "commandResult"
+    starts_program: ClassVar[bool] = True
 
     command: tuple[str, ...] = Field(
         min_length=1, description="The program and its arguments; no shell reads them."

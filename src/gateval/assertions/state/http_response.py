@@ -26,6 +26,7 @@ class HttpResponse(StateAssertion):
     """
 
     type: ClassVar[str] = "httpResponse"
+    asks_service: ClassVar[bool] = True
 
     service: str = Field(description="The name of the service in `playground.services`.")
     path: Annotated[str, Field(max_length=2000), AfterValidator(plain_path)] = Field(

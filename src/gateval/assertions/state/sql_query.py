@@ -32,6 +32,7 @@ class SqlQuery(StateAssertion):
     """
 
     type: ClassVar[str] = "sqlQuery"
+    starts_program: ClassVar[bool] = True
 
     path: InnerPath = Field(
         default="playground.db", description="The database's path in the playground."

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
+import json
 import os
 import shutil
 import socket
@@ -22,6 +24,7 @@ from gateval.candidates.process.program import NotStarted, Program, Started, Sta
 from gateval.domain.trials.trial import Cause
 
 CLOSE_SECONDS = 60.0
+EMPTIED_SECONDS = 30.0
 ORPHANS_SECONDS = 5.0
 
 _SOURCE = Path(__file__).parents[3]
@@ -43,6 +46,10 @@ class Keeper(Starter):
         self.listens_freely = house.binds is None
 
     def __enter__(self) -> Self:
+        self._open()
+        return self
+
+    def _open(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
@@ -57,7 +64,36 @@ class Keeper(Starter):
         self._supervisor = ours
         self._since = started_at(self._process.pid)
         self._send([pack(self._house)])
-        return self
+
+    async def emptied(self) -> str:
+        """See `Starter`. A supervisor that was killed is replaced, when what it left is ended."""
+        deadline = time.monotonic() + EMPTIED_SECONDS
+        while True:
+            lives = self._living()
+            if lives is None:
+                await asyncio.to_thread(self._end_orphans)
+                self._process.wait()
+                self._supervisor.close()
+                self._open()
+            elif not lives:
+                return ""
+            elif time.monotonic() > deadline:
+                many = "1 process" if lives == 1 else f"{lives} processes"
+                return f"{many} of the run could not be ended"
+            else:
+                await asyncio.sleep(0.01)  # wardens end by themselves, and tell nobody
+
+    def _living(self) -> int | None:
+        """Ask the supervisor how many processes live below it; None where it does not answer."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with ours, theirs:
+            ours.settimeout(EMPTIED_SECONDS)
+            try:
+                socket.send_fds(self._supervisor, [b"q"], [theirs.fileno()])
+                theirs.close()
+                return int(json.loads(ours.recv(1024))["lives"])
+            except (OSError, ValueError):
+                return None
 
     def __exit__(self, *_: object) -> None:
         self._supervisor.close()
@@ -66,7 +102,12 @@ class Keeper(Starter):
                 self._do_its_work()
 
     def _do_its_work(self) -> None:
-        """End and remove what a supervisor has left that was killed.
+        """End and remove what a supervisor has left that was killed."""
+        self._end_orphans()
+        remove_tree(self._house.folder)
+
+    def _end_orphans(self) -> None:
+        """End what a supervisor has left that was killed.
 
         Processes that this one had before (of git, say) are none of its.
         """
@@ -76,7 +117,6 @@ class Keeper(Starter):
             with contextlib.suppress(ChildProcessError):
                 while os.waitpid(-1, os.WNOHANG) != (0, 0):
                     pass
-        remove_tree(self._house.folder)
 
     def start(self, program: Program) -> Started:
         """Start a program in isolation. Raises `NotStarted`."""

@@ -18,6 +18,7 @@ from gateval.candidates.playground.made import Playground
 from gateval.candidates.playground.programs import Helpers
 from gateval.candidates.playground.starts import CannotStart, Starts, WantedStart
 from gateval.candidates.playground.state import EndState
+from gateval.candidates.playground.waiting import WaitingStates
 from gateval.candidates.preparing.workplace import Workplace
 from gateval.candidates.process.failures import from_the_export
 from gateval.candidates.process.private import remove_tree
@@ -51,12 +52,16 @@ class Playgrounds:
         self._name = f"playground-{context.run}"
         self._helpers = Helpers(self._programs, self._context.environ, self._name)
         self._starts = Starts(exports, self._helpers, context.scratch)
+        self.waiting = WaitingStates(context.run, context.scratch)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._programs.close()
+        try:
+            await self._programs.close()
+        finally:
+            self.waiting.close()
 
     @contextlib.asynccontextmanager
     async def opened(

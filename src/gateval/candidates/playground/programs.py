@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from gateval.candidates.environment import instance_environment
 from gateval.candidates.process.private import PrivateFolders
@@ -42,13 +44,49 @@ class Helpers:
     ) -> Ran:
         """Run one to its end, in its HOME or in the folder `work`, which it may write then.
 
+        One that is `cut_off` works in its HOME, which is empty, and imports nothing from `work`.
         Raises `NotStarted`.
         """
         env = instance_environment(self._environ, self._name, private, variables)
         lent = work or private.home
-        program = Program(argv, lent, env, stdin, (lent,), offline=True, cut_off=cut_off)
+        begins = lent
+        if cut_off:
+            argv, env, begins = isolated(argv), without_imports(env), private.home
+        program = Program(argv, begins, env, stdin, (lent,), offline=True, cut_off=cut_off)
         async with self._places:
             return await self._programs.run(program, limits(seconds))
+
+
+_PYTHON = re.compile(r"(python|pypy)(3(\.\d+)*t?)?")
+_ENV_WITH_A_WORD = ("-u", "--unset", "-C", "--chdir")
+
+_LEADS_ELSEWHERE = re.compile(
+    r"(PYTHON|NODE_|NPM_|RUBY|GEM_|BUNDLE_|PERL|LUA_|PHP|LD_|DYLD_|GIT_).*"
+    r"|CLASSPATH|(JAVA_TOOL|JDK_JAVA|_JAVA)_OPTIONS|BASH_ENV|ENV|R_(LIBS|PROFILE|ENVIRON).*"
+)
+"""Variables that tell interpreters and loaders what to read besides what they are asked."""
+
+_SAFE = {"PYTHONSAFEPATH": "1", "PYTHONNOUSERSITE": "1", "PERL_USE_UNSAFE_INC": "0"}
+"""What keeps interpreters that a program starts from importing what lies beside it."""
+
+
+def isolated(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a command line whose Python takes nothing from folder and environment (`-I`)."""
+    at = 0
+    if PurePath(argv[0]).name == "env":
+        at = 1
+        while at < len(argv) and (argv[at].startswith("-") or "=" in argv[at]):
+            at += 2 if argv[at] in _ENV_WITH_A_WORD else 1
+    if at < len(argv) and _PYTHON.fullmatch(PurePath(argv[at]).name):
+        return (*argv[: at + 1], "-I", *argv[at + 1 :])
+    return argv
+
+
+def without_imports(env: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment by which no interpreter reads what its program does not name."""
+    kept = {name: text for name, text in env.items() if not _LEADS_ELSEWHERE.fullmatch(name)}
+    path = os.pathsep.join(one for one in env["PATH"].split(os.pathsep) if Path(one).is_absolute())
+    return {**kept, **_SAFE, "PATH": path or os.defpath}
 
 
 def limits(seconds: float) -> Limits:

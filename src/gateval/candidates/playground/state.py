@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import posixpath
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixtures.playground import PLAYGROUND, VARIABLE
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Cause
+from gateval.judging.neutral import shorten
 from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
 if TYPE_CHECKING:
@@ -60,8 +62,10 @@ class EndState:
         sealed: bool = False,
     ) -> None:
         """What a `sealed` one is asked is told to a command alone, which cannot pass it on."""
-        self._sealed = sealed
+        self.sealed = sealed
         self._playground = playground
+        self._root: Path | None = playground.root
+        self._gone: Exception = Unreadable("it is gone")
         self._services = services
         self._helpers = helpers
         self._scratch = scratch
@@ -71,24 +75,42 @@ class EndState:
         """The variables that programs in the playground are started with, beside their own."""
         return self._playground.addresses.variables
 
+    @property
+    def root(self) -> Path:
+        """The folder that it is in. Raises what `remove` was told once it is gone."""
+        if self._root is None:
+            raise self._gone
+        return self._root
+
+    def keep(self, folder: Path) -> None:
+        """Move it to a folder that is not there yet, which outlives its trial. Raises `OSError`."""
+        self._services = {}
+        self._root = self.root.rename(folder)
+
+    def remove(self, why: Unreadable | NotLookedAt) -> None:
+        """Give it up; who looks at it from now on is told why."""
+        self._services, self._root, self._gone = {}, None, why
+
     async def look(self, path: str) -> Found | None:
         """Return what stands at a path, None for nothing. Raises `Unreadable`."""
-        return await asyncio.to_thread(reading.look, self._playground.root, path)
+        return await asyncio.to_thread(reading.look, self.root, path)
 
     async def content(self, path: str, limit: int) -> bytes | Found | None:
         """Return a file's bytes, or what else stands there. Raises `Unreadable`."""
-        return await asyncio.to_thread(reading.content, self._playground.root, path, limit)
+        return await asyncio.to_thread(reading.content, self.root, path, limit)
 
     async def listing(self, path: str, *, deep: bool) -> list[ListedFile] | Found | None:
         """Return what a folder holds, "" for all. Raises `Unreadable`."""
-        root = self._playground.root
-        return await asyncio.to_thread(reading.listing, root, path, deep=deep)
+        return await asyncio.to_thread(reading.listing, self.root, path, deep=deep)
 
     async def run(self, argv: tuple[str, ...], stdin: bytes, seconds: float) -> Ran:
         """Run a command in a copy of the playground. Raises `Unreadable` and `NotLookedAt`.
 
-        It may be a program that the candidate has left there.
+        It may be a program that the candidate has left there. A sealed one works in an empty folder
+        beside the copy, and imports nothing from it.
         """
+        if self.sealed:
+            self._refuse_what_lies_elsewhere(argv)
         async with self.copied() as copy, private_folders(self._scratch) as private:
             words = tuple(word.replace(PLAYGROUND, str(copy)) for word in argv)
             variables = {**self._playground.addresses.variables, VARIABLE: str(copy)}
@@ -100,15 +122,29 @@ class EndState:
                     seconds=seconds,
                     work=copy,
                     variables=variables,
-                    cut_off=self._sealed,
+                    cut_off=self.sealed,
                 )
             except NotStarted as error:
                 raise NotLookedAt(_fault(error.cause), error.reason) from None
 
+    def _refuse_what_lies_elsewhere(self, argv: tuple[str, ...]) -> None:
+        """Raise `NotLookedAt` where a word names a file that is in the playground alone."""
+        for number, word in enumerate(argv):
+            path = posixpath.normpath(word)
+            named = "/" in word or (number and "." in word.strip("."))
+            if not named or word.startswith(("-", "/", PLAYGROUND)) or path.startswith(".."):
+                continue
+            if reading.look(self.root, path) is not None:
+                raise NotLookedAt(
+                    Cause.CHECK,
+                    f"`{shorten(word, 120)}` names a file of the playground, and a sealed command "
+                    f"works in an empty folder. Write `{PLAYGROUND}/{shorten(path, 120)}`",
+                )
+
     @contextlib.asynccontextmanager
     async def copied(self) -> AsyncIterator[Path]:
         """Give a copy that a program may change. Raises `Unreadable`."""
-        copy = await asyncio.to_thread(copies.state_copied, self._playground.root, self._scratch)
+        copy = await asyncio.to_thread(copies.state_copied, self.root, self._scratch)
         try:
             yield copy
         finally:
@@ -133,7 +169,11 @@ class EndState:
             argv = (*databases.PYTHON, databases.ASK, str(copy), str(ROWS))
             try:
                 ran = await self._helpers.run(
-                    argv, private, stdin=query.encode(), seconds=QUERY_SECONDS
+                    argv,
+                    private,
+                    stdin=query.encode(),
+                    seconds=QUERY_SECONDS,
+                    cut_off=self.sealed,
                 )
             except NotStarted as error:
                 raise NotLookedAt(Cause.GATE, error.reason) from None

@@ -137,6 +137,12 @@ class Starter(ABC):
     listens_freely: bool = True
     """Whether programs may listen on any port, and not only on their own."""
 
+    async def emptied(self) -> str:
+        """Wait until nothing lives of all that was started, and make sure that more can be started;
+        a clause on what is wrong, empty if nothing is or where nobody can tell.
+        """
+        return ""
+
     @abstractmethod
     def start(self, program: Program) -> Started:
         """Start it, with its pipes open. Raises `NotStarted`. Needs a running event loop."""

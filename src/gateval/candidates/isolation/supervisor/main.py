@@ -1,7 +1,8 @@
 """The supervisor: one process per run, which starts wardens and outlives a gate that is killed.
 
 It is started with a packet socket to the gate as its standard input. The first packet brings the
-`House`; each further one an `Order` with four descriptors: three pipes and the warden's `control`.
+`House`; each further one an `Order` with four descriptors: three pipes and the warden's `control`;
+or one descriptor alone, a socket on which the gate is told how many processes live.
 The end of the stream is the end of the gate, whatever ended it: then all candidates are ended and
 the run's folder is removed.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import os
 import random
 import resource
@@ -20,6 +22,7 @@ import time
 
 from gateval.candidates.isolation.supervisor import kernel
 from gateval.candidates.isolation.supervisor.census import (
+    descendants,
     kill_descendants,
     kill_user,
     user_has_processes,
@@ -53,10 +56,25 @@ class Supervisor:
             if not descriptors:
                 return
             self._reap(os.WNOHANG)
+            if len(descriptors) == 1:
+                self._say_how_many_live(descriptors[0])
+                continue
             order, *pipes, control = descriptors
             self._fork(order, pipes, control)
             for descriptor in descriptors:
                 os.close(descriptor)
+
+    def _say_how_many_live(self, answer: int) -> None:
+        """Tell on this socket how many processes live of all that was ever started, and wardens.
+
+        Descent says so, which no process escapes. What has no warden any more is ended.
+        """
+        if not self._wardens:
+            kill_descendants(0)
+            self._reap(os.WNOHANG)
+        with socket.socket(fileno=answer) as asked, contextlib.suppress(OSError):
+            lives = sum(1 for _ in descendants())
+            asked.send(json.dumps({"lives": lives}).encode())
 
     def _fork(self, order: int, pipes: list[int], control: int) -> None:
         user = self._fresh_user()

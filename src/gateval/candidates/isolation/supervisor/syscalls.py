@@ -66,7 +66,8 @@ def compiled(*, sockets: bool, cut_off: bool = False, plain_tcp: bool = False) -
     """Return the BPF program, or None where libseccomp is not there.
 
     `sockets` also refuses all sockets but Unix, TCP and UDP, and to connect but by connect(2);
-    `cut_off` refuses all but pairs; `plain_tcp` what is another way to listen for TCP.
+    `cut_off` refuses all but pairs, and what could be left for later or changed in processes of
+    others; `plain_tcp` what is another way to listen for TCP.
     """
     library = _library()
     if library is None:
@@ -74,9 +75,8 @@ def compiled(*, sockets: bool, cut_off: bool = False, plain_tcp: bool = False) -
     context = library.seccomp_init(_ALLOW)
     try:
         library.seccomp_attr_set(context, _BAD_ARCHITECTURE, _ERRNO | errno.ENOSYS)
-        none = (SyscallRule("socket", errno.EACCES),)
         ways = _sockets() if sockets else _other_tcp() if plain_tcp else ()
-        for rule in (*_calls(), *(none if cut_off else ways)):
+        for rule in (*_calls(), *(_traces() if cut_off else ways)):
             _add(library, context, rule)
         file = os.memfd_create("filter", os.MFD_CLOEXEC)
         with os.fdopen(file, "rb") as program:
@@ -128,6 +128,20 @@ def _calls() -> Iterator[SyscallRule]:
     flags = 1 if os.uname().machine == "s390x" else 0  # clone(2): there, the stack comes first
     yield SyscallRule("clone", errno.EPERM, ((flags, _MASKED, _NEW_USER, _NEW_USER),))
     yield SyscallRule("unshare", errno.EPERM, ((0, _MASKED, _NEW_USER, _NEW_USER),))
+
+
+def _traces() -> Iterator[SyscallRule]:
+    """Refuse sockets, what stays when its maker has ended, and to set what others are held to."""
+    for name in ("socket", "shmget", "semget", "msgget", "mq_open"):
+        yield SyscallRule(name, errno.EACCES)
+    for name in (
+        *("prlimit64", "sched_setaffinity", "sched_setattr", "sched_setparam"),
+        *("sched_setscheduler", "migrate_pages", "move_pages"),
+    ):
+        yield SyscallRule(name, errno.EPERM, ((0, _NOT, 0, 0),))
+    for name, own in (("setpriority", 0), ("ioprio_set", 1)):  # PRIO_PROCESS, IOPRIO_WHO_PROCESS
+        yield SyscallRule(name, errno.EPERM, ((0, _NOT, own, 0),))
+        yield SyscallRule(name, errno.EPERM, ((1, _NOT, 0, 0),))
 
 
 _TCP_FASTOPEN_CONNECT = 30
