@@ -15,7 +15,7 @@ from gateval.domain.manifests.policy.words import (
     UncalibratedPolicy,
 )
 from gateval.domain.plan.bar import Lowered
-from gateval.domain.plan.planned_eval import Quarantined
+from gateval.domain.plan.planned_eval import KnownRegression, Quarantined
 from gateval.domain.repository.place import Place
 from gateval.domain.results.results import Results
 from gateval.domain.ruling import (
@@ -62,6 +62,35 @@ def test_what_is_in_quarantine_informs_and_blocks_nothing(rows: str, expected: S
     assert decision.verdict is expected[0][0]
     marked = "; in quarantine until 2026-12-01 (ada)" in decision.reasons[0].text
     assert marked == (decision.reasons[0].fixture == "f")
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "counts"),
+    [
+        ((5, 5), (1, 4), "passed 5 of 5 before, 1 of 4 then; "),
+        ((4, 5), (0, 1), "passed 4 of 5 before, 0 of 1 then; "),
+        ((4, 5), (4, 5), ""),  # of scores nothing is kept
+        ((1, 2), (3, 4), ""),
+    ],
+)
+def test_what_an_earlier_run_found_stands(
+    base: tuple[int, int], head: tuple[int, int], counts: str
+) -> None:
+    known = KnownRegression(
+        fixture="f", found_at="3f2a", base_passes=base[0], base_trials=base[1],
+        head_passes=head[0], head_trials=head[1],
+    )  # fmt: skip
+    results = edit_evals(
+        make_results("a-eval f base:pass head:pass", threshold=None), standing=(known,)
+    )
+    report = make_report(results)
+    (reason,) = report.decision.reasons
+    found = "found at 3f2a, and a new run does not take it back"
+    assert (reason.verdict, reason.text) == (FAIL, f"f regressed: {counts}{found}")
+    (fixture,) = report.comparison.evals[0].fixtures
+    assert fixture.base_all is not None
+    assert (fixture.base_all.passes, fixture.base_all.trials) == base
+    assert (fixture.head_all.passes, fixture.head_all.trials) == head
 
 
 UNCOUNTED = Assessment(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.decision.decision import Decision
-from gateval.domain.decision.trust import exit_code, unverified
+from gateval.domain.decision.trust import exit_code, unverified, unwritten
 from gateval.domain.forge.trigger import Trust
 from gateval.domain.plan.bar import Lowered, Reason
 from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan, Revision
@@ -44,6 +44,13 @@ def test_an_untrusted_one_is_and_says_who_gives_the_verdict(
 @pytest.mark.parametrize("trust", CLAIMS)
 def test_that_nothing_changed_is_read_from_git_and_no_claim(trust: Trust) -> None:
     assert unverified(trust, NOTHING, 7) == ""
+
+
+@pytest.mark.parametrize(("number", "which"), [(7, "pull request 7"), (None, "the pull request")])
+def test_a_fork_is_told_who_writes_its_check(number: int | None, which: str) -> None:
+    why = unwritten(number)
+    assert "a token that only reads, so the check gateval is not written" in why
+    assert f"(`workflow_dispatch`) for {which}" in why
 
 
 @pytest.mark.parametrize("verdict", list(GateVerdict))
