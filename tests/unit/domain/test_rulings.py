@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.audit.chain import append, read_log
-from gateval.domain.audit.entry import AuditKind
+from gateval.domain.audit.entry import AuditEntry, AuditKind
 from gateval.domain.forge.pull_request import Comment
 from gateval.domain.labels.facts import Account, LabelEvent, LabelFacts, Push, StartingLabel
 from gateval.domain.labels.rules import rule_on
+from gateval.domain.labels.withdrawn import open_grant, taken_off
 from gateval.domain.manifests.policy.gate_config import BypassPolicy
 from gateval.domain.ruling import (
     AuditPerson,
@@ -251,3 +252,66 @@ def test_every_label_of_a_group_has_to_count() -> None:
     assert Rulings(found=(granted, granted)).bypass == granted
     assert Rulings(found=(granted, denied)).bypass is None
     assert Rulings(found=(granted,)).bar is None
+
+
+def log(*kinds: AuditKind, label: str = BYPASS, pull_request: int = 7) -> tuple[AuditEntry, ...]:
+    text = b""
+    for number, kind in enumerate(kinds):
+        use_of = LabelUse(name=GateLabel(label), by=AuditPerson(login="ada"), event=str(number))
+        fields = {"kind": kind, "pull_request": pull_request, "label": use_of}
+        text, _ = append(text, audit_event().model_copy(update=fields))
+    return read_log(text).entries
+
+
+GRANT, BAR = AuditKind.BYPASS_GRANTED, AuditKind.BAR_ACCEPTED
+END, OFF = AuditKind.BYPASS_ENDED, AuditKind.BYPASS_WITHDRAWN
+
+
+@pytest.mark.parametrize(
+    ("entries", "newest"),
+    [
+        ((), None),
+        (log(GRANT), 0),
+        (log(BAR), 0),
+        (log(GRANT, GRANT), 1),
+        (log(GRANT, END), None),
+        (log(GRANT, OFF), None),
+        (log(GRANT, OFF, GRANT), 2),
+        (log(GRANT, AuditKind.BYPASS_DENIED), 0),
+        (log(GRANT, label=GateLabel.ACCEPT_BAR), None),
+        (log(GRANT, pull_request=8), None),
+        ((*log(GRANT), *log(END, pull_request=8)), 0),
+        ((*log(GRANT), *log(END, label=GateLabel.ACCEPT_BAR)), 0),
+    ],
+)
+def test_a_grant_is_open_until_something_ends_it(
+    entries: tuple[AuditEntry, ...], newest: int | None
+) -> None:
+    assert open_grant(BYPASS, 7, entries) == (None if newest is None else entries[newest])
+
+
+def test_an_entry_about_no_label_ends_nothing() -> None:
+    bare = log(END)[0].model_copy(update={"label": None})
+    assert open_grant(BYPASS, 7, (*log(GRANT), bare)) is not None
+
+
+@pytest.mark.parametrize(
+    ("events", "gone"),
+    [
+        ((), False),
+        ((use(),), False),
+        ((use(), use(added=False)), True),
+        ((use(), use(added=False), use()), False),
+        ((use(label=GateLabel.ACCEPT_BAR, added=False),), False),
+        ((use(added=False), use(label=GateLabel.ACCEPT_BAR)), True),
+    ],
+)
+def test_a_label_was_taken_off_where_that_is_the_newest_event(
+    events: tuple[LabelEvent, ...], *, gone: bool
+) -> None:
+    found = taken_off(BYPASS, events, "bob")
+    assert (found is not None) is gone
+    if found:
+        assert (found.name, found.by.login, found.applied_at) == (BYPASS, "ada", LATE)
+        assert (found.event, found.own) == ("5", False)
+        assert taken_off(BYPASS, events, "ada") == found.model_copy(update={"own": True})
