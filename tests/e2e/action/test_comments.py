@@ -11,6 +11,7 @@ from gateval.ports.records import HISTORY
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Ended
+from tests.helpers.shop import AGENT, EVAL, FIXTURES
 from tests.servers.github.state.pull import Pull
 from tests.servers.github.webhooks import issue_comment
 
@@ -153,6 +154,7 @@ def test_what_is_pushed_after_the_comment_is_not_run(shop: GitHubShop) -> None:
     assert nothing_ran(shop, ended)
     (answer,) = answers(pull)
     assert f"{read[:12]} is not the head, which is {pull.head_sha[:12]} by now" in answer
+    assert f"\n/gateval rerun {pull.head_sha}\n" in answer, "to copy"
 
 
 def test_a_short_id_is_no_head(shop: GitHubShop) -> None:
@@ -206,6 +208,35 @@ def test_an_explanation_comes_from_the_stored_verdict(shop: GitHubShop) -> None:
     assert len(shop.repo.checks("gateval", pull.head_sha)) == runs
     assert not (ended.workspace / ".gateval/results").exists()
     assert ended.outputs["comment-url"]
+
+
+def test_what_was_not_run_is_said_to_be_that(shop: GitHubShop) -> None:
+    """Another Agent's fixture, and one that no Eval has: nothing speaks against what nobody saw."""
+    greets = FIXTURES.split("---\n")[1]
+    waves = greets.replace("greets", "waves").replace("support", "other")
+    idle = greets.replace("greets", "idle").replace("support", "nobody")
+    files = {
+        "agents__other.yaml": AGENT.replace("name: support", "name: other"),
+        "evals__others.yaml": "---\n".join((EVAL.replace("support", "other"), waves, idle)),
+    }
+    files["agents__other.yaml"] = files["agents__other.yaml"].replace(
+        "file: prompts/support.md", "file: other.md"
+    )
+    shop.push_main(**files, **{"agents__other.md": "You wave.\n"})
+    pull = shop.open_pull(SAME)
+    shop.on_pull(pull).run_action()
+    for name, why in (
+        (
+            "waves",
+            "The Evals that have it (other-eval) are not among those that the change calls for",
+        ),
+        ("idle", "No Eval of head has it."),
+    ):
+        assert shop.on_comment(pull, f"/gateval explain {name}").run_action().code == 0
+        answer = answers(pull)[-1]
+        assert "It was not run on this head, so nothing is known of it." in answer
+        assert why in answer
+        assert "Nothing of what is stored speaks against it" not in answer
 
 
 def test_somebody_who_may_triage_may_ask_why(shop: GitHubShop) -> None:

@@ -20,14 +20,15 @@ class Explanation(NamedTuple):
     """What is known of one fixture at a head.
 
     `fixture` is None if head has none of this name that can be read; `instead` then names the
-    nearest. `record` is the confirmed verdict, None for the reason in `why_not`. `log` leads to the
-    check run.
+    nearest. `evals` are those of head that have it. `record` is the confirmed verdict, None for the
+    reason in `why_not`. `log` leads to the check run.
     """
 
     name: str
     head: str
     fixture: Fixture | None
     instead: str
+    evals: tuple[str, ...]
     record: HistoryRecord | None
     why_not: str
     log: str
@@ -38,6 +39,8 @@ def explanation(told: Explanation) -> str:
     record = told.record
     reasons = [one for one in record.reasons if one.fixture == told.name] if record else []
     evals = {one.eval for one in reasons}
+    listed = [one.eval for one in record.evals] if record else []
+    whole = record is not None and record.evals_total <= len(listed)
     return fill(
         "github/explained.md.j2",
         told=told,
@@ -47,6 +50,8 @@ def explanation(told: Explanation) -> str:
         ],
         more=max(0, len(told.fixture.assertions) - _ASKS) if told.fixture else 0,
         reasons=reasons,
+        unrun=whole and not reasons and not set(told.evals) & set(listed),
+        evals=", ".join(told.evals),
         unlisted=bool(record and record.reasons_total > LISTED),
         scores=[
             (
@@ -61,6 +66,6 @@ def explanation(told: Explanation) -> str:
     )
 
 
-def refusal(why: str) -> str:
-    """Return the answer to a command that is not carried out."""
-    return fill("github/refused.md.j2", why=why)
+def refusal(why: str, again: str = "") -> str:
+    """Return the answer to a command that is not carried out; `again` is one to copy."""
+    return fill("github/refused.md.j2", why=why, again=again)

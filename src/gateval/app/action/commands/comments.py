@@ -56,7 +56,9 @@ def take_comment(context: ActionContext, asked: CommentSubject) -> RerunRequest 
 
         return explain(context, pull, asked.argument)
     if why := _no_rerun(pull, asked.argument):
-        return refused(context, asked.number, why)
+        stale = pull.open and not pull.fork
+        again = f"/gateval rerun {pull.head.sha}" if stale else ""
+        return refused(context, asked.number, why, again)
     subject = PullRequestSubject(number=pull.number, only=asked.argument)
     trigger = context.trigger.model_copy(update={"subject": subject})
     return RerunRequest(trigger, asked.author, role)
@@ -78,11 +80,11 @@ def without_right(
     return refused(context, asked.trigger.subject.number, why)
 
 
-def refused(context: ActionContext, number: int, why: str) -> ActionResult:
-    """Answer that nothing was run, and why."""
+def refused(context: ActionContext, number: int, why: str, again: str = "") -> ActionResult:
+    """Answer that nothing was run, and why; `again` is the command to ask with, if there is one."""
     from gateval.render.github.reply import refusal
 
-    return reply(context, number, refusal(why), why, EXIT_USAGE)
+    return reply(context, number, refusal(why, again), f"{why} {again}".rstrip(), EXIT_USAGE)
 
 
 def reply(
@@ -119,6 +121,6 @@ def _no_rerun(pull: PullRequest, sha: str) -> str:
     if pull.head.sha != sha:
         return (
             f"{sha[:12]} is not the head, which is {pull.head.sha[:12]} by now. Nothing was run. "
-            "Read what was pushed since; then ask again with the head that you have read."
+            "Read what was pushed since; then ask again, for the head that you have read:"
         )
     return ""

@@ -12,6 +12,7 @@ from gateval.app.registries import registries
 from gateval.domain.forge.check_run import CheckRun
 from gateval.domain.forge.pull_request import PullRequest
 from gateval.domain.history.record import HistoryRecord, confirmed
+from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.sealing import is_sealed_fixture, shut_fixture
 from gateval.domain.repository.place import nearest
@@ -29,12 +30,13 @@ def explain(context: ActionContext, pull: PullRequest, name: str) -> ActionResul
 
     head = pull.head.sha
     record, check, why_not = _verdict(context, pull)
-    fixture, known = _fixture(context, pull, name)
+    fixture, known, evals = _fixture(context, pull, name)
     told = Explanation(
         name=name,
         head=head,
         fixture=fixture,
         instead="" if fixture else nearest(name, known),
+        evals=evals,
         record=record,
         why_not=why_not,
         log=check.url if check else "",
@@ -60,14 +62,21 @@ def _verdict(
 
 def _fixture(
     context: ActionContext, pull: PullRequest, name: str
-) -> tuple[Fixture | None, list[str]]:
-    """Return the fixture as head has it, and the names of all that can be read there."""
+) -> tuple[Fixture | None, list[str], tuple[str, ...]]:
+    """Return the fixture as head has it, the names of all that can be read there, and the Evals
+    that have it.
+    """
     head = pull.head.sha
     context.server.bring([head], instead=f"refs/pull/{pull.number}/head")
     known = replace(registries(), foreign=CLOSED)  # head's own rules would say what is fetched
     snapshot = survey(context.repository, known, context.repository.resolve(head))
     fixtures = {one.name: one for one in snapshot.catalogue.fixtures}
     found = fixtures.get(name)
+    evals = tuple(
+        one.name
+        for one in snapshot.catalogue.evals
+        if any(each.name == name for each in select_fixtures(one, snapshot.catalogue))
+    )
     if found is not None and is_sealed_fixture(found, snapshot.catalogue):
         found = shut_fixture(found)
-    return found, sorted(fixtures)
+    return found, sorted(fixtures), evals
