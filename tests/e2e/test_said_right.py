@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import pytest
 
 from tests.helpers.command import gateval
 from tests.helpers.github_shop import WORSE
@@ -34,3 +37,32 @@ def test_a_fixture_counts_once_however_many_versions_of_it_regress(tmp_path: Pat
     assert done.returncode == 1, done.stdout + done.stderr
     first = " ".join(done.stdout.split("Head")[0].split())
     assert "8 fixtures passed before and fail now" in first, done.stdout
+
+
+PARTLY = GREETS.replace(
+    "    - {type: contains, value: Hello}\n",
+    "    - {type: contains, value: Hello, weight: 3}\n"
+    "    - {type: contains, value: Goodbye, weight: 2}\n",
+)
+
+
+@pytest.mark.parametrize("model", ["fixtures", "weighted"])
+def test_a_fixture_has_one_score_everywhere(tmp_path: Path, model: str) -> None:
+    shop = build_shop(tmp_path / "shop")
+    shop.write("evals/fixtures.yaml", PARTLY)
+    shop.write("evals/support-eval.yaml", EVAL + f"  scoring: {{model: {model}, passScore: 0.9}}\n"
+               if model == "weighted" else EVAL)  # fmt: skip
+    shop.commit()
+    ran = gateval(shop, "run", "support-eval")
+    assert "score 0.60" in ran.stdout, ran.stdout + ran.stderr
+    (folder,) = (shop.path / ".gateval/results").glob("2*")
+    assert "score 0.60" in (folder / "comment.md").read_text().lower()
+    (greets,) = json.loads(gateval(shop, "get", "eval", "support-eval", "-o", "json").stdout)[
+        "fixtureResults"
+    ]
+    assert (greets["score"], greets["result"]) == ("0.60", "Fail")
+    (row,) = json.loads(gateval(shop, "get", "fixtures", "-o", "json").stdout)
+    assert [one["score"] for one in row["results"]] == ["0.60"]
+    assert "score 0.60" in gateval(shop, "show", "greets").stdout
+    junit = (folder / "junit.xml").read_text()
+    assert "score 0.60" in junit

@@ -155,6 +155,7 @@ def about_fixture(report: Report, record: HistoryRecord, attack: str) -> Explana
         head="d" * 40,
         fixture=fixture.model_copy(update={"description": attack}),
         instead=attack,
+        evals=(attack,),
         record=record.model_copy(update={"reasons": reasons, "recorded_at": attack}),
         why_not=attack,
         log=URL,

@@ -83,6 +83,20 @@ class FixtureScore(Value):
         return min(1.0, (self.points + (self.planned - self.graded)) / self.planned)
 
     @property
+    def own(self) -> tuple[float, float] | None:
+        """What every view calls the score of this fixture, as an interval in [0, 1].
+
+        It is the share of its assertions that passed, by their weights, over the planned
+        repetitions; in the models with scores, their mean. None where nothing was measured.
+        """
+        if self.points is not None:
+            return (self.low, self.high) if self.graded else None
+        if self.share is None:
+            return None
+        known = self.share * (self.passed + self.failed)
+        return min(1.0, known / self.planned), min(1.0, (known + self.unmeasured) / self.planned)
+
+    @property
     def passes(self) -> tuple[float, float]:
         """The share that passes, in [0, 1], if everything unmeasured had failed, and passed."""
         return self.passed / self.planned, (self.passed + self.unmeasured) / self.planned

@@ -22,7 +22,7 @@ from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, told
 from gateval.render.report.sealed import SealedLine, whom_to_ask
 from gateval.render.report.words.excerpt import trial_excerpt
-from gateval.render.report.words.wording import evidence_mark, passes, what_happened
+from gateval.render.report.words.wording import evidence_mark, own_score, passes, what_happened
 from gateval.render.view import EvalView, ReportView
 from gateval.safe.sanitize import xml_text
 
@@ -163,7 +163,8 @@ def _result(fact: FixtureFacts) -> FinalResult | None:
 
 
 def _body(fact: FixtureFacts) -> str:
-    lines = [f"{passes(fact.compared)}; {fact.compared.change}"]
+    told = [passes(fact.compared), own_score(fact.compared)]
+    lines = [f"{', '.join(filter(None, told))}; {fact.compared.change}"]
     if fact.fixture.description:
         lines.append(fact.fixture.description)
     for trial in fact.head:

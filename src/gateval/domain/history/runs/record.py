@@ -58,8 +58,9 @@ class RunFixture(Value):
     `asked_again` counts judgements that were repeated on the same output, `wavered` those of them
     that came out otherwise. `claimed` says that assertions rest on the candidate's claims, `says`
     why it did not pass. `score` is the mean of those whose trials have scores, which `axes` and
-    `criteria` divide; `status` is that of a benchmark's task. `base` and `base_score` are the same
-    of base, as far as the same run measured it.
+    `criteria` divide; `status` is that of a benchmark's task. `own` is what the run
+    calls its score, an interval. `base` and `base_score` are the same of base, as far as the same
+    run measured it.
     """
 
     fixture: ShortText
@@ -75,6 +76,7 @@ class RunFixture(Value):
     status: ShortText = ""
     axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
     criteria: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
+    own: tuple[Share, Share] | None = None
     base: Marks = ""
     base_score: float | None = Field(default=None, ge=0, le=1)
 

@@ -228,10 +228,16 @@ def _run_fixture(
         claimed=_rests_on_claims(first),
         says=next((_why(one)[:SAID] for one in first if one.passed is not True), ""),
         score=task_score(planned, first) if scored else None,
+        own=_own(compared) if scored and first else None,
         status=status,
         axes=axes_of_task(planned, fixture, first)[:SCORES_LISTED] if scored else (),
         criteria=criteria_of_task(planned, fixture, first) if scored else (),
     )
+
+
+def _own(compared: FixtureComparison) -> tuple[float, float] | None:
+    found = compared.head.own
+    return found and (round(found[0], 6), round(found[1], 6))
 
 
 def spent_on(trials: Sequence[Trial]) -> RunSpent | None:

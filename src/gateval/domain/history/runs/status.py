@@ -40,7 +40,8 @@ class FixtureMark(StrEnum):
 
 
 class FixtureResult(Value):
-    """One fixture of the newest run. `score` is its rate, to two digits; `trials` are its marks.
+    """One fixture of the newest run. `score` is what the run called its score, to two digits (of an
+    older record, its rate); `trials` are its marks.
 
     Of a benchmark's task it is its score, and `status` says how it ended.
     """
@@ -219,6 +220,8 @@ def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
 
 
 def _score(one: RunFixture, planned: int, lost: int) -> str:
+    if one.own is not None:
+        return show_score(*one.own)
     if one.score is not None:
         return show_score(one.score, one.score)
     if not one.trials:

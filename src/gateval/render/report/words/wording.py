@@ -101,16 +101,13 @@ def passes(compared: FixtureComparison) -> str:
 
 
 def own_score(compared: FixtureComparison) -> str:
-    """Return the fixture's own score on both sides; empty if no trial has one.
-
-    It is the share of its assertions that passed, by their weights.
-    """
-    head = compared.head.share
-    base = compared.base.share if compared.base else None
+    """Return the fixture's own score on both sides; empty if no trial has one."""
+    head = compared.head.own
+    base = compared.base.own if compared.base else None
     if head is None:
         return ""
-    before = "" if base is None else f" (base {base:.2f})"
-    return f"score {head:.2f}{before}"
+    before = "" if base is None else f" (base {show_score(*base)})"
+    return f"score {show_score(*head)}{before}"
 
 
 def what_happened(assessment: Assessment) -> str:
