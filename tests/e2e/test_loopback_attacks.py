@@ -18,7 +18,7 @@ from tests.helpers.tiers import some_always
 __all__ = ["ground"]
 
 PROGRAM = """\
-import ctypes, json, os, socket, sys, threading, time
+import ctypes, json, os, select, socket, sys, threading, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 PORT, FORGED = {port}, {forged}
 keys, places = [], set()
@@ -91,6 +91,11 @@ def undumpable():
     elsewhere(lambda: ctypes.CDLL(None).prctl(4, 0))
 def orphan():
     elsewhere(lambda: None)
+def shut_down():  # it listens no more while it takes one from the queue
+    one = listener()
+    select.select([one], [], [])
+    threading.Thread(target=one.shutdown, args=(2,)).start()
+    return accepted(one)
 def never_accepted():
     one = listener()
     time.sleep(3)
@@ -142,6 +147,7 @@ HTTPServer(("127.0.0.1", int(sys.argv[1])), Agent).serve_forever()
 WAYS = (
     "on_device", "under_way", "own_table", "accepted_under_way", "orphan", "undumpable",
     "multipath", "mapped", "at_once", "deferred", "group", "never_accepted",
+    "shut_down",
 )  # fmt: skip
 
 

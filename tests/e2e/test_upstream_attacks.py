@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -164,11 +164,19 @@ def squatting(
 
 
 def run(
-    repo: Repo, url: str, *, hosts: str = "", user: int | None = None, **extra: str
+    repo: Repo,
+    url: str,
+    *,
+    hosts: str = "",
+    user: int | None = None,
+    within: Sequence[str] = (),
+    stderr: int = subprocess.PIPE,
+    **extra: str,
 ) -> tuple[subprocess.CompletedProcess[str], str]:
     """Run the Eval with the judge at `url`; `hosts` stands in for /etc/hosts, in a mount namespace.
 
-    As `user`, who then owns the repository. Returns how it ended and what the agent said last.
+    As `user`, who then owns the repository. `within` are the words of what it is started by.
+    Returns how it ended and what the agent said last.
     """
     words, variables = gate_command(user)
     given = {**variables, **extra, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY}
@@ -184,8 +192,9 @@ def run(
         mount = f'mount --bind "{named}" /etc/hosts && exec "$@"'
         words = ["unshare", "--mount", "sh", "-c", mount, "sh", *words]
     ended = subprocess.run(
-        words, cwd=repo.path, env=env, capture_output=True, text=True, timeout=120, check=False
-    )
+        [*within, *words], cwd=repo.path, env=env, stdout=subprocess.PIPE, stderr=stderr, text=True,
+        timeout=120, check=False,
+    )  # fmt: skip
     trials = (out / "trials.jsonl").read_text() if (out / "trials.jsonl").exists() else ""
     return ended, trials
 

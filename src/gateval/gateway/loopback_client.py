@@ -14,7 +14,7 @@ import aiohttp
 from yarl import URL
 
 from gateval.domain.text.quoting import quote
-from gateval.gateway.peers import NotTheirs, Peers, owned_by
+from gateval.gateway.peers import Allowed, NotTheirs, Peers, owned_by
 from gateval.gateway.upstream.pooled_client import LookingConnector, PooledClient
 from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest, Owner
 
@@ -34,6 +34,7 @@ class LoopbackClient(PooledClient):
 
     def __init__(self) -> None:
         self._peers = Peers()
+        self._allowed: dict[Owner, Allowed] = {}
         super().__init__(
             lambda: aiohttp.ClientSession(
                 connector=LookingConnector(
@@ -49,7 +50,8 @@ class LoopbackClient(PooledClient):
     async def _look(self, made: socket.socket) -> None:
         owner = _OWNER.get()
         if owner is not None:
-            await self._peers.check(made, owned_by(owner))
+            allowed = self._allowed.setdefault(owner, owned_by(owner))
+            await self._peers.check(made, allowed)
 
     async def ask(
         self,

@@ -22,6 +22,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import NamedTuple
 
+from gateval.gateway.processes import Holders, is_below, may_be_unseen
 from gateval.ports.local_http import Owner
 
 ACCEPT_SECONDS = 1.0
@@ -146,39 +147,62 @@ class Peers:
             except OSError:
                 listening, held = [UNTOLD], None
             accepted = [held] if held and held.inode else []
+            is_forwarded = not listening and held is None
             if not all(map(allowed, [*listening, *accepted])):
-                nobody = "is on this machine, where nothing tells who answers"
-                other = f"is not who listens on port {there[1]} of this machine"
-                raise NotTheirs(nobody if listening == [UNTOLD] else other)
-            if accepted or listening in ([], [UNTOLD]) or time.monotonic() > until:
+                raise _taken(there[1])
+            if accepted or is_forwarded or listening == [UNTOLD]:
+                return
+            if time.monotonic() > until:
+                if not listening:  # it was taken from the queue of one who listens no more
+                    raise _taken(there[1])
                 return
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _taken(port: int) -> NotTheirs:
+    return NotTheirs(f"is not who listens on port {port} of this machine")
+
+
+def nobody_tells(untold: Callable[[], bool]) -> Allowed:
+    """Allow everybody if `untold` does, which is asked each time: here nothing tells who answers.
+
+    Raises `NotTheirs` otherwise.
+    """
+
+    def allowed(_: Held) -> bool:
+        if not untold():
+            hint = "policy.loopbackUpstreams says what is done then"
+            raise NotTheirs(f"is on this machine, where nothing tells who answers ({hint})")
+        return True
+
+    return allowed
 
 
 def no_candidate(users: tuple[int, int] | None, untold: Callable[[], bool]) -> Allowed:
     """Allow everybody but candidates: those of a range of users, else what this process started.
 
     Where candidates run as the gate's user, the holder of a socket of that user is looked for. One
-    that cannot be found is a candidate's if any process below this one cannot be looked into;
-    otherwise `untold` decides: it lives where we do not see, and nobody can tell. So it does where
-    there are no tables.
+    that cannot be found, or whose descent nobody can tell, is a candidate's. Only where it may live
+    in another namespace of processes, and where there are no tables, `untold` decides.
     """
+    if_untold = nobody_tells(untold)
     if users is not None:
         first, last = users
-        return lambda held: untold() if held == UNTOLD else not first <= held.user <= last
-    mine, gate, known = os.geteuid(), os.getpid(), set[int]()
+        return lambda held: if_untold(held) if held == UNTOLD else not first <= held.user <= last
+    mine, gate, holders = os.geteuid(), os.getpid(), Holders()
 
     def allowed(held: Held) -> bool:
         if held == UNTOLD:
-            return untold()
+            return if_untold(held)
         if held.user != mine:
             return True
-        holders = _among(known, held.inode) or holders_of(held.inode)
-        if any(pid != gate and _is_below(pid, gate) for pid in holders):
-            return False
-        known.update(holders)
-        return bool(holders) or (not _hides_below(gate) and untold())
+        found = holders.of(held.inode)
+        for pid in found:
+            if pid != gate and is_below(pid, gate) is not False:
+                return False
+            holders.trust(pid, held.inode)
+        return bool(found) or (may_be_unseen(gate) and if_untold(held))
 
     return allowed
 
@@ -190,13 +214,16 @@ def owned_by(owner: Owner) -> Allowed:
     """
     if owner.user is not None:
         return lambda held: held.user == owner.user
-    mine = os.geteuid()
+    mine, holders = os.geteuid(), Holders()
 
     def allowed(held: Held) -> bool:
         if held.user != mine:
             return True
-        holders = holders_of(held.inode)
-        return bool(holders) and all(_is_below(pid, owner.warden) for pid in holders)
+        found = holders.of(held.inode)
+        if not found or not all(is_below(pid, owner.warden) for pid in found):
+            return False
+        holders.trust(found[0], held.inode)
+        return True
 
     return allowed
 
@@ -233,53 +260,6 @@ def plain_address(text: str) -> Address | None:
         return None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return mapped or address
-
-
-def holders_of(inode: int) -> tuple[int, ...]:
-    """Return the processes that hold a socket, as far as their descriptors may be read."""
-    names = (one.name for one in Path("/proc").iterdir())
-    return _among((int(name) for name in names if name.isdecimal()), inode)
-
-
-def _among(processes: Iterable[int], inode: int) -> tuple[int, ...]:
-    wanted = f"socket:[{inode}]"
-    return tuple(pid for pid in processes if wanted in _descriptors(pid))
-
-
-def _hides_below(ancestor: int) -> bool:
-    """Whether a process below another one does not let its descriptors be read."""
-    for name in (one.name for one in Path("/proc").iterdir()):
-        if name.isdecimal() and int(name) != ancestor and _is_below(int(name), ancestor):
-            try:
-                next(Path(f"/proc/{name}/fd").iterdir(), None)
-            except PermissionError:
-                return True
-            except OSError:
-                continue
-    return False
-
-
-def _descriptors(pid: int) -> set[str]:
-    found = set()
-    with suppress(OSError):
-        for entry in Path(f"/proc/{pid}/fd").iterdir():
-            with suppress(OSError):
-                found.add(str(entry.readlink()))
-    return found
-
-
-def _is_below(pid: int, ancestor: int) -> bool:
-    """Whether a process is `ancestor` or descends from it; a daemon becomes its reaper's child."""
-    seen: set[int] = set()
-    while pid > 0 and pid not in seen:
-        if pid == ancestor:
-            return True
-        seen.add(pid)
-        try:
-            pid = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
-        except (OSError, ValueError, IndexError):
-            return False
-    return False
 
 
 _Place = tuple[Address, int]

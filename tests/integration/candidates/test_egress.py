@@ -253,7 +253,18 @@ def test_without_the_filter_landlock_does_not_see_it_all(outside: Outside) -> No
 
 
 LISTENS = """
-import errno, json, socket
+import ctypes, errno, json, socket
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.argtypes = [ctypes.c_long] * 4
+def called(family, protocol):  # the kernel reads 32 bits of what is asked for
+    number = libc.syscall({socket}, family, socket.SOCK_STREAM, protocol)
+    return "done" if number >= 0 else errno.errorcode[ctypes.get_errno()]
+def becomes(protocol):
+    with socket.socket() as line:
+        try:
+            line.setsockopt(socket.IPPROTO_TCP, 31, protocol)  # TCP_ULP
+        except OSError as error:
+            return errno.errorcode[error.errno]
 def tried(port, family=socket.AF_INET, protocol=0):
     try:
         with socket.socket(family, socket.SOCK_STREAM, protocol) as line:
@@ -269,7 +280,9 @@ def by_itself():
         return "done"
 print(json.dumps({{"listed": tried({listed}), "chosen": tried(0), "unbound": by_itself(),
     "other": tried({other}), "other on v6": tried({other}, socket.AF_INET6),
-    "other by MPTCP": tried({other}, protocol=262), "SMC": tried(0, 43)}}))
+    "other by MPTCP": tried({other}, protocol=262), "SMC": tried(0, 43),
+    "MPTCP by high bits": [called(2 | 1 << 32, 262), called(10, 262 | 1 << 40)],
+    "SMC by high bits": called(43 | 1 << 33, 0), "SMC of TCP": becomes(b"smc")}}))
 """
 
 
@@ -288,12 +301,17 @@ def test_beside_a_provider_on_this_machine_candidates_listen_where_they_may(
         pytest.skip("users of their own take root")
     held_here()
     listed, other = free_ports()
-    program = LISTENS.format(listed=listed, other=other)
+    program = LISTENS.format(
+        listed=listed, other=other, socket=NUMBERS[os.uname().machine]["socket"]
+    )
     with isolated_world(SMALL, own_users=own_users, binds=[listed]) as world:
         seen = json.loads(output_of(world, program))
     refused = {"EPROTONOSUPPORT", "EAFNOSUPPORT"}
     assert seen.pop("other by MPTCP") in refused
     assert seen.pop("SMC") in refused
+    assert set(seen.pop("MPTCP by high bits")) == {"EPROTONOSUPPORT"}
+    assert seen.pop("SMC by high bits") in refused
+    assert seen.pop("SMC of TCP") == "ENOPROTOOPT"
     assert seen == {
         "listed": "done",
         "chosen": "done",

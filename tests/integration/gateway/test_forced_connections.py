@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -13,7 +15,7 @@ from gateval.gateway.upstream.http_client import HttpClient, Timeouts, Unanswera
 from gateval.gateway.upstream.retry import Transient
 from tests.helpers.isolation import open_python
 from tests.helpers.tiers import some_always
-from tests.hostile.ground import as_user
+from tests.hostile.ground import ROOT, as_user
 
 THIEF = """\
 import os, socket, sys, threading, time
@@ -49,6 +51,117 @@ sys.stdin.read()
 print(len(keys), flush=True)
 os._exit(0)
 """
+
+
+HOPPING = """\
+import ctypes, os, select, socket, sys, time
+ctypes.CDLL(None).prctl(36, 1)  # its orphans are its own,
+ctypes.CDLL(None).signal(17, 1)  # and gone at once
+one, (ours, theirs) = socket.create_server(("127.0.0.1", 0)), socket.socketpair()
+port = one.getsockname()[1]
+if os.fork() == 0:
+    peers, null = [], os.open("/dev/null", 0)
+    while True:
+        late = []  # looked into after this one, and for long
+        for _ in range(8):
+            late.append(os.fork())
+            if not late[-1]:
+                for each in (one, *peers): each.close()
+                for _ in range(3500): os.dup(null)
+                time.sleep(3)
+                os._exit(0)
+        until = time.monotonic() + 0.2
+        while time.monotonic() < until:
+            for each in select.select([one, *peers], [], [], 0.01)[0]:
+                if each is one:
+                    peers.append(one.accept()[0])
+                    continue
+                peers.remove(each)
+                try:
+                    if b"uthorization" in each.recv(65536): ours.send(b"k")
+                except OSError: pass
+                each.close()
+        for each in late: os.kill(each, 9)
+        if os.fork(): os._exit(0)  # another has it from now on
+one.close()
+print(port, flush=True)
+sys.stdin.read()
+theirs.setblocking(False)
+try: print(len(theirs.recv(1000)), flush=True)
+except BlockingIOError: print(0, flush=True)
+os.killpg(0, 9)
+"""
+
+
+CALLING = """\
+import ctypes, os, select, socket, struct, sys
+steps = ((0x30, 0, 0, 13), (0x45, 0, 1, 4), (6, 0, 0, 0), (6, 0, 0, 0xFFFF))
+no_reset = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+filtered = struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(no_reset))
+calls, found, keys = select.poll(), {}, 0
+for port in range(50000, 50064):
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    one.setsockopt(socket.SOL_SOCKET, 26, filtered)  # SO_ATTACH_FILTER
+    one.bind(("127.0.0.1", 4000))
+    one.setblocking(False)
+    one.connect_ex(("127.0.0.1", port))
+    calls.register(one, select.POLLIN)
+    found[one.fileno()] = one
+calls.register(0, select.POLLIN)
+print("calls", flush=True)
+while True:
+    for number, _ in calls.poll():
+        if number == 0:
+            print(keys, flush=True)
+            sys.exit()
+        calls.unregister(number)
+        with found.pop(number) as one:
+            one.setblocking(True)
+            try: keys += b"uthorization" in one.recv(65536)
+            except OSError: pass
+"""
+CALLED = """\
+import asyncio, subprocess, sys
+from tests.integration.gateway.test_forced_connections import CALLING, HttpClient, Timeouts, _asked
+from tests.integration.gateway.test_forced_connections import no_candidate, open_python
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+open("/proc/sys/net/ipv4/ip_local_port_range", "w").write("50000 50063")
+allowed = no_candidate((0, 0) if sys.argv[1] == "by user" else None, lambda: False)
+if sys.argv[2] == "unlooked": allowed = lambda held: True
+words, pipe = [open_python(), "-I", "-S", "-c", CALLING], subprocess.PIPE
+with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as one:
+    one.stdout.readline()
+    client = HttpClient(Timeouts(answer=3), allowed=allowed)
+    refused = asyncio.run(_asked("http://127.0.0.1:4000/v1", 12, client))
+    print(refused > 5, int(one.communicate("")[0]) > 5)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("ip"), reason="takes root and ip(8)")
+@pytest.mark.parametrize("told", ["by user", "by descent"])
+@pytest.mark.parametrize(
+    ("look", "seen"), [("looked", "True False\n"), ("unlooked", "False True\n")]
+)
+def test_whoever_calls_the_gate_while_it_calls_gets_no_key(told: str, look: str, seen: str) -> None:
+    """Two calls that meet are a connection, and nobody has listened. Unlooked at, he gets keys."""
+    words = ["unshare", "--net", sys.executable, "-c", CALLED, told, look]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == seen
+
+
+def test_whoever_hands_a_socket_on_before_it_is_asked_whose_he_is_gets_no_key() -> None:
+    """Who is found to hold it has ended when his parents are looked for."""
+    pipe = subprocess.PIPE
+    words = [open_python(), "-I", "-S", "-c", HOPPING]
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, start_new_session=True) as one:
+        assert one.stdout is not None
+        url = f"http://127.0.0.1:{int(one.stdout.readline())}/v1"
+        client = HttpClient(Timeouts(answer=3), allowed=no_candidate(None, lambda: False))
+        refused = asyncio.run(_asked(url, 5, client))
+        keys, _ = one.communicate("")
+    assert keys == "0\n"
+    assert refused == 5
 
 
 @pytest.mark.parametrize("user", [4242, None], ids=["users of their own", "same user"])

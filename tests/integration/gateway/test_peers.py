@@ -17,7 +17,8 @@ import pytest
 from yarl import URL
 
 from gateval.gateway import peers
-from gateval.gateway.peers import Held, NotTheirs, Peers, Tables, holders_of, is_own, no_candidate
+from gateval.gateway.peers import Held, NotTheirs, Peers, Tables, is_own, no_candidate
+from gateval.gateway.processes import Holders
 from gateval.gateway.upstream.pinned import PinnedResolver, Pins, pins_of
 
 SO_BINDTODEVICE = 25
@@ -58,7 +59,7 @@ def test_both_ends_are_found(tables: Tables, at: str, to: str) -> None:
             with theirs:
                 accepted = Held(os.geteuid(), os.fstat(theirs.fileno()).st_ino)
                 assert tables.other_end(ours) == accepted
-                assert holders_of(accepted.inode) == (os.getpid(),)
+                assert Holders().of(accepted.inode) == (os.getpid(),)
     assert tables.listening(port) == []
 
 
@@ -152,7 +153,12 @@ def test_only_a_user_in_their_range_is_a_candidate() -> None:
 def test_where_nothing_tells_it_is_the_policy_that_decides(
     users: tuple[int, int] | None, *, may: bool
 ) -> None:
-    assert no_candidate(users, lambda: may)(peers.UNTOLD) is may
+    allowed = no_candidate(users, lambda: may)
+    if may:
+        assert allowed(peers.UNTOLD)
+    else:
+        with pytest.raises(NotTheirs, match="nothing tells who answers"):
+            allowed(peers.UNTOLD)
 
 
 USED_UP = """\

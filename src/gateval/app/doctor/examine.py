@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ from gateval.errors import EXIT_FAILED, EXIT_PASS, GatevalError
 from gateval.formats.github.action_inputs import NAMES, OF_THE_RUNNER
 from gateval.formats.github.workflow import gate_jobs, is_workflow, unreadable
 from gateval.gateway.peers import is_own, plain_address
+from gateval.gateway.processes import may_be_unseen
 from gateval.gateway.upstream.endpoints import LOOPBACK, missing_keys, read_upstreams
 from gateval.gateway.upstream.providers import PROVIDERS
 from gateval.pipeline.read import survey
@@ -187,7 +189,7 @@ def _isolation(environ: Mapping[str, str]) -> Iterator[HealthCheck]:
     here = [(one.provider, urlsplit(one.base_url).hostname or "") for one in upstreams]
     yield from about_local_providers(
         [(name, host) for name, host in here if _means_here(host)],
-        told=walls.supervised,
+        told=walls.supervised and (bool(walls.users) or not may_be_unseen(os.getpid())),
         held=walls.landlock >= PORTS_SINCE,
     )
 

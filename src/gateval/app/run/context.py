@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -38,7 +39,7 @@ from gateval.gateway.door import Gateway
 from gateval.gateway.ledger import SpendingLimits
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.measuring import embed
-from gateval.gateway.peers import Allowed, no_candidate
+from gateval.gateway.peers import Allowed, no_candidate, nobody_tells
 from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import ClosureExports
@@ -48,8 +49,8 @@ from gateval.settings import Settings
 
 UNTOLD = (
     "A model provider answers on this machine, and nothing here can tell that it is no agent under "
-    "test that does. In CI such a provider is not asked, unless the target branch says "
-    "`policy: {loopbackUpstreams: trusted}`."
+    "test that does. Away from a terminal, as in CI, such a provider is not asked, unless the "
+    "target branch says `policy: {loopbackUpstreams: trusted}`."
 )
 
 
@@ -168,16 +169,17 @@ def _who_may_answer(run: EvaluationRun) -> Allowed | None:
     if run.walls is None:
         return None
     trusted = run.plan.policy.loopback_upstreams is LoopbackPolicy.TRUSTED
+    is_read = sys.stderr.isatty() and not run.settings.in_ci
     warned: list[str] = []
 
     def untold() -> bool:
-        if not trusted and not run.settings.unattended and not warned:
+        if is_read and not trusted and not warned:
             warned.append(UNTOLD)
             run.listen(RunWarned(message=UNTOLD))
-        return trusted or not run.settings.unattended
+        return trusted or is_read
 
     if not run.walls.supervised:  # no table tells of whom a socket is
-        return lambda _: untold()
+        return nobody_tells(untold)
     return no_candidate(run.walls.users, untold)
 
 

@@ -144,7 +144,7 @@ def _traces() -> Iterator[SyscallRule]:
         yield SyscallRule(name, errno.EPERM, ((1, _NOT, 0, 0),))
 
 
-_TCP_FASTOPEN_CONNECT = 30
+_TCP_FASTOPEN_CONNECT, _TCP_ULP = 30, 31
 _FAST_OPEN = 0x20000000  # MSG_FASTOPEN
 
 
@@ -153,10 +153,11 @@ _MPTCP, _SMC_PROTOCOL, _SMC_FAMILY = 262, 256, 43
 
 
 def _other_tcp() -> Iterator[SyscallRule]:
-    yield SyscallRule("socket", errno.EPROTONOSUPPORT, ((0, _EQUAL, _SMC_FAMILY, 0),))
+    yield _tcp_option(_TCP_ULP)  # turns a socket of TCP into one of SMC
+    yield SyscallRule("socket", errno.EPROTONOSUPPORT, ((0, _MASKED, _INT, _SMC_FAMILY),))
     for family in (int(socket.AF_INET), int(socket.AF_INET6)):
         for protocol in (_MPTCP, _SMC_PROTOCOL):
-            tests = ((0, _EQUAL, family, 0), (2, _EQUAL, protocol, 0))
+            tests = ((0, _MASKED, _INT, family), (2, _MASKED, _INT, protocol))
             yield SyscallRule("socket", errno.EPROTONOSUPPORT, tests)
 
 
@@ -182,5 +183,9 @@ def _sockets() -> Iterator[SyscallRule]:
     yield SyscallRule("socket", no, ((2, _GREATER, max(protocols), 0),))
     for name, argument in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
         yield SyscallRule(name, errno.EOPNOTSUPP, ((argument, _MASKED, _FAST_OPEN, _FAST_OPEN),))
-    option = ((1, _MASKED, _INT, socket.IPPROTO_TCP), (2, _MASKED, _INT, _TCP_FASTOPEN_CONNECT))
-    yield SyscallRule("setsockopt", errno.ENOPROTOOPT, option)
+    yield from map(_tcp_option, (_TCP_FASTOPEN_CONNECT, _TCP_ULP))
+
+
+def _tcp_option(number: int) -> SyscallRule:
+    option = ((1, _MASKED, _INT, socket.IPPROTO_TCP), (2, _MASKED, _INT, number))
+    return SyscallRule("setsockopt", errno.ENOPROTOOPT, option)

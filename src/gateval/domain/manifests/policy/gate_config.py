@@ -238,8 +238,8 @@ class Policy(Spec):
     loopback_upstreams: LoopbackPolicy = Field(
         default=LoopbackPolicy.CHECKED,
         description="Whether a provider on the gate's own machine is asked where the system cannot "
-        "tell that it is no candidate that answers: not in CI (`checked`), or all the same "
-        "(`trusted`).",
+        "tell that it is no candidate that answers: at a terminal only (`checked`), or all the "
+        "same (`trusted`).",
     )
     bind_ports: tuple[Port, ...] = Field(
         default=(),

@@ -1,0 +1,136 @@
+"""Whose a socket is, as /proc tells: the processes that hold it, and from whom they descend.
+
+A candidate with the gate's user can end, hide and hand on while it is looked for. So what cannot be
+told is never taken for an answer: a process that is gone or that hides may be anybody's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_FIRST_NAMESPACE = 0xEFFFFFFC
+"""`PROC_PID_INIT_INO`: from the first namespace of processes all others are seen."""
+
+_OF_THE_GATE = 3
+"""A process below the gate, the gate included, up to which it is the gate's own: the supervisor of
+candidates and their wardens, which hide. A candidate has one of these above it."""
+
+
+class Holders:
+    """Finds those who hold a socket. Where somebody was found once, he is looked at first."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+
+    def of(self, inode: int) -> tuple[int, ...]:
+        """Return the processes that hold a socket, as far as their descriptors may be read.
+
+        Of those `trusted` before, the first that holds it is enough.
+        """
+        wanted = f"socket:[{inode}]"
+        for pid, number in self._known.items():  # a server takes the same one again and again
+            if _leads_to(f"/proc/{pid}/fd/{number}") == wanted:
+                return (pid,)
+        for pid in self._known:
+            if number := _number_of(pid, wanted):
+                self._known[pid] = number
+                return (pid,)
+        found = {pid: number for pid in _processes() if (number := _number_of(pid, wanted))}
+        return tuple(found)
+
+    def trust(self, pid: int, inode: int) -> None:
+        """Look at this process first from now on."""
+        if pid not in self._known:
+            self._known[pid] = _number_of(pid, f"socket:[{inode}]")
+
+
+def is_below(pid: int, ancestor: int) -> bool | None:
+    """Whether a process is `ancestor` or descends from it; None where nobody can tell.
+
+    A daemon becomes its reaper's child. Another user's process is no descendant.
+    """
+    way = _way_up(pid, ancestor)
+    return way if way is None else bool(way)
+
+
+def may_be_unseen(gate: int) -> bool:
+    """Whether a process that we cannot find may live where we do not see, in another namespace.
+
+    It does not where one below the gate hides, or may.
+    """
+    namespace = 0
+    with suppress(OSError):
+        namespace = Path("/proc/self/ns/pid").stat().st_ino
+    return namespace != _FIRST_NAMESPACE and not _hides_processes() and not _hides_below(gate)
+
+
+def _hides_processes() -> bool:
+    """Whether /proc shows not all that there are (`hidepid`)."""
+    with suppress(OSError):
+        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+        return any("hidepid=" in line for line in mounts.splitlines() if " /proc proc " in line)
+    return True
+
+
+def _hides_below(gate: int) -> bool:
+    """Whether a candidate does not let its descriptors be read."""
+    for pid in _processes():
+        way = _way_up(pid, gate)
+        if way is None or len(way) > _OF_THE_GATE:
+            try:
+                next(Path(f"/proc/{pid}/fd").iterdir(), None)
+            except PermissionError:
+                return True
+            except OSError:
+                continue
+    return False
+
+
+def _processes() -> Iterator[int]:
+    return (int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal())
+
+
+def _number_of(pid: int, wanted: str) -> str:
+    """Return the descriptor of a process that leads to this; empty if none does."""
+    with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
+        for each in descriptors:
+            if _leads_to(each.path) == wanted:
+                return each.name
+    return ""
+
+
+def _leads_to(path: str) -> str:
+    try:
+        return os.readlink(path)  # noqa: PTH115 - thousands of them, and a path each is slow
+    except OSError:
+        return ""
+
+
+def _way_up(pid: int, ancestor: int) -> list[int] | None:
+    """Return a process and those above it up to `ancestor`, empty if that is none of them; None
+    if one has ended meanwhile, or hides.
+    """
+    way: list[int] = []
+    while pid > 0 and pid not in way:
+        way.append(pid)
+        if pid == ancestor:
+            return way
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            return [] if _is_anothers(pid) else None
+    return []
+
+
+def _is_anothers(pid: int) -> bool:
+    """Whether a process is there, and another user's."""
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return False

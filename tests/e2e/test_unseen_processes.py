@@ -1,0 +1,75 @@
+"""Where candidates have the gate's user, and its list of processes does not show all that there are."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_loopback_attacks import PROGRAM, port
+from tests.e2e.test_upstream_attacks import forged, ground, root, run, said, squatting
+from tests.helpers.outside import provider_outside
+from tests.helpers.tiers import some_always
+
+__all__ = ["ground", "port"]
+
+USER = 4242
+HIDING = ("unshare", "--mount", "sh", "-c",
+          'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh")  # fmt: skip
+OPEN = ("unshare", "--mount", "--pid", "--fork", "--mount-proc")
+"""Begins a namespace of processes; those outside are not seen from it."""
+
+
+@root
+@pytest.mark.parametrize("within", some_always([HIDING, (*OPEN, *HIDING)], 2))
+@pytest.mark.parametrize("way", some_always(["at_once", "undumpable"], 1))
+def test_a_candidate_whose_parents_are_not_shown_is_one(
+    ground: Path, port: int, way: str, within: tuple[str, ...]
+) -> None:
+    repo = squatting(ground, port, program=PROGRAM, way=way, threads=1)
+    done, trials = run(repo, f"http://127.0.0.1:{port}/v1", user=USER, within=within)
+    assert "I took 0 keys at 1 places" in trials, trials
+    assert "I took 1" not in trials
+    assert done.returncode == 3, done.stdout + done.stderr
+
+
+@root
+@pytest.mark.parametrize("how", ["in CI", "trusted", "at a terminal", "by a program"])
+def test_a_provider_that_nothing_tells_of_is_asked_where_somebody_answers_for_it(
+    ground: Path, how: str
+) -> None:
+    """It is the gate's user's, in another namespace of processes, as in another container."""
+    read, terminal = pty.openpty()
+    pieces: list[bytes] = []
+    reader = threading.Thread(target=lambda: pieces.extend(iter(lambda: _read(read), b"")))
+    reader.start()
+    with provider_outside(ground, USER, forged()) as port:
+        repo = squatting(ground, port, "::1")
+        if how == "trusted":
+            repo.write(".github/gateval.yml", "policy: {loopbackUpstreams: trusted}\n")
+            repo.commit()
+        stderr = terminal if how == "at a terminal" else subprocess.PIPE
+        variables = {"CI": "true"} if how in {"in CI", "trusted"} else {}
+        url = f"http://127.0.0.1:{port}/v1"
+        done, _ = run(repo, url, user=USER, within=OPEN, stderr=stderr, **variables)
+    os.close(terminal)
+    reader.join()
+    os.close(read)
+    told = b"".join(pieces).decode() if how == "at a terminal" else done.stderr
+
+    asked = how in {"trusted", "at a terminal"}
+    assert done.returncode == (0 if asked else 3), done.stdout + told
+    assert ("nothing tells who answers (policy.loopbackUpstreams" in said(done)) is not asked
+    warnings = " ".join(told.split()).count("nothing here can tell that it is no agent")
+    assert warnings == (how == "at a terminal")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65_536)
+    except OSError:  # everybody has left it
+        return b""
