@@ -49,6 +49,8 @@ class Side:
         if error is not None:
             self._process.kill()
         self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
     def ask(self, question: Json) -> Iterator[Json]:
         """Yield what it answers to a question."""

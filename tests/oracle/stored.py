@@ -8,15 +8,17 @@ import json
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 from tests.oracle.cases import CASES, Case
 from tests.oracle.sides import Json, Side
 
+T = TypeVar("T")
 HERE = Path(__file__).parent
 KEPT, GOLDENS = HERE / "stored", HERE / "goldens" / "runs"
 QUICK = 10
@@ -136,28 +138,32 @@ def compare(sides: Sequence[Side], cases: Sequence[Case]) -> list[str]:
 
 def check(sides: Sequence[Side], cases: Sequence[Case]) -> list[str]:
     """Return what is said otherwise of stored runs than was kept."""
-    return [
-        line
-        for case, text in _read(sides, cases)
-        for line in _apart(case.name, (GOLDENS / f"{case.name}.txt").read_text(), text)
-    ]
+
+    def apart(side: Side, case: Case) -> list[str]:
+        kept = GOLDENS / f"{case.name}.txt"
+        return _apart(case.name, kept.read_text() if kept.exists() else "", read(side, case))
+
+    return [line for lines in _shared(sides, cases, apart) for line in lines]
 
 
 def keep(sides: Sequence[Side]) -> None:
     """Write what is said of all stored runs."""
     GOLDENS.mkdir(parents=True, exist_ok=True)
-    for case, text in _read(sides, CASES):
-        (GOLDENS / f"{case.name}.txt").write_text(text)
+
+    def write(side: Side, case: Case) -> None:
+        (GOLDENS / f"{case.name}.txt").write_text(read(side, case))
+
+    _shared(sides, CASES, write)
 
 
-def _read(sides: Sequence[Side], cases: Sequence[Case]) -> list[tuple[Case, str]]:
-    """Return what is said of each case, the cases shared among the sides."""
+def _shared(sides: Sequence[Side], cases: Sequence[Case], do: Callable[[Side, Case], T]) -> list[T]:
+    """Return what is done with each case, the cases shared among the sides."""
 
-    def told(number: int) -> list[tuple[Case, str]]:
-        return [(case, read(sides[number], case)) for case in cases[number :: len(sides)]]
+    def done(number: int) -> list[T]:
+        return [do(sides[number], case) for case in cases[number :: len(sides)]]
 
     with ThreadPoolExecutor(len(sides)) as pool:
-        return [one for each in pool.map(told, range(len(sides))) for one in each]
+        return [one for each in pool.map(done, range(len(sides))) for one in each]
 
 
 def _apart(name: str, old: str, new: str) -> list[str]:
