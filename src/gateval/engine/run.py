@@ -70,6 +70,12 @@ class RunContext:
     over: Callable[[], str] = str
 
 
+UNLOOKED = (
+    "The run ended while trials waited for what sealed Evals run when no agent does. These were "
+    "not measured."
+)
+
+
 class Task(NamedTuple):
     """A trial to run, with everything the plan says about it."""
 
@@ -111,14 +117,9 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
         if context.agreements:
             await context.agreements.close()
         if waiting:
-            context.tell(RunWarned(message=_unlooked(len(waiting))))
+            context.tell(RunWarned(message=UNLOOKED))
         context.tell(RunFinished(finished=len(trials), planned=planned))
     return tuple(trials.values())
-
-
-def _unlooked(many: int) -> str:
-    trials = "1 trial had answered" if many == 1 else f"{many} trials had answered"
-    return f"{trials} and waited for what sealed Evals run when no agent does: not measured."
 
 
 async def _rest(context: RunContext, running: Side | None, *, unless: Side | None = None) -> None:
