@@ -7,14 +7,18 @@ from typing import Any
 import pytest
 
 from gateval.domain.decision.report import make_report
+from gateval.domain.decision.spending import budget_reasons
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.manifests.policy.gate_config import JudgePolicy, Policy
 from gateval.domain.manifests.policy.words import (
     InconclusivePolicy,
+    RegressionPolicy,
     UncalibratedPolicy,
 )
-from gateval.domain.plan.bar import Lowered
+from gateval.domain.plan.absent import Lacking
+from gateval.domain.plan.bar import Bar, Lowered
+from gateval.domain.plan.plan import LeftEval
 from gateval.domain.plan.planned_eval import KnownRegression, Quarantined
 from gateval.domain.repository.place import Place
 from gateval.domain.results.results import Results
@@ -26,11 +30,12 @@ from gateval.domain.ruling import (
     Rulings,
     RulingStatus,
 )
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Outcome, Trial
+from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Outcome, Side, Trial
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.reports import edit_fixture, edit_plan, make_results
 
-FAIL, INCONCLUSIVE, PASS = GateVerdict.FAIL, GateVerdict.INCONCLUSIVE, GateVerdict.PASS
+FAIL, PASS = GateVerdict.FAIL, GateVerdict.PASS
+INCOMPLETE, INCONCLUSIVE = GateVerdict.INCOMPLETE, GateVerdict.INCONCLUSIVE
 WARNS = Policy(judge=JudgePolicy(uncalibrated=UncalibratedPolicy.WARN))
 
 Said = list[tuple[GateVerdict, ReasonCode]]
@@ -113,6 +118,11 @@ def unheard(trial: Trial) -> Trial:
     return trial.model_copy(update={"assessments": (*trial.assessments, UNCOUNTED)})
 
 
+def unheard_once(trial: Trial) -> Trial:
+    first = (trial.key.side, trial.key.repetition) == (Side.HEAD, 1)
+    return unheard(trial) if first else trial
+
+
 def only_judged(trial: Trial) -> Trial:
     fields = {"outcome": Outcome.ERROR, "cause": Cause.UNCALIBRATED, "assessments": (UNCOUNTED,)}
     return trial.model_copy(update=fields)
@@ -123,6 +133,7 @@ def only_judged(trial: Trial) -> Trial:
     [
         (Policy(), unheard, INCONCLUSIVE),
         (WARNS, unheard, PASS),
+        (Policy(), unheard_once, INCONCLUSIVE),
         (Policy(), only_judged, INCONCLUSIVE),
         (WARNS, only_judged, INCONCLUSIVE),
     ],
@@ -179,3 +190,103 @@ def test_a_lower_bar_binds_until_somebody_accepts_it(status: RulingStatus) -> No
     by = f"ada (admin) with the label {GateLabel.ACCEPT_BAR}"
     assert report.results.plan.bar_accepted == (by if accepted else "")
     assert reason.text.endswith(f"; accepted by {by}") is accepted
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        (
+            {"lacking": (Lacking(path="lib", commit="1" * 40, of="Agent a", where="head"),)},
+            ReasonCode.LACKING_CONTENT,
+        ),
+        ({"rules_unread": "The rules cannot be read."}, ReasonCode.RULES_UNREADABLE),
+        ({"budget_spent": "The budget is spent."}, ReasonCode.BUDGET),
+        ({"findings_lost": "What was found is lost."}, ReasonCode.FINDINGS_LOST),
+        ({"locked": ("evals/a.yaml.age",)}, ReasonCode.SEALED),
+        ({"unclaimed": ("src/new.py",)}, ReasonCode.UNCLAIMED_FILE),
+        (
+            {"left_out": (LeftEval(name="b-eval", fixtures=2),)},
+            ReasonCode.LEFT_OUT,
+        ),
+        ({"fresh": "Asked for by ada."}, ReasonCode.FRESH),
+    ],
+)
+@pytest.mark.parametrize("accepted", ["", "ada"])
+def test_what_keeps_a_run_from_being_whole(
+    fields: dict[str, Any], code: ReasonCode, accepted: str
+) -> None:
+    """Nobody can accept that: it is no lower bar."""
+    results = edit_plan(
+        make_results("a-eval f base:pass head:pass"), bar_accepted=accepted, **fields
+    )
+    verdict = PASS if code is ReasonCode.FRESH else INCOMPLETE
+    assert said(results) == [(verdict, code)]
+    assert make_report(results).decision.verdict is verdict
+
+
+def test_a_run_that_its_budget_ended_is_incomplete() -> None:
+    results = make_results("a-eval f base:pass head:pass")
+    info = results.info.model_copy(update={"over_budget": "1,000 calls are made."})
+    found = results.model_copy(update={"info": info})
+    assert said(found) == [(INCOMPLETE, ReasonCode.BUDGET)]
+
+
+@pytest.mark.parametrize(
+    ("apart", "expected"),
+    [
+        ((), [(INCONCLUSIVE, ReasonCode.UNANSWERED)]),
+        (("f",), [(INCONCLUSIVE, ReasonCode.UNANSWERED)]),
+        (("f", "g"), []),
+    ],
+)
+def test_silence_of_what_is_in_quarantine_alone_is_none(
+    apart: tuple[str, ...], expected: Said
+) -> None:
+    rows = "a-eval f base:candidate head:candidate\na-eval g base:candidate head:candidate"
+    quarantined = tuple(Quarantined(fixture=f, owner="ada", until="2026-12-01") for f in apart)
+    results = edit_evals(make_results(rows, threshold=None), quarantined=quarantined)
+    codes = {ReasonCode.UNANSWERED}
+    assert [one for one in said(results) if one[1] in codes] == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "threshold", "expected"),
+    [
+        ("base:pass head:fail", None, [(FAIL, ReasonCode.LOWERED_BAR)]),
+        ("base:pass head:fail", 0.0, [(FAIL, ReasonCode.REGRESSION)]),
+        ("base:pass head:provider", None, [(INCONCLUSIVE, ReasonCode.PROVIDER_ERROR)]),
+        ("base:pass head:candidate", None, [(FAIL, ReasonCode.NO_ANSWER)]),
+        ("base:new head:fail", 1.0, [(FAIL, ReasonCode.LOWERED_BAR)]),
+    ],
+)
+def test_what_misses_the_base_tips_bar(rows: str, threshold: float | None, expected: Said) -> None:
+    mark = Bar(eval="a-eval", lowered=(Lowered(place=Place(file="a.yaml"), what="it"),))
+    results = edit_evals(make_results(f"a-eval.base-tip f {rows}", threshold=threshold), bar=mark)
+    assert said(results) == expected
+    accepted = edit_plan(results, bar_accepted="ada")
+    assert said(accepted) == [(PASS, code) for _, code in expected]
+
+
+@pytest.mark.parametrize(
+    ("regressions", "blocked"),
+    [(RegressionPolicy.BLOCK, True), (RegressionPolicy.WARN, False), (RegressionPolicy.OFF, False)],
+)
+@pytest.mark.parametrize("regressed", [False, True])
+def test_what_the_budget_left_unsettled_is_incomplete(
+    regressions: RegressionPolicy, *, blocked: bool, regressed: bool
+) -> None:
+    rows = (
+        f"a-eval f base:pass head:{'fail' if regressed else 'pass'}\na-eval g base:pass head:pass"
+    )
+    policy = Policy(regressions=regressions)
+    results = make_results(rows, threshold=None, policy=policy)
+    (compared,) = make_report(results).comparison.evals
+    cut = compared.model_copy(update={"cut": True})
+    (planned,) = results.plan.evals
+    found = [one.code for one in budget_reasons(planned, cut, policy)]
+    assert found == [ReasonCode.BUDGET] * (blocked and not regressed)
+    one_cut = compared.fixtures[1].model_copy(update={"cut": True})
+    cut = compared.model_copy(update={"fixtures": (compared.fixtures[0], one_cut)})
+    reasons = list(budget_reasons(planned, cut, policy))
+    assert [one.fixture for one in reasons] == ["g"] * blocked
+    assert all(one.verdict is INCOMPLETE for one in reasons)

@@ -313,5 +313,18 @@ def test_a_label_was_taken_off_where_that_is_the_newest_event(
     assert (found is not None) is gone
     if found:
         assert (found.name, found.by.login, found.applied_at) == (BYPASS, "ada", LATE)
-        assert (found.event, found.own) == ("5", False)
+        assert (found.by.id, found.event, found.own) == (1, "5", False)
         assert taken_off(BYPASS, events, "ada") == found.model_copy(update={"own": True})
+
+
+@pytest.mark.parametrize("changes", [{}, {"role": "read"}, {"events": ()}], ids=str)
+def test_a_ruling_says_what_it_is_about(changes: dict[str, Any]) -> None:
+    ruling = rule(**changes)
+    assert (ruling.label, ruling.pull_request, ruling.head) == (BYPASS, 7, HEAD)
+    by = (ruling.use.by.login, ruling.use.by.id, ruling.use.applied_at)
+    assert by == (("ada", 1, LATE) if "events" not in changes else ("", None, ""))
+
+
+def test_a_deleted_account_has_no_name() -> None:
+    nobody = Account(login="", human=False)
+    assert rule(events=(use(by=nobody),)).why.startswith("Nobody known is not a person")
