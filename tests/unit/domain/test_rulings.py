@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from gateval.domain.audit.chain import append, read_log
 from gateval.domain.audit.entry import AuditEntry, AuditKind
 from gateval.domain.forge.pull_request import Comment
-from gateval.domain.labels.facts import Account, LabelEvent, LabelFacts, Push, StartingLabel
+from gateval.domain.labels.facts import (
+    Account,
+    LabelEvent,
+    LabelFacts,
+    Push,
+    StartingLabel,
+    use_before,
+)
 from gateval.domain.labels.rules import rule_on
 from gateval.domain.labels.withdrawn import open_grant, taken_off
 from gateval.domain.manifests.policy.gate_config import BypassPolicy
@@ -328,3 +335,17 @@ def test_a_ruling_says_what_it_is_about(changes: dict[str, Any]) -> None:
 def test_a_deleted_account_has_no_name() -> None:
     nobody = Account(login="", human=False)
     assert rule(events=(use(by=nobody),)).why.startswith("Nobody known is not a person")
+
+
+@pytest.mark.parametrize(
+    ("events", "before"),
+    [
+        ((use(),), ""),
+        ((use(EARLY), use(PUSHED, added=False), use()), EARLY),
+        ((use(EARLY), use(PUSHED), use()), PUSHED),
+        ((use(EARLY, label=GateLabel.ACCEPT_BAR), use()), ""),
+        ((use(EARLY, added=False), use()), ""),
+    ],
+)
+def test_each_use_has_a_reason_of_its_own(events: tuple[LabelEvent, ...], before: str) -> None:
+    assert use_before(BYPASS, events, events[-1]) == before
