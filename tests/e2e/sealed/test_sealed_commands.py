@@ -9,7 +9,8 @@ from pathlib import Path
 from tests.e2e.sealed.test_sealed_words import HELD, shop_of
 from tests.helpers.command import gateval
 from tests.helpers.isolation import held_here
-from tests.helpers.sealed import KEY, leaks
+from tests.helpers.repo import Repo
+from tests.helpers.sealed import AGENT, CONFIG, KEY, leaks
 
 TELLS = """
 import ctypes, json, os, resource, socket, sys
@@ -66,6 +67,16 @@ way("own temporary folder", file(os.environ["TMPDIR"]))
 print(json.dumps(done))
 """
 
+FIXTURE = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: tells}
+spec:
+  input: {type: prompt, payload: {prompt: Hello}}
+  playground: {}
+  assertions: [ASKED]
+"""
+
 ASKED = """\
   assertions:
     - {type: commandResult, command: [python3, "{playground}/tells.py"], stdin: "Say ZANZIBAR", stdoutContains: own}
@@ -102,3 +113,42 @@ def test_a_sealed_command_reaches_nobody(tmp_path: Path) -> None:
         ):
             assert f'"{way}"' not in saw.replace("\\", ""), saw
     assert leaks([tmp_path], [done.stdout, done.stderr]) == []
+
+
+def test_a_sealed_command_that_looks_for_files_in_its_folder_is_told_where_they_are(
+    tmp_path: Path,
+) -> None:
+    shop = Repo(tmp_path / "shop")
+    shop.write(".github/gateval.yml", CONFIG)
+    asked = "{type: commandResult, command: [python3, tells.py]}"
+    shop.write("held.yaml", FIXTURE.replace("ASKED", asked))
+    done = gateval(shop, "seal", "held.yaml")
+    assert done.returncode == 2
+    assert "Name a file of the playground as `{playground}/NAME`" in done.stderr
+    assert not (shop.path / "held.yaml.age").exists()
+    named = asked.replace("tells.py", "'{playground}/tells.py'")
+    shop.write("held.yaml", FIXTURE.replace("ASKED", named))
+    assert gateval(shop, "seal", "held.yaml").returncode == 0
+
+
+def test_one_in_a_plain_file_is_an_error(tmp_path: Path) -> None:
+    shop = Repo(tmp_path / "shop")
+    shop.write("desk/agent.yaml", AGENT)
+    shop.write(
+        "desk/desk.py",
+        "import os\nopen(os.environ['GATEVAL_PLAYGROUND'] + '/left.py', 'w')\nprint('Done.')\n",
+    )
+    shop.write(".github/gateval.yml", CONFIG)
+    asked = "{type: not, assertions: [{type: commandResult, command: [python3, left.py]}]}"
+    plain = FIXTURE.replace("ASKED", asked) + (
+        "---\napiVersion: gateval/v1\nkind: Eval\nmetadata: {name: held-out}\n"
+        "spec: {targetAgent: desk, fixtures: [tells], sealed: true}\n"
+    )
+    shop.write("held.yaml", plain)
+    shop.commit("Plain")
+    out = tmp_path / "out"
+    done = gateval(shop, "run", "held-out", "--results", str(out), **KEY)
+    assert done.returncode == 3, done.stdout + done.stderr
+    opened = gateval(shop, "unseal", str(out), "--format", "results", **KEY).stdout
+    trial, *_ = json.loads(opened)["trials"]
+    assert "a sealed command works in an empty folder. Write `{playground}/left.py`" in str(trial)
