@@ -193,8 +193,14 @@ def _comparison(found: Comparison) -> Any:
 
 
 def _eval_comparison(one: EvalComparison) -> Any:
+    dumped = one.model_dump(mode="json")
+    for side in ("head", "base", "head_first"):
+        score = getattr(one, side)
+        if score is not None:
+            del dumped[side]["score"]
+            dumped[side]["low"], dumped[side]["high"] = score.ends or (None, None)
     return {
-        **one.model_dump(mode="json"),
+        **dumped,
         "is": [one.delta, one.regressed, one.slipped, one.dead, len(one.together)],
         "scores": [_score(each) for each in (one.head, one.base, one.head_first) if each],
         "hides": [[f.may_hide_break, f.silent, f.head_all.unclear] for f in one.fixtures],

@@ -95,7 +95,7 @@ def test_a_fixtures_own_score() -> None:
 def test_the_overall_score() -> None:
     rows = "a-eval f critical head:fail\na-eval g medium head:pass\na-eval h low head:pass"
     score = head(rows, threshold=1.5 / 5.5)
-    assert score.low == score.high == pytest.approx(1.5 / 5.5)
+    assert score.ends == pytest.approx((1.5 / 5.5, 1.5 / 5.5))
     assert score.meets is Meets.YES
     assert head(rows, threshold=0.28).meets is Meets.NO
     assert head(f"{rows}\na-eval i high head:judge", threshold=0.3).meets is Meets.UNKNOWN

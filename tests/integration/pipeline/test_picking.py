@@ -107,8 +107,7 @@ def test_a_part_keeps_the_rules_of_the_whole(shop: Repo) -> None:
 def test_what_is_left_out_stays_in_the_score(shop: Repo) -> None:
     report = ran(planned(shop, Pick(evals=("support-eval",), fixtures=("greets",))))
     score = report.comparison.evals[0].head
-    assert score.low == pytest.approx(1 / 3)  # high weighs 2, medium 1
-    assert score.high == 1
+    assert score.ends == pytest.approx((1 / 3, 1))  # high weighs 2, medium 1
     assert not score.measured
     assert "1/2 (1 left out)" in render_comment(ReportView(report))
     junit = render_junit(ReportView(report))

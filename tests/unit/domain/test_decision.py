@@ -17,6 +17,7 @@ from gateval.domain.manifests.policy.words import (
 from gateval.domain.manifests.severity import Severity
 from gateval.domain.results.comparison import Repeated
 from gateval.domain.results.results import Results
+from gateval.domain.score import Measured, score_of
 from gateval.domain.text.figures import show_score, show_threshold
 from gateval.domain.trials.trial import Cause, Outcome, Trial
 from gateval.domain.verdicts import GateVerdict, ReasonCode
@@ -305,7 +306,7 @@ def test_the_decision_names_the_head() -> None:
     ],
 )
 def test_scores_are_shown_as_intervals_when_unsure(low: float, high: float, shown: str) -> None:
-    assert show_score(low, high) == shown
+    assert show_score(score_of(low, high)) == shown
 
 
 @pytest.mark.parametrize(
@@ -324,7 +325,7 @@ def test_scores_are_shown_as_intervals_when_unsure(low: float, high: float, show
 def test_a_score_never_looks_like_the_threshold_that_it_misses(
     score: float, threshold: float, shown: str
 ) -> None:
-    assert show_score(score, score, threshold) == shown
+    assert show_score(Measured(score), threshold) == shown
 
 
 def test_a_missed_threshold_is_told_with_enough_digits() -> None:

@@ -272,8 +272,8 @@ def test_rounding_makes_no_agent_worse() -> None:
 def test_a_missed_threshold_is_decided_by_three_repetitions() -> None:
     rows = ten(10, 10).replace("f0 base:pass head:pass", "f0 base:pass head:fail+pass")
     report = make(rows, threshold=0.95, deterministic=False)
-    assert report.comparison.evals[0].head.low == pytest.approx(29 / 30)
-    assert report.comparison.evals[0].head_first.low == pytest.approx(0.9)
+    assert report.comparison.evals[0].head.ends == pytest.approx((29 / 30, 29 / 30))
+    assert report.comparison.evals[0].head_first.ends == pytest.approx((0.9, 0.9))
     assert report.decision.verdict is PASS
     rows = ten(10, 10).replace("f0 base:pass head:pass", "f0 base:pass head:fail+fail,pass")
     report = make(rows, threshold=0.95, deterministic=False)

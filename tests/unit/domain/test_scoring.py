@@ -14,6 +14,7 @@ from gateval.domain.repository.place import Place
 from gateval.domain.results.grouping import group_trials
 from gateval.domain.results.scoring import EvalScore, Meets, score_eval
 from gateval.domain.results.trial_verdict import trial_score
+from gateval.domain.score import Measured, NotMeasured
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side
 from gateval.domain.verdicts import GateVerdict
 from tests.helpers.reports import edit, make, make_results
@@ -65,8 +66,7 @@ def test_a_fixtures_rate_is_an_interval_over_planned_repetitions(
 def test_an_evals_score_weighs_fixtures_by_severity(rows: str, low: float, high: float) -> None:
     score = head_score(rows)
 
-    assert score.low == pytest.approx(low)
-    assert score.high == pytest.approx(high)
+    assert score.ends == pytest.approx((low, high))
     assert score.measured is (low == high)
 
 
@@ -85,8 +85,8 @@ def test_what_was_not_measured_has_no_score(rows: str) -> None:
     report = make(rows, threshold=0.5)
     compared = report.comparison.evals[0]
     found = (compared.head, compared.head_first)
-    assert {(one.low, one.high, one.interval, one.measured) for one in found} == {
-        (None, None, None, False)
+    assert {(one.score, one.interval, one.measured) for one in found} == {
+        (NotMeasured(), None, False)
     }
     assert compared.delta is None
     assert compared.head.meets is Meets.UNKNOWN
@@ -97,7 +97,7 @@ def test_what_was_not_measured_has_no_score(rows: str) -> None:
 def test_a_side_is_silent_where_the_other_one_answers_and_that_is_measured(rows: str) -> None:
     compared = make(f"a-eval f {rows}", threshold=0.5).comparison.evals[0]
     assert compared.base is not None
-    assert {compared.head.low, compared.base.low} == {0.0, 1.0}
+    assert {compared.head.score, compared.base.score} == {Measured(0.0), Measured(1.0)}
 
 
 def test_an_eval_may_replace_single_weights() -> None:
@@ -106,7 +106,7 @@ def test_an_eval_may_replace_single_weights() -> None:
         weights={Severity.CRITICAL: 1.0, Severity.LOW: 3.0},
     )
 
-    assert score.low == pytest.approx(0.25)
+    assert score.ends == pytest.approx((0.25, 0.25))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_threshold_of_one_asks_for_every_fixture_however_little_it_weighs() ->
     weights = {Severity.CRITICAL: 1000.0, Severity.LOW: 0.001}
     for outcome, meets in (("pass", Meets.YES), ("judge", Meets.UNKNOWN), ("fail", Meets.NO)):
         score = head_score(f"{heavy}\na-eval g low head:{outcome}", weights=weights)
-        assert (score.low or 0) > 1 - TOLERANCE
+        assert (score.ends or (0,))[0] > 1 - TOLERANCE
         assert score.meets is meets
 
 
@@ -159,8 +159,8 @@ def test_sides_are_scored_apart() -> None:
     results = make_results("a-eval f base:pass head:fail")
     trials = group_trials(results.trials)
 
-    assert score_eval(results.plan.evals[0], Side.BASE, trials).low == 1.0
-    assert score_eval(results.plan.evals[0], Side.HEAD, trials).high == 0.0
+    assert score_eval(results.plan.evals[0], Side.BASE, trials).score == Measured(1.0)
+    assert score_eval(results.plan.evals[0], Side.HEAD, trials).score == Measured(0.0)
 
 
 def two_assertions(first: AssertionSpec, second: AssertionSpec) -> Fixture:
@@ -221,4 +221,4 @@ def test_a_fixtures_own_score_is_the_mean_of_its_trials() -> None:
 
 def test_no_score_comes_of_no_fixture() -> None:
     with pytest.raises(ValidationError, match="fixtures"):
-        EvalScore(eval="a-eval", side=Side.HEAD, threshold=1, low=0, high=0, fixtures=())
+        EvalScore(eval="a-eval", side=Side.HEAD, threshold=1, score=Measured(0), fixtures=())

@@ -79,7 +79,7 @@ def test_where_head_does_as_well_base_is_not_measured() -> None:
     (compared,) = make_report(results).comparison.evals
     assert change(results) is FixtureChange.UNCHANGED
     assert compared.base is not None
-    assert (compared.base.low, compared.base.fixtures[0].planned) == (1.0, 10)
+    assert (compared.base.ends, compared.base.fixtures[0].planned) == ((1.0, 1.0), 10)
     assert make_report(results).decision.evals is GateVerdict.PASS
     assert results.plan.trial_count == outlook(results.plan).planned == 3
 

@@ -241,9 +241,8 @@ def test_an_evals_score_is_the_mean_of_its_trials_scores_and_names_its_model() -
     )
     (compared,) = compare(results).evals
     assert compared.head_first.model is ScoringModel.WEIGHTED
-    assert compared.head_first.low == pytest.approx((0.9 + 0.2) / 2)
-    assert compared.head_first.high == pytest.approx((0.9 + 0.7) / 2)
-    assert (compared.base and compared.base.low) == 1
+    assert compared.head_first.ends == pytest.approx(((0.9 + 0.2) / 2, (0.9 + 0.7) / 2))
+    assert (compared.base and compared.base.ends) == (1, 1)
 
 
 @pytest.mark.parametrize(("score", "meets"), [(0.8, Meets.YES), (0.79, Meets.NO)])

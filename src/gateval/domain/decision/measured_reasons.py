@@ -36,7 +36,7 @@ def score_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
     head, base = compared.head, compared.base
     if head.meets is not Meets.NO or head.threshold is None:
         return
-    score = show_score(head.low, head.high, head.threshold)
+    score = show_score(head.score, head.threshold)
     missed = f"below its threshold {head.asks}"
     if head.asks == EVERY_CASE:
         missed = "and not all of its cases pass, as it asks"
@@ -53,13 +53,11 @@ def score_reasons(compared: EvalComparison, policy: Policy) -> Iterator[Decision
         and not compared.regressed
     )
     if base is not None and as_before:
-        text += (
-            f"; base scores {show_score(base.low, base.high)}, so this is not caused by this change"
-        )
+        text += f"; base scores {show_score(base.score)}, so this is not caused by this change"
     no_worse = (
         as_before
         and (compared.delta or 0) >= -TOLERANCE
-        and (head.low or 0.0) >= policy.threshold_floor - TOLERANCE
+        and (head.ends or (0.0, 0.0))[0] >= policy.threshold_floor - TOLERANCE
     )
     passes = no_worse and policy.threshold is ThresholdPolicy.WORSE
     verdict = GateVerdict.PASS if passes else GateVerdict.FAIL

@@ -117,7 +117,7 @@ def _unknown_score(
     if not of_bar and ReasonCode.JUDGE_ERROR in codes:
         return []
     head = compared.head
-    score = f" ({show_score(head.low, head.high, head.threshold)})" if head.low is not None else ""
+    score = f" ({show_score(head.score, head.threshold)})" if head.ends else ""
     text = f"{compared.eval} is not {'fully ' if score else ''}measured{score}"
     code = ReasonCode.BAR_UNMEASURED if of_bar else ReasonCode.GATE_ERROR
     return [reason_of(GateVerdict.INCONCLUSIVE, code, text, compared.eval)]
@@ -215,7 +215,7 @@ def may_pass_judge_errors(
     """
     return (
         policy.inconclusive is InconclusivePolicy.WARN
-        and compared.head.low is not None
+        and compared.head.ends is not None
         and compared.head.meets is Meets.YES
         and not fixture.may_hide_break
         and (passes_alone(fixture) or not has_to_pass_alone(planned, fixture))

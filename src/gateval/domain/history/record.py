@@ -23,6 +23,7 @@ from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.planning.narrowing import Narrowing
 from gateval.domain.results.comparison import EvalComparison, FixtureChange
+from gateval.domain.score import Score, score_of
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict, GateVerdict, ReasonCode
 
@@ -53,6 +54,11 @@ class StoredEval(Value):
     passed: int = Field(ge=0)
     failed: int = Field(ge=0)
     unmeasured: int = Field(ge=0)
+
+    @property
+    def score(self) -> Score:
+        """The score of this Eval."""
+        return score_of(self.low, self.high)
 
 
 class StoredRegression(Value):
@@ -236,8 +242,8 @@ def _stored_eval(compared: EvalComparison) -> StoredEval:
     lost = sum(not score.failed and not score.measured for score in scores)
     return StoredEval(
         eval=compared.eval,
-        low=None if head.low is None else round(head.low, 9),
-        high=None if head.high is None else round(head.high, 9),
+        low=None if head.ends is None else round(head.ends[0], 9),
+        high=None if head.ends is None else round(head.ends[1], 9),
         threshold=head.threshold,
         passed=sum(score.all_passed for score in scores),
         failed=0 if silent else sum(score.failed > 0 for score in scores),

@@ -13,6 +13,7 @@ from gateval.domain.plan.planned_eval import Removed
 from gateval.domain.results.grouping import LOST_SHARE
 from gateval.domain.results.rises import Rise
 from gateval.domain.results.scoring import EvalScore, FixtureScore
+from gateval.domain.score import Measured
 from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import LookResult
 
@@ -140,9 +141,10 @@ class EvalComparison(Value):
     @property
     def delta(self) -> float | None:
         """Head's score minus base's on equal repetitions, in [-1, 1]; None unless measured."""
-        if self.base is None or not (self.base.measured and self.head_first.measured):
+        head, base = self.head_first.score, self.base and self.base.score
+        if not (isinstance(head, Measured) and isinstance(base, Measured)):
             return None
-        return (self.head_first.low or 0.0) - (self.base.low or 0.0)
+        return head.value - base.value
 
     @property
     def dead(self) -> bool:

@@ -25,6 +25,7 @@ from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import Grouped
 from gateval.domain.results.parts import grade
+from gateval.domain.score import Measured, NotMeasured, Partly, Score, ends
 from gateval.domain.statistics.estimates.interval import wilson_rate
 from gateval.domain.text.figures import show_threshold
 from gateval.domain.trials.trial import Outcome, Side, Trial
@@ -117,9 +118,8 @@ EVERY_CASE = "all pass"
 
 
 class EvalScore(Value):
-    """An Eval on one side: its score as an interval in [0, 1], over `fixtures`.
+    """An Eval on one side: its score in [0, 1], over `fixtures`.
 
-    `low` and `high` are None where nothing was measured: that is no score, not even an interval.
     `model` is how it came about. `threshold` is None where none decides; `written` says that the
     Eval's manifest has it. `left_out` were not looked at: the score counts them as unmeasured.
     """
@@ -129,15 +129,19 @@ class EvalScore(Value):
     model: ScoringModel = ScoringModel.FIXTURES
     threshold: float | None
     written: bool = True
-    low: float | None
-    high: float | None
+    score: Score
     fixtures: tuple[FixtureScore, ...] = Field(min_length=1)
     left_out: tuple[FixtureScore, ...] = ()
 
     @property
+    def ends(self) -> tuple[float, float] | None:
+        """The least and the highest that the score can be; None where nothing was measured."""
+        return ends(self.score)
+
+    @property
     def measured(self) -> bool:
         """The score is one number, not an interval."""
-        return self.low is not None and all(fixture.measured for fixture in self._all)
+        return isinstance(self.score, Measured)
 
     @property
     def in_quarantine(self) -> bool:
@@ -147,7 +151,7 @@ class EvalScore(Value):
     @property
     def unscored(self) -> EvalScore:
         """The same, known to say nothing."""
-        return self.model_copy(update={"low": None, "high": None})
+        return self.model_copy(update={"score": NotMeasured()})
 
     @property
     def _all(self) -> tuple[FixtureScore, ...]:
@@ -162,12 +166,13 @@ class EvalScore(Value):
         counted = [fixture for fixture in self._all if fixture.weight]
         if self.threshold is None or not counted:
             return Meets.YES
-        if self.low is None or self.high is None:
+        if self.ends is None:
             return Meets.UNKNOWN if self.threshold > 0 else Meets.YES
-        if self._reaches(self.low, [fixture.passes[0] for fixture in counted]):
+        low, high = self.ends
+        if self._reaches(low, [fixture.passes[0] for fixture in counted]):
             return Meets.YES
-        high = self._reaches(self.high, [fixture.passes[1] for fixture in counted])
-        return Meets.UNKNOWN if high else Meets.NO
+        may = self._reaches(high, [fixture.passes[1] for fixture in counted])
+        return Meets.UNKNOWN if may else Meets.NO
 
     @property
     def asks(self) -> str:
@@ -192,13 +197,13 @@ class EvalScore(Value):
         Wilson's limits at the effective number of trials, (Σ w)² / Σ (w² / repetitions) (Kish).
         None where nothing was measured.
         """
-        if self.low is None:
+        if self.ends is None:
             return None
         total = sum(fixture.weight for fixture in self.fixtures)
         if not total:
             return (0.0, 1.0)
         spread = sum(fixture.weight**2 / fixture.planned for fixture in self.fixtures)
-        return wilson_rate(self.low, total**2 / spread)
+        return wilson_rate(self.ends[0], total**2 / spread)
 
     @property
     def close(self) -> bool:
@@ -296,27 +301,33 @@ def score_eval(
         )
         for gone in planned.left_out
     )
-    known = _any_measured(fixtures)
     return EvalScore(
         eval=planned.name,
         side=side,
         model=planned.scoring.model,
         threshold=planned.threshold,
         written=planned.scoring.pass_threshold is not None,
-        low=mean_rate((*fixtures, *left), high=False) if known else None,
-        high=mean_rate((*fixtures, *left), high=True) if known else None,
+        score=mean_rate((*fixtures, *left)),
         fixtures=fixtures,
         left_out=left,
     )
 
 
-def _any_measured(fixtures: Sequence[FixtureScore]) -> bool:
-    """Whether a trial that counts says anything; none does where all are in quarantine."""
-    return any(one.unmeasured < one.planned for one in fixtures if one.weight)
+def mean_rate(fixtures: Sequence[FixtureScore]) -> Score:
+    """Return the weighted mean of the fixtures' rates; where no trial that counts says anything, as
+    where all are in quarantine, there is none.
+    """
+    if not any(one.unmeasured < one.planned for one in fixtures if one.weight):
+        return NotMeasured()
+    low, high = _mean_rate(fixtures, high=False), _mean_rate(fixtures, high=True)
+    if all(one.measured for one in fixtures):
+        return Measured(low)
+    planned = sum(one.planned for one in fixtures)
+    return Partly(low, high, planned - sum(one.unmeasured for one in fixtures), planned)
 
 
-def mean_rate(fixtures: Sequence[FixtureScore], *, high: bool) -> float:
-    """Return the weighted mean of the lowest or highest rates that fixtures can have."""
+def _mean_rate(fixtures: Sequence[FixtureScore], *, high: bool) -> float:
+    """The weighted mean of the lowest or highest rates that fixtures can have."""
     total = sum(fixture.weight for fixture in fixtures)
     rates = [fixture.high if high else fixture.low for fixture in fixtures]
     weighted = sum(fixture.weight * rate for fixture, rate in zip(fixtures, rates, strict=True))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gateval.domain.score import Score, ends
+
 _MOST = 9
 """Digits after the point; what is closer together counts as equal."""
 
@@ -15,20 +17,22 @@ DASH = "\N{EN DASH}"
 """What stands in the cell of a table for what was not measured."""
 
 
-def show_score(low: float | None, high: float | None, threshold: float | None = None) -> str:
-    """Return a score to two digits, or `0.40-0.60` when it is an interval; no figure for None.
+def show_score(score: Score, threshold: float | None = None) -> str:
+    """Return a score to two digits, or `0.40-0.60` where it was measured in part; no figure for
+    what was not.
 
     Beside a threshold it gets as many digits as show on which side of it the score is.
     """
-    if low is None or high is None:
+    if (found := ends(score)) is None:
         return NOT_MEASURED
+    low, high = found
     first, last = _digits(low, threshold), _digits(high, threshold)
     return first if abs(high - low) < 1e-9 else f"{first}\N{EN DASH}{last}"
 
 
-def least_score(scores: Sequence[float | None]) -> str:
+def least_score(scores: Sequence[Score]) -> str:
     """Return the least of these scores; nothing where one is unknown: it may be less."""
-    known = [one for one in scores if one is not None]
+    known = [found[0] for one in scores if (found := ends(one))]
     return f"{min(known):.4f}" if known and len(known) == len(scores) else ""
 
 

@@ -56,7 +56,7 @@ def explanation(told: Explanation) -> str:
         scores=[
             (
                 one.eval,
-                show_score(one.low, one.high, one.threshold),
+                show_score(one.score, one.threshold),
                 show_threshold(one.threshold),
             )
             for one in (record.evals if record else ())

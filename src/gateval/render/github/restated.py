@@ -39,7 +39,7 @@ def announce_restated(record: HistoryRecord, decision: Decision, frame: Frame) -
         rows=[
             (
                 one.eval,
-                show_score(one.low, one.high, one.threshold),
+                show_score(one.score, one.threshold),
                 show_threshold(one.threshold),
                 one,
             )

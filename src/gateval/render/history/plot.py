@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from gateval.domain.history.runs.trend import Point
+from gateval.domain.score import score_of
 from gateval.domain.text.figures import show_score
 from gateval.render.svg import safe, svg, text
 
@@ -49,7 +50,7 @@ def sparkline(points: Sequence[Point]) -> str:
 def _mark(x: float, point: Point) -> str:
     color = "#b2182b" if point.regressed else "#2166ac"
     names = ", ".join(point.regressed)
-    told = f"{point.at} {point.revision[:7]}: {show_score(point.score, point.score)}"
+    told = f"{point.at} {point.revision[:7]}: {show_score(score_of(point.score, point.score))}"
     title = f"{told}, regressed: {names}" if names else told
     if point.score is None or point.low is None or point.high is None:
         place = text(x, TOP + HEIGHT - 4, "?", anchor="middle")

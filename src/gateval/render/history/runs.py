@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from gateval.domain.history.compared.runs import ComparedEval, ComparedRun
 from gateval.domain.history.runs.flakiness import Wavering
 from gateval.domain.history.runs.trend import ALL, Point
+from gateval.domain.score import score_of
 from gateval.domain.text.figures import DASH, show_percent, show_score
 from gateval.render.history.plot import sparkline
 from gateval.render.history.scorers import add_scorers
@@ -27,7 +28,7 @@ def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool)
                 one.at.replace("T", " ").removesuffix("Z"),
                 one.revision[:7] or "working tree",
                 one.event,
-                show_score(one.score, one.score, one.threshold),
+                show_score(score_of(one.score, one.score), one.threshold),
                 DASH if one.low is None else f"{one.low:.2f}\N{EN DASH}{one.high:.2f}",
                 f"{DASH if one.score is None else one.passing}/{one.total}",
                 _said(one),
@@ -54,7 +55,7 @@ def render_overview(series: Mapping[str, Sequence[Point]], *, width: int, color:
             (
                 name,
                 sparkline(points[-room:]),
-                show_score(points[-1].score, points[-1].score, points[-1].threshold),
+                show_score(score_of(points[-1].score, points[-1].score), points[-1].threshold),
                 points[-1].at[:10],
                 str(len(points)),
             ),
@@ -89,7 +90,7 @@ def render_compared(
     for one in evals:
         delta = "" if one.delta is None else f", {100 * one.delta:+.0f} points"
         before, after = (
-            show_score(of.low, of.high) if of is not None else "not run" for of in one.of
+            show_score(score_of(of.low, of.high)) if of is not None else "not run" for of in one.of
         )
         title = f"{one.eval}: {names[0]} {before} {_ARROW} {names[1]} {after}{delta}"
         sheet.line(title, style="bold")

@@ -179,10 +179,10 @@ def _lines(planned: PlannedEval, compared: EvalComparison) -> list[str]:
     bar = planned.bar
     if bar is None:
         return []
-    score = show_score(compared.head.low, compared.head.high, compared.head.threshold)
+    score = show_score(compared.head.score, compared.head.threshold)
     asked = f"that {EVERY_CASE}" if compared.head.asks == EVERY_CASE else compared.head.asks
     asked = "that nothing regresses" if compared.head.threshold is None else asked
-    said = compared.head.meets if compared.head.low is not None else Meets.UNKNOWN
+    said = compared.head.meets if compared.head.ends else Meets.UNKNOWN
     first = f"The target branch asks {asked} in its version of {bar.eval}, {_MEETS[said]}: {score}."
     return [first, *map(_item, bar.lowered)]
 

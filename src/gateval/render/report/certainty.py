@@ -125,10 +125,10 @@ def _other_rubrics(judged: Sequence[PlannedEval]) -> str:
 
 def _interval(compared: EvalComparison) -> str:
     low, high = compared.head.interval or (0.0, 1.0)
-    score = show_score(compared.head.low, compared.head.high)
+    score = show_score(compared.head.score)
     trials = sum(fixture.planned for fixture in compared.head.fixtures)
     base = compared.base
-    beside = f"; base scores {show_score(base.low, base.high)}" if base else ""
+    beside = f"; base scores {show_score(base.score)}" if base else ""
     threshold = compared.head.asks
     return (
         f"{compared.eval} scores {score} in {count(trials, 'trial')}; with others it might score "

@@ -90,7 +90,7 @@ def _stands(event: ActionEvent, decision: Decision, check: CheckRun | None) -> b
 def _outputs(record: HistoryRecord, decision: Decision) -> dict[str, str]:
     return {
         "verdict": decision.verdict.value,
-        "score": least_score([one.low for one in record.evals]),
+        "score": least_score([one.score for one in record.evals]),
         "regressions": str(record.regressions_total),
         "results": "",
     }

@@ -10,6 +10,7 @@ from gateval.domain.base import Value
 from gateval.domain.history.compared.scores import has_scores
 from gateval.domain.history.runs.record import RunEval, RunRecord
 from gateval.domain.manifests.axes import show_axis
+from gateval.domain.score import score_of
 from gateval.domain.text.figures import show_score
 
 
@@ -32,7 +33,7 @@ class TableCell(Value):
     @property
     def shown(self) -> str:
         """The score and what it is called: `0.83 partial`, or the interval, and the status."""
-        score = show_score(self.low, self.high)
+        score = show_score(score_of(self.low, self.high))
         ended = "" if self.status in {"", "completed"} else f", {self.status.replace('_', ' ')}"
         return f"{score} {self.verdict}".strip() + ended
 

@@ -23,6 +23,7 @@ from gateval.domain.calibration.replay import StoredAgreement
 from gateval.domain.history.runs.scores import RunScore
 from gateval.domain.manifests.scoring import ScoringModel
 from gateval.domain.results.averages import ScorerAverage
+from gateval.domain.score import Score, score_of
 from gateval.domain.text.bounded import ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict, GateVerdict
 
@@ -173,6 +174,11 @@ class RunEval(Value):
     beyond: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
     base: RunBase | None = None
     sealed: bool = False
+
+    @property
+    def score(self) -> Score:
+        """The score of this Eval."""
+        return score_of(self.low, self.high)
 
     @property
     def named(self) -> tuple[RunFixture, ...]:

@@ -35,6 +35,7 @@ from gateval.domain.results.lifecycle import run_of
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import mean_rate, score_fixture
 from gateval.domain.results.sealed_verdict import SealedVerdict
+from gateval.domain.score import ends
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
@@ -142,8 +143,8 @@ def _run_eval(
         closure=agent.closure if agent else "0" * 64,
         setting=believed_setting(report.results, planned, setting_digest(plan, planned, Side.HEAD)),
         verdict=min(verdicts, key=PRECEDENCE.index, default=GateVerdict.PASS),
-        low=None if head.low is None else round(head.low, 6),
-        high=None if head.high is None else round(head.high, 6),
+        low=None if head.ends is None else round(head.ends[0], 6),
+        high=None if head.ends is None else round(head.ends[1], 6),
         limits=head.interval and (round(head.interval[0], 4), round(head.interval[1], 4)),
         threshold=compared.head.threshold,
         passing=sum(one.all_passed for one in head.fixtures),
@@ -183,13 +184,13 @@ def _run_base(
         score_fixture(planned, planned.fixture(name), Side.BASE, made, reps)
         for name, made in trials.items()
     ]
-    known = not compared.unanswered and any(one.unmeasured < reps for one in scores if one.weight)
+    found = None if compared.unanswered else ends(mean_rate(scores))
     setting = setting_digest(plan, planned, Side.BASE)
     return RunBase(
         closure=agent.closure if agent else "0" * 64,
         setting=believed_setting(report.results, planned, setting),
-        low=round(mean_rate(scores, high=False), 6) if known else None,
-        high=round(mean_rate(scores, high=True), 6) if known else None,
+        low=None if found is None else round(found[0], 6),
+        high=None if found is None else round(found[1], 6),
         passing=sum(one.all_passed for one in scores),
         total=len(scores),
         axes=axes_of_run(compared, Side.BASE)[:SCORES_LISTED],

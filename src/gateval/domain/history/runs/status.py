@@ -13,6 +13,7 @@ from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
 from gateval.domain.history.runs.scores import RunScore
 from gateval.domain.manifests.axes import show_axis
 from gateval.domain.results.lifecycle import RunStatus
+from gateval.domain.score import Measured, score_of
 from gateval.domain.text.figures import NOT_MEASURED, show_score
 from gateval.domain.verdicts import GateVerdict
 
@@ -168,7 +169,7 @@ def status_of(
             "status": status.status or run.status,
             "verdict": run.called,
             "axes": tuple(map(_axis_result, run.axes)),
-            "last_score": show_score(run.low, run.high, run.threshold),
+            "last_score": show_score(run.score, run.threshold),
             "pass_threshold": run.threshold,
             "last_run_at": record.at,
             "revision": record.commit,
@@ -223,9 +224,9 @@ def _score(one: RunFixture, planned: int, lost: int) -> str:
     if one.own is not None:
         return show_score(*one.own)
     if one.score is not None:
-        return show_score(one.score, one.score)
+        return show_score(Measured(one.score))
     if not one.trials:
         return ""
     if not one.measured:
         return NOT_MEASURED
-    return show_score(one.passes / planned, (one.passes + lost) / planned)
+    return show_score(score_of(one.passes / planned, (one.passes + lost) / planned))

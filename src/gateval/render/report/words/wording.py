@@ -69,9 +69,9 @@ def score(of: EvalScore) -> str:
 
     What it is called stands behind it, if that is the same at both ends.
     """
-    shown = show_score(of.low, of.high, of.threshold)
-    ends = {of.model.called(one) for one in (of.low, of.high)}
-    return f"{shown} {ends.pop()}".rstrip() if len(ends) == 1 else shown
+    shown = show_score(of.score, of.threshold)
+    called = {of.model.called(one) for one in of.ends or ()}
+    return f"{shown} {called.pop()}".rstrip() if len(called) == 1 else shown
 
 
 def base_score(compared: EvalComparison) -> str:
@@ -123,7 +123,7 @@ def what_happened(assessment: Assessment) -> str:
 def fixtures_passed(of: EvalScore) -> str:
     """Return how many fixtures passed every repetition, of how many, and how many are unknown."""
     passed = sum(fixture.all_passed for fixture in of.fixtures)
-    unknown = sum(of.low is None or not fixture.measured for fixture in of.fixtures)
+    unknown = sum(of.ends is None or not fixture.measured for fixture in of.fixtures)
     notes = [f"{unknown} not measured"] if unknown else []
     notes += [f"{len(of.left_out)} left out"] if of.left_out else []
     note = f" ({', '.join(notes)})" if notes else ""
