@@ -222,7 +222,7 @@ def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
 
 def _score(one: RunFixture, planned: int, lost: int) -> str:
     if one.own is not None:
-        return show_score(*one.own)
+        return show_score(score_of(*one.own))
     if one.score is not None:
         return show_score(Measured(one.score))
     if not one.trials:

@@ -9,6 +9,7 @@ from gateval.domain.manifests.policy.words import RegressionPolicy
 from gateval.domain.plan.bar import Baseline
 from gateval.domain.results.comparison import EvalComparison, FixtureComparison
 from gateval.domain.results.scoring import EvalScore
+from gateval.domain.score import score_of
 from gateval.domain.text.figures import show_score
 from gateval.domain.trials.judge_verdict import Violation
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Side
@@ -106,8 +107,8 @@ def own_score(compared: FixtureComparison) -> str:
     base = compared.base.own if compared.base else None
     if head is None:
         return ""
-    before = "" if base is None else f" (base {show_score(*base)})"
-    return f"score {show_score(*head)}{before}"
+    before = "" if base is None else f" (base {show_score(score_of(*base))})"
+    return f"score {show_score(score_of(*head))}{before}"
 
 
 def what_happened(assessment: Assessment) -> str:
