@@ -16,6 +16,7 @@ from benchmarks import (
     gateway,
     looking_back,
     many_cases,
+    owner_checks,
     phoning_home,
     plan_unchanged,
     playgrounds,
@@ -43,6 +44,7 @@ BENCHMARKS = {
     playgrounds.NAME: playgrounds.measure,
     alternating.NAME: alternating.measure,
     gateway.NAME: gateway.measure,
+    owner_checks.NAME: owner_checks.measure,
     lines.NAME: bars.measured,
 }
 

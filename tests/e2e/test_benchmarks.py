@@ -13,7 +13,7 @@ from tests.helpers.frameworks import need_frameworks
 from tests.helpers.tiers import some_always
 
 ROOT = Path(__file__).parents[2]
-IN_MS = {"gateway", "closure_export", "playgrounds"}
+IN_MS = {"gateway", "closure_export", "owner_checks", "playgrounds"}
 
 
 def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -37,6 +37,7 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             ("validate_all", "validate / pydantic"),
             ("gateway", "CPU per call"),
             ("phoning_home", "with switches / without"),
+            ("owner_checks", "same user, 1000 sockets"),
             ("playgrounds", "3 tasks, 50 files each: a task without one"),
         ],
         6,

@@ -337,3 +337,21 @@ def test_doctor_tells_of_providers_on_this_machine(tmp_path: Path) -> None:
     assert "openai on this machine: each connection is looked at" in said(done)
     assert "openai is asked at localhost, which may mean 127.0.0.1 and ::1" in said(done)
     assert "on this machine" not in gateval(repo, "doctor").stdout
+
+
+@root
+@USERS
+@pytest.mark.parametrize("runs", some_always([2, 50], 2))
+def test_no_verdict_is_forged_in_many_runs(ground: Path, user: int | None, runs: int) -> None:
+    """The first, without the squat, is the control: it is as red."""
+    with provider(strict) as (server, _):
+        url = f"http://localhost:{server.port}/v1"
+        for number in range(runs):
+            (place := ground / str(number)).mkdir(mode=0o755)
+            repo = squatting(place, server.port, *(["::1"] if number else []))
+            done, trials = run(repo, url, hosts=BOTH, user=user)
+            assert done.returncode == 1, done.stdout + done.stderr
+            assert f"0/{FIXTURES}" in done.stdout
+            assert f"I took 0 keys at {min(number, 1)} places" in trials
+            assert "I took 1" not in trials
+    assert len(server.calls) >= runs * FIXTURES

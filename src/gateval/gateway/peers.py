@@ -199,9 +199,10 @@ def no_candidate(users: tuple[int, int] | None, untold: Callable[[], bool]) -> A
             return True
         found = holders.of(held.inode)
         for pid in found:
-            if pid != gate and is_below(pid, gate) is not False:
-                return False
-            holders.trust(pid, held.inode)
+            if pid != gate and not holders.trusts(pid):
+                if is_below(pid, gate) is not False:
+                    return False
+                holders.trust(pid, held.inode)
         return bool(found) or (may_be_unseen(gate) and if_untold(held))
 
     return allowed
@@ -220,10 +221,12 @@ def owned_by(owner: Owner) -> Allowed:
         if held.user != mine:
             return True
         found = holders.of(held.inode)
-        if not found or not all(is_below(pid, owner.warden) for pid in found):
-            return False
-        holders.trust(found[0], held.inode)
-        return True
+        for pid in found:
+            if not holders.trusts(pid):
+                if not is_below(pid, owner.warden):
+                    return False
+                holders.trust(pid, held.inode)
+        return bool(found)
 
     return allowed
 

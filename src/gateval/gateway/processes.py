@@ -7,6 +7,7 @@ told is never taken for an answer: a process that is gone or that hides may be a
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,16 +15,24 @@ from pathlib import Path
 _FIRST_NAMESPACE = 0xEFFFFFFC
 """`PROC_PID_INIT_INO`: from the first namespace of processes all others are seen."""
 
+_PARENT, _BEGAN = 1, 19
+
+_REMEMBERED = 8
+"""Descriptors of a process that are looked at first."""
+
 _OF_THE_GATE = 3
 """A process below the gate, the gate included, up to which it is the gate's own: the supervisor of
 candidates and their wardens, which hide. A candidate has one of these above it."""
 
 
 class Holders:
-    """Finds those who hold a socket. Where somebody was found once, he is looked at first."""
+    """Finds those who hold a socket. Where somebody was found once, he is looked at first: a server
+    takes the same descriptors again and again, or the next one.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[int, str] = {}
+        self._known: dict[int, deque[int]] = {}
+        self._began: dict[int, int] = {}
 
     def of(self, inode: int) -> tuple[int, ...]:
         """Return the processes that hold a socket, as far as their descriptors may be read.
@@ -31,20 +40,33 @@ class Holders:
         Of those `trusted` before, the first that holds it is enough.
         """
         wanted = f"socket:[{inode}]"
-        for pid, number in self._known.items():  # a server takes the same one again and again
-            if _leads_to(f"/proc/{pid}/fd/{number}") == wanted:
-                return (pid,)
+        for pid, numbers in self._known.items():
+            for number in (*numbers, max(numbers, default=0) + 1):
+                if _leads_to(f"/proc/{pid}/fd/{number}") == wanted:
+                    self._remember(pid, number)
+                    return (pid,)
         for pid in self._known:
-            if number := _number_of(pid, wanted):
-                self._known[pid] = number
+            if (found := _number_of(pid, wanted)) is not None:
+                self._remember(pid, found)
                 return (pid,)
-        found = {pid: number for pid in _processes() if (number := _number_of(pid, wanted))}
-        return tuple(found)
+        return tuple(pid for pid in _processes() if _number_of(pid, wanted) is not None)
+
+    def trusts(self, pid: int) -> bool:
+        """Whether it is the process that was trusted: who does not descend from us never will."""
+        return pid in self._began and _stat_of(pid, _BEGAN) == self._began[pid]
 
     def trust(self, pid: int, inode: int) -> None:
-        """Look at this process first from now on."""
+        """Look at this process first from now on, and do not ask again whose child it is."""
+        began = _stat_of(pid, _BEGAN)
+        self._began[pid] = -1 if began is None else began
         if pid not in self._known:
-            self._known[pid] = _number_of(pid, f"socket:[{inode}]")
+            self._known[pid] = deque(maxlen=_REMEMBERED)
+            if (number := _number_of(pid, f"socket:[{inode}]")) is not None:
+                self._remember(pid, number)
+
+    def _remember(self, pid: int, number: int) -> None:
+        if number not in self._known[pid]:
+            self._known[pid].append(number)
 
 
 def is_below(pid: int, ancestor: int) -> bool | None:
@@ -93,13 +115,13 @@ def _processes() -> Iterator[int]:
     return (int(each.name) for each in Path("/proc").iterdir() if each.name.isdecimal())
 
 
-def _number_of(pid: int, wanted: str) -> str:
-    """Return the descriptor of a process that leads to this; empty if none does."""
+def _number_of(pid: int, wanted: str) -> int | None:
+    """Return the descriptor of a process that leads to this; None if none does."""
     with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
         for each in descriptors:
             if _leads_to(each.path) == wanted:
-                return each.name
-    return ""
+                return int(each.name)
+    return None
 
 
 def _leads_to(path: str) -> str:
@@ -118,11 +140,20 @@ def _way_up(pid: int, ancestor: int) -> list[int] | None:
         way.append(pid)
         if pid == ancestor:
             return way
-        try:
-            pid = int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
-        except (OSError, ValueError, IndexError):
+        parent = _stat_of(pid, _PARENT)
+        if parent is None:
             return [] if _is_anothers(pid) else None
+        pid = parent
     return []
+
+
+def _stat_of(pid: int, field: int) -> int | None:
+    """Return a number of proc_pid_stat(5), counted from what follows the name."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123 - asked often
+            return int(file.read().rpartition(b")")[2].split()[field])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _is_anothers(pid: int) -> bool:
