@@ -245,8 +245,8 @@ def _history_record(report: Report, found: Any) -> HistoryRecord | None:
 
 
 _NEW = {"record": {"base", "base_score"}, "plan": {"after_merge"}}
-"""What a record holds of Evals and fixtures, and a plan, that they did not before issue 27: `compare`
-knows what was measured as base, and what a change adds to sealed Evals runs after the merge."""
+"""What a record of Evals and fixtures holds, and a plan, that they did not before: `compare` knows
+what was measured as base, and what a change adds to sealed Evals runs after the merge."""
 
 
 def _without(value: Any, new: set[str]) -> Any:

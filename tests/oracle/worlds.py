@@ -99,7 +99,7 @@ def make_world(seed: int) -> World:
 
 
 def listed(world: World) -> str:
-    """Return which difference from before issue 27, listed in the change log, touches a world."""
+    """Return which difference from the old tree, listed in the change log, touches a world."""
     for one in world.plan["evals"]:
         if one["kind"] == "Experiment" and any(
             spec["required"] for fixture in one["fixtures"] for spec in fixture["assertions"]
