@@ -80,11 +80,9 @@ def _most_alike(
     likeness = {}
     for each in functions:
         other = each.name.partition(":")[2]
-        named = 0.25 if other == qualified else 0.0
-        if other.split(".")[-1] == qualified.split(".")[-1]:
-            named += 0.15
-        alike = _alike(old[name].words, each.words) if name in old else named
-        likeness[each.name] = alike + named
+        same = other.split(".")[-1] == qualified.split(".")[-1]
+        named = 0.2 if other == qualified else 0.1 * same
+        likeness[each.name] = named + (_alike(old[name].words, each.words) if name in old else 0)
     best = max(functions, key=lambda each: likeness[each.name])
     return best if likeness[best.name] >= ALIKE else None
 
