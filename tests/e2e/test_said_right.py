@@ -66,3 +66,61 @@ def test_a_fixture_has_one_score_everywhere(tmp_path: Path, model: str) -> None:
     assert "score 0.60" in gateval(shop, "show", "greets").stdout
     junit = (folder / "junit.xml").read_text()
     assert "score 0.60" in junit
+
+
+def test_what_stands_keeps_its_evidence(tmp_path: Path) -> None:
+    shop = build_shop(tmp_path / "shop")
+    shop.write("agents/prompts/support.md", WORSE)
+    shop.commit()
+    assert gateval(shop, "check").returncode == 1
+    again = gateval(shop, "check", "--results", str(tmp_path / "again"))
+    assert again.returncode == 1
+    said = " ".join(again.stdout.split())
+    assert "refund-asks-why stands as regressed from an earlier run" in said
+    assert "toolCalled: Expected a call of `clarify_reason`, saw the calls refund." in said
+    assert "0 of 2 now" not in said
+    comment = (tmp_path / "again/comment.md").read_text()
+    assert "saw the calls refund" in comment
+    assert "\n- \n" not in comment
+    third = gateval(shop, "check")
+    assert "saw the calls refund" in " ".join(third.stdout.split()), "however often it is asked"
+
+
+def test_an_accepted_lower_bar_and_one_that_head_meets_are_named(tmp_path: Path) -> None:
+    shop = build_shop(tmp_path / "shop")
+    shop.checkout("main")
+    scored = EVAL + "  scoring: {passThreshold: 0.9}\n"
+    shop.write("evals/support-eval.yaml", scored)
+    shop.commit()
+    shop.branch("lower")
+    shop.write("evals/support-eval.yaml", scored.replace("0.9}", "0.2}"))
+    shop.commit()
+    met = gateval(shop, "check", "--base", "main")
+    assert met.returncode == 0, met.stdout + met.stderr
+    assert "passThreshold is lowered, and head meets what the target branch asks" in " ".join(
+        met.stdout.split("head:")[0].split()
+    )
+    shop.write("agents/prompts/support.md", WORSE)
+    shop.commit()
+    out = str(tmp_path / "out")
+    gateval(shop, "check", "--base", "main", "--accept-bar-change", "--results", out)
+    comment = (tmp_path / "out/comment.md").read_text()
+    assert "below, accepted by --accept-bar-change" in comment
+    assert "pass, with warnings" not in comment
+
+
+def test_the_title_says_why_nobody_answers(tmp_path: Path) -> None:
+    shop = build_shop(tmp_path / "shop")
+    shop.checkout("main")
+    agent = "apiVersion: gateval/v1\nkind: Agent\nmetadata: {name: support}\nspec:\n"
+    agent += "  modelCalls: optional\n  runtime: {type: command, command: [python3, a.py]}\n"
+    shop.write("agents/support.yaml", agent)
+    shop.write("agents/a.py", "print('Hello')\n")
+    shop.commit()
+    shop.branch("broken")
+    shop.write("agents/a.py", "import nowhere_to_be_found\nprint('Hello')\n")
+    shop.commit()
+    done = gateval(shop, "check", "--base", "main", "--eval", "support-eval")
+    assert done.returncode == 1, done.stdout + done.stderr
+    first = " ".join(done.stdout.split("head:")[0].split())
+    assert "support no longer starts: the module nowhere_to_be_found is not installed" in first

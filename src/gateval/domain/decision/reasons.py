@@ -29,6 +29,9 @@ from gateval.domain.text.figures import show_score
 from gateval.domain.trials.trial import Cause, Side, Trial
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode, reason_of
 
+ACCEPTED = "; accepted by "
+"""What stands in a reason before who accepted a lower bar."""
+
 
 def all_reasons(
     results: Results, comparison: Comparison, policy: Policy
@@ -170,7 +173,7 @@ def _left_out_reasons(plan: Plan) -> Iterator[DecisionReason]:
 def _accepted(plan: Plan, reason: DecisionReason) -> DecisionReason:
     if not plan.bar_accepted:
         return reason
-    text = f"{reason.text}; accepted by {plan.bar_accepted}"
+    text = f"{reason.text}{ACCEPTED}{plan.bar_accepted}"
     return reason.model_copy(update={"verdict": GateVerdict.PASS, "text": text})
 
 

@@ -58,11 +58,11 @@ def _silence(planned: PlannedEval, compared: EvalComparison, trials: Grouped) ->
 
     Empty where head's trials were lost: then these say why.
     """
-    causes = {side: _cause(planned, side, trials) for side in planned.sides}
+    causes = {side: why_silent(planned, side, trials) for side in planned.sides}
     head = causes[Side.HEAD]
     if not head:
         return ""
-    verb = "did not start" if _START.search(head) else "gave no answer"
+    verb = "did not start" if never_began(head) else "gave no answer"
     if compared.base is None:
         return f"{planned.agent} {verb}: {head}"
     other = causes[Side.BASE]
@@ -70,7 +70,7 @@ def _silence(planned: PlannedEval, compared: EvalComparison, trials: Grouped) ->
     return f"{planned.agent} {verb}, on base neither: {head}{beside}"
 
 
-def _cause(planned: PlannedEval, side: Side, trials: Grouped) -> str:
+def why_silent(planned: PlannedEval, side: Side, trials: Grouped) -> str:
     """Return why most trials of a side have no answer, as the end of a sentence."""
     found = Counter(
         _in_short(trial.reason)
@@ -84,6 +84,11 @@ def _cause(planned: PlannedEval, side: Side, trials: Grouped) -> str:
 _MISSING = re.compile(r"[Tt]he (?:module|package|command) \S+ is not installed")
 _START = re.compile(r"is not installed|set-up|start|ready|could not be run|cannot be found")
 """How reasons say that a candidate never came so far as to be asked."""
+
+
+def never_began(why: str) -> bool:
+    """Whether a reason says that a candidate never came so far as to be asked."""
+    return _START.search(why) is not None
 
 
 def _in_short(reason: str) -> str:

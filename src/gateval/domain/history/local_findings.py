@@ -48,6 +48,7 @@ class LocalFindings(NamedTuple):
                     (one.base_passes, one.base_trials),
                     (one.head_passes, one.head_trials),
                     one.found_at,
+                    one.says,
                 )
                 for one in self.found
             }

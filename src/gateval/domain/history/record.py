@@ -62,7 +62,7 @@ class StoredEval(Value):
 
 
 class StoredRegression(Value):
-    """A fixture that regressed; `key` is the digest of what was compared."""
+    """A fixture that regressed; `key` is the digest of what was compared, `says` what failed."""
 
     key: str = Field(pattern=DIGEST_PATTERN)
     eval: ShortText
@@ -71,6 +71,7 @@ class StoredRegression(Value):
     base_trials: int = Field(ge=1, le=1000)
     head_passes: int = Field(ge=0, le=1000)
     head_trials: int = Field(ge=1, le=1000)
+    says: ShortText = ""
 
 
 class HistoryRecord(Value):

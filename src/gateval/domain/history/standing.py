@@ -21,8 +21,12 @@ from gateval.domain.manifests.policy.words import RegressionPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
 from gateval.domain.results.comparison import FixtureChange
-from gateval.domain.trials.trial import Side
+from gateval.domain.results.grouping import Grouped, group_trials
+from gateval.domain.trials.trial import AssessmentStatus, Side
 from gateval.domain.verdicts import GateVerdict, ReasonCode
+
+_SAID = 300
+"""Characters kept of what failed."""
 
 
 def regressions_of(report: Report) -> Iterator[StoredRegression]:
@@ -30,7 +34,7 @@ def regressions_of(report: Report) -> Iterator[StoredRegression]:
 
     Why an agent gave no answer may have been the machine.
     """
-    plan = report.results.plan
+    plan, trials = report.results.plan, group_trials(report.results.trials)
     for compared in report.comparison.evals:
         planned = plan.eval(compared.eval)
         for fixture in compared.fixtures:
@@ -44,7 +48,22 @@ def regressions_of(report: Report) -> Iterator[StoredRegression]:
                     base_trials=base.trials,
                     head_passes=fixture.head_all.passes,
                     head_trials=fixture.head_all.trials,
+                    says="" if planned.sealed else _says(planned, fixture.fixture, trials),
                 )
+
+
+def _says(planned: PlannedEval, fixture: str, trials: Grouped) -> str:
+    """Return what failed in the first trial that did: measured now, or by an earlier run."""
+    stands = planned.stands(fixture)
+    if stands is not None:
+        return stands.says
+    mine = trials.get((planned.measured_by(fixture), fixture, Side.HEAD), ())
+    failed = next((one for one in mine if one.passed is False), None)
+    if failed is None:
+        return ""
+    broken = [one for one in failed.assessments if one.status is AssessmentStatus.FAILED]
+    told = [f"{one.type}: {one.reason}" for one in broken] or [failed.reason]
+    return " ".join(told)[:_SAID]
 
 
 class Known(NamedTuple):
@@ -53,6 +72,7 @@ class Known(NamedTuple):
     base: tuple[int, int]
     head: tuple[int, int]
     found_at: str
+    says: str = ""
 
     def on(self, fixture: str) -> KnownRegression:
         """Return it as a plan holds it."""
@@ -63,6 +83,7 @@ class Known(NamedTuple):
             head_passes=min(self.head),
             head_trials=self.head[1],
             found_at=self.found_at,
+            says=self.says,
         )
 
 
@@ -85,7 +106,8 @@ def known_of(
     for one in found:
         key = one.key if isinstance(one, StoredRegression) else one.mark
         base, head = (one.base_passes, one.base_trials), (one.head_passes, one.head_trials)
-        yield key, Known(base, head, found_at)
+        says = one.says if isinstance(one, StoredRegression) else ""
+        yield key, Known(base, head, found_at, says)
 
 
 def remembered(

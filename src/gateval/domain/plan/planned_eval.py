@@ -21,6 +21,7 @@ from gateval.domain.plan.stored import StoredTrials
 from gateval.domain.repository.place import Place
 from gateval.domain.statistics.broad import CONFIRMING_TRIALS
 from gateval.domain.statistics.looks import Look, looks
+from gateval.domain.text.bounded import ShortText
 from gateval.domain.trials.trial import Side
 
 CONFIRMING = 3
@@ -28,7 +29,10 @@ CONFIRMING = 3
 
 
 class KnownRegression(Value):
-    """An earlier run's finding on a fixture that regressed: it is not measured again."""
+    """An earlier run's finding on a fixture that regressed: it is not measured again.
+
+    `says` is what failed there, by the record's word.
+    """
 
     fixture: Name
     base_passes: int = Field(ge=0)
@@ -36,6 +40,7 @@ class KnownRegression(Value):
     head_passes: int = Field(ge=0)
     head_trials: int = Field(ge=1)
     found_at: str = ""
+    says: ShortText = ""
 
 
 class Quarantined(Value):

@@ -19,7 +19,6 @@ from gateval.render.report.words.wording import (
     evidence_mark,
     own_score,
     passes,
-    what_happened,
 )
 from gateval.safe.sanitize import Safe, code, inline, source_link
 
@@ -33,7 +32,6 @@ def cause(found: FailureGroup, plan: Plan, tree_url: str = "") -> str:
     The fixture and its assertions lead to their lines below `tree_url`, if that is given.
     """
     fact = found.first
-    worst = fact.worst
     if fact.planned.bar is not None:
         tree_url = ""  # it stands on the target branch, perhaps nowhere on head
     return fill(
@@ -46,7 +44,7 @@ def cause(found: FailureGroup, plan: Plan, tree_url: str = "") -> str:
         score=_first_upper(own_score(fact.compared)),
         note=_note(fact),
         items=[_assessment(fact, assessment, tree_url) for assessment in fact.told],
-        reason=worst.reason if worst else "",
+        reason=fact.why,
         excerpts=_excerpts(fact),
         again=one_fixture_command(plan, fact),
         same={"title": _same(found), "names": _names(found)} if found.others else None,
@@ -98,7 +96,7 @@ def _told(fact: FixtureFacts) -> tuple[str, str]:
     """Return what failed first, and why."""
     if fact.broken:
         return fact.label(fact.broken[0]), fact.broken[0].reason
-    return "Reason", fact.worst.reason if fact.worst else ""
+    return "Reason", fact.why
 
 
 def _same(found: FailureGroup) -> str:
@@ -149,7 +147,7 @@ def _assessment(fact: FixtureFacts, assessment: Assessment, tree_url: str) -> di
     place = code(fact.place(assessment), 120)
     return {
         "label": fact.label(assessment),
-        "what": what_happened(assessment),
+        "what": fact.ended(assessment),
         "reason": assessment.reason,
         "place": _linked(place, fact.place_of(assessment), tree_url),
         "verdict": judged(assessment.verdict, assessment.reason),

@@ -22,7 +22,7 @@ from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, told
 from gateval.render.report.sealed import SealedLine, whom_to_ask
 from gateval.render.report.words.excerpt import trial_excerpt
-from gateval.render.report.words.wording import evidence_mark, own_score, passes, what_happened
+from gateval.render.report.words.wording import evidence_mark, own_score, passes
 from gateval.render.view import EvalView, ReportView
 from gateval.safe.sanitize import xml_text
 
@@ -181,7 +181,7 @@ def _trial(fact: FixtureFacts, trial: Trial) -> list[str]:
         f"repetition {trial.key.repetition}: {trial.outcome}{cause}. {trial.reason}".strip(),
     ]
     for assessment in told(trial.assessments):
-        what = f"{fact.label(assessment)} {what_happened(assessment)}: {assessment.reason}"
+        what = f"{fact.label(assessment)} {fact.ended(assessment)}: {assessment.reason}"
         lines.append(f"  {what} ({fact.place(assessment)})")
         lines += [
             f"      {evidence_mark(violation)}. {violation.rule}: {violation.quote}"

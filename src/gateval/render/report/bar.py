@@ -141,6 +141,19 @@ def binding_edits(report: Report) -> Sequence[Lowered]:
     return tuple(dict.fromkeys((*report.results.plan.lost, *of_evals)))
 
 
+def met_edits(report: Report) -> Sequence[Lowered]:
+    """Return the change's own edits that ask less of what head meets all the same, each once."""
+    return tuple(
+        dict.fromkeys(
+            lowered
+            for planned, compared in _bars(report)
+            if planned.bar and not _binds(report, planned) and compared.head.meets is Meets.YES
+            for lowered in planned.bar.lowered
+            if not lowered.moved
+        )
+    )
+
+
 def met_bar(report: Report) -> Sequence[str]:
     """Return the lines on what head asks less, but meets on the target branch's terms as well."""
     met = [

@@ -63,7 +63,7 @@ def _grouped(
 
 def _signature(fact: FixtureFacts, level: _Level) -> object:
     if not fact.broken:
-        return fact.worst.reason if fact.worst else ""
+        return fact.why
     return tuple(sorted({(one.type, level.key(one)) for one in fact.broken}))
 
 

@@ -15,6 +15,7 @@ from gateval.domain.repository.place import Place
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
 from gateval.domain.results.grouping import group_trials
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side, Trial
+from gateval.render.report.words.wording import what_happened
 
 
 class FixtureStatus(StrEnum):
@@ -48,6 +49,16 @@ class FixtureFacts(NamedTuple):
     def worst(self) -> Trial | None:
         """Head's repetition that says most about what is wrong; None when none ran."""
         return min(self.head, key=_badness, default=None)
+
+    @property
+    def why(self) -> str:
+        """Why it did not pass, where no assertion of this run says so: the reason of the trial, or
+        what failed in the earlier run whose finding stands.
+        """
+        stands = self.planned.stands(self.fixture.name)
+        if stands is not None:
+            return stands.says or "The record of the run that found it does not keep what failed."
+        return self.worst.reason if self.worst else ""
 
     @property
     def broken(self) -> tuple[Assessment, ...]:
@@ -87,6 +98,10 @@ class FixtureFacts(NamedTuple):
         if not self.planned.scoring.model.named or not name or name == assessment.type:
             return assessment.type
         return f"{name} ({assessment.type})"
+
+    def ended(self, assessment: Assessment) -> str:
+        """How an assertion ended, as its Eval counts it."""
+        return what_happened(assessment, graded=self.planned.scoring.graded)
 
     def place_of(self, assessment: Assessment) -> Place:
         """Where the assertion stands; of a case in a file of its own, the case's line there."""

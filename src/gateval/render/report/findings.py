@@ -20,7 +20,7 @@ from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import binding_edits
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, with_status
 from gateval.render.report.sealed import SealedLine, sealed_lines, whom_to_ask
-from gateval.render.report.words.wording import eval_verdict, passes, score, what_happened
+from gateval.render.report.words.wording import eval_verdict, passes, score
 
 _SHOWN = (
     FixtureStatus.REGRESSED,
@@ -104,12 +104,12 @@ def _of_fixture(report: Report, fact: FixtureFacts) -> Iterator[Finding]:
     name, eval_name = fact.fixture.name, fact.planned.name
     about = f"{eval_name}, severity {fact.compared.head.severity}: {passes(fact.compared)}"
     for broken in fact.broken:
-        title = f"{name}: {fact.label(broken)} {what_happened(broken)}"
+        title = f"{name}: {fact.label(broken)} {fact.ended(broken)}"
         key = digest([rule, fact.planned.own_name, name, _asserted(fact, broken)])
         text = f"{broken.reason}\n{about}"
         yield Finding(rule, fact.place_of(broken), blocks, title, text, key, eval_name, name)
     if not fact.broken:
-        reason = fact.worst.reason if fact.worst else "No planned repetition ran."
+        reason = fact.why or "No planned repetition ran."
         title, text = f"{name}: {fact.status}", f"{reason}\n{about}"
         key = digest([rule, fact.planned.own_name, name])
         yield Finding(rule, fact.fixture.place, blocks, title, text, key, eval_name, name)

@@ -21,7 +21,6 @@ from gateval.render.report.words.wording import (
     next_step,
     own_score,
     passes,
-    what_happened,
 )
 from gateval.render.terminal.page import Page
 from gateval.render.view import Kind, ReportView, Section
@@ -117,12 +116,12 @@ def _fixture(page: Page, view: ReportView, fact: FixtureFacts) -> None:
     passed = f"{name}: {passes(fact.compared)}{f', {score}' if score else ''}"
     page.line(passed, indent=2, style="bold")
     for one in fact.told:
-        said = f"{fact.label(one)} {what_happened(one)}: {one.reason}"
+        said = f"{fact.label(one)} {fact.ended(one)}: {one.reason}"
         page.line(f"{said} ({fact.place(one)})", indent=4)
         _evidence(page, one.verdict)
-    if not fact.broken and fact.worst is not None:
-        page.line(fact.worst.reason, indent=4)
-        page.verbatim(fact.worst.detail, indent=6)
+    if not fact.broken and fact.why:
+        page.line(fact.why, indent=4)
+        page.verbatim(fact.worst.detail if fact.worst else (), indent=6)
     page.command(one_fixture_command(view.plan, fact), indent=4)
 
 

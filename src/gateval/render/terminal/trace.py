@@ -14,7 +14,7 @@ from gateval.domain.trials.trial import AssessmentStatus, Trial
 from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.traces import Pair
 from gateval.render.report.words.excerpt import KINDS
-from gateval.render.report.words.wording import evidence_icon, evidence_mark, what_happened
+from gateval.render.report.words.wording import evidence_icon, evidence_mark
 from gateval.render.terminal.page import Page
 
 SHORT = 600
@@ -97,5 +97,5 @@ def show_assessments(page: Page, fact: FixtureFacts, trial: Trial) -> None:
     for one in trial.assessments:
         passed = one.status is AssessmentStatus.PASSED
         icon = "\N{CHECK MARK}" if passed else "\N{BALLOT X}"
-        said = f"{icon} {fact.label(one)} {what_happened(one)}: {one.reason} ({fact.place(one)})"
+        said = f"{icon} {fact.label(one)} {fact.ended(one)}: {one.reason} ({fact.place(one)})"
         page.line(said, indent=2, style="" if passed else "red")

@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from gateval.domain.decision.report import Report
+from gateval.domain.decision.unseen import never_began, why_silent
 from gateval.domain.plan.absent import Lacking
 from gateval.domain.results.comparison import distinct
+from gateval.domain.results.grouping import group_trials
+from gateval.domain.trials.trial import Side
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
-from gateval.render.report.bar import shown_evals
+from gateval.render.report.bar import met_edits, shown_evals
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.kinds import Words, words_of
 
@@ -65,6 +68,8 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     if files := report.results.plan.locked:
         said.append(f"{listing(files, 2)} cannot be opened without the key")
     said += [one.text for one in _of_sealed(blocking)]
+    down = [one for one in report.decision.reasons if one.code in _DOWN]
+    said += _unknowns(down)
     said += _lacking(report.results.plan.lacking)
     if paths := report.results.plan.unclaimed:
         verb = "belongs" if len(paths) == 1 else "belong"
@@ -90,8 +95,7 @@ def _failures(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         by_code.setdefault(reason.code, []).append(reason)
     said = [*_regressed(report, by_code.get(ReasonCode.REGRESSION, ()))]
     if silent := by_code.get(ReasonCode.NO_ANSWER):
-        agents = list(dict.fromkeys(report.results.plan.eval(r.eval).agent for r in silent))
-        said.append(f"{listing(agents, 3)} no longer answer{'s' if len(agents) == 1 else ''}")
+        said.append(_silent(report, silent))
     said += _lowered(by_code.get(ReasonCode.LOWERED_BAR, ()))
     said += _below(report, by_code.get(ReasonCode.BELOW_THRESHOLD, ()))
     said += [one.text for one in by_code.get(ReasonCode.UNANSWERED, ())[:_TOGETHER]]
@@ -114,6 +118,11 @@ def _regressed(report: Report, regressed: Sequence[DecisionReason]) -> Iterator[
     """
     graded = {one.name for one in report.results.plan.evals if one.scoring.graded}
     single = [one for one in regressed if one.fixture]
+    stand = [one for one in single if report.results.plan.eval(one.eval).stands(one.fixture)]
+    if names := distinct(one.fixture for one in stand):
+        verb = "stands as regressed" if len(names) == 1 else "stand as regressed"
+        yield f"{_names(names, 'fixture')} {verb} from an earlier run"
+    single = [one for one in single if one not in stand]
     if names := distinct(one.fixture for one in single if one.eval not in graded):
         verb = "fails" if len(names) == 1 else "fail"
         yield f"{_names(names, 'fixture')} passed before and {verb} now"
@@ -139,6 +148,22 @@ def _below(report: Report, below: Sequence[DecisionReason]) -> Iterator[str]:
         names = _evals(report, others)
         verb = "scores" if len(others) == 1 else "score"
         yield f"not all {cases} of {names} pass" if whole else f"{names} {verb} too low to pass"
+
+
+def _silent(report: Report, silent: Sequence[DecisionReason]) -> str:
+    """Which Agents fell silent: they do not start, and why, or do not answer."""
+    plan, trials = report.results.plan, group_trials(report.results.trials)
+    agents = distinct(plan.eval(one.eval).agent for one in silent)
+    of_evals = (plan.eval(name) for name in distinct(one.eval for one in silent))
+    whys = distinct(filter(None, (why_silent(one, Side.HEAD, trials) for one in of_evals)))
+    if not whys or not all(map(never_began, whys)):
+        return f"{listing(agents, 3)} no longer answer{'s' if len(agents) == 1 else ''}"
+    verb = "starts" if len(agents) == 1 else "start"
+    return f"{listing(agents, 3)} no longer {verb}: {listing(whys, 2)[:_WHY]}"
+
+
+_WHY = 200
+"""Characters of why nothing starts."""
 
 
 def _lowered(lowered: Sequence[DecisionReason]) -> Iterator[str]:
@@ -177,6 +202,9 @@ _UNKNOWN = {
     ReasonCode.BASELINE_ERROR: "base could not be measured in {}",
     ReasonCode.BAR_UNMEASURED: "what the target branch asks hangs on {}",
 }
+_DOWN = {ReasonCode.PROVIDER_ERROR, ReasonCode.JUDGE_ERROR}
+"""What may be why a run is not complete."""
+
 _UNKNOWN_EVALS = {
     ReasonCode.UNCALIBRATED_JUDGE: "the judge of {} is not calibrated as it asks",
     ReasonCode.STAND_IN: "stand-ins answered for the first model in {}",
@@ -223,12 +251,21 @@ def _passed(report: Report) -> str:
     if lowered := warned[ReasonCode.LOWERED_BAR]:
         who = report.results.plan.bar_accepted
         said.append(f"{count(lowered, 'lowered demand')}, accepted by {who}")
+    said += _met_below(report)
     if not warned:
         said += _unwarned(report)
     if waiting := report.results.plan.after_merge:
         named = _names([one.eval for one in waiting], "sealed Eval")
         said.append(f"what is new in {named} first runs after the merge")
     return "; ".join(said)
+
+
+def _met_below(report: Report) -> Iterator[str]:
+    """What the change asks less, though head meets what was asked."""
+    edits = [one.what for one in met_edits(report)]
+    if edits:
+        verb = "is" if len(edits) == 1 else "are"
+        yield f"{listing(edits, 2)} {verb} lowered, and head meets what the target branch asks"
 
 
 def _unwarned(report: Report) -> Iterator[str]:

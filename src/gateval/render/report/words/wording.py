@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gateval.domain.decision.decision import Decision
 from gateval.domain.decision.measured_reasons import passes_before_and_now, show_passes
+from gateval.domain.decision.reasons import ACCEPTED
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.manifests.policy.words import RegressionPolicy
 from gateval.domain.plan.bar import Baseline
@@ -60,6 +61,9 @@ def eval_verdict(decision: Decision, name: str) -> tuple[GateVerdict, str]:
         return GateVerdict.PASS, "pass"
     verdict = reasons[0].verdict
     if verdict is GateVerdict.PASS:
+        met = next((one for one in reasons if one.code is ReasonCode.LOWERED_BAR), None)
+        if met is not None:
+            return verdict, f"below, accepted by {met.text.rpartition(ACCEPTED)[2]}"
         return verdict, "pass, with warnings"
     words = [_BLOCKED.get(r.code, "not measured") for r in reasons if r.verdict is verdict]
     return verdict, ", ".join(dict.fromkeys(words))
@@ -111,14 +115,25 @@ def own_score(compared: FixtureComparison) -> str:
     return f"score {show_score(score_of(*head))}{before}"
 
 
-def what_happened(assessment: Assessment) -> str:
-    """Return how an assessment ended and at which steps, e.g. `failed at step 4`."""
+def what_happened(assessment: Assessment, *, graded: bool = False) -> str:
+    """Return how an assessment ended and at which steps, e.g. `failed at step 4`.
+
+    Where trials have scores (`graded`), nothing fails by itself: it `scored 0.70`.
+    """
     if assessment.status is AssessmentStatus.ERROR:
         return "could not be evaluated"
-    if assessment.status is AssessmentStatus.PASSED or not assessment.steps:
+    if assessment.status is AssessmentStatus.PASSED:
         return str(assessment.status)
+    if not assessment.steps:
+        return _ended(assessment, graded)
     noun = "step" if len(assessment.steps) == 1 else "steps"
-    return f"failed at {noun} {listing([str(step) for step in assessment.steps])}"
+    return f"{_ended(assessment, graded)} at {noun} {listing(list(map(str, assessment.steps)))}"
+
+
+def _ended(assessment: Assessment, graded: bool) -> str:  # noqa: FBT001
+    if not graded or assessment.score is None:
+        return "failed"
+    return f"scored {show_score(score_of(assessment.score, assessment.score))}"
 
 
 def fixtures_passed(of: EvalScore) -> str:
