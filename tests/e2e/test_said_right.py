@@ -124,3 +124,20 @@ def test_the_title_says_why_nobody_answers(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stdout + done.stderr
     first = " ".join(done.stdout.split("head:")[0].split())
     assert "support no longer starts: the module nowhere_to_be_found is not installed" in first
+
+
+def test_what_both_sides_print_is_told_once_and_nothing_of_drops(tmp_path: Path) -> None:
+    shop = build_shop(tmp_path / "shop")
+    shop.checkout("main")
+    agent = "apiVersion: gateval/v1\nkind: Agent\nmetadata: {name: support}\nspec:\n"
+    agent += "  modelCalls: optional\n  runtime: {type: command, command: [python3, a.py]}\n"
+    shop.write("agents/support.yaml", agent)
+    shop.write("agents/a.py", "raise RuntimeError('no luck today')\n")
+    shop.commit()
+    shop.branch("next")
+    shop.write("agents/a.py", "raise RuntimeError('no luck today')\n# as before\n")
+    shop.commit()
+    done = gateval(shop, "check", "--base", "main")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert done.stdout.count("RuntimeError: no luck today") == 1, done.stdout
+    assert "could have been missed" not in done.stdout

@@ -54,7 +54,8 @@ def _power(report: Report) -> Iterator[str]:
     spare = left_after_planned(plan, report.results.trials)
     drop, free = (unseen_drop(plan, report.comparison, left) for left in (spare, inf))
     words = words_of(one.kind for one in plan.evals)
-    yield from _unseen(drop, words)
+    if _compared(report):
+        yield from _unseen(drop, words)
     yield from (f"{line[:1].upper()}{line[1:]}." for line in budget_lines(plan))
     if plan.policy.budget.counts_costs and plan.evals and not report.results.info.over_budget:
         yield f"The planned trials {_left_of_budget(spare)}."
@@ -63,6 +64,16 @@ def _power(report: Report) -> Iterator[str]:
                 f"Without it, a drop of {100 * free:.0f} points in one {words.case} would be found "
                 "in 4 of 5 cases; that is its price."
             )
+
+
+def _compared(report: Report) -> bool:
+    """Whether anything was measured on both sides: else nothing could have been seen at all."""
+    return any(
+        one.head_all.trials and one.base_all and one.base_all.trials
+        for compared in report.comparison.evals
+        if not compared.unanswered
+        for one in compared.fixtures
+    )
 
 
 def _left_of_budget(spare: float) -> str:

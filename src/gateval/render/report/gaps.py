@@ -59,12 +59,19 @@ class _Silence(NamedTuple):
 
 
 def find_gaps(facts: Iterable[FixtureFacts]) -> tuple[Gap, ...]:
-    """Return all gaps, head's first, in the plan's order."""
+    """Return all gaps, head's first, in the plan's order; what was printed alike is told once."""
     found: dict[object, list[_Silence]] = {}
     for fact in facts:
         for silence in _silences(fact):
             found.setdefault(silence.key, []).append(silence)
-    return tuple(sorted(map(_gap, found.values()), key=lambda gap: gap.side is Side.BASE))
+    gaps = sorted(map(_gap, found.values()), key=lambda gap: gap.side is Side.BASE)
+    told = {(one.agent, one.detail) for one in gaps if one.side is Side.HEAD}
+    return tuple(
+        one._replace(detail=())
+        if one.side is Side.BASE and (one.agent, one.detail) in told
+        else one
+        for one in gaps
+    )
 
 
 def _silences(fact: FixtureFacts) -> Iterable[_Silence]:
