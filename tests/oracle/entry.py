@@ -229,7 +229,7 @@ def _record(told: Told) -> Any:
         "history": history and [_dump(history), record_digest(history)],
         "keys": _keys(told.plan),
         "findings": [_dump(one) for one in local_findings.new_findings(report, NOW)],
-        "check": [_dump(standing.findings_of(report)), _dump(standing.findings_of(report, ["k"]))],
+        "check": [_dump(standing.findings_of(report)), _dump(standing.findings_of(report))],
         "audit": _dump(about_report(report, occurrence)),
     }
 

@@ -5,6 +5,7 @@ The library is imported only where something is sealed: few runs need it.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import re
@@ -13,6 +14,7 @@ from functools import cache, partial
 from typing import Any
 
 from gateval.domain.forge.findings import key_id
+from gateval.domain.plan.sealing import NO_KEY, OwnKey
 from gateval.errors import UsageError
 from gateval.ports.sealing import CannotOpen, Unseal
 
@@ -111,6 +113,40 @@ def keyed_digest(key: str, text: str) -> str:
     """Return the digest of a text that only who has this key can make."""
     digest = hmac.digest(_secret(key), text.encode("utf-8", "surrogatepass"), "sha256")
     return f"{digest.hex()}@{key_id(key)}"
+
+
+def own_key(environ: Mapping[str, str]) -> OwnKey:
+    """Return what keeps texts for the gate itself, with the keys in the environment.
+
+    Anybody can encrypt for a public key, so what is kept is signed as well.
+    """
+    keys = identities(environ)
+    if not keys:
+        return NO_KEY
+    import pyrage
+
+    own = pyrage.x25519.Identity.from_str(keys[0]).to_public()
+    unseal = _opening(keys)
+
+    def keep(text: str, about: str) -> str:
+        signed = f"{keyed_digest(keys[0], _about(about, text))}\n{text}"
+        data = signed.encode("utf-8", "surrogatepass")
+        return base64.b64encode(bytes(pyrage.encrypt(data, [own]))).decode()
+
+    def kept(blob: str, about: str) -> str | None:
+        try:
+            found = unseal(base64.b64decode(blob, validate=True)).decode("utf-8", "surrogatepass")
+        except (CannotOpen, ValueError):
+            return None
+        digest, _, text = found.partition("\n")
+        known = (keyed_digest(key, _about(about, text)) for key in keys)
+        return text if any(hmac.compare_digest(digest, one) for one in known) else None
+
+    return OwnKey(keep, kept)
+
+
+def _about(about: str, text: str) -> str:
+    return f"kept {about}\n{text}"
 
 
 def _secret(key: str) -> bytes:

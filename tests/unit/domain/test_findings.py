@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 
 import pytest
 
+from gateval.adapters.age import new_identity, own_key
+from gateval.adapters.age import seal as encrypt
 from gateval.domain.forge.check_run import CheckRun
-from gateval.domain.forge.findings import MOST, Finding, Findings, key_id, marks
-from gateval.domain.history.standing import remembered
+from gateval.domain.forge.findings import MOST, Finding, Findings, earlier_marks, key_id, marks
+from gateval.domain.history.standing import about_head, remembered
+from gateval.domain.plan.sealing import OwnKey
 
 KEY = "c" * 64
 HEAD = "a" * 40
@@ -66,16 +70,41 @@ def test_anything_else_is_not(text: str) -> None:
 
 
 def test_a_sealed_finding_is_told_to_holders_of_a_key_alone() -> None:
-    assert marks(KEY, sealed=False, secrets=["old"]) == (KEY[:32],)
-    (first, second) = marks(KEY, sealed=True, secrets=["new", "old"])
+    """As earlier versions wrote it; now they are encrypted."""
+    assert marks(KEY) == (KEY[:32],)
+    (first, second) = earlier_marks(KEY, ["new", "old"])
     assert first.endswith(f"@{key_id('new')}")
     assert second.endswith(f"@{key_id('old')}")
     assert not {first[:32], second[:32]} & {KEY[:32]}
-    assert marks(KEY, sealed=True, secrets=[]) == ()
-    assert marks(KEY, sealed=True, secrets=["other"])[0] not in (first, second)
+    assert earlier_marks(KEY, []) == ()
+    assert earlier_marks(KEY, ["other"])[0] not in (first, second)
 
 
-SEALED = Finding(**{**dict(ONE), "mark": marks(KEY, sealed=True, secrets=["key"])[0]})
+SEALED = Finding(**{**dict(ONE), "mark": earlier_marks(KEY, ["key"])[0]})
+OWN, OTHER = (own_key({"GATEVAL_IDENTITY": new_identity()[0]}) for _ in range(2))
+KEPT = Findings(kept=OWN.keep(str(Findings(total=1, listed=(ONE,))), about_head(HEAD)))
+
+
+@pytest.mark.parametrize(
+    ("own", "head", "lost"), [(OWN, HEAD, False), (OTHER, HEAD, True), (OWN, "d" * 40, True)]
+)
+def test_what_is_kept_of_sealed_evals_is_known_with_the_key_alone(
+    own: OwnKey, head: str, *, lost: bool
+) -> None:
+    found = remembered((), [check(1, str(KEPT))], (), own, head)
+    assert found.lost is lost
+    assert set(found.known) == (set() if lost else {ONE.mark})
+    assert Findings.parse(str(KEPT)) == KEPT
+
+
+def test_anybody_can_encrypt_for_the_gate_and_nobody_can_keep_for_it() -> None:
+    private, public = new_identity()
+    own = own_key({"GATEVAL_IDENTITY": private})
+    forged = encrypt(f"{'0' * 64}@{key_id(private)}\nall is well".encode(), [public])
+    assert own.kept(base64.b64encode(forged).decode(), "this") is None
+    assert own.kept(own.keep("all is well", "that"), "this") is None
+    assert own.kept(own.keep("all is well", "this"), "this") == "all is well"
+    assert own.kept("no base64!", "this") is None
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 What regressed, and under which policy a budget was used up. It stands in the details of a completed
 check run, where only our own App can have written it. A finding is the digest of what was compared,
-and two counts: no name, and for a sealed Eval a digest that only holders of its key can make.
+and two counts: no name. Those on sealed Evals are encrypted for the gate's own key, all in one text
+whose size tells nothing of how many there are.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _COUNTS = r"\d{1,4}/\d{1,4}"
 _ONE = re.compile(rf"(?P<mark>{_MARK}):(?P<base>{_COUNTS}):(?P<head>{_COUNTS})")
 _ALL = re.compile(
     r"<!-- gateval:findings v1 total=(?P<total>\d{1,9})(?: spent=(?P<spent>[0-9a-f]{64}))?"
+    r"(?: kept=(?P<kept>[A-Za-z0-9+/=]{1,48000}))?"
     r"(?P<listed>[0-9a-f@:/ ]*) -->"
 )
 
@@ -57,11 +59,13 @@ class Findings(Value):
     """What one run found: `total` counts all, `listed` holds the first `MOST` that have a mark.
 
     `spent` is the digest of the policy whose budget the run used up; empty if it used up none.
+    `kept` are findings on sealed Evals, encrypted; empty where none was measured.
     """
 
     total: int = Field(default=0, ge=0)
     spent: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
     listed: tuple[Finding, ...] = Field(default=(), max_length=MOST)
+    kept: str = Field(default="", pattern=r"^[A-Za-z0-9+/=]*$", max_length=48_000)
 
     @property
     def whole(self) -> bool:
@@ -76,24 +80,25 @@ class Findings(Value):
             return None
         try:
             listed = tuple(map(_finding, found["listed"].split()))
-            return cls(total=int(found["total"]), spent=found["spent"] or "", listed=listed)
+            given = {"spent": found["spent"] or "", "kept": found["kept"] or ""}
+            return cls(total=int(found["total"]), listed=listed, **given)
         except ValueError:
             return None
 
     def __str__(self) -> str:
         listed = "".join(f" {one}" for one in self.listed)
         spent = f" spent={self.spent}" if self.spent else ""
-        return f"<!-- gateval:findings v1 total={self.total}{spent}{listed} -->"
+        kept = f" kept={self.kept}" if self.kept else ""
+        return f"<!-- gateval:findings v1 total={self.total}{spent}{kept}{listed} -->"
 
 
-def marks(key: str, *, sealed: bool, secrets: Sequence[str]) -> tuple[str, ...]:
-    """Return the marks of the comparison with this digest, the one to write first.
+def marks(key: str) -> tuple[str, ...]:
+    """Return the mark of the comparison with this digest."""
+    return (key[:_DIGITS],)
 
-    A sealed one has one for each secret that opens it, and none without any: what it is about could
-    be guessed, and tried.
-    """
-    if not sealed:
-        return (key[:_DIGITS],)
+
+def earlier_marks(key: str, secrets: Sequence[str]) -> tuple[str, ...]:
+    """Return the marks that earlier versions gave a sealed comparison: one for each secret."""
     return tuple(f"{_keyed(secret, key)[:_DIGITS]}@{key_id(secret)}" for secret in secrets)
 
 

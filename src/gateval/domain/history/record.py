@@ -7,6 +7,7 @@ the verdict itself is. It can support what is no pass, or a bypass of that, neve
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -80,7 +81,8 @@ class HistoryRecord(Value):
     `base` is the merge-base; `policy`, `plan` and `read_from` (`inputs_digest`) are digests.
     `check` is the name of the check run that shows the verdict; `verdict` is that of the evals,
     whatever was bypassed. `accepted` says who accepted a lowered bar, empty if nobody did.
-    `regressed` is what stands for later runs. `started_at` is when the run began. Lists hold the
+    `regressed` is what stands for later runs, `kept` that of sealed Evals, encrypted
+    for the gate. `started_at` is when the run began. Lists hold the
     first `LISTED`.
     """
 
@@ -101,6 +103,12 @@ class HistoryRecord(Value):
     regressions: Annotated[tuple[ShortText, ...], first_of(LISTED)] = ()
     regressions_total: int = Field(default=0, ge=0)
     regressed: Annotated[tuple[StoredRegression, ...], first_of(LISTED)] = ()
+    kept: str = Field(
+        default="",
+        pattern=r"^[A-Za-z0-9+/=]*$",
+        max_length=48_000,
+        exclude_if=operator.not_,
+    )
     evals: Annotated[tuple[StoredEval, ...], first_of(LISTED)] = ()
     evals_total: int = Field(default=0, ge=0)
     trials: int = Field(default=0, ge=0)
@@ -115,6 +123,7 @@ def record_of(
     check: str = "",
     read_from: str = "",
     regressed: Sequence[StoredRegression] = (),
+    kept: str = "",
     plan: Plan | None = None,
 ) -> HistoryRecord | None:
     """Return the record of a report, or None for a working tree, which has no commit.
@@ -148,6 +157,7 @@ def record_of(
         regressions=regressions,
         regressions_total=len(regressions),
         regressed=tuple(regressed),
+        kept=kept,
         evals=tuple(_stored_eval(one) for one in compared[:LISTED]),
         evals_total=len(compared),
         trials=len(report.results.trials),

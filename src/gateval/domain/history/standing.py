@@ -14,12 +14,20 @@ from typing import NamedTuple
 from gateval.domain.base import digest
 from gateval.domain.decision.report import Report
 from gateval.domain.forge.check_run import CheckRun, Conclusion
-from gateval.domain.forge.findings import MOST, Finding, Findings, marks, unknown_keys
+from gateval.domain.forge.findings import (
+    MOST,
+    Finding,
+    Findings,
+    earlier_marks,
+    marks,
+    unknown_keys,
+)
 from gateval.domain.forge.stamp import Stamp
 from gateval.domain.history.record import HistoryRecord, StoredRegression, record_digest
 from gateval.domain.manifests.policy.words import RegressionPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
+from gateval.domain.plan.sealing import NO_KEY, OwnKey, kept_apart
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.results.grouping import Grouped, group_trials
 from gateval.domain.trials.trial import AssessmentStatus, Side
@@ -35,6 +43,7 @@ def regressions_of(report: Report) -> Iterator[StoredRegression]:
     Why an agent gave no answer may have been the machine.
     """
     plan, trials = report.results.plan, group_trials(report.results.trials)
+    apart = kept_apart(plan)
     for compared in report.comparison.evals:
         planned = plan.eval(compared.eval)
         for fixture in compared.fixtures:
@@ -48,7 +57,7 @@ def regressions_of(report: Report) -> Iterator[StoredRegression]:
                     base_trials=base.trials,
                     head_passes=fixture.head_all.passes,
                     head_trials=fixture.head_all.trials,
-                    says="" if planned.sealed else _says(planned, fixture.fixture, trials),
+                    says="" if planned.name in apart else _says(planned, fixture.fixture, trials),
                 )
 
 
@@ -64,6 +73,31 @@ def _says(planned: PlannedEval, fixture: str, trials: Grouped) -> str:
     broken = [one for one in failed.assessments if one.status is AssessmentStatus.FAILED]
     told = [f"{one.type}: {one.reason}" for one in broken] or [failed.reason]
     return " ".join(told)[:_SAID]
+
+
+def kept_findings(whole: Report, own: OwnKey) -> str:
+    """Return what a report found of sealed Evals, encrypted; empty where it has none, or no key.
+
+    Its size follows from the plan alone.
+    """
+    plan = whole.results.plan
+    apart = kept_apart(plan)
+    if not apart:
+        return ""
+    found = [one for one in regressions_of(whole) if one.eval in apart]
+    listed = [Finding(mark=mark, **_counts(one)) for one in found for mark in marks(one.key)]
+    text = str(Findings(total=len(found), listed=tuple(listed[:MOST])))
+    most = min(MOST, sum(len(one.compared) for one in plan.evals if one.name in apart))
+    return own.keep(text.ljust(_ROOM * (most + 2)), about_head(plan.head.commit or ""))
+
+
+_ROOM = 64
+"""Characters for one finding, and about half of those for what stands around all."""
+
+
+def about_head(head: str) -> str:
+    """Return what findings are about that are kept for a head commit."""
+    return f"findings on {head}"
 
 
 class Known(NamedTuple):
@@ -111,13 +145,18 @@ def known_of(
 
 
 def remembered(
-    records: Sequence[HistoryRecord], checks: Sequence[CheckRun], secrets: Sequence[str] = ()
+    records: Sequence[HistoryRecord],
+    checks: Sequence[CheckRun],
+    secrets: Sequence[str] = (),
+    own: OwnKey = NO_KEY,
+    head: str = "",
 ) -> Remembered:
     """Return what records say and our check runs on this head, `checks`, newest first.
 
     Lost is what a check run counts and does not list, what was marked with a key that is not among
-    `secrets`, and what one stood for that keeps no findings, if its record is gone and no newer one
-    does. One that is completed without a verdict stands for nothing.
+    `secrets`, what is kept about this head and `own` does not open, and what one stood
+    for that keeps no findings, if its record is gone and no newer one does. One that is completed
+    without a verdict stands for nothing.
     """
     known = dict[str, Known]()
     told = [(one, Stamp.parse(one.external_id), Findings.parse(one.text)) for one in checks]
@@ -129,14 +168,28 @@ def remembered(
             newer = True
             known |= known_of(found.listed, stamp.started)
             lost |= not found.whole or unknown_keys(found.listed, secrets)
+            opened = _opened(found.kept, own, head)
+            lost |= not opened.whole
+            known |= known_of(opened.listed, stamp.started)
         elif stamp is not None and stamp.record in there:
             newer = True
         elif stamp is not None and stamp.record and not newer:
             lost |= check.conclusion in _FOUND
     for record in records:
         known |= known_of(record.regressed, record.recorded_at)
+        opened = _opened(record.kept, own, record.head)
+        lost |= not opened.whole and record.head == head
+        known |= known_of(opened.listed, record.recorded_at)
     spent = frozenset(found.spent for _, stamp, found in told if stamp and found and found.spent)
     return Remembered(known, lost, spent)
+
+
+def _opened(kept: str, own: OwnKey, head: str) -> Findings:
+    """Return the findings that are kept about a head; one that is lost, if they cannot be read."""
+    if not kept:
+        return Findings()
+    text = own.kept(kept, about_head(head))
+    return (Findings.parse(text) if text is not None else None) or Findings(total=1)
 
 
 _FOUND = {Conclusion.FAILURE, Conclusion.NEUTRAL}
@@ -148,25 +201,26 @@ UNREADABLE = (
 )
 
 
-def findings_of(report: Report, secrets: Sequence[str] = ()) -> Findings | None:
-    """Return what a check run remembers of a report; `secrets` are those that open sealed files.
+def findings_of(report: Report, own: OwnKey = NO_KEY) -> Findings | None:
+    """Return what a check run remembers of a report; `own` keeps what was found of sealed Evals.
 
-    What is lost stays so. A run that could not look and found nothing has nothing to say.
+    What is lost stays so, and so is what nobody could keep. A run that could not look and
+    found nothing has nothing to say.
     """
     plan = report.results.plan
-    found = tuple(regressions_of(report))
+    apart = kept_apart(plan)
+    every = tuple(regressions_of(report))
+    found = tuple(one for one in every if one.eval not in apart)
+    kept = kept_findings(report, own)
+    unkept = bool(not kept and len(found) < len(every))
     reasons = report.decision.reasons
     spent = any(ended_by_budget(one.verdict, one.code) for one in reasons)
-    if plan.findings_lost == UNREADABLE and not (found or spent):
+    if plan.findings_lost == UNREADABLE and not (every or spent):
         return None
-    marked = [
-        Finding(mark=mark, **_counts(one))
-        for one in found
-        for mark in marks(one.key, sealed=plan.eval(one.eval).sealed, secrets=secrets)[:1]
-    ]
-    total = len(found) + (plan.findings_lost == LOST)
+    marked = [Finding(mark=mark, **_counts(one)) for one in found for mark in marks(one.key)]
+    total = len(found) + (plan.findings_lost == LOST or unkept)
     policy = plan.policy_digest if spent else ""
-    return Findings(total=total, spent=policy, listed=tuple(marked[:MOST]))
+    return Findings(total=total, spent=policy, listed=tuple(marked[:MOST]), kept=kept)
 
 
 def _counts(one: StoredRegression) -> dict[str, int]:
@@ -239,7 +293,7 @@ def _with_standing(
     standing = []
     for name in planned.compared:
         key = comparison_key(plan, planned, name)
-        names = (key, *marks(key, sealed=planned.sealed, secrets=secrets))
+        names = (key, *marks(key), *earlier_marks(key, secrets))
         found = next((known[one] for one in names if one in known), None)
         if found is not None:
             standing.append(found.on(name))

@@ -5,7 +5,7 @@ Weight, severity and axis of each assertion stay, because scores are made of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
@@ -59,6 +59,20 @@ def kept_apart(plan: Plan) -> frozenset[str]:
         for one in plan.evals
         if one.name in names or (one.bar and one.bar.reused and one.bar.eval in names)
     )
+
+
+class OwnKey(NamedTuple):
+    """What the gate keeps for itself of sealed Evals, where everybody may look.
+
+    `keep` encrypts a text and signs it together with what it is about; it gives an empty one
+    without a key. `kept` gives the text back, None for what this key did not keep about that.
+    """
+
+    keep: Callable[[str, str], str] = lambda _, __: ""
+    kept: Callable[[str, str], str | None] = lambda _, __: None
+
+
+NO_KEY = OwnKey()
 
 
 class PlanPart(NamedTuple):

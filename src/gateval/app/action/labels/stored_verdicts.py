@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
+from gateval.adapters.age import own_key
 from gateval.app.action.context import ActionContext
 from gateval.app.action.event import ActionEvent
 from gateval.domain.decision.report import Report
@@ -18,7 +19,7 @@ from gateval.domain.history.record import (
     plan_digest,
     record_of,
 )
-from gateval.domain.history.standing import regressions_of
+from gateval.domain.history.standing import kept_findings, regressions_of
 from gateval.domain.manifests.policy.gate_config import Policy, policy_digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.ruling import GateLabel
@@ -53,7 +54,8 @@ def verdict_record(event: ActionEvent, report: Report, whole: Report) -> History
         started_at=event.target.stamp.started,
         check=event.target.check_name,
         read_from=_inputs(event),
-        regressed=tuple(regressions_of(whole)),
+        regressed=tuple(regressions_of(report)),
+        kept=kept_findings(whole, own_key(event.context.settings.environ)),
         plan=whole.results.plan,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateval.adapters.age import identities
+from gateval.adapters.age import identities, own_key
 from gateval.app.action.event import ActionEvent
 from gateval.app.action.labels.stored_verdicts import said_by
 from gateval.app.action.progress import ActionProgress
@@ -43,7 +43,8 @@ def with_earlier_findings(
     if doubtful or (unread and unlisted):
         plan = plan.model_copy(update={"findings_lost": UNREADABLE})
     secrets = _secrets(event)
-    found = remembered(records, checks, secrets)
+    own = own_key(event.context.settings.environ)
+    found = remembered(records, checks, secrets, own, event.target.head)
     plan = with_spent_budget(with_standing(plan, found, secrets), records, found.spent)
     return plan, unread + unlisted
 
@@ -52,7 +53,9 @@ def remembering(event: ActionEvent, said: Announcement, report: Report) -> Annou
     """Return what is said with what its check run is to remember."""
     if not event.binds:
         return said
-    return said.model_copy(update={"findings": findings_of(report, _secrets(event))})
+    return said.model_copy(
+        update={"findings": findings_of(report, own_key(event.context.settings.environ))}
+    )
 
 
 def _secrets(event: ActionEvent) -> Sequence[str]:
