@@ -106,6 +106,9 @@ class Forge(PullRequests, Comments, Labels, CheckRuns, Protocol):
     Waits and retries happen inside: rate limits and outages are errors only after all retries.
     """
 
+    def last_commit(self, path: str, tip: str) -> str:
+        """The last commit up to a tip that wrote a file; empty if none did."""
+
     @property
     def runs(self) -> WorkflowRuns:
         """The runs of its workflows, and what they uploaded."""

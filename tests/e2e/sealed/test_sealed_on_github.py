@@ -164,3 +164,46 @@ def test_a_fork_that_reseals_for_itself_gains_nothing(shop: GitHubShop) -> None:
     assert ended.code == 1, ended.errors + ended.log
     assert PUBLIC in (shop.work.path / ".github/gateval.yml").read_text()
     assert leaks([dispatch.folder], [ended.log, ended.summary]) == []
+
+
+def test_what_regressed_stands_and_no_record_tells_what_it_was(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    assert shop.on_pull(pull).run_action(GATEVAL_IDENTITY=IDENTITY).code == 1
+    (check,) = shop.repo.checks("gateval", pull.head_sha)
+    text = check.text or ""
+    assert "total=1" in text, "that is the plain Eval's"
+    assert text.count(":") == text.count("gateval:") + 2, "one mark is listed"
+    assert "kept=" in text
+    assert not any("asks-first" in one for one in told(shop)), "names of fixtures are in no record"
+    again = shop.on_pull(pull, action="reopened").run_action(GATEVAL_IDENTITY=IDENTITY)
+    assert again.code == 1, again.errors
+    opened = json.loads((again.results / "results.v1.json").read_text("utf-8"))
+    assert [one["verdict"] for one in opened["sealed"]] == ["fail"]
+
+
+def test_bits_are_counted_over_all_authors_and_end_at_the_limit(shop: GitHubShop) -> None:
+    """One verdict alone has 2.58 bits: log2 of six."""
+    shop.work.checkout("main")
+    shop.work.write(".github/gateval.yml", CONFIG.replace("{", "{sealedBits: 3, "))
+    shop.work.commit()
+    shop.push("main")
+    sealed_at = shop.work.git("log", "-1", "--format=%H", "--", "evals/held.yaml.age").decode()
+    seen, files = [], []
+    for number in range(4):
+        shop.work.checkout("main")
+        pull = shop.open_pull(f"{WORSE} Number {number}.", branch=f"change-{number}")
+        ended = shop.on_pull(pull).run_action(GATEVAL_IDENTITY=IDENTITY)
+        seen.append((ended.code, " ".join(ended.log.split())))
+        files.append(ended.results)
+        if not number:
+            again = shop.on_pull(pull, action="reopened").run_action(GATEVAL_IDENTITY=IDENTITY)
+            assert again.code == 1, "a head that was measured costs nothing more"
+    verdicts = [json.loads((one / "results.v1.json").read_text("utf-8")) for one in files]
+    found = [one["sealed"][0]["verdict"] for one in verdicts]
+    assert found == ["fail", "fail", "fail", "incomplete"], "nothing of the last one ran"
+    assert "bits a month" not in seen[0][1]
+    assert "3 of 3 bits a month of evals/held.yaml.age were told" in seen[1][1]
+    assert "so verdicts alone are told" in seen[2][1]
+    assert "more than twice as many as may be" in seen[3][1]
+    counted = shop.repo.checks("gateval (sealed)", sealed_at.strip())
+    assert len(counted) == 3

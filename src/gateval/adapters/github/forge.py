@@ -153,6 +153,14 @@ class GitHubForge:
             ]
         return tuple(sorted(found, key=lambda run: -run.number))
 
+    def last_commit(self, path: str, tip: str) -> str:
+        """The last commit up to a tip that wrote a file; empty if none did."""
+        query = {"path": path, "sha": tip, "per_page": "1"}
+        what = f"find the commit that wrote {path} last"
+        content = self._api.ask(ApiRequest("GET", "/commits", what, "contents: read", query=query))
+        with understood(what):
+            return str(content[0]["sha"]) if content else ""
+
     def written_check_runs(self, sha: str, name: str) -> tuple[CheckRun, ...]:
         """Those that were made or changed through this object, newest first."""
         found = [one for one in self._written.values() if (one.head_sha, one.name) == (sha, name)]

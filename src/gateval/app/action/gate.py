@@ -29,6 +29,7 @@ from gateval.app.action.result import ActionResult, published
 from gateval.app.action.stored.earlier_findings import with_earlier_findings
 from gateval.app.action.stored.earlier_runs import with_baseline, with_stored_agreements
 from gateval.app.action.stored.kept_run import keep_run, repeated, since_when
+from gateval.app.action.stored.sealed_bits import counted
 from gateval.app.foreign import CLOSED
 from gateval.app.registries import registries
 from gateval.domain.decision.trust import unverified
@@ -99,7 +100,8 @@ def _measure_decide_publish(
     plan, without_memory = with_earlier_findings(event, plan, progress)
     plan, baseline = with_baseline(event, plan)
     plan, agreements = with_stored_agreements(event, plan)
-    measured = measure_plan(event, plan, progress)
+    plan, left = counted(event, plan)
+    measured = measure_plan(event, plan, progress, left)
     if event.context.inputs.step is ActionStep.RUN:
         store_part(measured)
     if measured.interrupted:

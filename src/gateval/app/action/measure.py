@@ -14,8 +14,9 @@ from gateval.app.action.result import ActionResult
 from gateval.app.action.stored.earlier_runs import sets_stored
 from gateval.app.names import PART_FILE, PLAN_FILE, TRIGGER_FILE
 from gateval.app.run.keys import part_with_keys, refuse_missing_keys, refuse_unpriced
+from gateval.domain.forge.seals import Room
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.sealing import shut_plan
+from gateval.domain.plan.sealing import shut_plan, without_sealed
 from gateval.domain.results.results import Results, RunInfo
 from gateval.errors import EXIT_PASS
 from gateval.formats.github.action_inputs import ActionStep
@@ -39,8 +40,12 @@ class ActionMeasurement:
         return self.hidden or self.results
 
 
-def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> ActionMeasurement:
+def measure_plan(
+    event: ActionEvent, plan: Plan, progress: ActionProgress, left: Room = Room.FREE
+) -> ActionMeasurement:
     """Run what can be run: all of it in a trusted run, in others what needs no key.
+
+    `left` says what may be told of what is sealed; where that is nothing, it does not run.
 
     The step `publish` runs nothing and takes the results of other jobs.
     """
@@ -61,6 +66,8 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> Ac
         refuse_missing_keys(plan, context.settings)
     else:
         part = part_with_keys(plan, context.settings)
+    if part is not None and left is Room.NONE:
+        part = without_sealed(part)
     if part is not None:
         refuse_unpriced(part)
     from gateval.app.action.unsigned_layers import reads_unsigned
@@ -83,6 +90,7 @@ def measure_plan(event: ActionEvent, plan: Plan, progress: ActionProgress) -> Ac
         folder,
         part=part,
         earlier=sets_stored(event, plan),
+        rates=left < Room.VERDICTS,
         at_once=context.inputs.max_parallel,
         minutes=context.inputs.max_minutes,
     )

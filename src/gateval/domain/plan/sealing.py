@@ -124,6 +124,13 @@ def published_plan(plan: Plan) -> Plan:
     return _with_evals(plan, left).model_copy(update={"sealed": (*plan.sealed, *gone)})
 
 
+def without_sealed(plan: Plan) -> Plan | None:
+    """Return the plan without sealed Evals, None if nothing is left to run."""
+    apart = kept_apart(plan)
+    left = tuple(one for one in plan.evals if one.name not in apart)
+    return _with_evals(plan, left) if left else None
+
+
 def _with_evals(plan: Plan, evals: tuple[PlannedEval, ...]) -> Plan:
     """Return the plan with these in place of its Evals, and the baseline of what they have."""
     found = plan.model_copy(update={"evals": evals})

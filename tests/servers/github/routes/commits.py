@@ -27,6 +27,19 @@ def list_pulls_of_commit(call: Call) -> Reply:
     return page(call, pulls, lambda pull: simple_pull(pull, call.links))
 
 
+@route("GET", "R/commits", READ)
+def list_commits(call: Call) -> Reply:
+    """Commits up to one, newest first; with `path`, those that change that file."""
+    query, repo = call.request.query, call.repo
+    start = repo.resolve(query.get("sha", repo.default_branch))
+    if start is None or repo.git is None:
+        raise not_found()
+    path = query.get("path", "")
+    said = repo.git.git("rev-list", start, "--", *([path] if path else []))
+    found = [one for sha in said.split() if (one := repo.look(sha)) is not None]
+    return page(call, found, lambda one: commit(one, repo, call.links))
+
+
 @route("GET", "R/git/commits/{commit_sha}", READ)
 def get_git_commit(call: Call) -> Reply:
     """A commit of the git database, by its full id."""

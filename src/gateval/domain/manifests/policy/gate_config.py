@@ -277,6 +277,14 @@ class Policy(Spec):
         description="Who may open sealed manifests, and the evidence of runs on them: public keys "
         "of age (`age1…`).",
     )
+    sealed_bits: int = Field(
+        default=2_000,
+        ge=0,
+        description="Bits that all runs of a month may tell of one sealed file: log2 of all that "
+        "could stand there, about 7 for the verdict and the rate of one Eval. From 80 % on there "
+        "is a warning; beyond it verdicts alone are told, and at twice as many nothing more runs "
+        "until other fixtures are sealed.",
+    )
     bypass: BypassPolicy = BypassPolicy()
     audit: AuditPolicy = AuditPolicy()
 

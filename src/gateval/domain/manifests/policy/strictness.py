@@ -81,6 +81,7 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.baseline.repetitions": free(),
     "policy.quarantine": fewer_records(),
     "policy.recipients": fewer(),
+    "policy.sealedBits": number(lower=True),
     "policy.bypass.roles": fewer(),
     "policy.bypass.requireReason": order(*_YES_FIRST),
     "policy.bypass.allowAuthor": order(*_NO_FIRST),
