@@ -191,5 +191,6 @@ def test_the_verdict_and_a_rate_in_steps_are_told_and_the_key_opens_the_rest(
     shown = gateval(repo, "show", str(out), "asks-2", **KEY)
     assert shown.returncode == 0, shown.stderr
     assert "no" in shown.stdout
+    assert done.stderr.count("Preparing desk (head)") == 1, "further looks are not told"
     without = gateval(repo, "show", str(out), "asks-2")
     assert without.returncode != 0

@@ -16,6 +16,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.history.standing import BUDGET_SPENT, ended_by_budget
 from gateval.domain.plan.plan import Plan
+from gateval.domain.verdicts import GateVerdict
 from gateval.errors import StageFileError, UsageError
 from gateval.render.files.stage import PLAN_LIMIT
 from gateval.render.report.facts import FixtureStatus, gather
@@ -60,6 +61,11 @@ def failed_last(root: Path) -> tuple[str, tuple[tuple[str, str], ...]]:
             continue
         if failed := failed_in(make_report(results)):
             return run, failed
+        if any(one.verdict is not GateVerdict.PASS for one in results.sealed):
+            raise UsageError(
+                f"In {run} only what is sealed did not pass, and its fixtures are not told.",
+                hint=_ALL,
+            )
         raise UsageError(
             f"Nothing failed in the last run that measured anything, {run}.", hint=_ALL
         )

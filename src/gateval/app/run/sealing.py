@@ -14,6 +14,7 @@ from gateval.domain.results.results import Results
 from gateval.domain.results.sealing import sealed_agents
 from gateval.domain.trials.trial import Trial
 from gateval.events import (
+    CandidatePreparing,
     CandidateWarned,
     Event,
     Listener,
@@ -56,9 +57,11 @@ class SealingLog:
 
 def sealed_off(listen: Listener, plan: Plan) -> Listener:
     """Return a listener that hears nothing of the trials of sealed Evals: neither how one ended nor
-    when, for a log has the time on every line.
+    when, for a log has the time on every line. That a candidate is made ready again is not heard
+    either: it is for further looks at what looks worse.
     """
     apart, agents = kept_apart(plan), sealed_agents(plan)
+    ready: set[tuple[str, str]] = set()
 
     def tell(event: Event) -> None:
         match event:
@@ -68,6 +71,10 @@ def sealed_off(listen: Listener, plan: Plan) -> Listener:
                 return
             case CandidateWarned(agent=agent) if agent in agents:
                 return
+            case CandidatePreparing(agent=agent, side=side) if agent in agents:
+                if (agent, side) not in ready:
+                    ready.add((agent, side))
+                    listen(event)
             case TrialsAdded(keys=keys):
                 left = tuple(one for one in keys if one.eval not in apart)
                 if left:
