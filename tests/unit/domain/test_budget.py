@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from gateval.domain.decision.report import Report, make_report
 from gateval.domain.manifests.policy.gate_config import Policy
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import CONFIRMING, KnownRegression
 from gateval.domain.planning.budget import within
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.results.looks.next_trials import next_trials
@@ -293,3 +295,47 @@ def test_a_budget_below_one_of_each_says_so() -> None:
 def test_wrong_budgets_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="budget"):
         Policy.model_validate({"budget": wrong})
+
+
+@given(
+    passing=st.lists(st.sampled_from([0.0, 0.5, 0.9, 1.0]), min_size=2, max_size=6),
+    seed=st.integers(0, 10_000),
+    limit=st.none() | st.integers(1, 60),
+    added=st.booleans(),
+    standing=st.booleans(),
+)
+@settings(max_examples=examples(60), deadline=None)
+def test_all_fixtures_of_a_sealed_eval_are_asked_as_often(
+    passing: list[float], seed: int, limit: int | None, added: bool, standing: bool
+) -> None:
+    """Whoever counts what an agent is asked learns nothing of one: budget, new or known ones."""
+    plan = plan_of(len(passing), 1, **({} if limit is None else {"repetitions": limit}))
+    (planned,) = plan.evals
+    known = KnownRegression(
+        fixture="f01", base_passes=3, base_trials=3, head_passes=0, head_trials=3
+    )
+    sealed = planned.model_copy(
+        update={
+            "sealed": True,
+            "compared": tuple(one for one in planned.compared if one != "f00" or not added),
+            "added": ("f00",) if added else (),
+            "standing": (known,) if standing else (),
+        }
+    )
+    plan = plan.model_copy(update={"evals": (sealed,)})
+    random = Random(seed)
+
+    def passes(key: TrialKey) -> bool:
+        return key.side is Side.BASE or random.random() < passing[int(key.fixture[1:])]
+
+    finished: list[Trial] = []
+    while keys := next_trials(plan, finished):
+        finished += [make_trial(key, "pass" if passes(key) else "fail") for key in keys]
+        asked = Counter((one.key.fixture, one.key.side) for one in finished)
+        for side in Side:
+            assert len({asked[one.name, side] for one in sealed.fixtures}) == 1
+    if limit is not None:
+        least = len(passing) * 2 * (CONFIRMING if added else 1)
+        assert len(finished) <= max(limit, least)
+    report = make_report(results_of(plan, finished, RunInfo()))
+    assert not any(one.missing for one in report.comparison.evals[0].fixtures)

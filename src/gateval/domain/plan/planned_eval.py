@@ -201,7 +201,10 @@ class PlannedEval(Value):
         return [name for name in self.compared if name not in apart]
 
     def most(self) -> dict[str, Look]:
-        """The most trials of each side that can be asked for, by own fixture."""
+        """The most trials of each side that can be asked for, by own fixture.
+
+        Those of a sealed Eval are all asked as often as the one that needs most.
+        """
         least = (self.first_look, Look(base=CONFIRMING, head=CONFIRMING))
         joint = [look for test in self.joint_tests for look in test.looks]
         alone, most = _largest(least), _largest((*least, *self.looks, *joint))
@@ -210,7 +213,9 @@ class PlannedEval(Value):
             most = _largest((most, Look(base=CONFIRMING_TRIALS, head=1)))
         more = {many: self._most_with(many, most) for many in {0, *stored.values()}}
         return {
-            f.name: more[stored.get(f.name, 0)] if f.name in compared else alone
+            f.name: more[stored.get(f.name, 0)]
+            if f.name in compared or (self.sealed and compared)
+            else alone
             for f in self.own_fixtures
         }
 

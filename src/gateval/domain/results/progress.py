@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import NamedTuple, TypeAlias
 
 from gateval.domain.plan.joint import Joint
@@ -52,6 +53,7 @@ def progress(plan: Plan, trials: Grouped, beside: int | None = None) -> PlanProg
             )
             courses[planned.name, fixture.name] = course_of(rules, fixture, base, head)
     wanted = {name: course.wanted for name, course in courses.items()}
+    _level(plan, wanted)
     stored = {(e.name, one.fixture): len(one.marks) for e in plan.evals for one in e.stored}
     broad = {planned.name: _broad(planned, trials, stored, courses) for planned in plan.evals}
     purse = purse_of(plan, _made_now(trials, stored), beside)
@@ -61,7 +63,26 @@ def progress(plan: Plan, trials: Grouped, beside: int | None = None) -> PlanProg
         for planned in plan.evals
         if not _add_wishes(planned, trials, stored, broad[planned.name], wanted, purse)
     )
+    _level(plan, wanted)
     return PlanProgress(courses, wanted, broad, cut, together)
+
+
+def _level(plan: Plan, wanted: dict[_Name, Look]) -> None:
+    """Have all fixtures of a sealed Eval asked as often as the one that wants most.
+
+    An agent counts what it is asked, and would know of each single one whether it looks worse. What
+    stands as regressed is asked like the others, and wants nothing itself.
+    """
+    for planned in plan.evals:
+        if planned.sealed:
+            looks = (wanted[planned.name, one] for one in _measured(planned))
+            most = reduce(larger, looks, planned.first_look)
+            wanted.update({(planned.name, one.name): most for one in planned.own_fixtures})
+
+
+def _measured(planned: PlannedEval) -> list[str]:
+    """Return the fixtures that run under an Eval's name, but for those that stand as regressed."""
+    return [one.name for one in planned.own_fixtures if planned.stands(one.name) is None]
 
 
 def _made_now(trials: Grouped, stored: Stored) -> list[Trial]:
@@ -95,22 +116,51 @@ def _cut(
     """
     if not plan.policy.budget.is_set:
         return frozenset()
-    asking: list[tuple[float, float, int, _Name, int]] = []
-    for planned in plan.evals:
-        for fixture in planned.own_fixtures:
-            name = planned.name, fixture.name
-            walk, more = courses[name].walk, _missing(name, wanted[name], trials)
-            if walk is None or not more or _missing(name, planned.first_look, trials):
-                continue
-            p_value = fisher(*_counts(name, trials))
-            weight = planned.scoring.weight(fixture.severity)
-            asking.append((p_value, -weight, len(asking), name, more))
+    asking = [
+        (_worst(group, trials), number, group)
+        for number, group in enumerate(_groups(plan, courses))
+        if any(_missing(name, wanted[name], trials) for name in group.names)
+        and not any(_missing(name, group.planned.first_look, trials) for name in group.names)
+    ]
     cut = set()
-    for *_, name, more in sorted(asking):
-        if not purse.take(more):
-            wanted[name] = _done(name, trials)
-            cut.add(name)
+    for *_, group in sorted(asking, key=lambda one: one[:2]):
+        if purse.take(sum(_missing(name, wanted[name], trials) for name in group.names)):
+            continue
+        cut |= {name for name in group.ending if _missing(name, courses[name].wanted, trials)}
+        free = [courses[name].wanted for name in group.names if courses[name].walk is None]
+        wanted.update({name: reduce(larger, free, _done(name, trials)) for name in group.names})
     return frozenset(cut)
+
+
+class _Group(NamedTuple):
+    """Fixtures that the purse ends at once; `ending` are those that are compared."""
+
+    planned: PlannedEval
+    names: Sequence[_Name]
+    ending: Sequence[_Name]
+
+
+def _groups(plan: Plan, courses: Mapping[_Name, Course]) -> Iterator[_Group]:
+    """Yield what the purse may end: a compared fixture, or a sealed Eval with all that it has."""
+    for planned in plan.evals:
+        measured = [(planned.name, one) for one in _measured(planned)]
+        ending = [name for name in measured if courses[name].walk is not None]
+        if not planned.sealed:
+            yield from (_Group(planned, [name], [name]) for name in ending)
+        elif ending:
+            yield _Group(planned, [(planned.name, f.name) for f in planned.own_fixtures], ending)
+
+
+def _worst(group: _Group, trials: Grouped) -> tuple[float, float]:
+    """Return by what a group is served: how bad the worst of it looks, and how that weighs."""
+    planned = group.planned
+    return min(
+        (
+            fisher(*_counts(name, trials)),
+            -planned.scoring.weight(planned.fixture(name[1]).severity),
+        )
+        for name in group.ending
+    )
 
 
 def _add_wishes(
@@ -132,7 +182,8 @@ def _add_wishes(
     held = True
     for test, said in broad:
         if said is not None and said.step is LookResult.GO_ON:
-            names = [(owners[name], name) for name in test.fixtures]
+            asked = owners if planned.sealed else test.fixtures
+            names = [(owners[name], name) for name in asked]
             looks = {
                 name: larger(wanted[name], _next(test, said, stored.get(name, 0))) for name in names
             }

@@ -49,6 +49,7 @@ def public_rate(planned: PlannedEval, trials: Grouped) -> float | None:
     for name, owner in owners.items():
         if known := planned.stands(name):
             passed, measured = passed + known.head_passes / known.head_trials, measured + 1
+            continue
         mine = trials.get((owner, name, Side.HEAD), ())
         said = [one.passed for one in mine if one.key.repetition <= reps and one.passed is not None]
         if said:

@@ -31,7 +31,7 @@ def next_trials(plan: Plan, finished: Iterable[Trial]) -> tuple[TrialKey, ...]:
     }
     for planned in plan.evals:
         for fixture in planned.own_fixtures:
-            if planned.stands(fixture.name) is not None:
+            if planned.stands(fixture.name) is not None and not planned.sealed:
                 continue
             look = wanted[planned.name, fixture.name]
             keys += _keys(planned, fixture.name, look, trials)
