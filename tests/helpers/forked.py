@@ -27,6 +27,7 @@ FORKS.set_forkserver_preload(["tests.helpers.warmed"])
 _ROOT = Path(__file__).parents[2]
 
 _CAPABILITIES = 64
+_CAP_SYS_PTRACE = 19
 _PR_CAPBSET_DROP = 24
 _CAPABILITY_VERSION_3 = 0x20080522
 """Of <linux/prctl.h> and <linux/capability.h>."""
@@ -103,10 +104,15 @@ def _gateval(
 
 
 def _drop_capabilities() -> None:
-    """Do what `setpriv --bounding-set=-all --inh-caps=-all` does, for a process that is running."""
+    """Do what `setpriv --bounding-set=-all --inh-caps=-all` does, for a process that is running.
+
+    It may still look at processes with more rights, as at any other of its user: the providers that
+    it asks are threads of the tests. What it starts may not.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     for capability in range(_CAPABILITIES):
         libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
-    header, nothing = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()
-    if libc.capset(header, nothing) != 0:
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    kept = (ctypes.c_uint32 * 6)(1 << _CAP_SYS_PTRACE, 1 << _CAP_SYS_PTRACE)
+    if libc.capset(header, kept) != 0:
         raise OSError(ctypes.get_errno(), "capset")
