@@ -85,6 +85,13 @@ class Task(NamedTuple):
     fixture: Fixture
 
 
+class Aside(NamedTuple):
+    """Where answers are assessed while agents go on, and how many at once."""
+
+    group: asyncio.TaskGroup
+    places: asyncio.Semaphore
+
+
 async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     """Run what `next_trials` asks for until it asks for nothing; return all trials.
 
@@ -195,8 +202,9 @@ async def _run_batch(
             versions = [planned for planned in plan.evals if planned.own_name == name]
             queue = deque(task for planned in versions for task in _tasks(plan, planned, keys))
             parallel = min(planned.execution.parallel for planned in versions)
+            aside = Aside(group, asyncio.Semaphore(parallel))
             for _ in range(min(parallel, len(queue))):
-                group.create_task(_work(queue, context, trials, waiting, places, spacing))
+                group.create_task(_work(queue, context, trials, waiting, places, spacing, aside))
 
 
 def _tasks(plan: Plan, planned: PlannedEval, keys: tuple[TrialKey, ...]) -> Iterator[Task]:
@@ -213,6 +221,7 @@ async def _work(
     waiting: list[Waiting],
     places: asyncio.Semaphore,
     spacing: StartSpacing,
+    aside: Aside,
 ) -> None:
     while queue:
         async with places:
@@ -222,10 +231,23 @@ async def _work(
             task = queue.popleft()
             context.tell(TrialStarted(key=task.key))
             measured = await _measured(task, context)
-        if isinstance(measured, Waiting):
+        if isinstance(measured, Waiting) and measured.aside:
+            aside.group.create_task(_conclude_aside(measured, context, trials, aside.places))
+        elif isinstance(measured, Waiting):
             waiting.append(measured)
         else:
             _store(context.redact(measured), context, trials)
+
+
+async def _conclude_aside(
+    waiting: Waiting,
+    context: RunContext,
+    trials: dict[TrialKey, Trial],
+    places: asyncio.Semaphore,
+) -> None:
+    async with places:
+        tried = await concluded(waiting, context)
+    _store(context.redact(tried.trial), context, trials)
 
 
 def _store(trial: Trial, context: RunContext, trials: dict[TrialKey, Trial]) -> None:

@@ -45,7 +45,8 @@ class Tried(NamedTuple):
 class Waiting(NamedTuple):
     """A trial that is answered, and of which these assertions are to be assessed, by their
     positions. `found` are the others, `spent` what was taken for those and `lost` what was taken in
-    vain; `early` is known of parts of those that are left.
+    vain; `early` is known of parts of those that are left. One `aside` starts no program, and is
+    assessed while others answer.
     """
 
     task: Task
@@ -56,12 +57,14 @@ class Waiting(NamedTuple):
     spent: tuple[Usage, ...] = ()
     lost: tuple[Usage, ...] = ()
     early: Early = NOTHING
+    aside: bool = False
 
 
 async def run_trial(task: Task, context: RunContext) -> Tried | Waiting:
     """Run one trial: let the candidate answer, then assess the answer.
 
-    What starts programs in a sealed Eval is left, for `concluded`: until no candidate lives.
+    What starts programs in a sealed Eval is left, for `concluded`: until no candidate lives. So are
+    judges there, aside: the next question would else tell an agent how long they took.
     """
     key, fixture = task.key, task.fixture
     if task.agent is None:
@@ -105,6 +108,8 @@ async def _tried(
     state, every = ground.state if ground else None, range(len(fixture.assertions))
     later = starting_programs(fixture) if task.planned.sealed else frozenset()
     whole = Waiting(task, answer, state, every, {})
+    if not later and task.planned.sealed and ground is None:
+        return whole._replace(aside=True)
     if not later:
         return await concluded(whole, context)
     now = [index for index in every if index not in later]
