@@ -62,13 +62,14 @@ def isolated_world(
     ports: list[int] | None = None,
     binds: list[int] | None = None,
     filtered: bool = True,
+    apart: bool = False,
 ) -> Iterator[World]:
     """A world whose candidates are started behind the walls that this system allows.
 
-    `filtered` False leaves the filter of system calls out.
+    `filtered` False leaves the filter of system calls out, `apart` True adds PID namespaces.
     """
     walls = walls_here(own_users=own_users)
-    walls = replace(walls, filtered=walls.filtered and filtered)
+    walls = replace(walls, filtered=walls.filtered and filtered, apart=apart)
     settings = replace(read_settings({}), environ=dict(os.environ), wishes=wishes)
     with open_folder() as folder:
         scratch = folder / "scratch"

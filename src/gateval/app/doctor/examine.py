@@ -17,7 +17,7 @@ from gateval.adapters.screen import screen_of
 from gateval.app.registries import registries
 from gateval.candidates.isolation.supervisor.landlock import PORTS_SINCE
 from gateval.candidates.isolation.visible_paths import passed_over
-from gateval.candidates.isolation.walls import build_walls, look_around
+from gateval.candidates.isolation.walls import build_walls, look_around, why_not_apart
 from gateval.candidates.isolation.wishes import read_wishes
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.fixtures.embedding import embedding_models
@@ -33,6 +33,7 @@ from gateval.domain.setup.diagnosis import (
     about_isolation,
     about_keys,
     about_local_providers,
+    about_namespaces,
     about_unreadable,
     about_workflows,
     counted,
@@ -186,6 +187,7 @@ def _isolation(environ: Mapping[str, str]) -> Iterator[HealthCheck]:
         yield HealthCheck(Health.PROBLEM, "isolation", error.message, error.hint)
         return
     yield about_isolation(walls.text, walls.not_promised)
+    yield about_namespaces(why_not_apart(walls))
     here = [(one.provider, urlsplit(one.base_url).hostname or "") for one in upstreams]
     yield from about_local_providers(
         [(name, host) for name, host in here if _means_here(host)],

@@ -6,6 +6,7 @@ import contextlib
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gateval.candidates.isolation.egress import refuse_what_is_not_held
@@ -22,7 +23,7 @@ from gateval.candidates.isolation.visible_paths import (
     usable_devices,
     visible_places,
 )
-from gateval.candidates.isolation.walls import Walls, build_walls, look_around
+from gateval.candidates.isolation.walls import Walls, build_walls, look_around, why_not_apart
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.program import MIB, Starter
 from gateval.domain.manifests.own_checks import has_own_checks
@@ -70,6 +71,8 @@ def walls_for(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
         return None
     walls = walls_of(settings)
     refuse_what_is_not_held(plan.policy.egress, walls)
+    if walls.users and any(one.sealed for one in plan.evals):
+        walls = replace(walls, apart=not why_not_apart(walls))  # alike whatever they ask
     if walls.not_promised:
         listen(RunWarned(message=walls.not_promised))
     return walls
@@ -128,6 +131,7 @@ def _house(walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path])
             processes=wishes.processes,
         ),
         filtered=walls.filtered,
+        apart=walls.apart,
         visible=visible_places(hidden, tools) if walls.landlock else [],
         usable=usable_devices(own_users=walls.users is not None),
         shared=shared_places(hidden, scratch, own_users=walls.users is not None),

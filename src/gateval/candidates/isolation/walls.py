@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,13 @@ from gateval.errors import UsageError
 
 _NEEDED = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 7
 """CAP_CHOWN, CAP_KILL, CAP_SETGID and CAP_SETUID, which root in a container usually has."""
+
+
+_SOURCE = Path(__file__).parents[3]
+_TRIES = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from gateval.candidates.isolation.supervisor.namespaces import refusal; print(refusal())"
+)
 
 
 @dataclass(frozen=True)
@@ -41,13 +49,15 @@ class Walls:
 
     `users` is the range of their user ids, None where they have the gate's; `landlock` the version
     that the kernel offers, 0 for none; `supervised` whether a supervisor starts them; `filtered`
-    whether their system calls are filtered.
+    whether their system calls are filtered. `apart` says that each has a PID namespace of its
+    own: an extra, which is no wall and of which the results say nothing.
     """
 
     supervised: bool
     users: tuple[int, int] | None = None
     landlock: int = 0
     filtered: bool = False
+    apart: bool = False
 
     @property
     def text(self) -> str:
@@ -116,6 +126,25 @@ def build_walls(system: System, wishes: Wishes) -> Walls:
             "gate as an ordinary user.",
         )
     return Walls(supervised=True, users=users, landlock=system.landlock, filtered=system.filters)
+
+
+def why_not_apart(walls: Walls) -> str:
+    """Return why candidates cannot have PID namespaces here, in a clause; empty if they can.
+
+    A process of its own tries it, and takes a moment.
+    """
+    if not walls.supervised or walls.users is None:
+        return "it takes Linux, and root with the right to give agents users of their own"
+    tried = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _TRIES, str(_SOURCE)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env={},
+        cwd="/",
+        text=True,
+        check=False,
+    )
+    return tried.stdout.strip() if tried.returncode == 0 else "nothing here can try it"
 
 
 def look_around() -> System:

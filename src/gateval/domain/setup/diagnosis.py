@@ -93,6 +93,12 @@ def about_isolation(text: str, not_promised: str) -> HealthCheck:
     return HealthCheck(Health.OK, "isolation", f"{text[:1].upper()}{text[1:]}.", not_promised)
 
 
+def about_namespaces(why_not: str) -> HealthCheck:
+    """Say whether agents of runs with sealed Evals see no processes but their own."""
+    found = f"no, because {why_not}" if why_not else "yes, for agents beside sealed Evals"
+    return HealthCheck(Health.OK, "isolation", f"PID namespaces: {found}.", "")
+
+
 def about_local_providers(
     named: Sequence[tuple[str, str]], *, told: bool, held: bool
 ) -> Iterator[HealthCheck]:

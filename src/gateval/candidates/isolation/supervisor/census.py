@@ -53,13 +53,17 @@ def started_at(pid: int) -> int:
         return -1
 
 
-def measure(most: int) -> tuple[int, int]:
+def measure(most: int, spared: int = 0) -> tuple[int, int]:
     """Return how many threads all descendants have, and how many bytes of memory of their own.
+
+    The process `spared` is not counted; what descends from it is.
 
     Pages that are shared after a fork count for each who has them. Stops counting at `most`.
     """
     tasks, pages = 0, 0
     for pid in descendants():
+        if pid == spared:
+            continue
         with contextlib.suppress(OSError, ValueError, IndexError):
             with open(f"/proc/{pid}/statm", "rb") as file:
                 _, resident, shared = file.read().split()[:3]

@@ -18,6 +18,7 @@ from gateval.candidates.isolation.supervisor.orders import Caps, House, Order
 NICE = 10
 """Candidates give way to the gate and to their wardens, which have to be able to end them."""
 
+PROCESSES = "/proc"
 OWN_PROCESS = "/proc/self"
 """Of /proc, what a candidate's first process may write: what it says of that process itself."""
 
@@ -39,6 +40,10 @@ class Grounds:
             )
             self._none = syscalls.compiled(sockets=True, cut_off=True)
 
+    def puts_apart(self, order: Order) -> bool:
+        """Whether this program gets a PID namespace of its own, where that can be had."""
+        return self.house.apart and self.house.users is not None and not order.cut_off
+
     def fence(self, order: Order) -> None:
         """Put this process behind its fence, if the kernel has any."""
         if not self.house.landlock:
@@ -53,6 +58,8 @@ class Grounds:
             fence.allow(access, places)
         if not order.cut_off:
             fence.allow(landlock.WRITE, self._shared)
+        if self.puts_apart(order) and PROCESSES in self.house.visible:
+            fence.allow(landlock.READ, _opened([PROCESSES]))  # a new one, unlike the gate's
         fence.allow(landlock.USE, _opened([OWN_PROCESS]))
         fence.allow(landlock.READ, _opened(order.reads))
         fence.allow(landlock.WRITE, _opened(order.writes))

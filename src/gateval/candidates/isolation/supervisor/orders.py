@@ -28,6 +28,7 @@ class House(NamedTuple):
     filtered. `visible` may be read, `usable` (devices) opened for writing too, `shared` is for
     everybody's passing files. `ports` are those that TCP may connect to, and `binds` those that it
     may listen on beside one that the kernel chooses; None for all. `folder` is removed in the end.
+    `apart` says that programs have PID namespaces of their own, where they are not cut off.
     """
 
     folder: str
@@ -35,6 +36,7 @@ class House(NamedTuple):
     landlock: int
     caps: Caps
     filtered: bool = False
+    apart: bool = False
     ports: Sequence[int] | None = None
     binds: Sequence[int] | None = None
     visible: Sequence[str] = ()

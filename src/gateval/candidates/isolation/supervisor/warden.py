@@ -29,10 +29,18 @@ from gateval.candidates.isolation.supervisor.confine import Grounds, become
 from gateval.candidates.isolation.supervisor.disk import DiskWatch
 from gateval.candidates.isolation.supervisor.handover import lend, take_back
 from gateval.candidates.isolation.supervisor.leftovers import remove_files, remove_ipc
+from gateval.candidates.isolation.supervisor.namespaces import (
+    code_told,
+    fork_apart,
+    lead_apart,
+    open_telling,
+)
 from gateval.candidates.isolation.supervisor.orders import Order
 
 TICK_MS = 100
 """How often memory, processes and free disk are looked at."""
+
+_NAMESPACE = "namespace"
 
 END_SECONDS = 20.0
 """How long killing goes on before what is left is given up (it hangs in the kernel)."""
@@ -49,6 +57,7 @@ class Warden:
         self._control = control
         self._user = user
         self._leader = 0
+        self._told: int | None = None
         self._code: int | None = None
         self._born = time.time()
         self._broken: str | None = None
@@ -80,27 +89,38 @@ class Warden:
                 os.chown(folder, self._user, self._user, follow_symlinks=False)
             for folder in self._order.lent:
                 lend(folder, self._user)
-        inward, outward = os.pipe()
-        self._leader = os.fork()
-        if self._leader == 0:
-            _turn_into(self._grounds, self._order, self._user, room, pipes, outward)
-        os.close(outward)
+        refusal = self._fork(pipes, room, apart=self._grounds.puts_apart(self._order))
+        if refusal and json.loads(refusal)["step"] == _NAMESPACE:
+            refusal = self._fork(pipes, room, apart=False)
         for pipe in pipes:
             os.close(pipe)
-        with os.fdopen(inward, "rb") as stream:
-            refusal = stream.read()
         if refusal:
-            os.waitpid(self._leader, 0)
             self._control.send(refusal)
             return False
         self._say(pid=self._leader, user=self._user, warden=os.getpid())
         return True
 
+    def _fork(self, pipes: list[int], room: int, *, apart: bool) -> bytes:
+        """Start it, `apart` in a PID namespace; return why that failed, empty if it did not."""
+        inward, outward = os.pipe()
+        self._told, tells = open_telling() if apart else (None, None)
+        self._leader = fork_apart() if apart else os.fork()
+        if self._leader == 0:
+            _turn_into(self._grounds, self._order, self._user, room, pipes, outward, tells)
+        os.close(outward)
+        if tells is not None:
+            os.close(tells)
+        with os.fdopen(inward, "rb") as stream:
+            refusal = stream.read()
+        if refusal:
+            os.waitpid(self._leader, 0)
+        return refusal
+
     def _mind(self, disk: DiskWatch) -> None:
         """Return when the gate wants the end or is no more."""
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
-        leader = _open_pid(self._leader)
+        leader = _open_pid(self._leader) if self._told is None else self._told
         if leader is not None:
             poll.register(leader, select.POLLIN)
         while True:
@@ -124,7 +144,7 @@ class Warden:
 
     def _broken_cap(self, disk: DiskWatch) -> str | None:
         caps = self._grounds.house.caps
-        tasks, memory = measure(caps.processes)
+        tasks, memory = measure(caps.processes, 0 if self._told is None else self._leader)
         if tasks > caps.processes:
             return "processes"
         if memory > caps.memory:
@@ -132,17 +152,21 @@ class Warden:
         return "disk" if disk.over() else None
 
     def _reap(self) -> bool:
-        """Reap all children that have ended; True when the first process is among them."""
+        """Reap all children that have ended; True when the first process is found to have.
+
+        In a namespace its process 1 tells that, which stays until nothing is left there.
+        """
+        ran = self._code is None
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
                     break
-                if pid == self._leader and self._code is None:
+                if pid == self._leader and self._told is None and self._code is None:
                     self._code = os.waitstatus_to_exitcode(status)
-                    self._reap()
-                    return True
-        return False
+        if self._told is not None and self._code is None:
+            self._code = code_told(self._told)
+        return ran and self._code is not None
 
     def _end(self) -> bool:
         """Kill until nothing is left; True if something is all the same."""
@@ -169,14 +193,24 @@ class Warden:
 
 
 def _turn_into(
-    grounds: Grounds, order: Order, user: int | None, room: int, pipes: list[int], outward: int
+    grounds: Grounds,
+    order: Order,
+    user: int | None,
+    room: int,
+    pipes: list[int],
+    outward: int,
+    tells: int | None,
 ) -> None:
     """Become the candidate, or tell why not and end."""
     said = {"error": 0, "step": "", "file": ""}
+    step = _NAMESPACE
     try:
+        if tells is not None and user is not None:
+            lead_apart(user, tells)
+        step = "start"
         become(grounds, order, user, room, pipes)
     except OSError as error:
-        said = {"error": error.errno or 0, "step": "start", "file": str(error.filename or "")}
+        said = {"error": error.errno or 0, "step": step, "file": str(error.filename or "")}
     except BaseException as error:  # noqa: BLE001 - this process must not go on as a supervisor
         said["step"] = type(error).__name__
     finally:
