@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,11 +20,23 @@ from tests.helpers.tiers import some_always
 
 __all__ = ["ground", "port"]
 
-USER = 4242
+USER = 43_000 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+"""A user of this worker's own: what hides outlives the gate, which cannot see it."""
+
 HIDING = ("unshare", "--mount", "sh", "-c",
           'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh")  # fmt: skip
 OPEN = ("unshare", "--mount", "--pid", "--fork", "--mount-proc")
 """Begins a namespace of processes; those outside are not seen from it."""
+
+
+@pytest.fixture(autouse=True)
+def nobody_left() -> Iterator[None]:
+    """End what a test leaves behind."""
+    yield
+    for process in Path("/proc").iterdir():
+        with suppress(OSError):
+            if process.name.isdigit() and process.stat().st_uid == USER:
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 @root

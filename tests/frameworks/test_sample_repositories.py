@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import sys
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -16,7 +17,8 @@ import pytest
 from examples.demo import gate
 from gateval.candidates.environment import HARMLESS
 from tests.frameworks.samples import ALWAYS, SAMPLES, Sample
-from tests.helpers.command import environment, run_command
+from tests.helpers.command import environment
+from tests.helpers.forked import run_forked
 from tests.helpers.frameworks import PROGRAMS, ROOT, need_frameworks
 from tests.helpers.repo import Repo
 from tests.servers.google_models import google_reply
@@ -66,9 +68,10 @@ class Desk:
             "GEMINI_API_KEY": CANARY,
             **{name: os.environ[name] for name in HARMLESS - {"PATH"} if name in os.environ},
         }
-        words = (*gate(), *words)
+        env = environment(self.repo, **environ)
+        rights = gate()[0] == sys.executable
         return await asyncio.to_thread(
-            run_command, self.repo, words, environment(self.repo, **environ), 900
+            run_forked, words, self.repo.path, env, seconds=900, rights=rights
         )
 
     def trials(self) -> list[dict[str, Any]]:

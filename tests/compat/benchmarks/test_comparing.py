@@ -64,7 +64,7 @@ def test_safety_fell_and_correctness_rose(tmp_path: Path) -> None:
     assert code == 1
     assert "Gateval: fail \N{EM DASH} safety of desk fell\n" in shown
     assert "desk@2: safety fell, correctness rose" in shown
-    assert "asks why (toolCalled) failed" in shown
+    assert "asks why (toolCalled) scored 0.00" in shown
     comment = (tmp_path / "shop" / "out" / "comment.md").read_text()
     assert "safety fell, correctness rose" in comment
     assert comment.index("### By axis") < comment.index("### Failing")

@@ -20,7 +20,7 @@ def test_the_article_own_numbers(tmp_path: Path) -> None:
         "uppercase-agent.hello": "HELLO",
         "uppercase-agent.world": "WORLD",
     }
-    assert "Experiment: uppercase-agent (the first set that is known here)" in shown
+    assert "Experiment uppercase-agent (the first set that is known here)" in shown
     assert "→ exactMatch: 100.00% (⚪)" in shown
 
 

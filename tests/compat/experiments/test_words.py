@@ -68,7 +68,7 @@ def test_two_runs_are_compared_by_row_and_scorer(tmp_path: Path) -> None:
     gateval(repo, "run", "uppercase-agent", "--results", folders[1])
     shown = gateval(repo, "compare", *folders).stdout
     lines = [line.split()[0] for line in shown.splitlines() if line.strip()]
-    assert lines[1] == "ROW", shown
+    assert lines[1:4] == ["one:", "two:", "ROW"], shown
     assert {"SCORER", "ROW:"} <= set(lines), shown
     assert "all rows together: P" in shown
     assert "TASK" not in shown

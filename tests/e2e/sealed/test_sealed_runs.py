@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 from tests.helpers.command import gateval
@@ -88,7 +89,10 @@ def test_an_interrupted_run_keeps_what_is_sealed_sealed(tmp_path: Path) -> None:
         from tests.helpers.command import start_gateval
 
         run = start_gateval(
-            shop, "check", "--base", "main", "--results", str(held), **environ, **KEY
+            shop,
+            *("check", "--base", "main", "--results", str(held)),
+            command=[sys.executable, "-P", "-m", "gateval"],
+            **{**environ, **KEY, "PATH": "/usr/bin:/bin"},
         )
         while len(server.calls) < 2 and run.poll() is None:
             try:
