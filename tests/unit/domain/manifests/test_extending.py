@@ -59,6 +59,7 @@ VALUES: dict[str, list[Any]] = {
     "policy.quarantine": [[], [{"fixture": "a", "owner": "ada", "until": "2026-12-01"}]],
     "policy.baseline.trials": [0, 10],
     "policy.baseline.maxAgeDays": [7, 14],
+    "policy.sealedBits": [500, 2_000],
     "policy.baseline.workflows": [[], [".github/workflows/base.yml"]],
     "policy.baseline.repetitions": [1, 10],
     "policy.recipients": [[], [f"age1{'q' * 58}"]],
