@@ -66,7 +66,7 @@ _TRACED = 20
 """Agents of which is told where their traces come from."""
 
 
-class Kind(StrEnum):
+class SectionKind(StrEnum):
     """What a section shows. The value names one of its items where several are left out."""
 
     PROVIDERS = "new provider"
@@ -101,7 +101,7 @@ class Section(NamedTuple):
     of the room where not everything fits, `noun` what an item is called there.
     """
 
-    kind: Kind
+    kind: SectionKind
     title: str
     items: Sequence[Any]
     weight: float = 2
@@ -312,10 +312,10 @@ def _row(report: Report, compared: EvalComparison) -> EvalRow:
 def _sections(report: Report, frame: Frame) -> Iterator[Section]:
     """Yield the sections, the empty ones too, most urgent first."""
     plan, facts = report.results.plan, gather(report)
-    yield Section(Kind.PROVIDERS, "Asked for the first time", plan.new_providers)
+    yield Section(SectionKind.PROVIDERS, "Asked for the first time", plan.new_providers)
     yield _table(report)
     yield Section(
-        Kind.SEALED,
+        SectionKind.SEALED,
         "Sealed",
         sealed_lines(report),
         weight=4,
@@ -324,27 +324,27 @@ def _sections(report: Report, frame: Frame) -> Iterator[Section]:
     )
     for found in experiment_sets(report):
         yield Section(
-            Kind.SCORERS,
+            SectionKind.SCORERS,
             f"Experiment {found.name}",
             found.lines,
             weight=4,
             note=found.against,
             columns=("Scorer", "Average", "Δ", "Rows", "Rule"),
         )
-    yield Section(Kind.BENCHMARKS, "Benchmarks", benchmark_lines(report))
+    yield Section(SectionKind.BENCHMARKS, "Benchmarks", benchmark_lines(report))
     axes = _axes(report)
     if not axes.folded:
         yield axes
     yield from _worse(report, facts)
     bar = lowered_bar(report, frame.may_bypass)
-    yield Section(Kind.BAR, "The bar", bar, weight=5)
-    yield Section(Kind.EVIDENCE, "Evidence", doubts_on_evidence(report))
-    yield Section(Kind.SPENDING, "Money and time", told_of_spending(report))
-    yield Section(Kind.GAPS, "Not measured", find_gaps(facts), weight=4)
+    yield Section(SectionKind.BAR, "The bar", bar, weight=5)
+    yield Section(SectionKind.EVIDENCE, "Evidence", doubts_on_evidence(report))
+    yield Section(SectionKind.SPENDING, "Money and time", told_of_spending(report))
+    yield Section(SectionKind.GAPS, "Not measured", find_gaps(facts), weight=4)
     removed = [removed_sentence(entry) for entry in plan.removed]
-    yield Section(Kind.REMOVED, "No longer evaluated", removed)
+    yield Section(SectionKind.REMOVED, "No longer evaluated", removed)
     warnings = [*plan.warnings, *report.results.info.warnings]
-    yield Section(Kind.WARNINGS, "Warnings", warnings)
+    yield Section(SectionKind.WARNINGS, "Warnings", warnings)
     yield from _folded(report, facts)
     if axes.folded:
         yield axes
@@ -357,7 +357,7 @@ def _table(report: Report) -> Section:
     kinds = [report.results.plan.eval(one.eval).kind for one in shown_evals(report)]
     words = words_of(kinds)
     return Section(
-        Kind.EVALS,
+        SectionKind.EVALS,
         "",
         sorted(rows, key=lambda row: PRECEDENCE.index(row.verdict)),
         weight=4,
@@ -379,7 +379,7 @@ def _axes(report: Report) -> Section:
     """The scores by axis; folded where none moved."""
     said = moved(report)
     return Section(
-        Kind.AXES,
+        SectionKind.AXES,
         "By axis" if said else "Scores by axis",
         score_lines(report),
         weight=3,
@@ -395,13 +395,13 @@ def _worse(report: Report, facts: Sequence[FixtureFacts]) -> Iterator[Section]:
 
     def _fixtures(title: str, noun: str, weight: float, status: FixtureStatus) -> Section:
         found = causes(with_status(facts, status))
-        return Section(Kind.FIXTURES, title, found, weight, noun=noun)
+        return Section(SectionKind.FIXTURES, title, found, weight, noun=noun)
 
     title = regressed_title(plan.policy)
     yield _fixtures(title, "regressed fixture", 10, FixtureStatus.REGRESSED)
     edits = prompt_edits(plan, facts)
-    yield Section(Kind.PROMPTS, "What changed in the prompt", edits, weight=6)
-    yield Section(Kind.SILENT, "Does not answer any more", silent_agents(facts), weight=5)
+    yield Section(SectionKind.PROMPTS, "What changed in the prompt", edits, weight=6)
+    yield Section(SectionKind.SILENT, "Does not answer any more", silent_agents(facts), weight=5)
     yield _fixtures("Looks worse, not certain", "suspect", 4, FixtureStatus.SUSPECT)
     yield _fixtures("Failing", "failing fixture", 8, FixtureStatus.FAILING)
 
@@ -410,19 +410,21 @@ def _folded(report: Report, facts: Sequence[FixtureFacts]) -> Iterator[Section]:
     plan = report.results.plan
     improved = worst_first(f for f in facts if f.compared.change is FixtureChange.IMPROVED)
     passing = with_status(facts, FixtureStatus.PASSING)
-    yield Section(Kind.BAR, "The bar moves, and head meets it", met_bar(report), folded=True)
-    yield Section(Kind.CHANGES, "What changed in each agent", plan.changes, 3, folded=True)
-    yield Section(Kind.CERTAINTY, "How sure this is", certainty(report), 1, folded=True)
-    yield Section(Kind.IMPROVED, "Improved", improved, folded=True)
-    yield Section(Kind.PASSING, "Passing", passing, folded=True)
+    yield Section(SectionKind.BAR, "The bar moves, and head meets it", met_bar(report), folded=True)
+    yield Section(SectionKind.CHANGES, "What changed in each agent", plan.changes, 3, folded=True)
+    yield Section(SectionKind.CERTAINTY, "How sure this is", certainty(report), 1, folded=True)
+    yield Section(SectionKind.IMPROVED, "Improved", improved, folded=True)
+    yield Section(SectionKind.PASSING, "Passing", passing, folded=True)
 
 
 def _at_last(report: Report, facts: Sequence[FixtureFacts]) -> Iterator[Section]:
     """What of axes assertions passed, what it took, and why it ran."""
     columns = ("Axis", "Assertions passed on head", "On base")
-    yield Section(Kind.ASSERTIONS, "By axis", by_axis(facts), 1, folded=True, columns=columns)
     yield Section(
-        Kind.USAGE,
+        SectionKind.ASSERTIONS, "By axis", by_axis(facts), 1, folded=True, columns=columns
+    )
+    yield Section(
+        SectionKind.USAGE,
         "Cost and time",
         usage_by_agent(report),
         1,
@@ -439,7 +441,7 @@ def _at_last(report: Report, facts: Sequence[FixtureFacts]) -> Iterator[Section]
     evals = [one for one in report.results.plan.evals if one.name in shown]
     why = [f"{one.shown_name}: {listing([str(each) for each in one.why], 4)}" for one in evals]
     title = f"Why each {words_of(one.kind for one in evals).manifest} runs"
-    yield Section(Kind.WHY, title, why, 1, folded=True)
+    yield Section(SectionKind.WHY, title, why, 1, folded=True)
 
 
 def passing_line(fact: FixtureFacts) -> str:

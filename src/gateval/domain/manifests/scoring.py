@@ -30,6 +30,11 @@ SCORE_FROM: Final = 0.9
 """The score in [0, 1] from which a task of a benchmark passes, and the benchmark too."""
 
 
+MODELS: Final[dict[str, ScoringModel]] = {}
+"""The scoring models that files name: of Evals, of AgentV's suites, of benchmarks (Verial's page on
+benchmark runs) and of experiments (the article "Evals - testing AI agents")."""
+
+
 class Grade(NamedTuple):
     """What a score is called from `least` on or, where that is `above`, beyond it."""
 
@@ -87,7 +92,10 @@ class ScoringModel(Value):
     @classmethod
     def _by_name(cls, given: object, read: ModelWrapValidatorHandler[ScoringModel]) -> ScoringModel:
         if not isinstance(given, str):
-            return read(given)
+            found = read(given)
+            if MODELS.get(found.name, found) != found:
+                raise ValueError(f"`{found.name}` is the name of another scoring model")
+            return found
         if given not in MODELS:
             raise ValueError(f"known scoring models are {', '.join(MODELS)}")
         return MODELS[given]
@@ -124,17 +132,13 @@ ScoringModel.EXPERIMENT = ScoringModel(
     name="experiment", graded=True, usual_threshold=0.0, scorers=True
 )
 
-MODELS: Final = {
-    one.name: one
-    for one in (
-        ScoringModel.FIXTURES,
-        ScoringModel.WEIGHTED,
-        ScoringModel.BENCHMARK,
-        ScoringModel.EXPERIMENT,
-    )
-}
-"""The scoring models that files name: of Evals, of AgentV's suites, of benchmarks (Verial's page on
-benchmark runs) and of experiments (the article "Evals - testing AI agents")."""
+for _model in (
+    ScoringModel.FIXTURES,
+    ScoringModel.WEIGHTED,
+    ScoringModel.BENCHMARK,
+    ScoringModel.EXPERIMENT,
+):
+    MODELS[_model.name] = _model
 
 
 class ScoringSpec(Spec):

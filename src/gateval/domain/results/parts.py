@@ -1,8 +1,9 @@
 """What a trial scores as a whole, on an axis and by one criterion, and what stands there instead.
 
-A trial that was measured says itself what it scores. For all others one table holds, `STANDS_FOR`:
-silence is the candidate's doing and scores 0, whatever it is asked for; what nobody measured is no
-score, and never one that helps to find a regression.
+A trial that was measured says itself what it scores. What stands for all others is told by one
+table, `STANDS_FOR`, to which a test holds scores, tests, axes and averages, cell by cell: silence
+is the candidate's doing and scores 0, whatever it is asked for; what nobody measured is no score,
+and never one that helps to find a regression.
 
 An axis of a trial scores Σ score × weight / Σ weight over its assertions, as the trial does over
 all. Assertions that name no axis have one together, `__default__`. An axis whose assertions weigh

@@ -18,7 +18,7 @@ from gateval.render.report.causes import FEW, FailureGroup
 from gateval.render.report.environment import fill
 from gateval.render.report.words.counts import count, listing
 from gateval.render.report.words.wording import ICONS, UNVERIFIED_ICON
-from gateval.render.view import Kind, ReportView, Section, passing_line
+from gateval.render.view import ReportView, Section, SectionKind, passing_line
 from gateval.safe.sanitize import border, inline, link, marker
 
 LIMIT = 60_000
@@ -98,36 +98,42 @@ class _How(NamedTuple):
 
 _LINES = _How(lambda _, item: pieces.bullet(str(item)))
 
-_HOW: Final[Mapping[Kind, _How]] = MappingProxyType(
+_HOW: Final[Mapping[SectionKind, _How]] = MappingProxyType(
     {
-        Kind.EVALS: _How(
+        SectionKind.EVALS: _How(
             lambda view, item: pieces.row(item, claimed=bool(view.frame.unverified)),
             align="|---|---|--:|--:|--:|--:|--:|---|",
         ),
-        Kind.SEALED: _How(
+        SectionKind.SEALED: _How(
             lambda view, item: pieces.sealed_row(item, claimed=bool(view.frame.unverified)),
             align="|---|---|--:|--:|---|",
         ),
-        Kind.SCORERS: _How(lambda _, item: pieces.scorer(item), align="|---|--:|--:|--:|---|"),
-        Kind.AXES: _How(lambda _, item: pieces.axis_score(item), align="|---|---|--:|--:|---|"),
-        Kind.FIXTURES: _How(
+        SectionKind.SCORERS: _How(
+            lambda _, item: pieces.scorer(item), align="|---|--:|--:|--:|---|"
+        ),
+        SectionKind.AXES: _How(
+            lambda _, item: pieces.axis_score(item), align="|---|---|--:|--:|---|"
+        ),
+        SectionKind.FIXTURES: _How(
             lambda view, item: cause(item, view.plan, view.frame.tree_url),
             lambda _, item: cause_line(item),
             "\n\n",
             most=FEW,
         ),
-        Kind.PROMPTS: _How(
+        SectionKind.PROMPTS: _How(
             lambda view, item: pieces.prompt(item, view.frame.tree_url),
             lambda view, item: pieces.prompt_line(item, view.frame.tree_url),
             "\n\n",
         ),
-        Kind.SILENT: _How(lambda _, item: pieces.silent(item), joint="\n\n"),
-        Kind.GAPS: _How(lambda view, item: pieces.gap(item, view.plan)),
-        Kind.CHANGES: _How(lambda view, item: pieces.change(item, view.frame.tree_url)),
-        Kind.IMPROVED: _How(lambda _, item: fixture_line(item)),
-        Kind.PASSING: _How(lambda _, item: pieces.bullet(passing_line(item)), most=_PASSING_SHOWN),
-        Kind.ASSERTIONS: _How(lambda _, item: pieces.axis(item), align="|---|--:|--:|"),
-        Kind.USAGE: _How(lambda _, item: pieces.usage(item), align="|---|---|---|---|--:|"),
+        SectionKind.SILENT: _How(lambda _, item: pieces.silent(item), joint="\n\n"),
+        SectionKind.GAPS: _How(lambda view, item: pieces.gap(item, view.plan)),
+        SectionKind.CHANGES: _How(lambda view, item: pieces.change(item, view.frame.tree_url)),
+        SectionKind.IMPROVED: _How(lambda _, item: fixture_line(item)),
+        SectionKind.PASSING: _How(
+            lambda _, item: pieces.bullet(passing_line(item)), most=_PASSING_SHOWN
+        ),
+        SectionKind.ASSERTIONS: _How(lambda _, item: pieces.axis(item), align="|---|--:|--:|"),
+        SectionKind.USAGE: _How(lambda _, item: pieces.usage(item), align="|---|---|---|---|--:|"),
     }
 )
 """Sections that are no list of sentences."""
@@ -140,7 +146,7 @@ def _closed(sections: Sequence[Section]) -> Sequence[Section]:
     found: list[Section] = []
     rest: list[Section] = []
     for one in sections:
-        if one.kind is Kind.EVALS and len(one.items) > _ROWS:
+        if one.kind is SectionKind.EVALS and len(one.items) > _ROWS:
             title = count(len(one.items) - _ROWS, f"more {one.noun}")
             rest = [one._replace(items=one.items[_ROWS:], title=title, folded=True)]
             one = one._replace(items=one.items[:_ROWS])  # noqa: PLW2901 - what is shown of it
@@ -153,7 +159,7 @@ def _closed(sections: Sequence[Section]) -> Sequence[Section]:
 
 def _part(view: ReportView, section: Section) -> Part[Any]:
     how = _HOW.get(section.kind, _LINES)
-    note = section.note if section.kind is Kind.SCORERS else ""
+    note = section.note if section.kind is SectionKind.SCORERS else ""
     return Part(
         section.noun or section.kind.value,
         _opening(section, how.align),
@@ -165,7 +171,7 @@ def _part(view: ReportView, section: Section) -> Part[Any]:
         joint=how.joint,
         most=how.most,
         weight=section.weight,
-        holds=_fixtures_in if section.kind is Kind.FIXTURES else lambda _: 1,
+        holds=_fixtures_in if section.kind is SectionKind.FIXTURES else lambda _: 1,
     )
 
 
@@ -177,7 +183,7 @@ def _opening(section: Section, align: str) -> str:
     said = "\n".join(map(pieces.bullet, section.said))
     table = f"| {' | '.join(section.columns)} |\n{align}\n".replace("|  |", "| |")
     rest = (f"{said}\n\n" if said else "") + (table if align else "")
-    if section.kind is Kind.FIXTURES:
+    if section.kind is SectionKind.FIXTURES:
         rest = _overview(section.items)
     if section.folded:
         counted = "" if align else f" ({len(section.items):,})"

@@ -8,7 +8,7 @@ from gateval.domain.decision.report import Report
 from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import SUMMARY_LIMIT, TITLE_LIMIT, conclude
 from gateval.domain.forge.stamp import MARKER
-from gateval.domain.score import Measured
+from gateval.domain.score import score_of
 from gateval.domain.text.figures import least_score
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.comment.comment import LIMIT, render_comment
@@ -48,7 +48,7 @@ def announce(view: ReportView) -> Announcement:
 def report_outputs(report: Report, *, claimed: bool) -> Mapping[str, str]:
     """Return the outputs of the action's step that are known from the report, by their names."""
     scores = [compared.head.score for compared in report.comparison.evals]
-    scores += [Measured(one.rate) for one in report.results.sealed if one.rate is not None]
+    scores += [score_of(one.rate, one.rate) for one in report.results.sealed]
     return {
         "verdict": UNVERIFIED if claimed else report.decision.verdict.value,
         "score": least_score(scores),

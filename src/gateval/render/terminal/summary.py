@@ -23,7 +23,7 @@ from gateval.render.report.words.wording import (
     passes,
 )
 from gateval.render.terminal.page import Page
-from gateval.render.view import Kind, ReportView, Section
+from gateval.render.view import ReportView, Section, SectionKind
 
 STYLES = {
     GateVerdict.PASS: "green",
@@ -170,26 +170,26 @@ def _later(page: Page, view: ReportView, section: Section) -> None:
     del page, view, section
 
 
-_SHOW: Final[Mapping[Kind, Callable[[Page, ReportView, Section], None]]] = MappingProxyType(
+_SHOW: Final[Mapping[SectionKind, Callable[[Page, ReportView, Section], None]]] = MappingProxyType(
     {
-        Kind.EVALS: _table,
-        Kind.SEALED: _sealed,
-        Kind.SCORERS: _experiment,
-        Kind.FIXTURES: _fixtures,
-        Kind.SILENT: _silent,
-        Kind.GAPS: _gaps,
+        SectionKind.EVALS: _table,
+        SectionKind.SEALED: _sealed,
+        SectionKind.SCORERS: _experiment,
+        SectionKind.FIXTURES: _fixtures,
+        SectionKind.SILENT: _silent,
+        SectionKind.GAPS: _gaps,
         **dict.fromkeys(
             (
-                Kind.PROVIDERS,
-                Kind.PROMPTS,
-                Kind.REMOVED,
-                Kind.WARNINGS,
-                Kind.CHANGES,
-                Kind.CERTAINTY,
-                Kind.IMPROVED,
-                Kind.PASSING,
-                Kind.USAGE,
-                Kind.WHY,
+                SectionKind.PROVIDERS,
+                SectionKind.PROMPTS,
+                SectionKind.REMOVED,
+                SectionKind.WARNINGS,
+                SectionKind.CHANGES,
+                SectionKind.CERTAINTY,
+                SectionKind.IMPROVED,
+                SectionKind.PASSING,
+                SectionKind.USAGE,
+                SectionKind.WHY,
             ),
             _later,
         ),
@@ -216,24 +216,26 @@ def _passing(section: Section) -> list[str]:
     return [f"passing: {count(len(section.items), noun)}"]
 
 
-_NOTES: Final[Mapping[Kind, Callable[[Section], Sequence[str]]]] = MappingProxyType(
+_NOTES: Final[Mapping[SectionKind, Callable[[Section], Sequence[str]]]] = MappingProxyType(
     {
-        Kind.PROVIDERS: lambda one: [f"asked for the first time: {each}" for each in one.items],
-        Kind.WARNINGS: lambda one: [f"warning: {each}" for each in one.items],
-        Kind.CERTAINTY: lambda one: one.items,
-        Kind.REMOVED: lambda one: [f"no longer evaluated: {each}" for each in one.items],
-        Kind.IMPROVED: lambda one: [
+        SectionKind.PROVIDERS: lambda one: [
+            f"asked for the first time: {each}" for each in one.items
+        ],
+        SectionKind.WARNINGS: lambda one: [f"warning: {each}" for each in one.items],
+        SectionKind.CERTAINTY: lambda one: one.items,
+        SectionKind.REMOVED: lambda one: [f"no longer evaluated: {each}" for each in one.items],
+        SectionKind.IMPROVED: lambda one: [
             f"improved: {listing([each.fixture.name for each in one.items], 8)}"
         ],
-        Kind.PASSING: _passing,
-        Kind.CHANGES: _changed,
+        SectionKind.PASSING: _passing,
+        SectionKind.CHANGES: _changed,
     }
 )
 
 
 def _run(page: Page, view: ReportView) -> None:
     results = view.report.results
-    usage = next((one for one in view.sections if one.kind is Kind.USAGE), None)
+    usage = next((one for one in view.sections if one.kind is SectionKind.USAGE), None)
     lines = [
         f"{used.agent}: {counted}"
         for used in (usage.items if usage else ())
