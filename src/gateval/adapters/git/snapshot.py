@@ -30,6 +30,12 @@ _CHANGED = re.compile(rb"(?:1 \S+ S.M. (?:\S+ ){5}|u \S+ S.M. (?:\S+ ){7})(?P<pa
 """A submodule with edited files, as `git status --porcelain=v2` tells it."""
 
 _ERROR = re.compile(rb"^(?:error|fatal): .*$", re.MULTILINE)
+_VANISHED = re.compile(
+    rb"^(?:fatal: unable to stat|error: open\().*: No such file or directory$", re.MULTILINE
+)
+"""A file that went between git's listing and its reading: a program's temporary one."""
+
+_TRIES = 10
 _EMPTY_EMBEDDED = b"does not have a commit checked out"
 
 
@@ -81,8 +87,13 @@ def take(git: Git, git_folder: Path, only: tuple[str, ...] = ()) -> Revision:
         _copy(git_folder / "index", index)
         env = {"GIT_INDEX_FILE": str(index)}
         adding = ("update-index", "--add", "--remove", "--", *only) if only else _ALL
-        added = git.run(*adding, accept=(0, 1), env=env, config=_CONFIG)
-        if any(_EMPTY_EMBEDDED not in line for line in _ERROR.findall(added.err)):
+        for _ in range(_TRIES):
+            added = git.run(*adding, accept=(0, 1, 128), env=env, config=_CONFIG)
+            if not _VANISHED.search(added.err):
+                break
+        if added.code == 128 or any(
+            _EMPTY_EMBEDDED not in line for line in _ERROR.findall(added.err)
+        ):
             raise explain("add", added.err)
         # Objects may be absent from a partial clone, and nothing here needs to open them.
         written = git.run("write-tree", "--missing-ok", env=env, config=_CONFIG)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -198,3 +200,24 @@ def test_a_sparse_checkout_keeps_what_is_not_checked_out(repo: Repo, found: GitR
     repo.git("sparse-checkout", "set", "--cone", "--sparse-index", "in")
     repo.write("in/file", "changed")
     assert files(repo, found.worktree().tree) == {"in/file": b"changed", "out/file": b"out"}
+
+
+def test_files_that_come_and_go_meanwhile_are_no_error(repo: Repo, found: GitRepository) -> None:
+    repo.write("kept", "kept")
+    done = Event()
+
+    def write_and_replace() -> None:
+        while not done.is_set():
+            passing = repo.path / ".kept.temporary"
+            passing.write_text("kept")
+            passing.unlink()
+            done.wait(0.002)
+
+    with ThreadPoolExecutor() as beside:
+        busy = beside.submit(write_and_replace)
+        try:
+            taken = [files(repo, found.worktree().tree) for _ in range(100)]
+        finally:
+            done.set()
+        busy.result()
+    assert all(each["kept"] == b"kept" for each in taken)
