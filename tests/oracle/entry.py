@@ -15,6 +15,7 @@ from typing import Any
 
 from gateval.app.run.views import all_views
 from gateval.domain.audit.entry import AuditRun
+from gateval.domain.base import digest
 from gateval.domain.calibration.replay import CalibrationReplay
 from gateval.domain.decision.decision import with_labels
 from gateval.domain.decision.report import Report, make_report, publishable
@@ -22,7 +23,7 @@ from gateval.domain.history import baseline, local_findings, standing
 from gateval.domain.history.audited import Occurrence, about_report
 from gateval.domain.history.compared.runs import Measured, compare_runs
 from gateval.domain.history.compared.table import table_of
-from gateval.domain.history.record import HistoryRecord, inputs_digest, record_digest, record_of
+from gateval.domain.history.record import HistoryRecord, inputs_digest, record_of
 from gateval.domain.history.runs.due import Moments, due_eval, last_runs
 from gateval.domain.history.runs.file import add_run, newest_first
 from gateval.domain.history.runs.flakiness import wavering
@@ -33,6 +34,7 @@ from gateval.domain.history.runs.sets import earlier_sets
 from gateval.domain.history.runs.status import Present, newest_runs, status_of
 from gateval.domain.history.runs.trend import trend
 from gateval.domain.history.runs.turning import turns
+from gateval.domain.manifests.policy import gate_config
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.narrowing import Narrowing
@@ -52,6 +54,7 @@ from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse, Ruling, Ruli
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Answer, Assessment, NoAnswer, Side, Trial, TrialKey
 from gateval.render.files.stage import dump_whole, load_results
+from tests.oracle.plans import policy_digest_of
 
 NOW = "2026-11-23T12:00:00Z"
 _EVENTS = ("push", "schedule", "pull_request")
@@ -226,10 +229,13 @@ def _record(told: Told) -> Any:
     occurrence = Occurrence("acme/shop", 5, AuditRun(id="7"), NOW)
     return {
         "run": told.record and _line(told.record),
-        "history": history and [_dump(history), record_digest(history)],
+        "history": history and _verdict(history, told.plan),
         "keys": _keys(told.plan),
-        "findings": [_dump(one) for one in local_findings.new_findings(report, NOW)],
-        "check": [_dump(standing.findings_of(report)), _dump(standing.findings_of(report))],
+        "findings": [
+            _without(_dump(one), _NEW["finding"])
+            for one in local_findings.new_findings(report, NOW)
+        ],
+        "check": [_without(_dump(standing.findings_of(report)), _NEW["check"])] * 2,
         "audit": _dump(about_report(report, occurrence)),
     }
 
@@ -244,9 +250,16 @@ def _history_record(report: Report, found: Any) -> HistoryRecord | None:
     )
 
 
-_NEW = {"record": {"base", "base_score"}, "plan": {"after_merge"}}
-"""What a record of Evals and fixtures holds, and a plan, that they did not before: `compare` knows
-what was measured as base, and what a change adds to sealed Evals runs after the merge."""
+_NEW = {
+    "record": {"base", "base_score", "own"},
+    "plan": {"after_merge", "sealed_bits", "says"},
+    "finding": {"says"},
+    "check": {"kept"},
+}
+"""What is held now and was not before: by a record of Evals and fixtures (`compare` knows what was
+measured as base, and what a run called a fixture's score), by a plan (what a change adds to sealed
+Evals runs after the merge; `policy.sealedBits`; what failed of a finding that stands), by a
+finding, and by a check run (findings on sealed Evals)."""
 
 
 def _without(value: Any, new: set[str]) -> Any:
@@ -254,6 +267,14 @@ def _without(value: Any, new: set[str]) -> Any:
     if isinstance(value, dict):
         return {key: _without(one, new) for key, one in value.items() if key not in new}
     return [_without(one, new) for one in value] if isinstance(value, list) else value
+
+
+def _verdict(record: HistoryRecord, plan: Plan) -> Any:
+    """Return the record of a verdict and its digest, as if nothing in it or its policy was new."""
+    told = _without(_dump(record), _NEW["finding"])
+    if told["policy"] == gate_config.policy_digest(plan.policy):
+        told["policy"] = policy_digest_of(_without(_dump(plan.policy), _NEW["plan"]))
+    return [told, digest(told)]
 
 
 def _line(record: RunRecord) -> Any:
@@ -323,7 +344,12 @@ def _stored(told: Told) -> Any:
     again = load_results(text.encode())
     part = part_of(told.results)
     whole = assemble(told.plan, [part], told.info)
-    return [_file(told.results), again == told.results, _dump(part), len(whole.trials)]
+    parted = _dump(part)
+    parted["plan"]["evals"] = [
+        digest(_without(_dump(one), _NEW["plan"])) if given == digest(_dump(one)) else given
+        for one, given in zip(told.plan.evals, parted["plan"]["evals"], strict=True)
+    ]
+    return [_file(told.results), again == told.results, parted, len(whole.trials)]
 
 
 def _sealed(told: Told) -> Any:
@@ -404,7 +430,8 @@ def _statuses(plan: Plan, records: list[RunRecord]) -> Iterator[Any]:
         Present(name=one.name, agent=one.agent, closure="0" * 64, fixtures=len(one.fixtures))
         for one in plan.evals
     ]
-    newest = newest_runs(records, present)
+    older = [RunRecord.model_validate(_line(one)) for one in records]  # they say no score
+    newest = newest_runs(older, present)
     moments = Moments(last=datetime(2026, 11, 20, tzinfo=UTC), following=None)
     for one in present:
         yield _dump(status_of(one, newest.get(one.name), running=False))

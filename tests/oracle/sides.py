@@ -85,5 +85,5 @@ def differences(old: Any, new: Any, where: str = "") -> Iterator[str]:
     elif type(old) is type(new) and isinstance(old, list) and len(old) == len(new):
         for number, (one, other) in enumerate(zip(old, new, strict=True)):
             yield from differences(one, other, f"{where}[{number}]")
-    elif old != new:
+    elif (type(old), old) != (type(new), new):
         yield f"{where or '.'}\n    old {old!r:.400}\n    new {new!r:.400}"

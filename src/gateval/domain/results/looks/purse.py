@@ -70,7 +70,7 @@ def _share(plan: Plan, beside: int | None) -> float:
     """Return how much of the budget is for the Evals of this plan, by planned trials."""
     others = sum(one.trials for one in plan.sealed) if beside is None else beside
     own = sum(map(planned_trials, plan.evals))
-    return own / (own + others) if others else 1.0
+    return own / (own + others) if others else 1
 
 
 def left_after_planned(plan: Plan, trials: Iterable[Trial]) -> float:
