@@ -14,8 +14,8 @@ from pathlib import Path
 
 from gateval.adapters.clock import SystemClock
 from gateval.candidates.base import ProcessTimeouts, RuntimeContext
+from gateval.candidates.beside.addresses import Playground
 from gateval.candidates.environment import candidate_environment
-from gateval.candidates.playground.made import Playground
 from gateval.candidates.playground.playgrounds import Playgrounds, ReadyPlayground
 from gateval.candidates.process.group import Groups
 from gateval.candidates.process.program import Starter

@@ -27,7 +27,7 @@ from gateval.ports.local_http import LocalHttp
 from gateval.ports.model_calls import ModelCalls
 
 if TYPE_CHECKING:
-    from gateval.candidates.playground.made import Playground
+    from gateval.candidates.beside.addresses import Playground
 
 
 @dataclass(frozen=True)

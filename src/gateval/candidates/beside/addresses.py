@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from gateval.domain.manifests.fixtures.playground import OWN_FILES, PLAYGROUND, VARIABLE
 from gateval.domain.manifests.fixtures.services import ServiceSpec, filled, joined
@@ -61,3 +62,15 @@ class Addresses:
     def literals(self, env: dict[str, str]) -> dict[str, str]:
         """Return the literals of an environment, filled, and the variables beside them."""
         return {**{name: self.fill(text) for name, text in env.items()}, **self.variables}
+
+
+@dataclass(frozen=True)
+class Playground:
+    """The playground of one trial: its folder, which the candidate may write, and its addresses."""
+
+    root: Path
+    addresses: Addresses
+
+    def shut(self) -> None:
+        """Close it to others, now that its candidate is gone: it was given back readable."""
+        self.root.chmod(0o700)

@@ -1,26 +1,14 @@
-"""A playground of one trial, as its candidate gets it."""
+"""What a trial in a playground is started with, and where."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from gateval.candidates.beside.addresses import Addresses
+from gateval.candidates.beside.addresses import Addresses, Playground
 from gateval.candidates.preparing.workplace import Workplace
 from gateval.candidates.serving.launch import Launch
 from gateval.domain.plan.plan import AgentDefinition
-
-
-@dataclass(frozen=True)
-class Playground:
-    """Its folder, which the candidate may write, and what programs are told of it."""
-
-    root: Path
-    addresses: Addresses
-
-    def shut(self) -> None:
-        """Close it to others, now that its candidate is gone: it was given back readable."""
-        self.root.chmod(0o700)
 
 
 def told_of(playground: Playground | None, addresses: Addresses) -> Addresses:

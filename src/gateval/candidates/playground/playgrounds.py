@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from gateval.candidates.base import RuntimeContext
-from gateval.candidates.beside.addresses import Addresses
+from gateval.candidates.beside.addresses import Addresses, Playground
 from gateval.candidates.checks import CheckExports
 from gateval.candidates.environment import candidate_environment
 from gateval.candidates.playground.copies import NotCopied, copied
-from gateval.candidates.playground.made import Playground
 from gateval.candidates.playground.programs import Helpers
 from gateval.candidates.playground.starts import CannotStart, Starts, WantedStart
 from gateval.candidates.playground.state import EndState

@@ -28,7 +28,7 @@ from gateval.judging.neutral import shorten
 from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest
 
 if TYPE_CHECKING:
-    from gateval.candidates.playground.made import Playground
+    from gateval.candidates.beside.addresses import Playground
     from gateval.candidates.playground.programs import Helpers
     from gateval.candidates.serving.instance import Instance
 

@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from gateval.candidates.base import TrialRequest
+from gateval.candidates.beside.addresses import Playground
 from gateval.candidates.beside.beside import Beside
 from gateval.candidates.beside.commands import Ground
 from gateval.candidates.beside.services import Lease
-from gateval.candidates.playground.made import Playground, in_playground, told_of
+from gateval.candidates.playground.made import in_playground, told_of
 from gateval.candidates.process.private import private_folders
 from gateval.candidates.process.program import End, Ran
 from gateval.candidates.serving.asking import ServerAnswer
