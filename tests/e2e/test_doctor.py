@@ -390,3 +390,34 @@ def test_a_folder_of_layers_that_others_may_write_is_told(tmp_path: Path) -> Non
     done = gateval(repo, "doctor", GATEVAL_LAYERS=str(kept))
     assert done.returncode == 1
     assert "GATEVAL_LAYERS is not used: others may write to" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("extra", "code", "said"),
+    [
+        ({"XDG_STATE_HOME": "linked"}, 1, "layers.key is a link"),
+        ({"XDG_STATE_HOME": "repo/state"}, 1, "in the repository: set XDG_STATE_HOME"),
+        ({"GATEVAL_LAYERS": "repo"}, 1, "git tracks files in it"),
+        ({"GATEVAL_LAYERS": "shared"}, 1, "which holds other things, too"),
+        ({"GATEVAL_LAYERS_KEY": "short"}, 1, "has fewer than 32 characters"),
+        ({"CI": "true"}, 0, "GATEVAL_LAYERS_KEY is not set"),
+    ],
+)
+def test_a_folder_of_layers_that_runs_would_not_use_is_told(
+    repo: Repo, tmp_path: Path, extra: dict[str, str], code: int, said: str
+) -> None:
+    assert gateval(repo, "init").returncode == 0
+    repo.commit()
+    (tmp_path / "linked/gateval").mkdir(parents=True)
+    (tmp_path / "linked/gateval/layers.key").symlink_to(tmp_path / "other")
+    (tmp_path / "shared/things").mkdir(parents=True)
+    (tmp_path / "shared").chmod(0o775)
+    places = {
+        name: str(repo.path if word == "repo" else tmp_path / word.replace("repo", repo.path.name))
+        for name, word in {"GATEVAL_LAYERS": "kept", **extra}.items()
+        if name in {"GATEVAL_LAYERS", "XDG_STATE_HOME"}
+    }
+    done = gateval(repo, "doctor", **{**extra, **places})
+    assert done.returncode == code, done.stdout
+    assert said in done.stdout
+    assert not (tmp_path / "kept").exists()

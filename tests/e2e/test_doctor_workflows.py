@@ -186,6 +186,26 @@ ROWS = {
         "problem",
         "`make prepare` may run the change's code before the gate",
     ),
+    "a key of layers that every step has": Row(
+        workflow(
+            job=f"env:\n{KEY[2:]}",
+            steps=f"{CHECKOUT}- run: make prepare\n{STEP}{KEPT}",
+        ),
+        "warning",
+        "`make prepare` has GATEVAL_LAYERS_KEY, too",
+    ),
+    "a key of what is sealed that every step has": Row(
+        workflow(
+            job="environment: evals",
+            top="env: {GATEVAL_IDENTITY: '${{ secrets.GATEVAL_IDENTITY }}'}",
+            steps=f"{CHECKOUT}{STEP}- uses: actions/github-script@v8\n",
+        ),
+        "warning",
+        "`actions/github-script@v8` has GATEVAL_IDENTITY, too",
+    ),
+    "keys of a job without scripts": Row(
+        workflow(job=f"env:\n{KEY[2:]}", steps=CHECKOUT + STEP + KEPT)
+    ),
     "the image as a step": Row(
         workflow(FILTERED, steps=f"{CHECKOUT}- uses: docker://ghcr.io/gateval/gateval:v0.1.0\n"),
         "problem",

@@ -7,6 +7,8 @@ import json
 import os
 import shutil
 import stat
+import struct
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -24,6 +26,7 @@ __all__ = ["who"]
 SECRET = "6b" * 32
 ROOT = Who(rights=True, path=os.defpath)
 STRANGER = 4242
+NOBODY = 2**32 - 1
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 AGENT = """\
 import pathlib
@@ -278,6 +281,57 @@ def test_neither_candidates_nor_set_ups_reach_key_or_folder(
     file = state / "gateval/layers.key"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+
+
+@AS_ROOT
+@BOTH_USERS
+def test_the_key_is_out_of_sight_in_runs_that_keep_no_layers(repo: Repo, who: Who) -> None:
+    """Neither in a home nor in /tmp, which are hidden anyway."""
+    with tempfile.TemporaryDirectory(dir="/srv") as state:
+        assert run(repo, who, XDG_STATE_HOME=state).returncode == 1
+        spy = SPY.format(key=f"{state}/gateval/layers.key", kept=str(kept(repo)))
+        repo.write("agent.py", f"{spy}print(seen)\n")
+        repo.commit()
+        done = run(repo, who, XDG_STATE_HOME=state, GATEVAL_LAYERS="")
+    assert done.made == "out", "the key was read"
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o775])
+def test_a_folder_of_something_else_keeps_its_mode(repo: Repo, mode: int) -> None:
+    """Such as /var/cache: others would be locked out of it."""
+    kept(repo).mkdir()
+    kept(repo).joinpath("other").mkdir()
+    kept(repo).chmod(mode)
+    first = run(repo)
+    assert stat.S_IMODE(kept(repo).stat().st_mode) == mode
+    if mode == 0o755:
+        assert_used(run(repo), first)
+    else:
+        assert "holds other things" in first.told
+
+
+@AS_ROOT
+@pytest.mark.parametrize("where", ["around", "folder"])
+def test_who_may_write_by_a_list_of_rights_may_write(repo: Repo, where: str) -> None:
+    """POSIX ACLs: the mode calls their mask the group's rights."""
+    around = repo.path.parent / "around"
+    around.mkdir()
+    settings = {"GATEVAL_LAYERS": str(around / "kept")}
+    first = run(repo, ROOT, **settings)
+    path = around if where == "around" else around / "kept"
+    rows = ((1, 7, NOBODY), (2, 7, STRANGER), (4, 5, NOBODY), (16, 7, NOBODY), (32, 5, NOBODY))
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *row) for row in rows)
+    try:
+        os.setxattr(path, "system.posix_acl_access", acl)
+    except OSError:
+        pytest.skip("this file system has no lists of rights")
+    second = run(repo, ROOT, **settings)
+    if where == "folder":  # a mode of 0700 is a mask of nothing
+        assert_used(second, first)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
+    else:
+        assert second.made != first.made
+        assert "others may write to" in second.told
 
 
 def test_a_generous_umask_is_mended(repo: Repo) -> None:

@@ -21,7 +21,7 @@ jobs:
       - uses: actions/checkout@v6
       {before}- uses: gateval/gateval@v0.1.0
 """
-HOSTED = {"RUNNER_ENVIRONMENT": "github-hosted"}
+HOSTED = {"RUNNER_ENVIRONMENT": "github-hosted", "GITHUB_JOB": "evals"}
 AGENT = 'print("version", open(".venv/made").read())\n'
 
 
@@ -54,8 +54,18 @@ def ready(ended: Ended) -> bool:
         ("", {**HOSTED, "GITHUB_REF": "refs/heads/other"}, False),
         ("", {**HOSTED, "GITHUB_WORKFLOW_SHA": ""}, False),
         ("- run: make\n      ", HOSTED, False),
+        ("- uses: actions/github-script@v8\n      ", HOSTED, False),
+        ("", {**HOSTED, "GITHUB_JOB": "others"}, False),
     ],
-    ids=["hosted", "own machine", "another branch", "unknown workflow", "a script before"],
+    ids=[
+        "hosted",
+        "own machine",
+        "another branch",
+        "unknown workflow",
+        "a script before",
+        "a script of an action before",
+        "a job that is not the one looked at",
+    ],
 )
 def test_what_a_job_without_the_key_reads(
     shop: GitHubShop, tmp_path: Path, before: str, extra: dict[str, str], used: bool

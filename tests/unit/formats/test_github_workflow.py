@@ -107,6 +107,11 @@ def test_how_long_a_job_may_take(given: str, minutes: tuple[float | None, float]
         ("{uses: actions/checkout@v6}, {uses: actions/cache/restore@v5}", []),
         ("{uses: actions/checkout@v6}, {uses: x/actions/checkout@v6}", ["x/actions/checkout@v6"]),
         ("{uses: actions/checkout@v6}, {run: make all}", ["make all"]),
+        ("{uses: Actions/Cache@v5}, {uses: actions/create-github-app-token@v2}", []),
+        ("{uses: actions/github-script@v8}", ["actions/github-script@v8"]),
+        ("{uses: actions/setup-node@v6}", ["actions/setup-node@v6"]),
+        ("{uses: actions/download-artifact@v6}", ["actions/download-artifact@v6"]),
+        ("{uses: actions/checkout/../x@v6}", ["actions/checkout/../x@v6"]),
         ("{run: git clone x .}, {uses: ./actions/a@b}", ["git clone x .", "./actions/a@b"]),
     ],
 )

@@ -67,6 +67,8 @@ def tracks(git: Git, folder: PurePath) -> bool:
 
     `folder` is relative to the working tree's root.
     """
+    if not folder.parts:
+        return bool(git.run("ls-files", "-z").out)
     listed = git.run("ls-files", "-z", "--", f":(literal){folder.parts[0]}").out
     place = os.fsencode(folder)
     above = {os.fsencode(one) for one in (folder, *folder.parents)}

@@ -10,6 +10,7 @@ import errno
 import grp
 import os
 import pwd
+import re
 import stat
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from gateval.domain.repository.paths import show_path
 
 LINKS = 40
 """So many links are followed on a way, as by Linux."""
+
+_OWN = re.compile(r"[0-9a-f]{64}\.layer|\.new-\w+|\.{1,2}gitignore(?:\.\w+)?")
+"""What the gate writes into a folder of layers."""
 
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
@@ -79,6 +83,27 @@ def mend(
         raise _open_to_others(path, rights)
 
 
+def mend_folder(opened: int, path: Path, owners: frozenset[int], *, new: bool = False) -> None:
+    """Leave an open folder of layers to its owner alone, as `mend` does, unless it holds other
+    things: then it stays as it is. Raises `PermissionError`.
+    """
+    if not refuse_shared(opened, path):
+        mend(opened, path, owners, 0o700, new=new)
+
+
+def refuse_shared(opened: int, path: Path) -> bool:
+    """Say whether other things lie in an open folder, such as /var/cache, so that it serves others.
+
+    Raises `PermissionError` if they may write to such a one.
+    """
+    shared = not all(_OWN.fullmatch(name) for name in os.listdir(opened))
+    if shared and os.fstat(opened).st_mode & _OTHERS:
+        shown = show_path(str(path))
+        said = f"others may write to {shown}, which holds other things, too: name one of its own"
+        raise PermissionError(errno.EPERM, said)
+    return shared
+
+
 def make_private(path: Path) -> None:
     """Make a folder, and those around it that are missing, for us alone."""
     for folder in (*reversed(path.parents), path):
@@ -99,7 +124,7 @@ def _refuse_folder(
     if mended:
         raise _open_to_others(path, 0o700)
     loose = info.st_mode & _OTHERS
-    if loose & stat.S_IWGRP and _private_group(info):
+    if loose & stat.S_IWGRP and _private_group(info) and not _listed(path):
         loose &= ~stat.S_IWGRP
     if loose and stat.S_ISDIR(info.st_mode) and not info.st_mode & stat.S_ISVTX:
         raise _open_to_others(path, 0o755)
@@ -116,7 +141,18 @@ def _private_group(info: os.stat_result) -> bool:
         group = grp.getgrgid(info.st_gid)
     except KeyError:
         return info.st_gid == primary == info.st_uid
-    return info.st_gid == primary and group.gr_name == name and set(group.gr_mem) <= {name}
+    own = info.st_gid == primary and group.gr_name == name and set(group.gr_mem) <= {name}
+    return own and all(
+        one.pw_uid == info.st_uid for one in pwd.getpwall() if one.pw_gid == info.st_gid
+    )
+
+
+def _listed(path: Path) -> bool:
+    """Whether a list names who else may write (POSIX ACL): its mask looks like the group's mode."""
+    try:
+        return bool(os.getxattr(path, "system.posix_acl_access", follow_symlinks=False))
+    except (AttributeError, OSError):
+        return False
 
 
 def _belongs(path: Path) -> PermissionError:

@@ -31,5 +31,6 @@ def reads_unsigned(event: ActionEvent) -> bool:
     except GatevalError:
         return False
     data = next(iter(read.values()), None)
-    jobs = gate_jobs(context.workflow, data) if data else ()
+    found = gate_jobs(context.workflow, data) if data else ()
+    jobs = [job for job in found if job.key == context.job]
     return bool(jobs) and not any(job.ran_before or job.called for job in jobs)

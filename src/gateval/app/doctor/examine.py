@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from gateval import __version__
 from gateval.adapters.git import GitRepository, open_repository
-from gateval.adapters.layers.trust import refuse_way, trusted_owners
 from gateval.adapters.screen import screen_of
 from gateval.app.registries import registries
+from gateval.app.run.kept_layers import KEYLESS, why_unused
 from gateval.candidates.isolation.supervisor.landlock import PORTS_SINCE
 from gateval.candidates.isolation.visible_paths import passed_over
 from gateval.candidates.isolation.walls import build_walls, look_around, why_not_apart
@@ -53,7 +53,7 @@ from gateval.gateway.upstream.providers import PROVIDERS
 from gateval.pipeline.read import survey
 from gateval.render.report.words.counts import count
 from gateval.safe.sanitize import plain_line
-from gateval.settings import LAYERS
+from gateval.settings import LAYERS, read_settings
 
 WORKFLOW_LIMIT = 1_000_000
 """Bytes of a workflow that is looked at."""
@@ -217,11 +217,16 @@ def _layers(repository: GitRepository, environ: Mapping[str, str]) -> Iterator[H
     folder = environ.get(LAYERS, "").strip()
     if not folder:
         return
-    named = repository.root / folder
     try:
-        refuse_way(named, trusted_owners(repository.root), mended=True)
-    except OSError as error:
-        seen = f"{LAYERS} is not used: {error.strerror}."
+        settings = read_settings(environ)
+        seen = why_unused(repository, settings)
+    except GatevalError as error:
+        yield HealthCheck(Health.PROBLEM, "layers", error.message, error.hint)
+        return
+    if seen == KEYLESS:
+        yield HealthCheck(Health.WARNING, "layers", seen)
+        return
+    if seen:
         todo = "Name a folder that is yours alone, such as ~/.cache/gateval-layers."
         yield HealthCheck(Health.PROBLEM, "layers", seen, todo)
         return

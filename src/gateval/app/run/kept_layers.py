@@ -22,7 +22,13 @@ from gateval.adapters.folders import (
 from gateval.adapters.git import GitRepository
 from gateval.adapters.layers.signing import key_path, own_key
 from gateval.adapters.layers.store import LayerStore
-from gateval.adapters.layers.trust import make_private, mend, refuse_way, trusted_owners
+from gateval.adapters.layers.trust import (
+    make_private,
+    mend_folder,
+    refuse_shared,
+    refuse_way,
+    trusted_owners,
+)
 from gateval.candidates.isolation.visible_paths import home_folders
 from gateval.candidates.isolation.walls import Walls
 from gateval.domain.manifests.own_checks import own_checks, set_up_inputs
@@ -30,8 +36,10 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.text.secrets import secret_values
 from gateval.settings import LAYERS, LAYERS_KEY, Settings
 
-HOW_TO_SIGN = (
-    "Make a secret of this name with `openssl rand -hex 32`, and hand it to the gate's step."
+KEYLESS = (
+    f"Set-ups are not kept for later runs, and none that were are used: {LAYERS_KEY} is not set, "
+    "so nobody can tell who made them. Make a secret of this name with `openssl rand -hex 32`, and "
+    "hand it to the gate's step."
 )
 
 
@@ -84,12 +92,11 @@ def _has_layers(plan: Plan) -> bool:
 
 def layers_folders(repository: GitRepository, settings: Settings) -> list[Path]:
     """Return the folders of layers and of their key, outside of the repository: nothing else hides
-    them there.
+    them there. The key has to be hidden where this run keeps none, too.
     """
-    if not settings.layers.folder:
-        return []
-    kept = (repository.root / settings.layers.folder).resolve()
-    places = (kept, _key_path(settings).parent.resolve())
+    places = [_key_path(settings).parent.resolve()]
+    if settings.layers.folder:
+        places.append((repository.root / settings.layers.folder).resolve())
     root = repository.root.resolve()
     return [one for one in places if not one.is_relative_to(root)]
 
@@ -120,10 +127,7 @@ def _refusal(plan: Plan, settings: Settings, walls: Walls | None) -> str:
             "whoever may read the cache could find these in it."
         )
     if settings.in_ci and settings.layers.key is None and not settings.layers.unsigned:
-        return (
-            f"Set-ups are not kept for later runs, and none that were are used: {LAYERS_KEY} is "
-            f"not set, so nobody can tell who made them. {HOW_TO_SIGN}"
-        )
+        return KEYLESS
     if walls is None or not (walls.users or walls.landlock):
         return (
             f"Set-ups are not kept for later runs: nothing here keeps agents out of {LAYERS}, as "
@@ -132,29 +136,54 @@ def _refusal(plan: Plan, settings: Settings, walls: Walls | None) -> str:
     return ""
 
 
+def why_unused(repository: GitRepository, settings: Settings) -> str:
+    """Say why runs use no layers of the folder; empty if they do. Changes and makes nothing."""
+    if settings.in_ci and settings.layers.key is None:
+        return KEYLESS
+    try:
+        folder = _place(repository, settings)
+        if folder.exists():
+            with opened_folder(folder) as opened:
+                refuse_shared(opened, folder)
+        if settings.layers.key is None:
+            with contextlib.suppress(FileNotFoundError):
+                own_key(_key_path(settings), repository.root.resolve(), make=False)
+    except OSError as error:
+        return f"{LAYERS} is not used: {error.strerror}."
+    return ""
+
+
+def _place(repository: GitRepository, settings: Settings) -> Path:
+    """Return where the folder is. Raises `OSError` for a link, files of git, and others' rights."""
+    root = repository.root.resolve()
+    named = root / settings.layers.folder
+    folder = real_path(root, named)
+    if folder.is_relative_to(root) and repository.tracks(folder.relative_to(root)):
+        raise OSError(1, "git tracks files in it, which a pull request may have brought")
+    refuse_way(named, trusted_owners(root), mended=True)
+    return folder
+
+
 def _opened(repository: GitRepository, settings: Settings, *, writes: bool) -> Path:
     """Return the folder, made if need be and for us alone.
 
     Raises `OSError` for a link or files of git in it, and where others may write.
     """
     root = repository.root.resolve()
-    owners, named = trusted_owners(root), root / settings.layers.folder
-    folder = real_path(root, named)
-    if folder.is_relative_to(root) and repository.tracks(folder.relative_to(root)):
-        raise OSError(1, "git tracks files in it, which a pull request may have brought")
-    refuse_way(named, owners, mended=True)
+    owners = trusted_owners(root)
+    folder = _place(repository, settings)
     new = not folder.exists()
     if writes and not folder.is_relative_to(root):
         make_private(folder)
     if writes:
         with made_folder(root, folder) as opened:
-            mend(opened, folder, owners, 0o700, new=new)
+            mend_folder(opened, folder, owners, new=new)
             if folder.is_relative_to(root):
                 replace_file(opened, ".gitignore", b"*\n")
         if new:
             hand_over(folder, root)
     elif not new:
         with opened_folder(folder) as opened:
-            mend(opened, folder, owners, 0o700)
-    refuse_way(named, owners)
+            mend_folder(opened, folder, owners)
+    refuse_way(root / settings.layers.folder, owners)
     return folder

@@ -66,7 +66,7 @@ class Checkout(NamedTuple):
 
 
 class GateJob(NamedTuple):
-    """`check` is the name under which GitHub shows the job itself.
+    """`check` is the name under which GitHub shows the job itself, `key` its name in the file.
 
     `permissions` is None where neither job nor workflow says any: the repository's default counts.
     `step` is the input of this name, `inputs` the names of all that the gate's step gets in `with`,
@@ -76,7 +76,8 @@ class GateJob(NamedTuple):
     workflow that the job calls, empty if it has steps itself; what that does is not seen from here.
     `filters` are those of each event. `conditions` are what has to hold for the gate to run,
     `tolerated` what lets the job pass where the gate fails, `groups` its concurrency. `ran_before`
-    are the steps before the gate's that can run a change's code. `guarded` says that the job names
+    are the steps before the gate's that can run a change's code, `ran_beside` all such in the job,
+    and `shared` the names of variables that they get, too. `guarded` says that the job names
     an environment, which may keep its secrets from a workflow edited on a branch.
     """
 
@@ -98,7 +99,10 @@ class GateJob(NamedTuple):
     groups: tuple[Line, ...] = ()
     checkout: Checkout = Checkout()
     ran_before: tuple[Line, ...] = ()
+    ran_beside: tuple[Line, ...] = ()
+    shared: frozenset[str] = frozenset()
     guarded: bool = False
+    key: str = ""
 
     @property
     def publishes(self) -> bool:

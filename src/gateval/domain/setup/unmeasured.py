@@ -176,6 +176,13 @@ def _unguarded(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
             yield Hit(job, job.line, health=Health.WARNING)
 
 
+def _keys_for_all(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+    for job in jobs:
+        for name in sorted({SEALS, KEPT_KEY} & job.shared):
+            for line in job.ran_beside[:1]:
+                yield Hit(job, line.line, f"`{line.text}` has {name}", Health.WARNING)
+
+
 SEALS = "GATEVAL_IDENTITY"
 KEPT, KEPT_KEY = "GATEVAL_LAYERS", "GATEVAL_LAYERS_KEY"
 _WRITING = {PULL, QUEUE, "push", "schedule"}
@@ -253,6 +260,12 @@ RULES = (
         "requires this workflow.",
         "Move the secret into an environment with required reviewers, and name that in the job "
         "(`environment: evals`): see docs/guides/sealed.md.",
+    ),
+    Rule(
+        "keys",
+        _keys_for_all,
+        "{}, too, and may run the change's code, which could send it anywhere.",
+        "Move the secret from the `env` of workflow and job to that of the gate's step.",
     ),
     Rule(
         "layers",

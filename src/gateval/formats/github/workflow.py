@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -46,7 +46,12 @@ _CHECKOUT = re.compile(r"(?:[\w.-]+/)?[\w.-]*checkout[\w.-]*(?:@.*)?", re.IGNORE
 _UPLOAD = re.compile(r"(?:[\w.-]+/)?upload-artifact(?:@.*)?", re.IGNORECASE)
 _WORKSPACE = re.compile(r"^\$\{\{\s*github\.workspace\s*\}\}(?:/|$)", re.IGNORECASE)
 _RESULTS = re.compile(r"\$\{\{\s*steps\.(?P<step>[\w-]+)\.outputs\.results\s*\}\}", re.IGNORECASE)
-_GITHUBS = re.compile(r"actions/[\w.-]+(?:/[\w.-]+)*@", re.IGNORECASE)
+_HARMLESS = re.compile(
+    r"actions/(?:checkout|cache(?:/restore|/save)?|create-github-app-token|upload-artifact)@.*",
+    re.IGNORECASE,
+)
+"""What runs nothing of a checkout and brings no files of other runs. Others of GitHub's do:
+github-script may load a file, and yarn, which setup-node asks, runs what its settings name."""
 _HIDDEN = re.compile(r"(?:^|/)\.[^/]")
 _CLONES = re.compile(r"\bgit\s+(?:clone|fetch|init)\b|\bgh\s+repo\s+clone\b")
 
@@ -293,12 +298,14 @@ def _job(site: _Site, step: Mapped, number: int = -1) -> GateJob:
     at: tuple[str | int, ...] = ("steps", number) if number >= 0 else ()
     return GateJob(
         path=site.path,
+        key=site.name,
         check=str(job.get("name", site.name)),
         events=_events(workflow.get("on")),
         permissions=given
         if isinstance(given, str) or given is None
         else {key: str(value) for key, value in _mapping(given).items()},
         variables=frozenset(key for env in environments for key in _mapping(env)),
+        shared=frozenset(key for env in environments[:2] for key in _mapping(env)),
         step=str(given_inputs.get("step", "all")),
         inputs=tuple(given_inputs),
         types=_types(workflow.get("on")),
@@ -320,18 +327,21 @@ def _job(site: _Site, step: Mapped, number: int = -1) -> GateJob:
         ),
         groups=(*_group(site, workflow, ".."), *_group(site, job)),
         checkout=_checkout(_steps(job)[: max(number, 0)], step) if number >= 0 else Checkout(),
-        ran_before=tuple(_ran(site, number)),
+        ran_before=tuple(_ran(site, range(max(number, 0)))),
+        ran_beside=tuple(_ran(site, (at for at in range(len(_steps(job))) if at != number))),
         guarded=bool(job.get("environment")),
     )
 
 
-def _ran(site: _Site, number: int) -> Iterator[Line]:
-    """Find the steps before the gate's that can run a change's code: all but GitHub's own actions,
-    for whatever fetches the change may run it, too.
+def _ran(site: _Site, numbers: Iterable[int]) -> Iterator[Line]:
+    """Find the steps of these that can run a change's code, or bring files of runs that did: all
+    but a few of GitHub's own actions, for whatever fetches the change may run it, too.
     """
-    for at, step in enumerate(_steps(site.job)[: max(number, 0)]):
+    steps = _steps(site.job)
+    for at in numbers:
+        step = steps[at]
         uses, script = str(step.get("uses", "")), str(step.get("run", "")).strip()
-        if script or (uses and not _GITHUBS.match(uses)):
+        if script or (uses and not _HARMLESS.fullmatch(uses)):
             text = script.partition("\n")[0] or uses
             yield Line(text, site.line("steps", at, "run" if script else "uses"))
 
