@@ -39,6 +39,7 @@ from gateval.domain.trials.trial import (
     Trial,
     TrialKey,
 )
+from tests.helpers.assessments import make_assessment
 
 HEAD = Revision(name="HEAD", commit="d4e5f6a" + "0" * 33, tree="2" * 40)
 BASE = Revision(name="main", commit="a1b2c3d" + "0" * 33, tree="1" * 40)
@@ -195,7 +196,7 @@ def make_trial(key: TrialKey, word: str) -> Trial:
 
 def _assessment(word: str) -> Assessment:
     passed = word == "pass"
-    return Assessment(
+    return make_assessment(
         type="contains",
         status=AssessmentStatus.PASSED if passed else AssessmentStatus.FAILED,
         score=1.0 if passed else 0.0,

@@ -16,7 +16,8 @@ from gateval.domain.results.results import Results, RunInfo
 from gateval.domain.trials.judge_verdict import Verdict, Violation
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Step, StepKind, Trace
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Outcome
+from gateval.domain.trials.trial import AssessmentStatus, Cause, Outcome
+from tests.helpers.assessments import make_assessment
 from tests.helpers.hostile import hostile_results
 from tests.helpers.reports import edit, edit_fixture, edit_plan, make, make_results
 
@@ -77,7 +78,7 @@ BASE_TRACE = Trace(
 )
 
 REFUND_ASSESSMENTS = (
-    Assessment(
+    make_assessment(
         index=0,
         type="toolNotCalled",
         status=AssessmentStatus.FAILED,
@@ -85,7 +86,7 @@ REFUND_ASSESSMENTS = (
         reason="Expected refund_order not to be called before ask_reason; it was called at step 4.",
         steps=(4,),
     ),
-    Assessment(
+    make_assessment(
         index=1,
         type="judge",
         status=AssessmentStatus.FAILED,
@@ -120,7 +121,7 @@ REFUND_ASSESSMENTS = (
 )
 
 PASSED_ASSESSMENTS = tuple(
-    Assessment(
+    make_assessment(
         index=failed.index,
         type=failed.type,
         status=AssessmentStatus.PASSED,
@@ -259,7 +260,7 @@ def provider_down() -> Report:
         "support-eval/refund-must-clarify #1 on head",
         reason="openai/gpt-x answered 503 four times in 12 s.",
     )
-    unproven = Assessment(
+    unproven = make_assessment(
         type="judge",
         status=AssessmentStatus.ERROR,
         cause=Cause.JUDGE,

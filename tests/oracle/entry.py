@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from gateval.app.run.views import all_views
 from gateval.domain.audit.entry import AuditRun
 from gateval.domain.base import digest
@@ -60,6 +62,7 @@ NOW = "2026-11-23T12:00:00Z"
 _EVENTS = ("push", "schedule", "pull_request")
 _WAVES = 60
 _TRIALS = 4_000
+_ASSESSMENT = TypeAdapter[Assessment](Assessment)
 
 
 def run_world(world: Any, salt: int = 0) -> Told:
@@ -100,7 +103,7 @@ def _trial(plan: Plan, key: TrialKey, world: Any, salt: int) -> Trial | None:
     silence = unanswered(answer)
     if silence is not None:
         return conclude_no_answer(key, silence, scoring)
-    found = [Assessment.model_validate(one) for one in act["assessments"]]
+    found = [_ASSESSMENT.validate_python(one) for one in act["assessments"]]
     usage = Usage.model_validate(act["judge_usage"])
     trial = conclude_answer(key, fixture, answer, found, usage, scoring)
     lost = Usage.model_validate(act.get("lost_usage", {}))

@@ -15,10 +15,10 @@ from gateval.assertions.graded.composites.base import Weighing
 from gateval.assertions.registry import ASSERTIONS
 from gateval.assertions.world import (
     Asker,
-    Assessed,
     Bench,
     Doubt,
     Early,
+    Priced,
     World,
     believed,
     error_of,
@@ -30,7 +30,7 @@ from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
-from gateval.domain.trials.trial import Answer, Assessment, AssessmentStatus, Cause
+from gateval.domain.trials.trial import Answer, Assessed, Assessment, AssessmentStatus, Cause
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.neutral import shorten
 from gateval.ports.model_calls import Embed
@@ -124,11 +124,11 @@ async def assess_early(
 
 async def _assess_all(
     specs: Sequence[AssertionSpec], evidence: Evidence, world: World
-) -> list[Assessed]:
+) -> list[Priced]:
     return await asyncio.gather(*(_assess_one(spec, evidence, world) for spec in specs))
 
 
-async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: World) -> Assessed:
+async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: World) -> Priced:
     if spec.unsupported:
         return _unsupported(spec), None
     if id(spec) in world.early:
@@ -153,12 +153,12 @@ async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: World) -> 
 
 def _unsupported(spec: AssertionSpec) -> Assessment:
     reason = f"{spec.unsupported}."
-    return Assessment(type=spec.type, status=AssessmentStatus.FAILED, score=0.0, reason=reason)
+    return Assessed(type=spec.type, status=AssessmentStatus.FAILED, score=0.0, reason=reason)
 
 
 async def _found(
     assertion: Assertion, spec: AssertionSpec, evidence: Evidence, world: World
-) -> Assessed:
+) -> Priced:
     """Assess in the way of the assertion's kind."""
     if isinstance(assertion, Asker):
         return await assertion.assess_in(evidence, spec, world)
@@ -174,7 +174,7 @@ async def _found(
 
 async def _combined(
     assertion: Combinator, spec: AssertionSpec, evidence: Evidence, world: World
-) -> Assessed:
+) -> Priced:
     """Assess the parts; what the judge took for them counts even if they cannot be combined."""
     found = await _assess_all(spec.parts, assertion.view(evidence), world)
     spent = [usage for _, usage in found if usage is not None]

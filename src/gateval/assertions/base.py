@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from gateval.assertions.evidence import Basis, Evidence, NotMeasured
 from gateval.domain.base import Spec
 from gateval.domain.manifests.fixtures.reference import Reference
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
+from gateval.domain.trials.trial import Assessed, Assessment, AssessmentStatus, Cause
 
 TOLERANCE = 1e-9
 """Scores are sums of products of decimals; a limit is met within this distance."""
@@ -62,14 +62,12 @@ class Assertion(Spec, ABC):
         del reference
         return ""
 
-    def result(
-        self, *, met: bool, expected: str, saw: str, steps: Sequence[int] = ()
-    ) -> Assessment:
+    def result(self, *, met: bool, expected: str, saw: str, steps: Sequence[int] = ()) -> Assessed:
         """Return the assessment with the sentence "Expected …, saw …." and the steps it rests on.
 
         `expected` and `saw` are parts of a sentence; what strangers wrote in them is shortened.
         """
-        return Assessment(
+        return Assessed(
             type=self.type,
             status=AssessmentStatus.PASSED if met else AssessmentStatus.FAILED,
             score=1.0 if met else 0.0,
@@ -86,7 +84,7 @@ class Assertion(Spec, ABC):
         saw: str,
         steps: Sequence[int] = (),
         fatal: bool = False,
-    ) -> Assessment:
+    ) -> Assessed:
         """Return the assessment of something that has a score in [0, 1] and passes from `least` on.
 
         `fatal` says that a required part of it failed: see `Assessment`.
@@ -96,7 +94,7 @@ class Assertion(Spec, ABC):
         found = self.result(met=met, expected=expected, saw=saw, steps=steps)
         return found.model_copy(update={"score": score, "fatal": fatal})
 
-    def absent(self, *, expected: str, saw: str, steps: Sequence[int] = ()) -> Assessment:
+    def absent(self, *, expected: str, saw: str, steps: Sequence[int] = ()) -> Assessed:
         """Return failed, because what this assertion looks at is not there: see `result`.
 
         Its opposite fails then too: where there is nothing to look at, nothing is shown.

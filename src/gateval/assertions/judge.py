@@ -11,7 +11,7 @@ from gateval.assertions.base import JudgedAssertion
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.trace import add_usage
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
+from gateval.domain.trials.trial import Assessed, Assessment, AssessmentStatus, Cause, NotAssessed
 from gateval.judging.neutral import shorten
 from gateval.judging.presets.registry import preset
 
@@ -76,25 +76,19 @@ class ScoredByJudge(JudgedAssertion, ABC):
     def _assessment(self, verdict: Verdict) -> Assessment:
         proven = [one for one in verdict.violations if one.supported]
         passed = verdict.score >= self.min_score
-        score: float | None = verdict.score
-        cause = None
         summary = f"{verdict.score:g}: {shorten(verdict.summary).rstrip('.')}"
-        if passed or proven:
-            status = AssessmentStatus.PASSED if passed else AssessmentStatus.FAILED
-            reason = f"Expected a judge's score of at least {self.min_score:g}, saw {summary}."
-        else:
-            status, cause, score = AssessmentStatus.ERROR, Cause.JUDGE, None
+        if not passed and not proven:
             reason = (
                 f"The judge's score is below {self.min_score:g} but {_unproven(verdict)}, so it "
                 f"does not count; the judge said {summary}."
             )
-        return Assessment(
+            return NotAssessed(type=self.type, reason=reason, cause=Cause.JUDGE, verdict=verdict)
+        return Assessed(
             type=self.type,
-            status=status,
-            score=score,
-            reason=reason,
+            status=AssessmentStatus.PASSED if passed else AssessmentStatus.FAILED,
+            score=verdict.score,
+            reason=f"Expected a judge's score of at least {self.min_score:g}, saw {summary}.",
             steps=tuple(sorted({one.evidence_step for one in proven})),
-            cause=cause,
             verdict=verdict,
         )
 
@@ -169,7 +163,7 @@ def _most_said(found: Sequence[Assessment]) -> Assessment:
     most = max(found, key=lambda one: said.count(one.status))
     if said.count(most.status) > 1 or len(found) == 1:
         return most
-    return next(one for one in found if one.status is AssessmentStatus.ERROR)
+    return next(one for one in found if isinstance(one, NotAssessed))
 
 
 def _unproven(verdict: Verdict) -> str:

@@ -11,7 +11,7 @@ from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.trials.model_call import Usage
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
+from gateval.domain.trials.trial import Assessment, Cause, NotAssessed
 from gateval.judging.neutral import shorten
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from gateval.judging.judge import Judge
     from gateval.ports.model_calls import Embed
 
-Assessed = tuple[Assessment, Usage | None]
+Priced = tuple[Assessment, Usage | None]
 """An assessment, and the tokens that a model took for it; None if none was asked."""
 
-Early = Mapping[int, Assessed]
+Early = Mapping[int, Priced]
 """What was assessed already, by the `id` of the assertion's spec, which the plan keeps."""
 
 Doubt = Callable[[], Awaitable[str]]
@@ -72,7 +72,7 @@ class World(NamedTuple):
             raise NotMeasured(Cause.GATE, f"`{kind}` needs a judge and none was set up")
         return self.judge
 
-    async def heard(self, asked: Awaitable[tuple[Assessment, Usage]], kind: str) -> Assessed:
+    async def heard(self, asked: Awaitable[tuple[Assessment, Usage]], kind: str) -> Priced:
         """Return what the judge says, as an error where its word does not count."""
         from gateval.judging.judge import JudgeError
 
@@ -92,16 +92,11 @@ class Asker(Assertion, ABC):
     """An assertion that needs more of the world than the evidence."""
 
     @abstractmethod
-    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Assessed:
+    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Priced:
         """Return the assessment. Raises `NotMeasured` or the judge's `JudgeError`."""
 
 
-def error_of(kind: str, cause: Cause, message: str) -> Assessment:
+def error_of(kind: str, cause: Cause, message: str) -> NotAssessed:
     """Return the assessment of an assertion that could not be evaluated."""
     line = shorten(message, 1000).rstrip(".")
-    return Assessment(
-        type=kind,
-        status=AssessmentStatus.ERROR,
-        reason=f"{line[:1].upper()}{line[1:]}.",
-        cause=cause,
-    )
+    return NotAssessed(type=kind, reason=f"{line[:1].upper()}{line[1:]}.", cause=cause)

@@ -12,7 +12,7 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.grouping import group_trials
 from gateval.domain.results.looks.course import has_real_judge
 from gateval.domain.trials.trace import add_usage
-from gateval.domain.trials.trial import Answer, AssessmentStatus, Side, Trial, TrialKey
+from gateval.domain.trials.trial import Answer, Assessed, Side, Trial, TrialKey
 
 if TYPE_CHECKING:
     from gateval.engine.run import RunContext
@@ -74,9 +74,7 @@ async def _again(
     found, usage = await assess(
         judged, answer, context.judge, planned.judge, checks=checks, embed=context.embed
     )
-    said = {
-        numbers[one.index]: one.status for one in found if one.status is not AssessmentStatus.ERROR
-    }
+    said = {numbers[one.index]: one.status for one in found if isinstance(one, Assessed)}
     assessments = tuple(
         one.model_copy(update={"again": said[one.index]}) if one.index in said else one
         for one in trial.assessments

@@ -16,14 +16,7 @@ from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.results.outcome import conclude_answer, conclude_no_answer, unanswered
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
-from gateval.domain.trials.trial import (
-    Answer,
-    Assessment,
-    AssessmentStatus,
-    Cause,
-    NoAnswer,
-    Trial,
-)
+from gateval.domain.trials.trial import Answer, Assessment, Cause, NoAnswer, NotAssessed, Trial
 
 if TYPE_CHECKING:
     from gateval.candidates.playground.playgrounds import ReadyPlayground
@@ -173,7 +166,7 @@ def _lost_by_models(fixture: Fixture, trial: Trial) -> Collection[int]:
     return [
         one.index
         for spec, one in zip(fixture.assertions, trial.assessments, strict=True)
-        if one.status is AssessmentStatus.ERROR
+        if isinstance(one, NotAssessed)
         and one.cause in {Cause.JUDGE, Cause.PROVIDER}
         and (spec.needs_judge or any(map(embedding_model, spec.within())))
     ]

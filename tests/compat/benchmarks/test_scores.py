@@ -27,6 +27,7 @@ from gateval.domain.trials.trial import (
 )
 from tests.compat.benchmarks import second
 from tests.compat.rows import states
+from tests.helpers.assessments import make_assessment
 from tests.helpers.benchmarks import bench, ran, scores
 from tests.helpers.reports import make_results
 from tests.helpers.tiers import examples
@@ -63,9 +64,11 @@ def task(asked: list[second.Criterion]) -> tuple[Fixture, tuple[Assessment, ...]
 def assessment(at: int, one: second.Criterion) -> Assessment:
     if one.score is None:
         status, cause = AssessmentStatus.ERROR, Cause.GATE
-        return Assessment(index=at, type="contains", status=status, cause=cause, reason="No state.")
+        return make_assessment(
+            index=at, type="contains", status=status, cause=cause, reason="No state."
+        )
     failed = one.fatal or one.score < 1
-    return Assessment(
+    return make_assessment(
         index=at,
         type="contains",
         status=AssessmentStatus.FAILED if failed else AssessmentStatus.PASSED,

@@ -15,9 +15,10 @@ from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity
 from gateval.domain.results.trial_verdict import trial_score
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.tools import Replay
-from gateval.domain.trials.trial import Answer, Assessment, AssessmentStatus
+from gateval.domain.trials.trial import Answer, AssessmentStatus
 from gateval.formats.native.manifests import read_manifests
 from tests.compat.rows import states
+from tests.helpers.assessments import make_assessment
 from tests.helpers.documents import document
 from tests.helpers.manifests import catalogue_of
 from tests.helpers.trials import assessed, called, said, trace
@@ -183,7 +184,7 @@ def test_weights_and_severities_of_assertions() -> None:
     def score(*written: str) -> float | None:
         fixture = read_one("[{type: contains, value: hi}]", f"[{', '.join(written)}]")
         statuses = (PASSED, *[FAILED] * (len(written) - 1))
-        found = [Assessment(type="contains", status=one, reason="") for one in statuses]
+        found = [make_assessment(type="contains", status=one, reason="") for one in statuses]
         return trial_score(fixture, found, ScoringSpec(severity_weights={Severity.CRITICAL: 9}))
 
     assert score(plain, plain) == 0.5

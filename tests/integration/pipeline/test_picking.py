@@ -16,7 +16,7 @@ from gateval.domain.planning.picking import ALL, Pick
 from gateval.domain.results.assembly import assemble, part_of
 from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.results import Results, RunInfo, results_of
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Trial
+from gateval.domain.trials.trial import AssessmentStatus, Outcome, Trial
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import StageFileError, UsageError
 from gateval.pipeline.plan import plan_a_change
@@ -27,6 +27,7 @@ from gateval.render.files.stage import dump_results, load_results
 from gateval.render.report.reproduce import reproduce_command
 from gateval.render.report.words.headline import headline
 from gateval.render.view import ReportView
+from tests.helpers.assessments import make_assessment
 from tests.helpers.repo import Repo
 from tests.helpers.shop import EVAL, build_shop
 
@@ -56,7 +57,9 @@ def ran(plan: Plan, outcome: Outcome = Outcome.PASS) -> Report:
     for key in chain.from_iterable(iter(lambda: next_trials(plan, trials), ())):
         passes = outcome is Outcome.PASS or key.side == "base"
         status = AssessmentStatus.PASSED if passes else AssessmentStatus.FAILED
-        one = Assessment(type="contains", status=status, score=float(passes), reason="So it is.")
+        one = make_assessment(
+            type="contains", status=status, score=float(passes), reason="So it is."
+        )
         ended = Outcome.PASS if passes else outcome
         trials.append(Trial(key=key, outcome=ended, assessments=(one,), score=float(passes)))
     return make_report(results_of(plan, trials, RunInfo()))

@@ -14,8 +14,9 @@ from gateval.domain.manifests.policy.words import InconclusivePolicy, Regression
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.assembly import Part, assemble, part_of
 from gateval.domain.results.results import Results, RunInfo
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome, Side, Trial
+from gateval.domain.trials.trial import AssessmentStatus, Outcome, Side, Trial
 from gateval.errors import StageFileError
+from tests.helpers.assessments import make_assessment
 from tests.helpers.first_trials import first_trials
 from tests.helpers.repo import Repo
 from tests.helpers.shop import EVAL, build_shop, plan_of
@@ -40,7 +41,7 @@ def passing(plan: Plan) -> Results:
             outcome=Outcome.PASS,
             score=1,
             assessments=tuple(
-                Assessment(
+                make_assessment(
                     index=index,
                     type=assertion.type,
                     status=AssessmentStatus.PASSED,

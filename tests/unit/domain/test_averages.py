@@ -19,7 +19,6 @@ from gateval.domain.results.averages import averages, people
 from gateval.domain.results.grouping import group_trials
 from gateval.domain.results.trial_verdict import trial_verdict
 from gateval.domain.trials.trial import (
-    Assessment,
     AssessmentStatus,
     Cause,
     Outcome,
@@ -27,6 +26,7 @@ from gateval.domain.trials.trial import (
     Trial,
     TrialKey,
 )
+from tests.helpers.assessments import make_assessment
 from tests.helpers.tiers import examples
 from tests.helpers.trials import PLACE, PROMPT
 
@@ -60,7 +60,7 @@ def trial(one: Fixture, repetition: int, run: Run) -> Trial:
             reason="No answer.",
         )
     found = [
-        Assessment(
+        make_assessment(
             index=at,
             type="exactMatch",
             status=AssessmentStatus.ERROR if score is None else AssessmentStatus.PASSED,

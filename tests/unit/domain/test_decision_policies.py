@@ -30,8 +30,9 @@ from gateval.domain.ruling import (
     Rulings,
     RulingStatus,
 )
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Outcome, Side, Trial
+from gateval.domain.trials.trial import AssessmentStatus, Cause, Outcome, Side, Trial
 from gateval.domain.verdicts import GateVerdict, ReasonCode
+from tests.helpers.assessments import make_assessment
 from tests.helpers.reports import edit_fixture, edit_plan, make_results
 
 FAIL, PASS = GateVerdict.FAIL, GateVerdict.PASS
@@ -98,7 +99,7 @@ def test_what_an_earlier_run_found_stands(
     assert (fixture.head_all.passes, fixture.head_all.trials) == head
 
 
-UNCOUNTED = Assessment(
+UNCOUNTED = make_assessment(
     index=1, type="rubric", status=AssessmentStatus.ERROR, reason="No.", cause=Cause.UNCALIBRATED
 )
 

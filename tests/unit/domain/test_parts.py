@@ -29,7 +29,6 @@ from gateval.domain.statistics.graded.rule import graded_rule, graded_walk
 from gateval.domain.statistics.looks import Look
 from gateval.domain.statistics.walk import walk
 from gateval.domain.trials.trial import (
-    Assessment,
     AssessmentStatus,
     Cause,
     Outcome,
@@ -37,6 +36,7 @@ from gateval.domain.trials.trial import (
     Trial,
     TrialKey,
 )
+from tests.helpers.assessments import make_assessment
 from tests.helpers.trials import PLACE, PROMPT
 
 REPS = 4
@@ -70,7 +70,7 @@ def planned(model: ScoringModel) -> PlannedEval:
 
 def assessed(scoring: ScoringSpec, key: TrialKey, *scores: float, **tone: object) -> Trial:
     found = [
-        Assessment(
+        make_assessment(
             index=at,
             type=spec.type,
             status=AssessmentStatus.PASSED if score else AssessmentStatus.FAILED,
@@ -79,7 +79,7 @@ def assessed(scoring: ScoringSpec, key: TrialKey, *scores: float, **tone: object
         )
         for at, (spec, score) in enumerate(zip(FIXTURE.assertions, scores, strict=True))
     ]
-    found[0] = found[0].model_copy(update=tone)
+    found[0] = make_assessment(**{**dict(found[0]), **tone})
     said = trial_verdict(scoring, FIXTURE, found)
     return Trial(key=key, assessments=tuple(found), output="x", **said._asdict())
 
@@ -98,7 +98,8 @@ def trials(model: ScoringModel, side: Side, state: State, others: float = 1.0) -
         lost = {"status": AssessmentStatus.ERROR, "score": None, "cause": Cause.JUDGE}
         made.append(assessed(scoring, keys[-1], 0.0, 1.0, **lost))
     elif state is State.UNCOUNTED:
-        made.append(assessed(scoring, keys[-1], 0.0, 1.0, cause=Cause.UNCALIBRATED))
+        unheard = {"status": AssessmentStatus.ERROR, "score": None, "cause": Cause.UNCALIBRATED}
+        made.append(assessed(scoring, keys[-1], 0.0, 1.0, **unheard))
     return made
 
 

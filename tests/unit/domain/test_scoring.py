@@ -17,6 +17,7 @@ from gateval.domain.results.trial_verdict import trial_score
 from gateval.domain.score import Measured, NotMeasured
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side
 from gateval.domain.verdicts import GateVerdict
+from tests.helpers.assessments import make_assessment
 from tests.helpers.reports import edit, make, make_results
 
 PASSED, FAILED, ERROR = AssessmentStatus
@@ -175,7 +176,7 @@ def assertion(weight: float = 1.0, severity: Severity | None = None) -> Assertio
 
 
 def assessed(*statuses: AssessmentStatus) -> tuple[Assessment, ...]:
-    return tuple(Assessment(type="contains", status=status, reason="") for status in statuses)
+    return tuple(make_assessment(type="contains", status=status, reason="") for status in statuses)
 
 
 @pytest.mark.parametrize(

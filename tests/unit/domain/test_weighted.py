@@ -35,6 +35,7 @@ from gateval.domain.trials.trial import (
     TrialKey,
 )
 from gateval.domain.verdicts import ReasonCode
+from tests.helpers.assessments import make_assessment
 from tests.helpers.reports import make_results
 from tests.helpers.tiers import examples
 from tests.helpers.trials import PLACE, PROMPT
@@ -53,7 +54,7 @@ def specs(*weights: float, required: tuple[int, ...] = ()) -> Fixture:
 
 def found(*scores: float | str, least: float = 0.8, fatal: int | None = None) -> list[Assessment]:
     return [
-        Assessment(
+        make_assessment(
             index=at,
             type="composite",
             status=AssessmentStatus.ERROR if score == ERROR
@@ -313,7 +314,7 @@ def test_an_agent_that_does_the_same_each_time_is_worse_by_one_score(
     assert len(next_trials(results.plan, results.trials)) == wanted
 
 
-UNBELIEVED = Assessment(
+UNBELIEVED = make_assessment(
     index=1, type="rubric", status=AssessmentStatus.ERROR, reason="No.", cause=Cause.UNCALIBRATED
 )
 

@@ -15,10 +15,11 @@ from gateval.domain.repository.place import Place
 from gateval.domain.results.results import Results
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Side, Trial, TrialKey
+from gateval.domain.trials.trial import AssessmentStatus, Cause, Side, Trial, TrialKey
 from gateval.engine.judge_again import SHOWN, judge_again
 from gateval.engine.run import RunContext
 from gateval.judging.judge import Judge
+from tests.helpers.assessments import make_assessment
 from tests.helpers.reports import make_results
 from tests.helpers.scripted_calls import ScriptedCalls, Turn, outage, says
 from tests.helpers.trials import trace
@@ -76,8 +77,8 @@ def judged(rows: str, model: str = "openai/gpt-x") -> Results:
 def _with_assessments(trial: Trial) -> Trial:
     if trial.passed is None:
         return trial
-    said = Assessment(index=1, type="judge", status=STATUS[trial.passed], reason="x")
-    first = Assessment(type="contains", status=AssessmentStatus.PASSED, reason="x")
+    said = make_assessment(index=1, type="judge", status=STATUS[trial.passed], reason="x")
+    first = make_assessment(type="contains", status=AssessmentStatus.PASSED, reason="x")
     return trial.model_copy(
         update={
             "assessments": (first, said),

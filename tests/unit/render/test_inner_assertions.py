@@ -10,11 +10,12 @@ from gateval.domain.decision.report import Report, make_report
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.judge_verdict import Verdict, Violation
-from gateval.domain.trials.trial import Assessment, AssessmentStatus
+from gateval.domain.trials.trial import AssessmentStatus
 from gateval.render.comment.comment import render_comment
 from gateval.render.files.junit import render_junit
 from gateval.render.terminal.summary import render_summary
 from gateval.render.view import ReportView
+from tests.helpers.assessments import make_assessment
 from tests.helpers.reports import edit, edit_fixture, make_results
 
 FAILED = AssessmentStatus.FAILED
@@ -25,7 +26,7 @@ PROOF = Violation(
     quote="I have refunded it",
     supported=True,
 )
-JUDGED = Assessment(
+JUDGED = make_assessment(
     type="judge",
     at=(1, 0),
     status=FAILED,
@@ -34,14 +35,18 @@ JUDGED = Assessment(
     steps=(2,),
     verdict=Verdict(score=0.1, confidence=0.9, summary="No.", violations=(PROOF,)),
 )
-WHOLE = Assessment(
+WHOLE = make_assessment(
     type="any",
     status=FAILED,
     score=0.1,
     reason="Expected at least one of 2 assertions to pass, saw none.",
     parts=(
-        Assessment(type="contains", at=(0,), status=FAILED, score=0, reason='Expected "reason".'),
-        Assessment(type="all", at=(1,), status=FAILED, score=0, reason="All.", parts=(JUDGED,)),
+        make_assessment(
+            type="contains", at=(0,), status=FAILED, score=0, reason='Expected "reason".'
+        ),
+        make_assessment(
+            type="all", at=(1,), status=FAILED, score=0, reason="All.", parts=(JUDGED,)
+        ),
     ),
 )
 

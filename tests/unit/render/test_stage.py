@@ -196,7 +196,7 @@ def test_a_plan_that_compares_names_its_base() -> None:
     [
         lambda trial: trial["assessments"].clear(),
         lambda trial: trial["assessments"][0].update(status="failed"),
-        lambda trial: trial["assessments"][0].update(status="error"),
+        lambda trial: trial["assessments"][0].update(status="error", score=None, cause="gate"),
         lambda trial: trial["assessments"].append(trial["assessments"][0]),
     ],
 )
@@ -205,6 +205,17 @@ def test_a_pass_that_its_assertions_do_not_bear_out_is_refused(change: Change) -
     change(results["trials"][0])
 
     with pytest.raises(StageFileError, match="says pass, but its assertions do not"):
+        load_results(json.dumps(results).encode())
+
+
+@pytest.mark.parametrize("fields", [{"status": "error"}, {"score": None}, {"cause": "judge"}])
+def test_what_was_not_evaluated_has_no_score_and_what_was_has_no_cause(
+    fields: dict[str, Any],
+) -> None:
+    results = json.loads(dump(make_results("a-eval f base:new head:pass")))
+    results["trials"][0]["assessments"][0] |= fields
+
+    with pytest.raises(StageFileError, match=r"trials\.0\.assessments\.0"):
         load_results(json.dumps(results).encode())
 
 

@@ -21,7 +21,7 @@ from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.plan.sealing import is_sealed_fixture
 from gateval.domain.repository.place import nearest
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
-from gateval.domain.trials.trial import Answer, AssessmentStatus, Side
+from gateval.domain.trials.trial import Answer, NotAssessed, Side
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, UsageError
 from gateval.judging.judge import Judge
 from gateval.pipeline.revisions import find_head
@@ -82,7 +82,7 @@ def try_judge(
     sys.stdout.write(
         render_judging(chosen.fixture, answer, found, said, width=screen.width, color=screen.color)
     )
-    lost = any(one.assessment.status is AssessmentStatus.ERROR for one in found)
+    lost = any(isinstance(one.assessment, NotAssessed) for one in found)
     return EXIT_NOT_EVALUATED if lost else EXIT_PASS
 
 

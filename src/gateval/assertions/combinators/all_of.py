@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gateval.assertions.combinators.base import Combinator, Parts, scores, with_status
+from gateval.assertions.combinators.base import Combinator, Parts, scores, unknown
 from gateval.assertions.evidence import Evidence
-from gateval.domain.trials.trial import Assessment, AssessmentStatus
+from gateval.domain.trials.trial import Assessment
 
 
 class All(Combinator):
@@ -22,8 +22,8 @@ class All(Combinator):
     def combine(self, parts: Parts, evidence: Evidence) -> Assessment:
         """See the class. Rests on what the parts rest on that failed, else on all."""
         del evidence
-        failed = with_status(parts, AssessmentStatus.FAILED)
-        if not failed and with_status(parts, AssessmentStatus.ERROR):
+        failed = [part for part in parts if part.failed]
+        if not failed and unknown(parts):
             return self.undecided(parts)
         deciding = failed or parts
         return self.made(

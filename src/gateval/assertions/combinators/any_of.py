@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gateval.assertions.combinators.base import Combinator, Parts, scores, with_status
+from gateval.assertions.combinators.base import Combinator, Parts, scores, unknown
 from gateval.assertions.evidence import Evidence
-from gateval.domain.trials.trial import Assessment, AssessmentStatus
+from gateval.domain.trials.trial import Assessment
 
 
 class Any(Combinator):
@@ -22,8 +22,8 @@ class Any(Combinator):
     def combine(self, parts: Parts, evidence: Evidence) -> Assessment:
         """See the class. Rests on what the parts rest on that passed, else on all."""
         del evidence
-        passed = with_status(parts, AssessmentStatus.PASSED)
-        if not passed and with_status(parts, AssessmentStatus.ERROR):
+        passed = [part for part in parts if part.passed]
+        if not passed and unknown(parts):
             return self.undecided(parts)
         deciding = passed or parts
         return self.made(

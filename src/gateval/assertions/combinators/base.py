@@ -11,7 +11,7 @@ from pydantic import Field
 from gateval.assertions.base import Assertion
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.domain.base import JsonObject
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
+from gateval.domain.trials.trial import Assessed, Assessment, AssessmentStatus, Cause, NotAssessed
 from gateval.judging.neutral import shorten
 
 _NAMED = 3
@@ -65,13 +65,12 @@ class Combinator(Assertion, ABC):
 
     def undecided(self, parts: Parts) -> Assessment:
         """Return the error that it is if it hangs on parts which could not be evaluated."""
-        unknown = with_status(parts, AssessmentStatus.ERROR)
-        return Assessment(
+        lost = unknown(parts)
+        return NotAssessed(
             type=self.type,
-            status=AssessmentStatus.ERROR,
-            reason=f"Expected {self._expected()}, but {_said(unknown)}.",
-            cause=_cause(unknown),
-            parts=tuple(unknown),
+            reason=f"Expected {self._expected()}, but {_said(lost)}.",
+            cause=_cause(lost),
+            parts=tuple(lost),
         )
 
     def _expected(self) -> str:
@@ -83,19 +82,19 @@ class Combinator(Assertion, ABC):
         return "its one assertion to pass"
 
 
-def with_status(parts: Parts, status: AssessmentStatus) -> Parts:
-    """Return the parts that ended so."""
-    return [part for part in parts if part.status is status]
+def unknown(parts: Parts) -> Sequence[NotAssessed]:
+    """Return the parts that could not be evaluated."""
+    return [part for part in parts if isinstance(part, NotAssessed)]
 
 
 def scores(parts: Parts) -> list[float]:
     """Return the scores of parts that have one."""
-    return [part.score for part in parts if part.score is not None]
+    return [part.score for part in parts if isinstance(part, Assessed)]
 
 
-def _cause(unknown: Parts) -> Cause | None:
+def _cause(lost: Sequence[NotAssessed]) -> Cause:
     """Whose fault it is: the judge's only if nothing else is, as policies may forgive that."""
-    causes = [part.cause for part in unknown]
+    causes = [part.cause for part in lost]
     judges = (Cause.UNCALIBRATED, Cause.JUDGE)
     other = next((cause for cause in causes if cause not in judges), None)
     return other or (Cause.JUDGE if Cause.JUDGE in causes else Cause.UNCALIBRATED)

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from pydantic import JsonValue, field_validator
 
-from gateval.assertions.combinators.base import Combinator, Parts, scores, with_status
+from gateval.assertions.combinators.base import Combinator, Parts, scores, unknown
 from gateval.assertions.evidence import Evidence
 from gateval.domain.base import JsonObject
-from gateval.domain.trials.trial import Assessment, AssessmentStatus
+from gateval.domain.trials.trial import Assessment
 
 _ELSE = {
     "not": "two of them cancel out, so leave both away",
@@ -52,9 +52,9 @@ class Not(Combinator):
 
     def combine(self, parts: Parts, evidence: Evidence) -> Assessment:
         """See the class. Rests on what the parts rest on that passed, else on all."""
-        passed = with_status(parts, AssessmentStatus.PASSED)
+        passed = [part for part in parts if part.passed]
         claimed = any(part.claimed for part in passed or parts)
-        if not passed and with_status(parts, AssessmentStatus.ERROR):
+        if not passed and unknown(parts):
             return self.undecided(parts)
         if not passed and claimed:
             evidence.refuse_empty_claim()

@@ -13,7 +13,7 @@ from gateval.assertions.graded.commands import CommandInFolder
 from gateval.assertions.graded.least import PASS_SCORE, MinScore
 from gateval.assertions.graded.told import trial_words
 from gateval.assertions.own.program import OwnProgram
-from gateval.assertions.world import Asker, Assessed, World
+from gateval.assertions.world import Asker, Priced, World
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.trials.trial import Assessment
 from gateval.judging.neutral import shorten
@@ -39,7 +39,7 @@ class CodeJudge(CommandInFolder, OwnProgram, Asker):
     )
     min_score: MinScore = PASS_SCORE
 
-    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Assessed:
+    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Priced:
         """See `Asker`. Rests on the final message."""
         told = trial_words(evidence, self.config)
         read = partial(read_code_answer, plain=self.plain_text)

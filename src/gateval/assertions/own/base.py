@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue, ValidationError, model_validator
 
 from gateval.assertions.evidence import Basis, Evidence
 from gateval.assertions.own.program import OwnProgram, first_mistake
-from gateval.assertions.world import Asker, Assessed, World
+from gateval.assertions.world import Asker, Priced, World
 from gateval.domain.base import JsonObject, Value, canonical_json
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.text.quoting import quote
@@ -37,7 +37,7 @@ class OwnCheck(OwnProgram, Asker, ABC):
     )
     vars: JsonObject = Field(default={}, description="What the check is told besides, as `vars`.")
 
-    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Assessed:
+    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Priced:
         """Run the check. Rests on the steps that it names, else on the final message.
 
         Raises `NotMeasured` for a check that crashes, is late or does not answer as it should.

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.assertions.matching.linear_regex import compiled
-from gateval.assertions.world import Asker, Assessed, World
+from gateval.assertions.world import Asker, Priced, World
 from gateval.candidates.bounded.json_path import PathError, check
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.repository.paths import show_path
@@ -49,7 +49,7 @@ class StateAssertion(Asker, ABC):
         del evidence
         raise NotMeasured(Cause.GATE, f"`{self.type}` looks at a playground, and there is none")
 
-    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Assessed:
+    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Priced:
         """See `Asker`. What a candidate left unreadable is its own doing, and never a pass."""
         from gateval.candidates.playground.reading import Unreadable
         from gateval.candidates.playground.state import NotLookedAt

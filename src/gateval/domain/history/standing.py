@@ -30,7 +30,7 @@ from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
 from gateval.domain.plan.sealing import NO_KEY, OwnKey, kept_apart
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.results.grouping import Grouped, group_trials
-from gateval.domain.trials.trial import AssessmentStatus, Side
+from gateval.domain.trials.trial import Side
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 
 _SAID = 300
@@ -70,7 +70,7 @@ def _says(planned: PlannedEval, fixture: str, trials: Grouped) -> str:
     failed = next((one for one in mine if one.passed is False), None)
     if failed is None:
         return ""
-    broken = [one for one in failed.assessments if one.status is AssessmentStatus.FAILED]
+    broken = [one for one in failed.assessments if one.failed]
     told = [f"{one.type}: {one.reason}" for one in broken] or [failed.reason]
     return " ".join(told)[:_SAID]
 

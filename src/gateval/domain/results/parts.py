@@ -23,7 +23,7 @@ from gateval.domain.manifests.axes import axis_of
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.results.trial_verdict import criterion_score, mean
 from gateval.domain.statistics.graded.grid import Scores
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Trial
+from gateval.domain.trials.trial import Assessment, NotAssessed, Trial
 
 
 class State(StrEnum):
@@ -124,7 +124,7 @@ def _criterion(trial: Trial, index: int) -> float | None:
     if _is_silent(trial):
         return 0.0
     found = next((one for one in trial.assessments if one.index == index), None)
-    if found is None or found.status is AssessmentStatus.ERROR or not found.counts:
+    if found is None or isinstance(found, NotAssessed) or not found.counts:
         return None
     return criterion_score(found)
 
@@ -167,7 +167,7 @@ def _axis_score(pairs: list[tuple[AssertionSpec, Assessment | None]], *, silent:
         return AxisScore(score=0.0, weight=weight)
     counted: list[tuple[float, float]] = []
     for spec, one in pairs:
-        if one is None or (one.counts and one.status is AssessmentStatus.ERROR):
+        if one is None or (one.counts and isinstance(one, NotAssessed)):
             return AxisScore(score=None, weight=weight)
         if one.counts:
             counted.append((spec.weight, criterion_score(one)))

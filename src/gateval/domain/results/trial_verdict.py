@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.scoring import TOLERANCE, ScoringSpec
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Outcome
+from gateval.domain.trials.trial import Assessment, Cause, NotAssessed, Outcome
 
 Pairs: TypeAlias = Sequence[tuple[AssertionSpec, Assessment]]
 """Assertions, each with what came of it."""
@@ -61,7 +61,7 @@ def _every(
     """A trial passes when every assertion does."""
     score = trial_score(fixture, assessments, scoring)
     for one in [one for one in assessments if one.counts] or assessments:
-        if one.status is AssessmentStatus.FAILED:
+        if one.failed:
             return TrialVerdict(Outcome.FAIL, one.cause, f"{one.type}: {one.reason}", score)
     return lost or TrialVerdict(Outcome.PASS, None, "", score)
 
@@ -78,15 +78,15 @@ def trial_score(
     if len(assessments) != len(fixture.assertions):
         return None
     counted = [
-        (spec.weight * scoring.weight(spec.severity or fixture.severity), assessment.status)
+        (spec.weight * scoring.weight(spec.severity or fixture.severity), assessment)
         for spec, assessment in zip(fixture.assertions, assessments, strict=True)
         if assessment.counts
     ]
-    if not counted or any(status is AssessmentStatus.ERROR for _, status in counted):
+    if not counted or any(isinstance(one, NotAssessed) for _, one in counted):
         return None
     if not any(weight for weight, _ in counted):
-        counted = [(1.0, status) for _, status in counted]
-    passed = sum(weight for weight, status in counted if status is AssessmentStatus.PASSED)
+        counted = [(1.0, one) for _, one in counted]
+    passed = sum(weight for weight, one in counted if one.passed)
     return min(1.0, passed / sum(weight for weight, _ in counted))
 
 
@@ -103,7 +103,7 @@ def criterion_score(one: Assessment) -> float:
     """
     if one.fatal:
         return 0.0
-    return 1.0 if one.status is AssessmentStatus.ERROR else one.score or 0.0
+    return 1.0 if isinstance(one, NotAssessed) else one.score
 
 
 def _missed(
@@ -128,13 +128,13 @@ def _missed(
 
 
 def _fails_all(spec: AssertionSpec, one: Assessment) -> bool:
-    return one.fatal or (spec.required and one.status is AssessmentStatus.FAILED)
+    return one.fatal or (spec.required and one.failed)
 
 
 def _unmeasured(fixture: Fixture, assessments: Sequence[Assessment]) -> TrialVerdict | None:
     """Return the error that a trial is if nothing speaks against it; None if all is measured."""
     for one in [one for one in assessments if one.counts] or assessments:
-        if one.status is AssessmentStatus.ERROR:
+        if isinstance(one, NotAssessed):
             return TrialVerdict(Outcome.ERROR, one.cause, f"{one.type}: {one.reason}", None)
     missing = len(fixture.assertions) - len(assessments)
     if not missing:

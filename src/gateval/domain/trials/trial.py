@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -65,18 +66,17 @@ class AssessmentStatus(StrEnum):
     ERROR = "error"
 
 
-class Assessment(Value):
-    """The result of one assertion in one trial.
+class _Assessment(Value):
+    """What came of one assertion in one trial, whether it could be evaluated or not.
 
     `index` is the assertion's position in the fixture, from 0; `at` leads on from there to one that
-    stands inside others, a position for each level. `score` in [0, 1], None for an error. `reason`
-    is one sentence: what was expected and what was seen. `steps` are the numbers of the trace steps
-    it rests on. `claimed` says that it rests on a trace or usage that only the candidate reports,
-    `absent` that what it looks at was not there. `cause` is set for an error only. `asked` is how
-    often a judge was asked before this counted; `again` what it said when the fixture had flipped
-    and it was shown the same output once more. `fatal` says that a required part of it failed,
-    which fails the trial in the weighted model whatever the others score. `parts` are the
-    assessments that decided it, where it is made of others.
+    stands inside others, a position for each level. `reason` is one sentence: what was expected and
+    what was seen. `steps` are the numbers of the trace steps it rests on. `claimed` says that it
+    rests on a trace or usage that only the candidate reports, `absent` that what it looks at was
+    not there. `asked` is how often a judge was asked before this counted; `again` what it said when
+    the fixture had flipped and it was shown the same output once more. `fatal` says that a required
+    part of it failed, which fails the trial in the weighted model whatever the others score.
+    `parts` are the assessments that decided it, where it is made of others.
     """
 
     index: int = Field(default=0, ge=0)
@@ -96,6 +96,16 @@ class Assessment(Value):
     parts: tuple[Assessment, ...] = ()
 
     @property
+    def passed(self) -> bool:
+        """Whether it was evaluated, and holds."""
+        return self.status is AssessmentStatus.PASSED
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was evaluated, and does not hold."""
+        return self.status is AssessmentStatus.FAILED
+
+    @property
     def counts(self) -> bool:
         """Whether it decides anything: the word of a judge that is not calibrated does not."""
         return self.cause is not Cause.UNCALIBRATED
@@ -104,6 +114,25 @@ class Assessment(Value):
     def wavered(self) -> bool:
         """Whether the judge said another thing when it was shown the same again."""
         return self.again is not None and self.again is not self.status
+
+
+class Assessed(_Assessment):
+    """The result of an assertion that could be evaluated; `score` is in [0, 1]."""
+
+    status: Literal[AssessmentStatus.PASSED, AssessmentStatus.FAILED]
+    score: float = Field(ge=0, le=1)
+    cause: None = None
+
+
+class NotAssessed(_Assessment):
+    """An assertion that could not be evaluated, and whose fault that is: it has no score."""
+
+    status: Literal[AssessmentStatus.ERROR] = AssessmentStatus.ERROR
+    score: None = None
+    cause: Cause
+
+
+Assessment: TypeAlias = Annotated[Assessed | NotAssessed, Field(discriminator="status")]
 
 
 class TrialKey(Value):

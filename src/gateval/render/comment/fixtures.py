@@ -7,7 +7,7 @@ from itertools import accumulate
 from gateval.domain.plan.plan import Plan
 from gateval.domain.repository.place import Place
 from gateval.domain.trials.judge_verdict import Verdict, Violation
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Outcome
+from gateval.domain.trials.trial import Assessed, Assessment, Outcome
 from gateval.render.report.causes import FailureGroup
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import FixtureFacts
@@ -151,7 +151,7 @@ def _assessment(fact: FixtureFacts, assessment: Assessment, tree_url: str) -> di
         "reason": assessment.reason,
         "place": _linked(place, fact.place_of(assessment), tree_url),
         "verdict": judged(assessment.verdict, assessment.reason),
-        "counts": assessment.status is not AssessmentStatus.ERROR,
+        "counts": isinstance(assessment, Assessed),
     }
 
 

@@ -14,7 +14,7 @@ from gateval.domain.plan.sealing import SEALED
 from gateval.domain.repository.place import Place
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
 from gateval.domain.results.grouping import group_trials
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side, Trial
+from gateval.domain.trials.trial import Assessment, Side, Trial
 from gateval.render.report.words.wording import what_happened
 
 
@@ -126,7 +126,7 @@ def broken(trial: Trial | None) -> tuple[Assessment, ...]:
     """Return the assessments of a trial that did not pass."""
     if trial is None:
         return ()
-    return tuple(a for a in trial.assessments if a.status is not AssessmentStatus.PASSED)
+    return tuple(a for a in trial.assessments if not a.passed)
 
 
 def told(assessments: Iterable[Assessment]) -> Iterator[Assessment]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
-from gateval.domain.trials.trial import Answer, Assessment, AssessmentStatus
+from gateval.domain.trials.trial import Answer, Assessed, Assessment
 from gateval.render.report.words.counts import count
 from gateval.render.report.words.wording import evidence_icon, evidence_mark, what_happened
 from gateval.render.terminal.page import Page
@@ -64,9 +64,9 @@ def _judged(page: Page, judged: TriedAssertion) -> None:
         seen = len(request.messages)
         page.cell([("The judge:", ""), (reply.text or "(no text)", "dim")])
     if judged.assessment.verdict is not None:
-        counts = judged.assessment.status is not AssessmentStatus.ERROR
+        counts = isinstance(judged.assessment, Assessed)
         _verdict(page, judged.assessment.verdict, counts=counts)
-    passed = judged.assessment.status is AssessmentStatus.PASSED
+    passed = judged.assessment.passed
     said = f"{name} {what_happened(judged.assessment)}: {judged.assessment.reason}"
     page.line(said, style="green" if passed else "red")
 

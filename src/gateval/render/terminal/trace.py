@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from gateval.domain.base import canonical_json
 from gateval.domain.trials.trace import Step, StepKind
-from gateval.domain.trials.trial import AssessmentStatus, Trial
+from gateval.domain.trials.trial import Trial
 from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.traces import Pair
 from gateval.render.report.words.excerpt import KINDS
@@ -82,7 +82,7 @@ def _text(step: Step) -> str:
 def _evidence(trial: Trial, number: int) -> Iterator[tuple[str, str]]:
     """Yield what did not pass and rests on this step, and what a judge quotes from it."""
     for assessment in trial.assessments:
-        failed = assessment.status is not AssessmentStatus.PASSED
+        failed = not assessment.passed
         if failed and number in assessment.steps:
             yield f"^ {assessment.type} {assessment.status}: {assessment.reason}", "red"
         for violation in assessment.verdict.violations if assessment.verdict else ():
@@ -95,7 +95,7 @@ def _evidence(trial: Trial, number: int) -> Iterator[tuple[str, str]]:
 def show_assessments(page: Page, fact: FixtureFacts, trial: Trial) -> None:
     """Add how each assertion ended, and where it stands."""
     for one in trial.assessments:
-        passed = one.status is AssessmentStatus.PASSED
+        passed = one.passed
         icon = "\N{CHECK MARK}" if passed else "\N{BALLOT X}"
         said = f"{icon} {fact.label(one)} {fact.ended(one)}: {one.reason} ({fact.place(one)})"
         page.line(said, indent=2, style="" if passed else "red")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from math import fsum
 from typing import NamedTuple
 
-from gateval.assertions.combinators.base import Combinator, Parts, scores, with_status
+from gateval.assertions.combinators.base import Combinator, Parts, scores, unknown
 from gateval.assertions.evidence import Evidence, NotMeasured
 from gateval.assertions.graded.least import PASS_SCORE, MinScore
-from gateval.assertions.world import Assessed, World
+from gateval.assertions.world import Priced, World
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
 
@@ -30,21 +30,19 @@ class Weighing(Combinator, ABC):
 
     async def aggregate(
         self, parts: Parts, evidence: Evidence, spec: AssertionSpec, world: World
-    ) -> Assessed:
+    ) -> Priced:
         """Return what follows from the assessments of the parts, which stand in `spec`.
 
         Raises `NotMeasured` or the judge's `JudgeError`.
         """
-        if with_status(parts, AssessmentStatus.ERROR):
+        if unknown(parts):
             return self.undecided(parts), None
         members = [Member(one, part) for one, part in zip(spec.parts, parts, strict=True)]
         found, usage = await self.weigh(members, evidence, spec, world)
         fatal = any(part.fatal for part in parts)
-        error = found.status is AssessmentStatus.ERROR
-        status = AssessmentStatus.FAILED if fatal and not error else found.status
         whole = {
             "fatal": fatal,
-            "status": status,
+            "status": AssessmentStatus.FAILED if fatal and found.passed else found.status,
             "claimed": any(part.claimed for part in parts),
             "asked": max(found.asked, *(part.asked for part in parts)),
             "parts": tuple(parts),
@@ -58,7 +56,7 @@ class Weighing(Combinator, ABC):
     @abstractmethod
     async def weigh(
         self, members: Sequence[Member], evidence: Evidence, spec: AssertionSpec, world: World
-    ) -> Assessed:
+    ) -> Priced:
         """Return the score of members that were all evaluated. Raises as `aggregate`."""
 
 

@@ -13,7 +13,7 @@ from gateval.assertions.graded.composites.by_script import results_of
 from gateval.assertions.graded.judges.llm_judge import LlmJudge
 from gateval.assertions.graded.templates import filled
 from gateval.assertions.graded.told import prompt_words
-from gateval.assertions.world import Assessed, World
+from gateval.assertions.world import Priced, World
 from gateval.domain.manifests.fixture import AssertionSpec
 
 PROMPT = (
@@ -42,7 +42,7 @@ class CompositeJudge(Weighing):
 
     async def weigh(
         self, members: Sequence[Member], evidence: Evidence, spec: AssertionSpec, world: World
-    ) -> Assessed:
+    ) -> Priced:
         """See the class. Rests on the steps of the violations that are proven."""
         del spec
         judge = world.judge_for(self.type)

@@ -12,7 +12,7 @@ from gateval.assertions.graded.code_answer import read_code_answer
 from gateval.assertions.graded.commands import CommandInFolder
 from gateval.assertions.graded.composites.base import Member, Weighing
 from gateval.assertions.own.program import OwnProgram
-from gateval.assertions.world import Assessed, World
+from gateval.assertions.world import Priced, World
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.trials.trial import Assessment, AssessmentStatus
@@ -33,7 +33,7 @@ class CompositeScript(CommandInFolder, Weighing, OwnProgram):
 
     async def weigh(
         self, members: Sequence[Member], evidence: Evidence, spec: AssertionSpec, world: World
-    ) -> Assessed:
+    ) -> Priced:
         """See the class. Rests on what the members rest on."""
         del evidence
         told: JsonObject = {"results": results_of(members), "config": self.config or None}
@@ -65,7 +65,7 @@ def results_of(members: Sequence[Member]) -> dict[str, JsonValue]:
 
 def _result(member: Member) -> JsonObject:
     found = member.found
-    passed = found.status is AssessmentStatus.PASSED
+    passed = found.passed
     return {
         "score": member.score,
         "type": found.type,

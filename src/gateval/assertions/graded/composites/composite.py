@@ -9,9 +9,8 @@ from pydantic import Field
 
 from gateval.assertions.evidence import Evidence
 from gateval.assertions.graded.composites.base import Member, Weighing, weighted_mean
-from gateval.assertions.world import Assessed, World
+from gateval.assertions.world import Priced, World
 from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.trials.trial import AssessmentStatus
 from gateval.judging.neutral import shorten
 
 _SHOWN = 8
@@ -34,7 +33,7 @@ class Composite(Weighing):
 
     async def weigh(
         self, members: Sequence[Member], evidence: Evidence, spec: AssertionSpec, world: World
-    ) -> Assessed:
+    ) -> Priced:
         """See the class. Rests on what the members rest on."""
         del evidence, spec, world
         steps = [step for member in members for step in member.found.steps]
@@ -42,7 +41,7 @@ class Composite(Weighing):
             score = weighted_mean([(one.spec.weight, one.score) for one in members])
             least, expected = self.min_score, f"a weighted mean of at least {self.min_score:g}"
         else:
-            passed = sum(one.found.status is AssessmentStatus.PASSED for one in members)
+            passed = sum(one.found.passed for one in members)
             score, least = passed / len(members), self.threshold
             expected = f"at least {least:g} of {len(members)} assertions to pass"
         saw = f"{score:.3f} ({_listed(members)})"

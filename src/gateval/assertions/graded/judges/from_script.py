@@ -10,7 +10,7 @@ from gateval.assertions.graded.judges.llm_judge import LlmJudge
 from gateval.assertions.graded.least import PASS_SCORE, MinScore
 from gateval.assertions.graded.told import prompt_words
 from gateval.assertions.own.program import OwnProgram
-from gateval.assertions.world import Asker, Assessed, World
+from gateval.assertions.world import Asker, Priced, World
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.trials.trial import Cause
 
@@ -31,7 +31,7 @@ class JudgeFromScript(CommandInFolder, OwnProgram, Asker):
 
     min_score: MinScore = PASS_SCORE
 
-    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Assessed:
+    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Priced:
         """See `Asker`."""
         judge = world.judge_for(self.type)
         told = prompt_words(evidence, self.config)

@@ -13,7 +13,7 @@ from gateval.assertions.graded.judges.llm_judge import what_is_expected
 from gateval.assertions.graded.least import PASS_SCORE, MinScore
 from gateval.domain.base import Spec
 from gateval.domain.manifests.severity import AnyWeight
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
+from gateval.domain.trials.trial import Assessment, Cause, NotAssessed
 from gateval.judging.checklist import POINTS, Band, Check, Checklist
 from gateval.judging.neutral import shorten
 
@@ -133,9 +133,8 @@ class Rubric(JudgedAssertion):
         summary = shorten(verdict.summary).rstrip(".")
         if unproven:
             names = ", ".join(shorten(one.rule, 60) for one in unproven[:3])
-            return Assessment(
+            return NotAssessed(
                 type=self.type,
-                status=AssessmentStatus.ERROR,
                 reason=f"The judge takes something off without proof ({names}), so its score does "
                 f"not count; it said: {summary}.",
                 steps=steps,

@@ -272,5 +272,5 @@ def mark_of(trial: Trial) -> Mark:
 
 
 def _why(trial: Trial) -> str:
-    failed = [one.reason for one in trial.assessments if one.status != "passed"]
+    failed = [one.reason for one in trial.assessments if not one.passed]
     return trial.reason or next(iter(failed), "")

@@ -10,7 +10,14 @@ from collections.abc import Iterable
 
 from gateval.domain.results.outcome import reassessed
 from gateval.domain.results.results import Results
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Side, Trial
+from gateval.domain.trials.trial import (
+    Assessment,
+    AssessmentStatus,
+    Cause,
+    NotAssessed,
+    Side,
+    Trial,
+)
 
 _REASON = (
     "On base the gate saw the model calls itself; on head there is only what the candidate claims "
@@ -79,17 +86,10 @@ def _distrusted(results: Results, trial: Trial) -> Trial:
 
 
 def _is_favourable(one: Assessment, *, weighted: bool) -> bool:
-    gains = one.status is AssessmentStatus.PASSED or (weighted and (one.score or 0) > 0)
+    gains = one.passed or (weighted and (one.score or 0) > 0)
     return one.claimed and gains
 
 
 def _error(one: Assessment) -> Assessment:
-    return one.model_copy(
-        update={
-            "status": AssessmentStatus.ERROR,
-            "score": None,
-            "reason": _REASON,
-            "cause": Cause.GATE,
-            "verdict": None,
-        }
-    )
+    said = {**dict(one), "status": AssessmentStatus.ERROR, "score": None, "verdict": None}
+    return NotAssessed.model_construct(**{**said, "reason": _REASON, "cause": Cause.GATE})

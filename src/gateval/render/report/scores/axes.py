@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gateval.domain.decision.report import Report
 from gateval.domain.manifests.axes import DEFAULT_AXIS, show_axis
 from gateval.domain.results.comparison import AxisComparison, FixtureChange
-from gateval.domain.trials.trial import AssessmentStatus, Side
+from gateval.domain.trials.trial import Assessed, Side
 from gateval.render.report.facts import FixtureFacts
 
 
@@ -122,9 +122,9 @@ def by_axis(facts: Iterable[FixtureFacts]) -> tuple[AxisShare, ...]:
         for trial in trials:
             for one in trial.assessments:
                 axis = specs[one.index].axis if one.index < len(specs) else None
-                if axis and one.status is not AssessmentStatus.ERROR:
+                if axis and isinstance(one, Assessed):
                     measured[axis, trial.key.side] += 1
-                    passed[axis, trial.key.side] += one.status is AssessmentStatus.PASSED
+                    passed[axis, trial.key.side] += one.passed
     return tuple(
         AxisShare(
             axis,

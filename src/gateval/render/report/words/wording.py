@@ -13,7 +13,7 @@ from gateval.domain.results.scoring import EvalScore
 from gateval.domain.score import score_of
 from gateval.domain.text.figures import show_score
 from gateval.domain.trials.judge_verdict import Violation
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause, Side
+from gateval.domain.trials.trial import Assessment, Cause, NotAssessed, Side
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from gateval.render.report.words.counts import listing
 
@@ -120,9 +120,9 @@ def what_happened(assessment: Assessment, *, graded: bool = False) -> str:
 
     Where trials have scores (`graded`), nothing fails by itself: it `scored 0.70`.
     """
-    if assessment.status is AssessmentStatus.ERROR:
+    if isinstance(assessment, NotAssessed):
         return "could not be evaluated"
-    if assessment.status is AssessmentStatus.PASSED:
+    if assessment.passed:
         return str(assessment.status)
     if not assessment.steps:
         return _ended(assessment, graded)
