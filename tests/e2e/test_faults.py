@@ -246,3 +246,60 @@ def test_an_outage_that_meets_the_time_limit_is_called_the_outage(
     assert "the model provider was down or refused the call in 1 run" in said
     if fault[0] != "--latency":
         assert f"openai answered {500 if fault[0] == '--broken' else 429}" in said
+
+
+TOOL = "  tools: [{name: look, description: Looks.}]\n"
+PATIENT = """\
+import time
+def work(text):
+    ask("waiter-model", "Are you there?")
+    time.sleep(1.7)
+    return ask("waiter-model", text)
+"""
+HASTY = """\
+import time
+def work(text):
+    ask("waiter-model", "Are you there?")
+    socket.setdefaulttimeout(1.2)
+    return ask("waiter-model", text)
+"""
+HANGING = {
+    "model": ("3", TOOL, ""),
+    "command": ("3", WAITERS["command"][0], PATIENT + "print(work('Hello'))\n"),
+    "http": ("3", WAITERS["http"][0], PATIENT + WAITERS["http"][1].replace("insist", "work")),
+    "command that gives up": ("20", WAITERS["command"][0], HASTY + "print(work('Hello'))\n"),
+}
+
+
+@pytest.mark.parametrize("kind", list(HANGING))
+def test_a_provider_that_hangs_for_less_than_half_of_the_time_is_to_blame(
+    tmp_path: Path, kind: str
+) -> None:
+    seconds, spec, program = HANGING[kind]
+    office = Repo(tmp_path / "office")
+    office.write("waiter.yaml", WAITER.replace("Seconds: 3", f"Seconds: {seconds}") % spec)
+    slow = "  toolReplay: [{tool: look, result: {text: seen}, delay: 1.7}]\n"
+    office.write("case.yaml", WAITER_CASE + (slow if kind == "model" else ""))
+    office.write("waiter.py", ASK + program)
+    office.commit()
+    silent, first = ("seen", "Hello=look()") if kind == "model" else ("Hello", "there=Yes")
+    with provider("--silent", silent, "--answer", first) as environ:
+        done = gateval(office, "run", "waiter-eval", "--results", str(tmp_path / "out"), **environ)
+    assert done.returncode == 3, done.stdout + done.stderr
+    (trial,) = json.loads((tmp_path / "out/results.v1.json").read_text())["trials"]
+    assert (trial["outcome"], trial["cause"]) == ("error", "provider"), trial["reason"]
+    assert "the model provider was down" in " ".join(done.stdout.split())
+
+
+def test_an_agent_that_works_until_its_time_is_over_is_to_blame(tmp_path: Path) -> None:
+    office = Repo(tmp_path / "office")
+    office.write("waiter.yaml", WAITER % WAITERS["command"][0])
+    office.write("case.yaml", WAITER_CASE)
+    asks = "while True: ask('waiter-model', 'Hello')\n"
+    office.write("waiter.py", ASK + asks)
+    office.commit()
+    with provider("--latency", "0.7") as environ:
+        done = gateval(office, "run", "waiter-eval", "--results", str(tmp_path / "out"), **environ)
+    assert done.returncode != 0, done.stdout + done.stderr
+    trials = json.loads((tmp_path / "out/results.v1.json").read_text())["trials"]
+    assert {(one["outcome"], one["cause"]) for one in trials} == {("skip", "candidate")}

@@ -501,12 +501,21 @@ def _anthropic(text: str, tools: list[Any], usage: tuple[int, int] | None) -> di
     }
 
 
-def _by_content(answers: list[str], text: str, latency: float) -> Responder:
-    """Answer by the first `WORD=TEXT` whose word stands in the request, else by `text`."""
+def _by_content(
+    answers: list[str], text: str, latency: float, silent: list[str] | None = None
+) -> Responder:
+    """Answer by the first `WORD=TEXT` whose word stands in the request, else by `text`; never
+    where one of the words in `silent` does. `TOOL()` as text is a call of that tool.
+    """
+    mute = [word.encode() for word in silent or []]
     table = [(word.encode(), said) for word, _, said in (each.partition("=") for each in answers)]
 
     def respond(call: Call) -> Answer:
         said = next((said for word, said in table if word in call.raw), text)
+        if any(word in call.raw for word in mute):
+            return reply(call, said, delay=3_600)
+        if said.endswith("()"):
+            return reply(call, "", tools=[("call_1", said[:-2], {})], delay=latency)
         return reply(call, said, delay=latency)
 
     return respond
@@ -514,7 +523,7 @@ def _by_content(answers: list[str], text: str, latency: float) -> Responder:
 
 async def _serve(options: argparse.Namespace) -> None:
     respond = unreliable(
-        _by_content(options.answer, options.text, options.latency),
+        _by_content(options.answer, options.text, options.latency, options.silent),
         seed=options.seed,
         busy=options.busy,
         broken=options.broken,
@@ -535,6 +544,9 @@ def main() -> None:
         default=[],
         metavar="WORD=TEXT",
         help="say TEXT if the request holds WORD; may be repeated, the first that fits counts",
+    )
+    parser.add_argument(
+        "--silent", action="append", metavar="WORD", help="never answer a request that holds WORD"
     )
     parser.add_argument("--busy", type=float, default=0, help="share of calls answered 429")
     parser.add_argument("--broken", type=float, default=0, help="share of calls answered 500")

@@ -20,7 +20,7 @@ from gateval.domain.text.quoting import is_blank
 from gateval.domain.trials.model_call import ModelReply
 from gateval.domain.trials.tools import ToolAnswer
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
-from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault, waited_sentence
+from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault, hangs, waited_sentence
 
 _Ask: TypeAlias = Callable[[Conversation, Servers | None], Awaitable[Answer | NoAnswer]]
 
@@ -36,6 +36,7 @@ class ModelRuntime(Runtime):
     def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
         super().__init__(agent, context)
         self._launch: Launch | None = None
+        self._slowest: dict[str, float] = {}
 
     async def prepare(self) -> NoAnswer | None:
         """Set up what servers of tools work in; without a model there is nobody to ask."""
@@ -115,7 +116,7 @@ class ModelRuntime(Runtime):
             notes = getattr(gone.__cause__, "__notes__", ())  # how its latest try went
             if talk.waited:
                 reason, cause = f"{waited_sentence(talk.waited)} {reason}", Cause.PROVIDER
-            if notes or self._waited_long(talk, seconds):
+            if notes or self._hangs(talk, seconds):
                 reason, cause = " ".join((LATE, *notes, reason)), Cause.PROVIDER
         return NoAnswer(
             cause=cause,
@@ -128,12 +129,14 @@ class ModelRuntime(Runtime):
             seconds=max(clock.monotonic() - began, 0.0),
         )
 
-    def _waited_long(self, talk: Conversation, seconds: float) -> bool:
-        """Whether one call took more than half of the time: the model was late, not the agent."""
+    def _hangs(self, talk: Conversation, seconds: float) -> bool:
+        """Whether the model was late, not the agent: the call under way took more than half of the
+        time, or much longer than its model ever did.
+        """
         if talk.asked_at is None:
             return False
         waited = self.context.clock.monotonic() - talk.asked_at
-        return waited > seconds / 2
+        return waited > seconds / 2 or hangs(waited, self._slowest.get(talk.asked), late=True)
 
     async def close(self) -> None:
         """Kill servers that still run."""
@@ -160,11 +163,13 @@ class ModelRuntime(Runtime):
     async def _ask(self, talk: Conversation, models: list[str]) -> ModelReply:
         while True:
             model = models[0]
-            talk.asked_at = self.context.clock.monotonic()
+            talk.asked, talk.asked_at = model, self.context.clock.monotonic()
             try:
-                return await self.context.calls.call(
+                reply = await self.context.calls.call(
                     model, talk.request(model), side=self.agent.side
                 )
+                self._slowest[model] = max(reply.seconds or 0.0, self._slowest.get(model, 0.0))
+                return reply
             except ModelCallError as error:
                 talk.failed(error)
                 if error.fault is not ModelCallFault.OUTAGE or len(models) == 1:

@@ -10,6 +10,7 @@ One that would fit once others are over waits for them: a slow provider is no us
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import NamedTuple, Self
 
 from pydantic import Field
@@ -73,13 +74,16 @@ class Entry:
         self.model = model
         self.held = held
         self._ledger: Ledger | None = ledger
+        self._begun = time.monotonic()
 
     def replied(self, reply: ModelReply) -> None:
         """It was answered, and the provider says what that took."""
+        self._answered()
         self._close(reply.usage, answered=reply.model, tier=reply.tier)
 
     def measured(self, usage: Usage | None, answered: str) -> None:
         """Texts were measured; no usage means that this costs no tokens."""
+        self._answered()
         self._close(Usage(input_tokens=0, output_tokens=0) if usage is None else usage, answered)
 
     def refused(self) -> None:
@@ -89,6 +93,11 @@ class Entry:
     def lost(self) -> None:
         """Nobody knows what it took: it was broken off, or what came cannot be read."""
         self._close(Usage())
+
+    def _answered(self) -> None:
+        if self._ledger is not None:
+            slowest, seconds = self._ledger.slowest, time.monotonic() - self._begun
+            slowest[self.model] = max(seconds, slowest.get(self.model, 0.0))
 
     def _close(self, usage: Usage, answered: str = "", tier: str = "") -> None:
         ledger, self._ledger = self._ledger, None
@@ -100,7 +109,8 @@ class Ledger:
     """The account of one run; made by the gateway. For one event loop.
 
     Attributes: `calls` made so far, `spent` by those that are over, `held` back for those under
-    way, `ended` why no call is made any more, as a sentence; empty as long as there is room.
+    way, `ended` why no call is made any more, as a sentence; empty as long as there is room;
+    `slowest` the seconds of the slowest call of a model that was answered.
     """
 
     def __init__(
@@ -111,6 +121,7 @@ class Ledger:
         self.spent = Taken()
         self.held = Taken()
         self.ended = ""
+        self.slowest: dict[str, float] = {}
         self._pricing = pricing
         self._longest_wait = longest_wait
         self._open = 0

@@ -86,12 +86,30 @@ class ModelTrouble(NamedTuple):
     """Why a trial may say nothing of the candidate, as a sentence: its models were out of reach.
 
     With the candidate as cause: the gateway or the provider refused what it asked. `lasting` says
-    that the provider refuses the key or the account, as it will the next time.
+    that the provider refuses the key or the account, as it will the next time. `in_silence`: it is
+    no trouble where the candidate gave an answer that a model had a say in.
     """
 
     cause: Cause
     reason: str
     lasting: bool = False
+    in_silence: bool = False
+
+
+_FEW_SECONDS = 1.0
+"""A call that waited less says nothing of the provider."""
+
+_MANY_SECONDS = 10.0
+"""The same where nobody knows how long the model takes, and the candidate gave up by itself."""
+
+
+def hangs(waited: float, slowest: float | None, *, late: bool) -> bool:
+    """Whether a call that nobody answered was the provider's trouble: it waited more than twice as
+    long as any of its model that was answered in this run, `slowest`. `late`: until the time of the
+    trial was over.
+    """
+    least = _FEW_SECONDS if late or slowest is not None else _MANY_SECONDS
+    return waited >= max(least, 2 * (slowest or 0.0))
 
 
 Embed = Callable[[str, tuple[str, ...]], Awaitable[InputReply]]

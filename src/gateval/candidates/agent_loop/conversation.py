@@ -41,8 +41,8 @@ class Called(NamedTuple):
 class Conversation:
     """Grows turn by turn. Does no I/O.
 
-    `asked_at` is when the call under way began (seconds of the clock), None between calls. `waited`
-    are the seconds in which providers were waited for that had refused or dropped a call; `due` the
+    `asked_at` is when the call under way began (seconds of the clock), None between calls; `asked`
+    is the model of the latest. `waited` are the seconds in which providers were waited for that had refused or dropped a call; `due` the
     seconds that tools take which are to be waited for before the next request.
     """
 
@@ -53,6 +53,7 @@ class Conversation:
         served: Sequence[ToolDefinition] = (),
     ) -> None:
         """Begin; `served` are tools of servers, which answer what the fixture does not."""
+        self.asked = ""
         self.asked_at: float | None = None
         self._draw = f"{request.key.side}:{request.key.repetition}"
         self.waited = 0.0

@@ -102,6 +102,8 @@ def out_of_reach(given: Answer | NoAnswer, seen: SeenTrial) -> Answer | NoAnswer
     trouble = seen.trouble
     own_fault = trouble is not None and trouble.cause is Cause.CANDIDATE
     lost = isinstance(given, NoAnswer) and given.cause is not Cause.CANDIDATE
+    if trouble and trouble.in_silence and isinstance(given, Answer):
+        trouble = trouble if seen.calls and seen.calls.unanswered else None
     if trouble is None or (own_fault and (lost or isinstance(given, Answer))):
         return given
     if isinstance(given, Answer):

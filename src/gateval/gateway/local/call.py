@@ -95,6 +95,7 @@ class Call(ABC):
             self._tries.most = account.most_tokens(self._fields)
             if denied := self._trial.denied(model):
                 raise denied
+            self._timer.model = model
             with self._timer.waiting():
                 return await self._pass_on(model)
         except WireError as error:

@@ -26,14 +26,16 @@ from gateval.ports.model_calls import (
     ModelCallError,
     ModelCallFault,
     ModelTrouble,
+    hangs,
     waited_sentence,
 )
 
 
 class CallTimer:
-    """How long one call has waited for a model without a sign of it, and how its tries went."""
+    """How long one call has waited for a `model` without a sign of it, and how its tries went."""
 
     def __init__(self) -> None:
+        self.model = ""
         self.tries = Tries()
         self._since: float | None = None
 
@@ -86,7 +88,8 @@ class TrialCalls:
         self._limits = limits
         self._running: dict[asyncio.Task[Any], CallTimer] = {}
         self._trouble: ModelTrouble | None = None
-        self._cut = (0.0, "")
+        self._cut = (0.0, "", "")
+        self._given_up = self._cut
         self._waits: list[Wait] = []
         self._calls = self._made = self._refused = 0
         self._inputs = self._talked = self._measured = 0
@@ -148,7 +151,8 @@ class TrialCalls:
         try:
             yield timer
         except asyncio.CancelledError:
-            self._cut = max(self._cut, (timer.seconds, timer.tries.failure))
+            cut = (timer.seconds, timer.tries.failure, timer.model)
+            self._cut, self._given_up = max(self._cut, cut), max(self._given_up, cut)
             raise
         finally:
             timer.tries.over()
@@ -173,7 +177,7 @@ class TrialCalls:
         self._recorder.measured(model, usage)
 
     def _used(self, usage: Usage) -> None:
-        self._trouble = None
+        self._trouble, self._given_up = None, (0.0, "", "")
         self._tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
 
     def denied(self, model: str) -> ModelCallError | None:
@@ -249,13 +253,13 @@ class TrialCalls:
         That is how the latest call failed, or our sentence if we refused it (the cause of both is
         the candidate where it asked for what is not there), that the run may make no more, or that
         a call waited for more than half of the trial's `limit` (seconds) until the candidate was
-        gone. Ask before `end`. `late` says that the candidate's time was over: then it must have
-        had all of it.
+        gone, or for less, and longer than its model takes. Ask before `end`. `late` says that the
+        candidate's time was over: then it must have had all of it.
         """
         if self._run_is_over:  # others used it up as well
             return ModelTrouble(Cause.GATE, self._run_is_over, lasting=True)
-        waits = ((waited.seconds, waited.tries.failure) for waited in self._running.values())
-        seconds, failure = max([self._cut, *waits])
+        waits = [(one.seconds, one.tries.failure, one.model) for one in self._running.values()]
+        seconds, failure, _ = max([self._cut, *waits])
         if seconds > limit / 2:
             return ModelTrouble(Cause.PROVIDER, f"{LATE} {failure}".rstrip())
         waited = self._waited()
@@ -265,6 +269,9 @@ class TrialCalls:
             )
             said = failure or (down.reason if down else "")
             return ModelTrouble(Cause.PROVIDER, f"{said} {waited_sentence(waited)}".lstrip())
+        seconds, failure, model = max([self._given_up, *waits])
+        if not self._trouble and hangs(seconds, self._ledger.slowest.get(model), late=late):
+            return ModelTrouble(Cause.PROVIDER, f"{LATE} {failure}".rstrip(), in_silence=True)
         return self._trouble
 
     def end(self) -> Trace | None:
