@@ -68,6 +68,36 @@ def test_a_fixture_has_one_score_everywhere(tmp_path: Path, model: str) -> None:
     assert "score 0.60" in junit
 
 
+WAVERING = """\
+seed: SEED
+rules:
+  - when: {user: Hello}
+    reply: Hello!
+    probability: 0.6
+  - reply: Go away.
+"""
+
+
+def test_after_a_close_threshold_every_view_has_the_score_that_decides(tmp_path: Path) -> None:
+    """The first repetition fails, and of three two pass."""
+    shop = build_shop(tmp_path / "shop")
+    shop.write("evals/fixtures.yaml", GREETS)
+    shop.write("evals/support-eval.yaml", EVAL + "  scoring: {passThreshold: 0.5}\n")
+    shop.write(".gateval/scripted/support.yaml", WAVERING.replace("SEED", "5"))
+    shop.commit()
+    ran = gateval(shop, "run", "support-eval")
+    (folder,) = (shop.path / ".gateval/results").glob("2*")
+    results = json.loads((folder / "results.v1.json").read_text())
+    assert [one["outcome"] for one in results["trials"]] == ["fail", "pass", "pass"]
+    assert "0.67" in ran.stdout, ran.stdout
+    told = json.loads(gateval(shop, "get", "eval", "support-eval", "-o", "json").stdout)
+    assert told["lastScore"] == "0.67"
+    assert [one["score"] for one in told["fixtureResults"]] == ["0.67"]
+    assert "0.67" in gateval(shop, "history", "support-eval").stdout
+    assert "score 0.67" in gateval(shop, "show", "greets").stdout
+    assert "0.67" in gateval(shop, "compare", "HEAD", "HEAD").stdout
+
+
 def test_what_stands_keeps_its_evidence(tmp_path: Path) -> None:
     shop = build_shop(tmp_path / "shop")
     shop.write("agents/prompts/support.md", WORSE)

@@ -340,7 +340,9 @@ def _sections(report: Report, frame: Frame) -> Iterator[Section]:
     yield Section(SectionKind.BAR, "The bar", bar, weight=5)
     yield Section(SectionKind.EVIDENCE, "Evidence", doubts_on_evidence(report))
     yield Section(SectionKind.SPENDING, "Money and time", told_of_spending(report))
-    yield Section(SectionKind.GAPS, "Not measured", find_gaps(facts), weight=4)
+    yield Section(
+        SectionKind.GAPS, "Not measured", find_gaps(facts, report.results.info.cut), weight=4
+    )
     removed = [removed_sentence(entry) for entry in plan.removed]
     yield Section(SectionKind.REMOVED, "No longer evaluated", removed)
     warnings = [*plan.warnings, *report.results.info.warnings]

@@ -40,6 +40,12 @@ class RunInfo(Value):
     started: tuple[TrialKey, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    @property
+    def cut(self) -> str:
+        """Why trials that were asked for did not run, as sentences; empty where nobody knows."""
+        stopped = "The run was interrupted." if self.interrupted else ""
+        return " ".join(filter(None, (stopped, self.ended, self.over_budget)))
+
 
 class Results(Value):
     """A plan and its trials in report order. Trials that never ran are simply absent.

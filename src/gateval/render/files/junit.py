@@ -38,7 +38,8 @@ def render_junit(view: ReportView) -> str:
         suite = TestSuite(_xml(one.eval))
         for key, value in _properties(one).items():
             suite.add_property(_xml(key), _xml(value))
-        cases = [_case(fact, suite.name, one.fell) for fact in one.fixtures]
+        cut = view.report.results.info.cut
+        cases = [_case(fact, suite.name, one.fell, cut) for fact in one.fixtures]
         suite.add_testcases([*cases, *_whole(one, cases)])
         suite.add_testcases([_left(name, suite.name) for name in one.left_out])
         document.append(suite)
@@ -111,12 +112,12 @@ class _Case(TestCase):
     line = IntAttr()
 
 
-def _case(fact: FixtureFacts, suite: str, fell: frozenset[str]) -> TestCase:
+def _case(fact: FixtureFacts, suite: str, fell: frozenset[str], cut: str) -> TestCase:
     case = _Case(_xml(fact.fixture.name), classname=suite)
     place = fact.first_place
     case.file, case.line = _xml(place.file), place.line
     case.time = round(sum(trial.seconds for trial in fact.head), 3)
-    found = _result(fact)
+    found = _result(fact, cut)
     if fact.fixture.name in fell and not isinstance(found, Failure):
         found = Failure(_xml(passes(fact.compared)), "regressed")
     if found is not None:
@@ -146,11 +147,13 @@ def _left(name: str, suite: str) -> TestCase:
     return case
 
 
-def _result(fact: FixtureFacts) -> FinalResult | None:
-    """Return the element for a fixture that did not pass every planned repetition."""
+def _result(fact: FixtureFacts, cut: str) -> FinalResult | None:
+    """Return the element for a fixture that did not pass every planned repetition; `cut` says why
+    trials did not run.
+    """
     missing, worst = fact.compared.missing, fact.worst
     if worst is None:
-        return Skipped("no planned repetition ran", "missing")
+        return Skipped(_xml(f"no planned repetition ran. {cut}".rstrip(". ")), "missing")
     if worst.passed is False:
         kind = "fail" if worst.answered else str(worst.cause)
         kind = "regressed" if fact.status is FixtureStatus.REGRESSED else kind
@@ -158,7 +161,10 @@ def _result(fact: FixtureFacts) -> FinalResult | None:
     if worst.outcome is not Outcome.PASS:
         return Error(_xml(worst.reason or "not measured"), str(worst.cause or worst.outcome))
     if missing:
-        return Error(f"{missing} repetitions that were asked for did not run", "missing")
+        return Error(
+            _xml(f"{missing} repetitions that were asked for did not run. {cut}".rstrip(". ")),
+            "missing",
+        )
     return None
 
 

@@ -16,7 +16,7 @@ from gateval.render.report.words.kinds import words_of
 class Gap(NamedTuple):
     """Trials of one Agent on one side that say nothing, all for the same reason.
 
-    `cause` is None for planned trials that never ran. `detail` holds the command and the last
+    `cause` is None for planned trials that never ran, and the reason why the run ended. `detail` holds the command and the last
     lines of its output. `verdict` is what the judge said in the first of them, if it blamed what
     it could not prove. `where` names the fixtures as `eval/fixture`, `cases` says what these are
     called; `first` is the first of them.
@@ -48,21 +48,25 @@ class _Silence(NamedTuple):
     fact: FixtureFacts
     side: Side
     trial: Trial | None
+    cut: str = ""
 
     @property
     def key(self) -> tuple[str, Side, Cause | None, str, tuple[str, ...]]:
         """What trials of one gap share."""
         if self.trial is None:
-            return (self.fact.planned.agent, self.side, None, "", ())
+            return (self.fact.planned.agent, self.side, None, self.cut, ())
         cause = self.trial.cause or Cause.GATE
         return (self.fact.planned.agent, self.side, cause, self.trial.reason, self.trial.detail)
 
 
-def find_gaps(facts: Iterable[FixtureFacts]) -> tuple[Gap, ...]:
-    """Return all gaps, head's first, in the plan's order; what was printed alike is told once."""
+def find_gaps(facts: Iterable[FixtureFacts], cut: str = "") -> tuple[Gap, ...]:
+    """Return all gaps, head's first, in the plan's order; what was printed alike is told once.
+
+    `cut` says why trials did not run.
+    """
     found: dict[object, list[_Silence]] = {}
     for fact in facts:
-        for silence in _silences(fact):
+        for silence in _silences(fact, cut):
             found.setdefault(silence.key, []).append(silence)
     gaps = sorted(map(_gap, found.values()), key=lambda gap: gap.side is Side.BASE)
     told = {(one.agent, one.detail) for one in gaps if one.side is Side.HEAD}
@@ -74,13 +78,13 @@ def find_gaps(facts: Iterable[FixtureFacts]) -> tuple[Gap, ...]:
     )
 
 
-def _silences(fact: FixtureFacts) -> Iterable[_Silence]:
+def _silences(fact: FixtureFacts, cut: str) -> Iterable[_Silence]:
     for trial in (*fact.head, *fact.base):
         unanswered = fact.compared.silent and not fact.compared.no_answer and not trial.answered
         if trial.passed is None or unanswered:
             yield _Silence(fact, trial.key.side, trial)
-    yield from [_Silence(fact, Side.HEAD, None)] * fact.compared.missing
-    yield from [_Silence(fact, Side.BASE, None)] * fact.compared.missing_base
+    yield from [_Silence(fact, Side.HEAD, None, cut)] * fact.compared.missing
+    yield from [_Silence(fact, Side.BASE, None, cut)] * fact.compared.missing_base
 
 
 def _gap(silences: list[_Silence]) -> Gap:

@@ -115,7 +115,7 @@ def _part(plan: Plan) -> str:
 def _run_eval(
     report: Report, planned: PlannedEval, compared: EvalComparison, trials: Grouped
 ) -> RunEval:
-    plan, head = report.results.plan, compared.head_first
+    plan, head = report.results.plan, compared.head
     mine = [one for one in report.decision.reasons if one.eval == compared.eval]
     verdicts = [one.verdict for one in mine]
     agent = plan.agent(planned.agent, Side.HEAD)
@@ -129,9 +129,11 @@ def _run_eval(
     own = [one for side in Side for name in names for one in trials.get((*name, side), ())]
     run = run_of(report.results, planned) if planned.scoring.model.tasks else None
     statuses = [one.status.value for one in run.tasks] if run else [""] * len(compared.fixtures)
-    scored = not compared.unanswered
+    scored, cut = not compared.unanswered, report.results.info.cut
     fixtures = [
-        _run_fixture(planned, one, (_head(one), base.get(one.fixture, ())), status, scored=scored)
+        _run_fixture(
+            planned, one, (_head(one), base.get(one.fixture, ())), status, cut, scored=scored
+        )
         for one, status in zip(compared.fixtures, statuses, strict=False)
     ]
     return RunEval(
@@ -209,11 +211,14 @@ def _run_fixture(
     compared: FixtureComparison,
     sides: tuple[Sequence[Trial], Sequence[Trial]],
     status: str,
+    cut: str,
     *,
     scored: bool,
 ) -> RunFixture:
     reps = planned.execution.reps_per_fixture
     first, base = ([one for one in side if one.key.repetition <= reps] for side in sides)
+    said = [_why(one) for one in first if one.passed is not True]
+    said += [cut] if compared.missing else []
     again = [a.wavered for t in first for a in t.assessments if a.again is not None]
     fixture = planned.fixture(compared.fixture)
     return RunFixture(
@@ -227,7 +232,7 @@ def _run_fixture(
         asked_again=len(again),
         wavered=sum(again),
         claimed=_rests_on_claims(first),
-        says=next((_why(one)[:SAID] for one in first if one.passed is not True), ""),
+        says=next(filter(None, said), "")[:SAID],
         score=task_score(planned, first) if scored else None,
         own=_own(compared) if scored and first else None,
         status=status,

@@ -204,7 +204,8 @@ def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
     for one in run.named:
         planned = max(1, len(one.trials))
         lost = len(one.trials) - one.measured
-        failed = one.measured - one.passes
+        later = one.score is None and one.own is not None and one.own[1] < 1  # not as planned
+        failed = one.measured - one.passes or later
         result = FixtureMark.FAIL if failed or one.regressed else FixtureMark.PASS
         if not failed and (lost or not one.trials):
             result = FixtureMark.ERROR if one.trials else FixtureMark.SKIP

@@ -45,9 +45,13 @@ _RISEN = {
 
 
 def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
-    planned = report.results.plan.trial_count
-    missing = planned - len(report.results.trials)
+    planned, info = report.results.plan.trial_count, report.results.info
+    missing = planned - _ran_of_planned(report)
     said = [f"{missing:,} of {count(planned, 'planned run')} did not happen"] if missing else []
+    if not missing and any(one.code is ReasonCode.MISSING_TRIALS for one in blocking):
+        said.append("what looked worse was not looked at again")
+    if info.interrupted or info.ended:
+        said.append("the run was interrupted" if info.interrupted else "its time was over")
     if report.results.info.over_budget:
         said.append("what the policy gives a run was used up")
     elif report.results.plan.budget_spent:
@@ -75,6 +79,12 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         verb = "belongs" if len(paths) == 1 else "belong"
         said.append(f"{listing(paths, 2)} {verb} to no Agent that an Eval measures")
     return said or ["nothing that ran speaks against the change"]
+
+
+def _ran_of_planned(report: Report) -> int:
+    """How many trials ran that were planned from the beginning."""
+    reps = {one.name: one.execution.reps_per_fixture for one in report.results.plan.evals}
+    return sum(one.key.repetition <= reps[one.key.eval] for one in report.results.trials)
 
 
 def _of_sealed(reasons: Sequence[DecisionReason]) -> Sequence[DecisionReason]:
