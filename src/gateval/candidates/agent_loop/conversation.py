@@ -42,8 +42,9 @@ class Conversation:
     """Grows turn by turn. Does no I/O.
 
     `asked_at` is when the call under way began (seconds of the clock), None between calls; `asked`
-    is the model of the latest. `waited` are the seconds in which providers were waited for that had refused or dropped a call; `due` the
-    seconds that tools take which are to be waited for before the next request.
+    is the model of the latest. `waited` are the seconds in which providers were waited for that had
+    refused or dropped a call; `due` the seconds that tools take which are to be waited for before
+    the next request.
     """
 
     def __init__(

@@ -16,10 +16,10 @@ from gateval.render.report.words.kinds import words_of
 class Gap(NamedTuple):
     """Trials of one Agent on one side that say nothing, all for the same reason.
 
-    `cause` is None for planned trials that never ran, and the reason why the run ended. `detail` holds the command and the last
-    lines of its output. `verdict` is what the judge said in the first of them, if it blamed what
-    it could not prove. `where` names the fixtures as `eval/fixture`, `cases` says what these are
-    called; `first` is the first of them.
+    `cause` is None for planned trials that never ran; `reason` is then why the run ended. `detail`
+    holds the command and the last lines of its output. `verdict` is what the judge said in the
+    first of them, if it blamed what it could not prove. `where` names the fixtures as
+    `eval/fixture`, `cases` says what these are called; `first` is the first of them.
     """
 
     agent: str

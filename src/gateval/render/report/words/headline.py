@@ -45,17 +45,7 @@ _RISEN = {
 
 
 def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
-    planned, info = report.results.plan.trial_count, report.results.info
-    missing = planned - _ran_of_planned(report)
-    said = [f"{missing:,} of {count(planned, 'planned run')} did not happen"] if missing else []
-    if not missing and any(one.code is ReasonCode.MISSING_TRIALS for one in blocking):
-        said.append("what looked worse was not looked at again")
-    if info.interrupted or info.ended:
-        said.append("the run was interrupted" if info.interrupted else "its time was over")
-    if report.results.info.over_budget:
-        said.append("what the policy gives a run was used up")
-    elif report.results.plan.budget_spent:
-        said.append("an earlier run used up what the policy gives one")
+    said = list(_ended_early(report, blocking))
     budget = [reason for reason in blocking if reason.code is ReasonCode.BUDGET]
     if cut := sum(bool(reason.fixture or reason.eval) for reason in budget):
         what = f"{count(cut, 'comparison')} looked worse"
@@ -81,10 +71,21 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     return said or ["nothing that ran speaks against the change"]
 
 
-def _ran_of_planned(report: Report) -> int:
-    """How many trials ran that were planned from the beginning."""
-    reps = {one.name: one.execution.reps_per_fixture for one in report.results.plan.evals}
-    return sum(one.key.repetition <= reps[one.key.eval] for one in report.results.trials)
+def _ended_early(report: Report, blocking: Sequence[DecisionReason]) -> Iterator[str]:
+    """How much of what was planned from the beginning did not run, and why the run ended."""
+    plan, info = report.results.plan, report.results.info
+    reps = {one.name: one.execution.reps_per_fixture for one in plan.evals}
+    ran = sum(one.key.repetition <= reps[one.key.eval] for one in report.results.trials)
+    if missing := plan.trial_count - ran:
+        yield f"{missing:,} of {count(plan.trial_count, 'planned run')} did not happen"
+    elif any(one.code is ReasonCode.MISSING_TRIALS for one in blocking):
+        yield "what looked worse was not looked at again"
+    if info.interrupted or info.ended:
+        yield "the run was interrupted" if info.interrupted else "its time was over"
+    if info.over_budget:
+        yield "what the policy gives a run was used up"
+    elif plan.budget_spent:
+        yield "an earlier run used up what the policy gives one"
 
 
 def _of_sealed(reasons: Sequence[DecisionReason]) -> Sequence[DecisionReason]:
