@@ -194,3 +194,5 @@ def test_the_verdict_and_a_rate_in_steps_are_told_and_the_key_opens_the_rest(
     assert done.stderr.count("Preparing desk (head)") == 1, "further looks are not told"
     without = gateval(repo, "show", str(out), "asks-2")
     assert without.returncode != 0
+    kept = repo.path / ".git/gateval/findings.jsonl"
+    assert not kept.exists() or "asks-" not in kept.read_text("utf-8")

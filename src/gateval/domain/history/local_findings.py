@@ -15,6 +15,7 @@ from gateval.domain.decision.report import Report
 from gateval.domain.history.record import StoredRegression
 from gateval.domain.history.standing import Known, Remembered, regressions_of, with_standing
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.text.strict_json import NotStrictJson, read_json
 
 KEPT = 1_000
@@ -69,7 +70,11 @@ def write_findings(found: Iterable[LocalFinding]) -> bytes:
 
 
 def new_findings(report: Report, found_at: str) -> tuple[LocalFinding, ...]:
-    """Return what a report found regressed by itself, not by what stood before."""
+    """Return what a report found regressed by itself, not by what stood before.
+
+    Of sealed Evals nothing is kept here: the file is not encrypted.
+    """
+    apart = kept_apart(report.results.plan)
     standing = {
         (planned.name, one.fixture)
         for planned in report.results.plan.evals
@@ -78,7 +83,7 @@ def new_findings(report: Report, found_at: str) -> tuple[LocalFinding, ...]:
     return tuple(
         LocalFinding(**one.model_dump(), found_at=found_at)
         for one in regressions_of(report)
-        if (one.eval, one.fixture) not in standing
+        if (one.eval, one.fixture) not in standing and one.eval not in apart
     )
 
 
