@@ -196,3 +196,16 @@ def test_the_verdict_and_a_rate_in_steps_are_told_and_the_key_opens_the_rest(
     assert without.returncode != 0
     kept = repo.path / ".git/gateval/findings.jsonl"
     assert not kept.exists() or "asks-" not in kept.read_text("utf-8")
+
+
+def test_how_many_sealed_fixtures_pass_is_told_by_no_command_that_looks_back(
+    tmp_path: Path,
+) -> None:
+    repo = shop(tmp_path / "shop")
+    assert gateval(repo, "run", "held-out", **KEY).returncode == 0
+    looked = gateval(repo, "history", "held-out")
+    assert f"–/{FIXTURES}" in looked.stdout, looked.stdout
+    got = gateval(repo, "get", "eval", "held-out", "-o", "json", **KEY)
+    row = json.loads(got.stdout)
+    assert "passingFixtures" not in row
+    assert f"–/{FIXTURES}" in gateval(repo, "get", "evals", **KEY).stdout

@@ -30,7 +30,7 @@ def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool)
                 one.event,
                 show_score(score_of(one.score, one.score), one.threshold),
                 DASH if one.low is None else f"{one.low:.2f}\N{EN DASH}{one.high:.2f}",
-                f"{DASH if one.score is None else one.passing}/{one.total}",
+                f"{_passing(one)}/{one.total}",
                 _said(one),
             ),
             "red" if one.regressed or one.passed_on else "",
@@ -67,6 +67,10 @@ def render_overview(series: Mapping[str, Sequence[Point]], *, width: int, color:
     if len(known) == 1:
         add_scorers(sheet, next(iter(known.values())))
     return sheet.text()
+
+
+def _passing(point: Point) -> str:
+    return DASH if point.score is None or point.passing is None else str(point.passing)
 
 
 def _said(point: Point) -> str:

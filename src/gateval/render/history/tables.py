@@ -81,7 +81,7 @@ def _when(row: Row) -> str:
 def _counts(row: Row) -> str:
     if "lastResult" not in row:
         return f"{row['totalFixtures']}"
-    passing = DASH if row["lastScore"] == NOT_MEASURED else row["passingFixtures"]
+    passing = DASH if row["lastScore"] == NOT_MEASURED else row.get("passingFixtures", DASH)
     return f"{passing}/{row['totalFixtures']}"
 
 

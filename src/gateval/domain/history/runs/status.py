@@ -89,8 +89,8 @@ class EvalStatus(Value):
     run: str = ""
     url: str = ""
     event: str = ""
-    passing_fixtures: int = 0
-    failing_fixtures: int = 0
+    passing_fixtures: int | None = 0
+    failing_fixtures: int | None = 0
     total_fixtures: int = 0
     judge_agreement: str = ""
     agent_revision: str = ""
@@ -176,8 +176,8 @@ def status_of(
             "run": record.id,
             "url": record.url,
             "event": record.event,
-            "passing_fixtures": run.passing,
-            "failing_fixtures": run.failing,
+            "passing_fixtures": None if run.sealed else run.passing,
+            "failing_fixtures": None if run.sealed else run.failing,
             "total_fixtures": run.total,
             "agent_revision": run.closure[:12],
             "fixture_results": tuple(fixture_results(run)),

@@ -29,7 +29,7 @@ class Point(Value):
     high: float | None
     threshold: float | None = None
     verdict: str
-    passing: int
+    passing: int | None
     total: int
     regressed: tuple[str, ...] = ()
     base: str = ""
@@ -62,7 +62,7 @@ def trend(records: Iterable[RunRecord], name: str, *, limit: int) -> tuple[Point
             high=run.limits and max(run.limits[1], run.high or 0.0),
             threshold=run.threshold,
             verdict=run.verdict.value,
-            passing=run.passing,
+            passing=None if run.sealed else run.passing,
             total=run.total,
             regressed=(*names, *([ALL] if run.slipped else [])),
             base=record.base,
