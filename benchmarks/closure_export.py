@@ -14,11 +14,11 @@ from pathlib import Path
 from benchmarks.figures import Figure, median
 from benchmarks.repository import HEAD, large_files, repository
 from benchmarks.scale import Scale
-from gateval.adapters.git import open_repository
+from gateval.adapters.git.repository import open_repository
 from gateval.domain.manifests.agent import RuntimeSpec
+from gateval.domain.paths import Place
 from gateval.domain.plan.plan import AgentDefinition, Plan
-from gateval.domain.repository.file_rules import file_rules
-from gateval.domain.repository.place import Place
+from gateval.domain.tree import file_rules
 from gateval.domain.trials.trial import Side
 from gateval.pipeline.exports import ClosureExports
 

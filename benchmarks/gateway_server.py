@@ -17,8 +17,8 @@ from pathlib import Path
 
 from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway
-from gateval.gateway.local.limits import CallLimits
 from gateval.gateway.local.server import GatewayServer
+from gateval.gateway.local.trial_calls import CallLimits
 from gateval.gateway.upstream.endpoints import read_upstreams
 
 UNHURRIED = CallLimits(calls=1_000_000, tokens=10**12, per_second=1e6, burst=1_000_000)

@@ -8,7 +8,7 @@ from benchmarks.many_cases import files
 from benchmarks.processes import GATEVAL, IMPORT_PYDANTIC, interleaved, sample
 from benchmarks.repository import repository
 from benchmarks.scale import Scale
-from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord, record_line
+from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord, record_line
 from gateval.domain.verdicts import GateVerdict
 
 NAME = "looking_back"

@@ -54,8 +54,7 @@ def _listen(pass_on: Callable[[int], None]) -> None:
 
 def probe() -> int:
     """Return 0 if the gate, run like this, would have users of their own for its candidates."""
-    from gateval.candidates.isolation.walls import build_walls, look_around
-    from gateval.candidates.isolation.wishes import Wishes
+    from gateval.candidates.isolation.walls import Wishes, build_walls, look_around
 
     return int(build_walls(look_around(), Wishes()).users is None)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gateval.assertions.base import Assertion
 from gateval.assertions.registry import ASSERTIONS
-from gateval.formats.native.kinds.assertion import AssertionCommon
+from gateval.formats.native.fixture import AssertionCommon
 
 SAMPLES = Path(__file__).parent.parent / "examples" / "assertions"
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gateval.app.schemas import ALL_KINDS, schema_text
+from gateval.app.authoring import ALL_KINDS, schema_text
 from tools import action_copy, assertions_page, cli_page, compat_page, presets_page, strictness_page
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from gateval.domain.manifests.policy.gate_config import GateConfig
-from gateval.domain.manifests.policy.strictness import STRICTNESS, leaves, written
+from gateval.domain.manifests.gate_config import GateConfig
+from gateval.domain.manifests.strictness import STRICTNESS, leaves, written
 
 _INTRODUCTION = """\
 # Which rule is stricter

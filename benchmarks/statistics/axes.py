@@ -12,10 +12,16 @@ from typing import NamedTuple
 
 from benchmarks.statistics.lines import Line
 from gateval.domain.statistics.broad import Broad
-from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.graded.broad import Axis, axis_looks, axis_step, graded_broad_step
-from gateval.domain.statistics.graded.rule import GradedRule, graded_rule, graded_walk
-from gateval.domain.statistics.looks import Look, broad_looks, looks
+from gateval.domain.statistics.design import Look, LookResult, broad_looks, looks
+from gateval.domain.statistics.graded import (
+    Axis,
+    GradedRule,
+    axis_looks,
+    axis_step,
+    graded_broad_step,
+    graded_rule,
+    graded_walk,
+)
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share, joint_shares
 
 WEIGHTS = (1.0, 3.0, 1.0)

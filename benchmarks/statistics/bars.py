@@ -24,11 +24,10 @@ from benchmarks.statistics.scenarios import (
     measure,
     ours,
 )
-from gateval.domain.statistics.design import design
-from gateval.domain.statistics.looks import looks
-from gateval.domain.statistics.power import power
+from gateval.domain.statistics.design import design, looks
 from gateval.domain.statistics.shares import FIXTURES, fixture_share
 from gateval.domain.statistics.simulation import RunSettings
+from gateval.domain.statistics.walk import power
 
 MORE_RUNS = 5
 """A rate near its bar is simulated so many times as often."""

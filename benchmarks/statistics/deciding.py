@@ -6,12 +6,9 @@ from random import Random
 from time import perf_counter
 
 from gateval.domain.statistics.broad import broad_step, first
-from gateval.domain.statistics.design import design
-from gateval.domain.statistics.looks import broad_looks, looks
-from gateval.domain.statistics.power import smallest_drop
+from gateval.domain.statistics.design import broad_looks, design, looks
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
-from gateval.domain.statistics.status import likely_rate, status
-from gateval.domain.statistics.walk import walk
+from gateval.domain.statistics.walk import likely_rate, smallest_drop, status, walk
 
 
 def seconds(fixtures: int, reps: int) -> float:

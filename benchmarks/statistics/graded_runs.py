@@ -9,10 +9,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import NamedTuple
 
-from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.graded.broad import graded_broad_step
-from gateval.domain.statistics.graded.rule import GradedRule, graded_rule, graded_walk
-from gateval.domain.statistics.looks import Look, broad_looks, looks
+from gateval.domain.statistics.design import Look, LookResult, broad_looks, looks
+from gateval.domain.statistics.graded import GradedRule, graded_broad_step, graded_rule, graded_walk
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
 from gateval.domain.statistics.simulation import RunSettings
 

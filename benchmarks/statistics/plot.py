@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 from benchmarks.statistics import signaltest
 from benchmarks.statistics.scenarios import Single, ours
-from gateval.domain.statistics.design import design
-from gateval.domain.statistics.looks import looks
-from gateval.domain.statistics.power import power
+from gateval.domain.statistics.design import design, looks
 from gateval.domain.statistics.shares import FIXTURES, fixture_share
 from gateval.domain.statistics.simulation import Rates, RunSettings
+from gateval.domain.statistics.walk import power
 
 COUNT, BASE = 20, 0.95
 DROPS = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from gateval.domain.repository.place import Problem
+    from gateval.domain.paths import Problem
 
 EXIT_PASS = 0
 EXIT_FAILED = 1

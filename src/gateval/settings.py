@@ -10,9 +10,9 @@ from pydantic import SecretStr
 from gateval.adapters.age import identities
 from gateval.adapters.screen import is_plain
 from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
-from gateval.candidates.isolation.wishes import Wishes, read_wishes
+from gateval.candidates.isolation.walls import Wishes, read_wishes
+from gateval.domain.secrets import SHORTEST_SECRET, secret_values, too_short
 from gateval.domain.setup.authorities import CA_VARIABLE
-from gateval.domain.text.secrets import SHORTEST_SECRET, secret_values, too_short
 from gateval.errors import UsageError
 from gateval.gateway.upstream.endpoints import Upstream, read_upstreams
 

@@ -9,7 +9,7 @@ import yaml
 
 from gateval.domain.forge.trigger import EventName
 from gateval.formats.github.action_inputs import NAMES, ActionInputs, read_inputs
-from gateval.formats.github.subjects import PULL_REQUEST_TYPES
+from gateval.formats.github.event import PULL_REQUEST_TYPES
 from tests.helpers.command import ROOT
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))

@@ -25,7 +25,7 @@ def lost(file: Path, text: str) -> Iterator[str]:
 
 def test_every_file_that_is_named_exists() -> None:
     files = sorted(SOURCE.rglob("*.py"))
-    assert len(files) > 500
+    assert len(files) > 300
     assert [name for file in files for name in lost(file, file.read_text("utf-8"))] == []
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gateval.app.names import PART_FILE, TRIGGER_FILE
-from gateval.formats.github.comment import COMMAND
+from gateval.app.run.views import PART_FILE, TRIGGER_FILE
+from gateval.formats.github.event import COMMAND
 from tests.helpers.command import ROOT
 from tools.workflow_lint import PROGRAMS
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import open_repository
-from gateval.domain.audit.entry import AuditEntry
+from gateval.adapters.git.repository import open_repository
+from gateval.domain.audit import AuditEntry
 from gateval.publish.audit import append_entry
 from tests.helpers.audit_events import event
 from tests.helpers.command import ROOT, gateval

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.history.runs.record import RunFacts, RunRecord, record_line
-from gateval.domain.history.runs.recorded import run_record as recorded
+from gateval.domain.history.recorded import run_record as recorded
+from gateval.domain.history.run_record import RunFacts, RunRecord, record_line
 from tests.helpers.command import gateval
 from tests.helpers.github_shop import WORSE
 from tests.helpers.repo import Repo

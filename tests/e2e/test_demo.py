@@ -14,12 +14,11 @@ from typing import NamedTuple
 import pytest
 
 from examples.demo import build, environment, gate
-from gateval.domain.decision.report import Report, make_report
+from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.results.comparison import FixtureChange
-from gateval.domain.trials.judge_verdict import Violation
-from gateval.domain.trials.trial import Outcome, Side, Trial
+from gateval.domain.trials.trial import Outcome, Side, Trial, Violation
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.files.stage import load_results
+from gateval.render.stage import load_results
 from tests.helpers.command import candidate_processes
 from tests.helpers.forked import run_forked
 

@@ -215,7 +215,7 @@ def test_a_link_in_place_of_an_entry_is_not_followed(repo: Repo) -> None:
 
 @pytest.mark.parametrize("how", ["a link", "readable by all", "in the repository"])
 def test_a_key_that_a_stranger_may_know_signs_nothing(repo: Repo, how: str) -> None:
-    from gateval.adapters.layers.signing import signature
+    from gateval.adapters.layer_trust import signature
 
     state = repo.path / "state" if how == "in the repository" else repo.path.parent / "state"
     where = {"XDG_STATE_HOME": str(state)}

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from gateval.domain.history.runs.record import RunRecord, record_line
+from gateval.domain.history.run_record import RunRecord, record_line
 from tests.helpers.command import gateval
 from tests.helpers.github_shop import WORSE
 from tests.helpers.repo import Repo

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from gateval.adapters.git import open_repository
-from gateval.app.registries import registries
+from gateval.adapters.git.repository import open_repository
+from gateval.app.readers import registries
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.formats.registries import Registries
+from gateval.formats.base import Registries
 from gateval.pipeline.read import survey
-from gateval.ports.sources import ForeignFiles
+from gateval.ports.repository import ForeignFiles
 from tests.helpers.repo import Repo
 
 TARGETS = """\

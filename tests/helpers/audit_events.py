@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.domain.audit.chain import append, read_log
-from gateval.domain.audit.entry import AuditEvent, AuditKind, AuditRun, FailingEval
+from gateval.domain.audit import AuditEvent, AuditKind, AuditRun, FailingEval, append, read_log
 from gateval.domain.ruling import AuditPerson, LabelUse
 from gateval.domain.verdicts import GateVerdict
 

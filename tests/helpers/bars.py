@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from gateval.domain.base import digest
-from gateval.domain.manifests.checks.catalogue import check_catalogue
-from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.catalogue_checks import check_catalogue
+from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.paths import sort_problems
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.planning.bar.planning import BarPlan
 from gateval.domain.planning.planner import GateRules, plan_change
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.repository.place import sort_problems
-from gateval.domain.repository.tree import TreeEntry
-from gateval.formats.native.scripted import read_scripted
+from gateval.domain.tree import TreeEntry
+from gateval.formats.native.gate_config import read_scripted
 from tests.helpers.manifests import REGISTRIES, catalogue_of, parse
 
 FILES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateval.domain.manifests.fixtures.services import ServiceSpec
+from gateval.domain.manifests.playground import ServiceSpec
 from gateval.domain.plan.plan import AgentDefinition
 from tests.helpers.isolation import open_python
 

@@ -15,21 +15,16 @@ import yaml
 from pydantic import JsonValue
 
 from gateval.adapters.clock import SystemClock
-from gateval.candidates.base import ProcessTimeouts, RuntimeContext, TrialRequest
-from gateval.candidates.doors.models import ModelDoor
+from gateval.candidates.base import ModelDoor, ProcessTimeouts, RuntimeContext, TrialRequest
 from gateval.candidates.environment import MARKER, candidate_environment
-from gateval.candidates.process.group import Groups
-from gateval.candidates.process.program import Starter
+from gateval.candidates.program import Groups, Starter
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentSpec, LayerSpec, RuntimeSpec
-from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.manifests.fixtures.recorded import ToolReplay
+from gateval.domain.manifests.fixture import FixtureInput, InputType, ToolReplay
+from gateval.domain.paths import Place
 from gateval.domain.plan.absent import Surroundings
-from gateval.domain.plan.layer import LayerInputs
-from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.repository.place import Place
-from gateval.domain.trials.calls import CallsMade
-from gateval.domain.trials.model_call import ToolDefinition
+from gateval.domain.plan.plan import AgentDefinition, LayerInputs
+from gateval.domain.trials.model_call import CallsMade, ToolDefinition
 from gateval.domain.trials.tools import Replay
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Side, TrialKey

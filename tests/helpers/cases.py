@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from gateval.adapters.git import open_repository
-from gateval.app.registries import registries
+from gateval.adapters.git.repository import open_repository
+from gateval.app.readers import registries
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.pipeline.read import survey
 from tests.helpers.repo import Repo

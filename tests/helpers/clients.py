@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gateval.candidates.environment import instance_environment
-from gateval.candidates.process.private import PrivateFolders
+from gateval.candidates.program import PrivateFolders
 from gateval.gateway.local.session import Session
 
 _SERVER = """

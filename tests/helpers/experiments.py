@@ -5,8 +5,7 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-from gateval.domain.results.averages import ScorerAverage, averages
-from gateval.domain.results.grouping import group_trials
+from gateval.domain.results.averages import ScorerAverage, averages, group_trials
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Side
 from tests.helpers.command import gateval

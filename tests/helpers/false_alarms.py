@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateval.domain.statistics.bernstein import coefficients, never_above
-from gateval.domain.statistics.design import Design
-from gateval.domain.statistics.paths import arrivals, regressed_by_passes
+from gateval.domain.statistics.design import (
+    Design,
+    arrivals,
+    coefficients,
+    never_above,
+    regressed_by_passes,
+)
 
 
 def largest(bernstein: Sequence[float], precision: float = 1e-9) -> float:

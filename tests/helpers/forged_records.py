@@ -7,12 +7,11 @@ from tempfile import mkdtemp
 
 from pydantic import JsonValue
 
-from gateval.domain.audit.chain import hash_of, read_log
-from gateval.domain.audit.entry import AuditEvent, AuditKind
+from gateval.domain.audit import AuditEvent, AuditKind, hash_of, read_log
 from gateval.domain.base import JsonObject, ascii_json
 from gateval.domain.ruling import AuditPerson, LabelUse
-from gateval.domain.text.strict_json import read_json
-from gateval.ports.records import HISTORY
+from gateval.domain.strict_json import read_json
+from gateval.ports.storage import HISTORY
 from tests.helpers.github_shop import GitHubShop
 from tests.helpers.repo import Repo
 from tests.servers.github.state.pull import Pull

@@ -15,9 +15,9 @@ from gateval.domain.trials.trace import StepKind, Trace
 from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway, Scripts
 from gateval.gateway.ledger import SpendingLimits
-from gateval.gateway.local.limits import CallLimits
 from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.local.session import Session
+from gateval.gateway.local.trial_calls import CallLimits
 from gateval.gateway.upstream.endpoints import read_upstreams
 from gateval.gateway.upstream.retry import RetryPolicy
 from tests.servers.model_server import Answer, Call, ModelServer, Responder, reply

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gateval.domain.audit.chain import read_log
-from gateval.domain.audit.entry import AuditEntry
+from gateval.domain.audit import AuditEntry, read_log
 from tests.helpers import payloads
 from tests.helpers.made_once import made_once
 from tests.helpers.repo import Repo

@@ -12,13 +12,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from gateval.app.run.isolate import isolation
-from gateval.candidates.isolation.egress import refuse_what_is_not_held
+from gateval.app.run.isolation import isolation
 from gateval.candidates.isolation.visible_paths import passable
-from gateval.candidates.isolation.walls import Walls, build_walls, look_around
-from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.isolation.walls import (
+    Walls,
+    Wishes,
+    build_walls,
+    look_around,
+    refuse_what_is_not_held,
+)
 from gateval.candidates.team import Candidates
-from gateval.domain.manifests.policy.words import EgressPolicy
+from gateval.domain.manifests.gate_config import EgressPolicy
 from gateval.domain.trials.trial import Answer, NoAnswer
 from gateval.settings import read_settings
 from tests.helpers.candidates import World, ask, command_agent

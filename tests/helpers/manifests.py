@@ -9,13 +9,12 @@ from pydantic import AfterValidator, Field
 
 from gateval.domain.base import Spec
 from gateval.domain.manifests.agent import Agent
-from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.evaluation import Calibration, Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.formats.base import Registries
 from gateval.formats.native.manifests import read_manifests
 from gateval.formats.parsed import Parsed
-from gateval.formats.registries import Registries
 
 
 class ToolOptions(Spec):

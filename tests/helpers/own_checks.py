@@ -9,12 +9,11 @@ from pathlib import Path
 
 from gateval.adapters.clock import SystemClock
 from gateval.candidates.checks import CheckOrder, Checks
-from gateval.candidates.process.group import Groups
-from gateval.candidates.process.program import Starter
+from gateval.candidates.program import Groups, Starter
 from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, Fixture
 from gateval.domain.manifests.own_checks import OWN_CHECKS
 from gateval.domain.plan.plan import Plan, Revision
-from gateval.domain.repository.file_rules import FileRules
+from gateval.domain.tree import FileRules
 
 TREE = Revision(name="x", commit=None, tree="0" * 40)
 FILES = CheckFiles(rules=FileRules(), digest="0")

@@ -13,18 +13,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from gateval.adapters.clock import SystemClock
-from gateval.candidates.base import ProcessTimeouts, RuntimeContext
-from gateval.candidates.beside.addresses import Playground
+from gateval.candidates.base import Playground, ProcessTimeouts, RuntimeContext
 from gateval.candidates.environment import candidate_environment
-from gateval.candidates.playground.playgrounds import Playgrounds, ReadyPlayground
-from gateval.candidates.process.group import Groups
-from gateval.candidates.process.program import Starter
+from gateval.candidates.playgrounds import Playgrounds, ReadyPlayground
+from gateval.candidates.program import Groups, Starter
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.scoring import ScoringSpec
-from gateval.domain.plan.bar import Baseline
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.planned_eval import Baseline, PlannedEval
 from gateval.domain.trials.trial import NoAnswer
 from gateval.gateway.loopback_client import LoopbackClient
 from tests.helpers.candidates import Folders, command_agent

@@ -18,17 +18,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gateval.domain.decision.report import Report, make_report
+from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec
-from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, InputType
-from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.fixture import (
+    AssertionSpec,
+    Fixture,
+    FixtureInput,
+    InputType,
+    Severity,
+)
+from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.manifests.scoring import ScoringSpec
-from gateval.domain.manifests.severity import Severity
-from gateval.domain.plan.bar import Baseline, Reason
+from gateval.domain.paths import Place
 from gateval.domain.plan.plan import AgentChange, AgentDefinition, ChangeKind, Plan, Revision
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.repository.place import Place
-from gateval.domain.results.looks.next_trials import next_trials
+from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.results.progress import next_trials
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import (
     Assessment,

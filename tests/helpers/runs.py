@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
+from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
 from gateval.domain.verdicts import GateVerdict
 
 

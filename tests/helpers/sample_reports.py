@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 
-from gateval.domain.decision.report import Report, make_report
+from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.manifests.severity import Severity
-from gateval.domain.plan.bar import Reason
+from gateval.domain.manifests.fixture import AssertionSpec, Severity
+from gateval.domain.paths import Place
 from gateval.domain.plan.plan import AgentChange, ChangeKind
-from gateval.domain.plan.planned_eval import Removed
-from gateval.domain.repository.place import Place
+from gateval.domain.plan.planned_eval import Reason, Removed
 from gateval.domain.results.results import Results, RunInfo
-from gateval.domain.trials.judge_verdict import Verdict, Violation
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Step, StepKind, Trace
-from gateval.domain.trials.trial import AssessmentStatus, Cause, Outcome
+from gateval.domain.trials.trial import AssessmentStatus, Cause, Outcome, Verdict, Violation
 from tests.helpers.assessments import make_assessment
 from tests.helpers.hostile import hostile_results
 from tests.helpers.reports import edit, edit_fixture, edit_plan, make, make_results

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gateval.adapters.git import open_repository
-from gateval.app.registries import registries
-from gateval.app.shared_rules import rules_here
+from gateval.adapters.git.repository import open_repository
+from gateval.app.readers import registries, rules_here
 from gateval.domain.plan.plan import Plan
 from gateval.pipeline.plan import plan_a_change
-from gateval.pipeline.revisions import find_revisions
+from gateval.pipeline.read import find_revisions
 from tests.helpers.made_once import made_once
 from tests.helpers.repo import Repo
 

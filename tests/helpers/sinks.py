@@ -12,13 +12,10 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
-from gateval.domain.audit.chain import append, read_log
-from gateval.domain.audit.entry import AuditEvent, AuditKind, AuditRun
-from gateval.domain.decision.decision import Decision, with_labels
-from gateval.domain.decision.report import Report, make_report
-from gateval.domain.forge.stamp import BORDER, MARKER, MarkedComment, Stamp, mark, read_mark
-from gateval.domain.history.audited import Occurrence, about_record
-from gateval.domain.history.record import HistoryRecord, record_of
+from gateval.domain.audit import AuditEvent, AuditKind, AuditRun, append, read_log
+from gateval.domain.decision.decision import Decision, Report, make_report, with_labels
+from gateval.domain.forge.check_run import BORDER, MARKER, MarkedComment, Stamp, mark, read_mark
+from gateval.domain.history.verdicts import HistoryRecord, Occurrence, about_record, record_of
 from gateval.domain.ruling import (
     AuditPerson,
     GateLabel,
@@ -27,14 +24,19 @@ from gateval.domain.ruling import (
     Rulings,
     RulingStatus,
 )
-from gateval.render.files.junit import render_junit
-from gateval.render.files.sarif import render_sarif
-from gateval.render.files.stage import dump
-from gateval.render.github.announcement import announce
-from gateval.render.github.audit import entry_line, log_line, summary_section
-from gateval.render.github.reply import Explanation, explanation, refusal
-from gateval.render.github.restated import announce_restated, restated_text
-from gateval.render.report.frame import Frame
+from gateval.render.audit_log import entry_line, log_line, summary_section
+from gateval.render.github import (
+    Explanation,
+    announce,
+    announce_restated,
+    explanation,
+    refusal,
+    restated_text,
+)
+from gateval.render.junit import render_junit
+from gateval.render.report.facts import Frame
+from gateval.render.sarif import render_sarif
+from gateval.render.stage import dump
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
 from gateval.render.terminal.summary import render_summary
 from gateval.render.view import ReportView

@@ -11,9 +11,14 @@ from pydantic import JsonValue
 from gateval.assertions.assess import assess
 from gateval.assertions.registry import COMBINATORS
 from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, InputType
-from gateval.domain.manifests.fixtures.reference import Reference
-from gateval.domain.repository.place import Place
+from gateval.domain.manifests.fixture import (
+    AssertionSpec,
+    Fixture,
+    FixtureInput,
+    InputType,
+    Reference,
+)
+from gateval.domain.paths import Place
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
 from gateval.domain.trials.trial import Answer, Assessment

@@ -16,46 +16,50 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from gateval.app.run.views import all_views
-from gateval.domain.audit.entry import AuditRun
+from gateval.domain.audit import AuditRun
 from gateval.domain.base import digest
-from gateval.domain.calibration.replay import CalibrationReplay
-from gateval.domain.decision.decision import with_labels
-from gateval.domain.decision.report import Report, make_report, publishable
-from gateval.domain.history import baseline, local_findings, standing
-from gateval.domain.history.audited import Occurrence, about_report
-from gateval.domain.history.compared.runs import Measured, compare_runs
-from gateval.domain.history.compared.table import table_of
-from gateval.domain.history.record import HistoryRecord, inputs_digest, record_of
-from gateval.domain.history.runs.due import Moments, due_eval, last_runs
-from gateval.domain.history.runs.file import add_run, newest_first
-from gateval.domain.history.runs.flakiness import wavering
-from gateval.domain.history.runs.forecast import forecast
-from gateval.domain.history.runs.record import RunFacts, RunRecord, record_line
-from gateval.domain.history.runs.recorded import run_record
-from gateval.domain.history.runs.sets import earlier_sets
-from gateval.domain.history.runs.status import Present, newest_runs, status_of
-from gateval.domain.history.runs.trend import trend
-from gateval.domain.history.runs.turning import turns
-from gateval.domain.manifests.policy import gate_config
+from gateval.domain.calibration import CalibrationReplay
+from gateval.domain.decision.decision import Report, make_report, publishable, with_labels
+from gateval.domain.history import baseline, standing
+from gateval.domain.history import standing as local_findings
+from gateval.domain.history.compared import Measured, compare_runs, table_of
+from gateval.domain.history.forecast import forecast
+from gateval.domain.history.recorded import earlier_sets, run_record
+from gateval.domain.history.run_record import (
+    RunFacts,
+    RunRecord,
+    add_run,
+    newest_first,
+    record_line,
+)
+from gateval.domain.history.status import Present, newest_runs, status_of
+from gateval.domain.history.trend import Moments, due_eval, last_runs, trend, turns, wavering
+from gateval.domain.history.verdicts import (
+    HistoryRecord,
+    Occurrence,
+    about_report,
+    inputs_digest,
+    record_of,
+)
+from gateval.domain.manifests import gate_config
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.planning.narrowing import Narrowing
-from gateval.domain.results import averages, lifecycle, parts
-from gateval.domain.results.assembly import assemble, part_of
+from gateval.domain.planning.selection import Narrowing
+from gateval.domain.results import averages, lifecycle
+from gateval.domain.results import trial_verdict as parts
+from gateval.domain.results.averages import group_trials
 from gateval.domain.results.comparison import Comparison, EvalComparison
-from gateval.domain.results.doubts.cut_off import cut_off_warnings
-from gateval.domain.results.grouping import group_trials
-from gateval.domain.results.looks.next_trials import next_trials
-from gateval.domain.results.looks.purse import left_after_planned, waited_seconds
-from gateval.domain.results.outcome import conclude_answer, conclude_no_answer, unanswered
+from gateval.domain.results.doubts import cut_off_warnings
 from gateval.domain.results.outlook import found_drop, outlook, seen_drops, unseen_drop
-from gateval.domain.results.results import Results, RunInfo
+from gateval.domain.results.progress import left_after_planned, next_trials, waited_seconds
+from gateval.domain.results.results import Results, RunInfo, assemble, part_of
 from gateval.domain.results.scoring import EvalScore
 from gateval.domain.results.self_check import self_check
+from gateval.domain.results.trial_verdict import conclude_answer, conclude_no_answer, unanswered
 from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse, Ruling, Rulings, RulingStatus
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Answer, Assessment, NoAnswer, Side, Trial, TrialKey
-from gateval.render.files.stage import dump_whole, load_results
+from gateval.render.stage import dump_whole, load_results
 from tests.oracle.plans import policy_digest_of
 
 NOW = "2026-11-23T12:00:00Z"

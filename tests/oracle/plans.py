@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gateval.domain.base import digest as sha256_of
-from gateval.domain.manifests.policy import gate_config
+from gateval.domain.manifests import gate_config
 from tests.oracle.cases import CASES, PLANS, Case
 from tests.oracle.side import digest
 from tests.oracle.sides import Json, Side, differences

@@ -8,7 +8,7 @@ import pytest
 
 from gateval import errors
 from gateval.app.guard import guarded
-from gateval.domain.repository.place import Place, Problem
+from gateval.domain.paths import Place, Problem
 
 TREE = [
     error

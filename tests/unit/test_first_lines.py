@@ -10,8 +10,8 @@ from pathlib import Path
 
 import gateval
 from gateval import errors
-from gateval.render.report.words import headline
-from gateval.render.report.words.wording import GAP_TITLES
+from gateval.render.report import headline
+from gateval.render.report.wording import GAP_TITLES
 
 OURS = re.compile(r"\b(candidates?|trials?|bars?|closures?|suspects?)\b", re.IGNORECASE)
 """Words of `docs/architecture.md` that mean something here that they mean nowhere else."""

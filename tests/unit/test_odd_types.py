@@ -18,25 +18,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from gateval.app.registries import registries
-from gateval.candidates.contract.agentv_answer import read_output
-from gateval.candidates.contract.claims import ClaimError
-from gateval.candidates.contract.question import read_answer
-from gateval.domain.repository.tree import TreeEntry
+from gateval.app.readers import registries
+from gateval.candidates.agentv import read_output
+from gateval.candidates.contract import ClaimError, read_answer
+from gateval.domain.tree import TreeEntry
 from gateval.errors import GatevalError
-from gateval.formats.gathering import GatheringContext
+from gateval.formats.base import GatheringContext
 from gateval.formats.github.event import read_trigger
 from gateval.formats.github.workflow import gate_jobs, unreadable
-from gateval.formats.native.gate_config import read_gate_config
-from gateval.formats.native.scripted import read_scripted
+from gateval.formats.native.gate_config import read_gate_config, read_scripted
 from gateval.formats.registry import formats_of, gather, read_file
-from gateval.formats.traces.reading import read_runs
-from gateval.gateway.upstream.billing import cannot_pay
+from gateval.formats.traces import read_runs
+from gateval.gateway.upstream.retry import cannot_pay
 from gateval.wire.account import most_tokens, refusal
 from gateval.wire.base import WireError
-from gateval.wire.registry import FORMATS, INPUT_FORMATS, WIRE_FORMATS
+from gateval.wire.registry import FORMATS, INPUT_FORMATS, STREAM_FORMATS, WIRE_FORMATS
 from gateval.wire.sse import SseEvent
-from gateval.wire.streams import STREAM_FORMATS
 from tests.helpers.tiers import examples
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.base import Value
-from gateval.safe.personal import PersonalRedactor
+from gateval.safe.redaction import PersonalRedactor
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ print(len(found), "modules can be imported")
 
 DISTANCES = """
 import sys
-from gateval.assertions.matching.similarity import levenshtein, rouge_l
+from gateval.assertions.matching import levenshtein, rouge_l
 levenshtein("kitten", "sitting"), rouge_l("a b", "b")
 print("rapidfuzz.distance.metrics_cpp" in sys.modules)
 """
@@ -93,7 +93,7 @@ def shape(engine: Engine) -> Iterator[str]:
 
 def libraries(engine: Engine) -> Iterator[str]:
     """Use what is imported only where it is needed."""
-    filters = "from gateval.candidates.isolation.supervisor.syscalls import compiled; "
+    filters = "from gateval.candidates.isolation.supervisor.kernel import compiled; "
     filters += "print(compiled(sockets=True) is not None)"
     if shell(engine, f"/opt/gateval/bin/python -c '{filters}'").strip() != "True":
         yield "libseccomp2 is not in the image, so candidates' system calls are not filtered."

@@ -16,7 +16,7 @@ from typing import Any
 from gateval.domain.forge.findings import key_id
 from gateval.domain.plan.sealing import NO_KEY, OwnKey
 from gateval.errors import UsageError
-from gateval.ports.sealing import CannotOpen, Unseal
+from gateval.ports.repository import CannotOpen, Unseal
 
 IDENTITY_VARIABLE = "GATEVAL_IDENTITY"
 

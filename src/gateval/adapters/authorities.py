@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gateval.domain.repository.paths import show_path
+from gateval.domain.paths import show_path
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import UsageError
 

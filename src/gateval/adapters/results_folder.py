@@ -1,17 +1,33 @@
-"""Where a run leaves its results, such that they neither dirty the repository nor leave it.
+"""Files that a run leaves: its folder, its finished trials, what `check` found, and parts that
+strangers may have filled.
 
 The parent folders may have come with a pull request, so no symbolic link is followed there.
+
+It lies in the repository's own git folder, where no commit can put anything, or in a folder that
+the environment names.
+
+A line that lacks its line end was torn by a crash. It counts as never written: `read_trials`
+leaves it out, and opening the log to go on cuts it off. A log may be of any size, as it is read
+line by line and of each trial only the last word is kept.
+
+The folder is that of one run, or holds the folders of several, as actions/download-artifact lays
+them out. Links and everything else that is no plain file are refused, sizes are limited.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Self
+
+from pydantic import ValidationError
 
 from gateval.adapters.folders import (
     entered_folder,
@@ -21,8 +37,10 @@ from gateval.adapters.folders import (
     replace_file,
 )
 from gateval.adapters.shown_paths import show_here
-from gateval.errors import EvaluationError, UsageError
-from gateval.ports.clock import Clock
+from gateval.domain.text import show_bytes
+from gateval.domain.trials.trial import Trial, TrialKey
+from gateval.errors import EvaluationError, StageFileError, UsageError
+from gateval.ports.storage import Clock
 
 PARENTS = (".gateval", "results")
 _HIDES, _IGNORE = ".gitignore", b"*\n"
@@ -179,3 +197,243 @@ def _explained(path: Path) -> Iterator[None]:
             f"Results cannot be written to {show_here(path)}: {error.strerror}.",
             hint="Name a folder for the results that can be written.",
         ) from error
+
+
+NAME = "findings.jsonl"
+_LOCK = "findings.lock"
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_PATIENCE = 5.0
+"""Seconds to wait for another run, which needs a few milliseconds."""
+
+
+class FindingsFile:
+    """The file in `folder`, a `real_path` of the repository at `root`.
+
+    With `hidden`, git is told to leave the folder alone. Everything raises `OSError`.
+    """
+
+    def __init__(self, root: Path, folder: Path, *, hidden: bool) -> None:
+        self._root = root
+        self._folder = folder
+        self._hidden = hidden
+        self.path = folder / NAME
+
+    def read(self, most: int) -> bytes:
+        """Return its content, of a larger one the last `most` bytes; nothing if there is none."""
+        try:
+            with opened_folder(self._folder) as folder:
+                return _content(folder, most)
+        except FileNotFoundError:
+            return b""
+
+    def change(self, edit: Callable[[bytes], bytes], most: int) -> None:
+        """Replace its content by what `edit` makes of it; who comes second sees the first's."""
+        with made_folder(self._root, self._folder) as folder, _alone(folder):
+            if self._hidden:
+                replace_file(folder, ".gitignore", b"*\n")
+            try:
+                before = _content(folder, most)
+            except FileNotFoundError:
+                before = b""
+            replace_file(folder, NAME, edit(before))
+
+
+def _content(folder: int, most: int) -> bytes:
+    file = os.open(NAME, _READ, dir_fd=folder)
+    with os.fdopen(file, "rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - most))
+        return stream.read(most)
+
+
+@contextmanager
+def _alone(folder: int) -> Iterator[None]:
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    lock = os.open(_LOCK, flags, 0o600, dir_fd=folder)
+    deadline = time.monotonic() + _PATIENCE
+    try:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)  # another check writes it, which takes milliseconds
+        yield
+    finally:
+        os.close(lock)
+
+
+LINE_LIMIT = 256 * 1024 * 1024
+"""Bytes of a line that is read back: far more than what is kept of a trial."""
+
+_PIECE = 64 * 1024
+
+
+class TrialLogFile:
+    """Fulfils `ports.trial_log.TrialLog` with a file, created or continued. Use it as a context.
+
+    Raises `EvaluationError` when the system refuses to open or write the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            self._file = os.open(path, flags, 0o644)
+            fcntl.flock(self._file, fcntl.LOCK_SH)
+            os.ftruncate(self._file, _whole_lines(self._file))
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def append(self, trial: Trial) -> None:
+        """Store one trial; on return it is with the operating system."""
+        line = trial.model_dump_json().encode() + b"\n"
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def close(self) -> None:
+        """Close the file. No trial can be stored afterwards."""
+        os.close(self._file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _failed(self, error: OSError) -> EvaluationError:
+        return EvaluationError(
+            f"Cannot store the runs of fixtures in {show_here(self._path)}: {error.strerror}.",
+            hint="See that the disk has space and the folder can be written.",
+        )
+
+
+def read_trials(path: Path, *, limit: int = LINE_LIMIT) -> tuple[Trial, ...]:
+    """Return the trials of a log in the order they were stored; of two with one key, the later.
+
+    Raises `StageFileError` when the file cannot be read, or holds a whole line that is no trial, or
+    one of more than `limit` bytes.
+    """
+    shown = show_here(path)
+    trials: dict[TrialKey, Trial] = {}
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(iter(partial(file.readline, limit + 1), b""), start=1):
+                if len(line) > limit:
+                    raise StageFileError(f"{shown}:{number} has more than {limit:,} bytes.")
+                if line.endswith(b"\n"):
+                    trial = _trial(line, shown, number)
+                    trials[trial.key] = trial
+    except OSError as error:
+        raise StageFileError(
+            f"Cannot read the runs of fixtures in {shown}: {error.strerror}."
+        ) from error
+    return tuple(trials.values())
+
+
+def _trial(line: bytes, shown: str, number: int) -> Trial:
+    try:
+        return Trial.model_validate_json(line)
+    except ValidationError as error:
+        raise StageFileError(
+            f"{shown}:{number} is not the run of a fixture: "
+            f"{error.errors(include_input=False)[0]['msg']}.",
+            hint="The log was changed, or another version of Gateval wrote it.",
+        ) from error
+
+
+def _whole_lines(file: int) -> int:
+    """Return how many bytes of the open file stand before the end of its last whole line."""
+    end = os.fstat(file).st_size
+    while end > 0:
+        start = max(0, end - _PIECE)
+        last = os.pread(file, end - start, start).rfind(b"\n")
+        if last >= 0:
+            return start + last + 1
+        end = start
+    return 0
+
+
+MOST_PARTS = 256
+"""Jobs of a GitHub Actions matrix."""
+
+_HINT = (
+    "Give `results` the folder that the run step of the same version wrote, or one that holds such "
+    "folders."
+)
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def read_parts(folder: Path, name: str, *, limit: int) -> tuple[bytes, ...]:
+    """Return the contents of the file `name` of every run in `folder`, in the order of their names.
+
+    `limit` counts bytes of all of them together. Raises `StageFileError` when there is none, when
+    one is no plain file, and when they are too many or too large.
+    """
+    found: list[bytes] = []
+    left = limit
+    with _opened(folder) as top:
+        alone = _read(top, name, limit)
+        if alone is not None:
+            return (alone,)
+        inside = [one.name for one in os.scandir(top) if one.is_dir(follow_symlinks=False)]
+        for each in sorted(inside):
+            with _entered(top, each) as inner:
+                content = _read(inner, name, left)
+            if content is not None:
+                found.append(content)
+                left -= len(content)
+            if len(found) > MOST_PARTS:
+                raise StageFileError(f"{show_here(folder)} holds too many results.")
+    if not found:
+        raise StageFileError(f"{show_here(folder)} holds no {name}.", hint=_HINT)
+    return tuple(found)
+
+
+def _read(folder: int, name: str, limit: int) -> bytes | None:
+    try:
+        descriptor = os.open(name, _FILE, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StageFileError(f"{name} cannot be read: {error.strerror}.") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise StageFileError(f"{name} is no plain file.", hint=_HINT)
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise StageFileError(
+            f"{name} is larger than what the plan may take ({show_bytes(limit)} are left for it)."
+        )
+    return content
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    try:
+        descriptor = os.open(folder, _FOLDER)
+    except OSError as error:
+        raise StageFileError(
+            f"The folder {show_here(folder)} cannot be read: {error.strerror}.",
+            hint="The input results names the folder that holds what the run step wrote.",
+        ) from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _entered(parent: int, name: str) -> Iterator[int]:
+    descriptor = os.open(name, _FOLDER, dir_fd=parent)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

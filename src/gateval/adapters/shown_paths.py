@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gateval.domain.repository.paths import show_path
+from gateval.domain.paths import show_path
 
 
 def show_here(path: Path) -> str:

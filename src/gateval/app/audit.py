@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from gateval.adapters.git import GitRepository, open_repository
+from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.app.guard import LINE_LIMIT
-from gateval.domain.audit.chain import AuditLog, read_log
-from gateval.domain.audit.entry import AuditEntry
-from gateval.domain.repository.paths import show_path
+from gateval.domain.audit import AuditEntry, AuditLog, read_log
+from gateval.domain.paths import show_path
 from gateval.errors import EXIT_FAILED, EXIT_PASS, RecordsError, UsageError
-from gateval.ports.records import AUDIT_BRANCH, AUDIT_LOG
-from gateval.render.github.audit import entry_line, log_line
+from gateval.ports.storage import AUDIT_BRANCH, AUDIT_LOG
+from gateval.render.audit_log import entry_line, log_line
 from gateval.safe.sanitize import plain_line
 
 _LOCAL = (f"refs/remotes/origin/{AUDIT_BRANCH}", f"refs/heads/{AUDIT_BRANCH}")

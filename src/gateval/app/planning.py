@@ -1,7 +1,8 @@
-"""What `plan` and `validate` do: read git, start nothing, import little."""
+"""What `plan`, `validate` and `closure` do: read git, start nothing, import little."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -12,23 +13,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.adapters.clock import SystemClock
-from gateval.adapters.git import GitRepository, open_repository
+from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.guard import LINE_LIMIT
+from gateval.app.readers import registries, valid_snapshot
+from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import EVAL_KINDS
-from gateval.domain.repository.paths import show_path
-from gateval.errors import EXIT_PASS, EXIT_USAGE, RepositoryError, UsageError
-from gateval.pipeline.revisions import find_head, find_revisions
-
-SAID_ONCE = 60
-"""Characters of a sentence that is written out once only, however often it is true."""
+from gateval.domain.paths import nearest, show_path
+from gateval.domain.planning.change import Inventory, inventory
+from gateval.domain.text import show_bytes
+from gateval.errors import EXIT_PASS, EXIT_USAGE, GatevalError, RepositoryError, UsageError
+from gateval.pipeline.read import find_head, find_revisions, survey
+from gateval.render.report.kinds import count
+from gateval.safe.sanitize import plain_line
 
 if TYPE_CHECKING:
     from gateval.domain.manifests.catalogue import Catalogue
+    from gateval.domain.paths import Problem
     from gateval.domain.plan.plan import Plan, Revision
-    from gateval.domain.planning.picking import Pick
+    from gateval.domain.planning.selection import Pick
     from gateval.domain.planning.snapshot import Snapshot
-    from gateval.domain.repository.place import Problem
+
+
+SAID_ONCE = 60
+"""Characters of a sentence that is written out once only, however often it is true."""
 
 
 def announce_worktree(revision: Revision) -> None:
@@ -54,9 +62,8 @@ def make_plan(
     with repository.reading():
         with ThreadPoolExecutor(1) as aside:
             finding = aside.submit(find_revisions, repository, base=base, head=head)
-            from gateval.app.registries import registries
-            from gateval.app.shared_rules import rules_here
-            from gateval.domain.planning.picking import ALL
+            from gateval.app.readers import registries, rules_here
+            from gateval.domain.planning.selection import ALL
             from gateval.pipeline.plan import plan_a_change
 
             revisions = finding.result()
@@ -75,7 +82,7 @@ def show_plan(
     repository = open_repository(Path.cwd())
     made = make_plan(repository, environ, base=base, head=head)
     if made.policy.budget.usd is not None:
-        from gateval.app.run.keys import refuse_unpriced
+        from gateval.app.run.context import refuse_unpriced
 
         refuse_unpriced(made)
     plan = shut_plan(made)
@@ -84,7 +91,7 @@ def show_plan(
 
         plan = plan.model_copy(update={"sees": seen_drops(plan)})
     if as_json:
-        from gateval.render.files.stage import dump
+        from gateval.render.stage import dump
 
         sys.stdout.write(dump(plan))
     elif plan.nothing and not (plan.warnings or plan.changes or plan.binds):
@@ -100,9 +107,9 @@ def show_plan(
 
 def _likely(plan: Plan, repository: GitRepository) -> tuple[str, ...]:
     """Return what the plan may take, by the runs that are stored here; nobody is asked for more."""
-    from gateval.app.history.sources import stored_runs
-    from gateval.domain.history.runs.forecast import forecast
-    from gateval.render.report.words.forecast_wording import forecast_lines
+    from gateval.app.run_history import stored_runs
+    from gateval.domain.history.forecast import forecast
+    from gateval.render.report.plan_wording import forecast_lines
 
     names = {planned.own_name for planned in plan.evals}
     runs = stored_runs(repository).newest(names)
@@ -111,15 +118,14 @@ def _likely(plan: Plan, repository: GitRepository) -> tuple[str, ...]:
 
 def validate_manifests(paths: Sequence[Path]) -> int:
     """Print every problem of every manifest; with `paths`, only theirs."""
-    from gateval.app.registries import registries
+    from gateval.app.readers import registries
     from gateval.domain.manifests.catalogue import Catalogue
-    from gateval.domain.manifests.checks.catalogue import warnings_of
-    from gateval.domain.planning.files.checks import missing_programs
-    from gateval.domain.planning.files.interpreters import missing_interpreters
+    from gateval.domain.manifests.catalogue_checks import warnings_of
+    from gateval.domain.paths import sort_problems
     from gateval.domain.planning.files.outside import outside_paths
-    from gateval.domain.repository.place import sort_problems
+    from gateval.domain.planning.files.start_problems import missing_interpreters, missing_programs
     from gateval.pipeline.read import survey, with_outside
-    from gateval.render.report.words.counts import count
+    from gateval.render.report.kinds import count
     from gateval.safe.sanitize import plain_line
 
     repository = open_repository(Path.cwd())
@@ -175,8 +181,7 @@ def _unread(repository: GitRepository, snapshot: Snapshot) -> Iterator[Problem]:
 
 
 def _counts(catalogue: Catalogue) -> str:
-    from gateval.render.report.words.counts import count
-    from gateval.render.report.words.kinds import words_of
+    from gateval.render.report.kinds import count, words_of
 
     kinds = Counter(one.kind for one in catalogue.evals)
     of = {name: one.kind for one in catalogue.evals if one.kind != "Eval" for name in one.fixtures}
@@ -214,7 +219,7 @@ def _whatever_is_here(repository: GitRepository) -> Revision:
 
 def _surveyed_base(repository: GitRepository) -> Snapshot | None:
     """Return what is here without the change; None where there is no telling what that is."""
-    from gateval.app.registries import registries
+    from gateval.app.readers import registries
     from gateval.pipeline.read import survey
 
     try:
@@ -226,8 +231,8 @@ def _surveyed_base(repository: GitRepository) -> Snapshot | None:
 
 def _is_unread(path: str, snapshot: Snapshot) -> bool:
     """Whether a file that was named is nothing that Gateval reads."""
-    from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
-    from gateval.domain.manifests.scripted import SCRIPTED_FOLDER
+    from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER
+    from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 
     known = path in snapshot.manifest_paths or path == GATE_CONFIG_PATH
     script = path.startswith(f"{SCRIPTED_FOLDER}/") and Path(path).stem in snapshot.scripts
@@ -252,3 +257,77 @@ def _concerns(problem: Problem, wanted: Sequence[str]) -> bool:
     if not wanted:
         return True
     return any(not path or _within(problem.place.file, show_path(path)) for path in wanted)
+
+
+def show_closure(name: str, *, head: str | None, as_json: bool) -> int:
+    """Print the closure of one Agent. Raises `UsageError` when there is none of that name."""
+    repository = open_repository(Path.cwd())
+    revision = find_head(repository, head)
+    announce_worktree(revision)
+    snapshot = survey(repository, registries(), revision)
+    agent = snapshot.catalogue.agent(name)
+    if agent is None:
+        known = [one.name for one in snapshot.catalogue.agents]
+        raise UsageError(
+            f'There is no Agent "{name}" on this revision.{nearest(name, known)}',
+            hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
+        )
+    found = inventory(agent, snapshot)
+    sizes = repository.sizes(file.oid for file in found.files if file.kind != "submodule")
+    if as_json:
+        print(json.dumps(_as_json(found, sizes), indent=2))
+        return EXIT_PASS
+    for file in found.files:
+        size = f"{sizes[file.oid]:>12,}" if file.oid in sizes else f"{file.kind:>12}"
+        print(plain_line(f"{size}  {file.shown}  ({file.why})", LINE_LIMIT))
+    total = sum(sizes.get(file.oid, 0) for file in found.files)
+    print(f"{count(len(found.files), 'file')}, {show_bytes(total)}: all that {name} gets.")
+    return EXIT_PASS
+
+
+def _as_json(found: Inventory, sizes: Mapping[str, int]) -> dict[str, object]:
+    files = [
+        {"path": file.shown, "kind": file.kind, "bytes": sizes.get(file.oid), "why": file.why}
+        for file in found.files
+    ]
+    return {"version": "closure.v1", "agent": found.agent, "cwd": found.cwd, "files": files}
+
+
+def evals_here(rev: str | None) -> list[tuple[str, str]]:
+    """Return the name of each Eval on a revision, and what it is about.
+
+    Raises `InvalidManifests` where they cannot be read, `UsageError` where there are none.
+    """
+    repository = open_repository(Path.cwd())
+    revision = find_head(repository, rev)
+    snapshot = valid_snapshot(repository, revision)
+    found = snapshot.catalogue.evals
+    if not found:
+        raise UsageError(
+            f"There is no Eval to run on {revision.short}.",
+            hint="`gateval init` writes the first.",
+        )
+    fixtures = [len(select_fixtures(one, snapshot.catalogue)) for one in found]
+    return [
+        (one.name, f"Agent {one.target_agent}, {count(number, 'fixture')}")
+        for one, number in zip(found, fixtures, strict=True)
+    ]
+
+
+def names_here(kind: str) -> tuple[str, ...]:
+    """Return the names of all manifests of a kind (`agents`) in the working tree, for a shell.
+
+    Empty where they cannot be read: a shell that completes a word is not the place to say why.
+    """
+    try:
+        repository = open_repository(Path.cwd())
+        catalogue = survey(repository, registries(), find_head(repository, None)).catalogue
+    except GatevalError:
+        return ()
+    found = {
+        "agents": [one.name for one in catalogue.agents],
+        "evals": [one.name for one in catalogue.evals],
+        "fixtures": [one.name for one in catalogue.fixtures],
+        "calibrations": [one.name for one in catalogue.calibrations],
+    }
+    return tuple(sorted(found[kind]))

@@ -8,19 +8,24 @@ from contextlib import suppress
 from pathlib import Path
 
 from gateval.adapters.clock import SystemClock
-from gateval.adapters.git import open_repository
-from gateval.adapters.results_folder import PARENTS, create_results_folder, run_folders
+from gateval.adapters.git.repository import open_repository
+from gateval.adapters.results_folder import PARENTS, create_results_folder, read_trials, run_folders
 from gateval.adapters.screen import screen_of
-from gateval.adapters.trial_log import read_trials
-from gateval.app.names import PLAN_FILE, RESULTS_FILE, RUN_IS, TRIALS_FILE
-from gateval.app.run.views import VIEWS, summary_for, write_views
-from gateval.domain.decision.report import Report, make_report
+from gateval.app.run.views import (
+    PLAN_FILE,
+    RESULTS_FILE,
+    RUN_IS,
+    TRIALS_FILE,
+    VIEWS,
+    summary_for,
+    write_views,
+)
+from gateval.domain.decision.decision import Report, make_report
+from gateval.domain.paths import nearest, show_path
 from gateval.domain.plan.plan import Plan
-from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.place import nearest
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.errors import NoRepository, StageFileError, UsageError
-from gateval.render.files.stage import PLAN_LIMIT, RESULTS_LIMIT, load_plan, load_results
+from gateval.render.stage import PLAN_LIMIT, RESULTS_LIMIT, load_plan, load_results
 
 
 def run_folder(root: Path, run: str) -> Path | None:

@@ -8,23 +8,24 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import JsonValue, ValidationError
 
-from gateval.assertions.base import Assertion, JudgedAssertion
-from gateval.assertions.combinators.base import Combinator
-from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.assertions.graded.composites.base import Weighing
-from gateval.assertions.registry import ASSERTIONS
-from gateval.assertions.world import (
+from gateval.assertions.base import (
     Asker,
+    Assertion,
     Bench,
     Doubt,
     Early,
+    JudgedAssertion,
     Priced,
     World,
     believed,
     error_of,
 )
+from gateval.assertions.combinators import Combinator
+from gateval.assertions.composites import Weighing
+from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.registry import ASSERTIONS
 from gateval.candidates.checks import OwnChecks
-from gateval.candidates.playground.state import EndState
+from gateval.candidates.playground_state import EndState
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
@@ -32,7 +33,7 @@ from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Answer, Assessed, Assessment, AssessmentStatus, Cause
 from gateval.judging.judge import Judge, JudgeError
-from gateval.judging.neutral import shorten
+from gateval.judging.prompt import shorten
 from gateval.ports.model_calls import Embed
 
 NOTHING: Early = {}

@@ -5,13 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 
 from gateval.domain.base import Value
-from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.manifests.fixtures.reference import Reference
+from gateval.domain.manifests.fixture import FixtureInput, Reference
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import STEPS_LIMIT, Step, Trace
-from gateval.domain.trials.transcript import final_step, numbered_steps
-from gateval.domain.trials.trial import Answer, Cause
-from gateval.judging.neutral import shorten
+from gateval.domain.trials.trial import Answer, Cause, final_step, numbered_steps
+from gateval.judging.prompt import shorten
 
 _CALLS_SHOWN = 12
 

@@ -9,17 +9,23 @@ from pydantic import Field, model_validator
 
 from gateval.assertions.base import JudgedAssertion
 from gateval.assertions.evidence import Evidence, NotMeasured
-from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.trace import add_usage
-from gateval.domain.trials.trial import Assessed, Assessment, AssessmentStatus, Cause, NotAssessed
-from gateval.judging.neutral import shorten
+from gateval.domain.trials.trial import (
+    Assessed,
+    Assessment,
+    AssessmentStatus,
+    Cause,
+    NotAssessed,
+    Verdict,
+)
 from gateval.judging.presets.registry import preset
+from gateval.judging.prompt import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateval.domain.manifests.evaluation import JudgeSpec
-    from gateval.domain.manifests.fixtures.reference import Reference
+    from gateval.domain.manifests.fixture import Reference
     from gateval.domain.trials.model_call import Usage
     from gateval.judging.judge import Judge
 

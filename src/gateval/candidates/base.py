@@ -1,33 +1,127 @@
-"""The interface of a runtime, and everything that it gets from outside."""
+"""The interface of a runtime, and everything that it gets from outside: models, addresses, a
+conversation.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import NamedTuple, Protocol
 
-from gateval.candidates.doors.models import ModelDoor, ModelSession
-from gateval.candidates.process.once import Once
-from gateval.candidates.process.program import Starter
+from gateval.candidates.once import Once
+from gateval.candidates.program import Starter
 from gateval.domain.manifests.agent import LayerSpec
-from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.manifests.fixtures.messages import Content
-from gateval.domain.manifests.fixtures.recorded import ToolReplay
+from gateval.domain.manifests.fixture import FixtureInput, ToolReplay
+from gateval.domain.manifests.messages import (
+    Attached,
+    Content,
+    FilePart,
+    InputMessage,
+    Role,
+    files_in,
+    with_files,
+)
+from gateval.domain.manifests.playground import (
+    OWN_FILES,
+    PLAYGROUND,
+    VARIABLE,
+    ServiceSpec,
+    filled,
+    joined,
+)
 from gateval.domain.plan.absent import Surroundings
-from gateval.domain.plan.layer import LayerInputs
-from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.plan.plan import AgentDefinition, LayerInputs
+from gateval.domain.trials.model_call import CallsMade, ToolDefinition
 from gateval.domain.trials.tools import Replay, offered_tools
-from gateval.domain.trials.trial import Answer, NoAnswer, TrialKey
+from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trial import Answer, NoAnswer, Side, TrialKey, Turns
+from gateval.errors import RepositoryError
 from gateval.events import Listener
-from gateval.ports.clock import Clock
-from gateval.ports.layers import KeptLayers
-from gateval.ports.local_http import LocalHttp
-from gateval.ports.model_calls import ModelCalls
+from gateval.ports.model_calls import LocalHttp, ModelCalls, ModelTrouble
+from gateval.ports.storage import Clock, KeptLayers
 
-if TYPE_CHECKING:
-    from gateval.candidates.beside.addresses import Playground
+
+class ModelSession(Protocol):
+    """The way of one instance of a candidate to its models and tools, trial after trial.
+
+    Calls are admitted between `begin` and `end` only. All others are *stray*: refused and counted.
+    """
+
+    def environment(self) -> dict[str, str]:
+        """Base addresses and a throw-away key, under the names that the official SDKs read."""
+
+    def begin(self, repetition: int = 1, replay: Replay | None = None) -> None:
+        """A trial begins: calls are admitted from now on, and go into a fresh trace.
+
+        `replay` answers calls of the Agent's tools.
+        """
+
+    def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
+        """Why the models were out of reach in a trial of `limit` seconds; asked before `end`.
+
+        `late` says that the time was over.
+        """
+
+    def end(self) -> Trace | None:
+        """The trial is over, and its calls with it. The trace, or None when there were no calls."""
+
+    @property
+    def calls(self) -> CallsMade | None:
+        """What became of the calls of the trial under way; asked before `end`."""
+
+    @property
+    def tools_asked(self) -> bool:
+        """Whether the instance ever spoke to the server that answers for tools."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether a call is under way."""
+
+    @property
+    def stray(self) -> int:
+        """How many calls were refused because no trial was under way, since it was opened."""
+
+    def close(self) -> None:
+        """The instance is gone: a trial under way ends, and the key is refused from now on."""
+
+
+class SeenTrial(NamedTuple):
+    """What the gateway saw of a trial: why models were out of reach, if they were, and the rest.
+
+    All of it is None where there was no door to models.
+    """
+
+    trouble: ModelTrouble | None = None
+    trace: Trace | None = None
+    calls: CallsMade | None = None
+
+
+def end_trial(session: ModelSession | None, limit: float, *, late: bool) -> SeenTrial:
+    """End the trial under way, which could take `limit` seconds and did if it was `late`."""
+    if session is None:
+        return SeenTrial()
+    trouble, calls = session.trouble(limit, late=late), session.calls
+    return SeenTrial(trouble, session.end(), calls)
+
+
+class ModelDoor(Protocol):
+    """The door through which candidates call models."""
+
+    def open(
+        self,
+        side: Side,
+        models: tuple[str, ...],
+        uses: tuple[str, ...] = (),
+        tools: tuple[ToolDefinition, ...] = (),
+    ) -> ModelSession:
+        """Open it for one instance, which may ask `models` and `uses`; any, if both are empty.
+
+        `side` says whose scripted models answer; `tools` are offered to it.
+        """
 
 
 @dataclass(frozen=True)
@@ -151,10 +245,157 @@ class Runtime(ABC):
 
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Ask the turns of `request` one after the other, each with all messages before it."""
-        from gateval.candidates.talk import EachAnew, converse  # it imports this module
-
         return await converse(EachAnew(request, self.answer), request, self.context.clock)
 
     @abstractmethod
     async def close(self) -> None:
         """End whatever still runs. May be called twice; leaves no process."""
+
+
+async def with_contents(request: TrialRequest, exports: Exports) -> TrialRequest:
+    """Return the request with the content of each file and image. Raises `RepositoryError`."""
+    said = (*(one.content for one in request.input.messages), *request.turns)
+    oids = {part.content.oid for content in said for _, part in files_in(content) if part.content}
+    if not oids:
+        return request
+    found = await exports.contents(oids)
+
+    def give(part: FilePart) -> FilePart:
+        facts = part.content
+        return part if facts is None else part.model_copy(update={"content": _held(facts, found)})
+
+    turns = tuple(with_files(turn, give) for turn in request.turns)
+    return replace(request, input=request.input.with_files(give), turns=turns)
+
+
+def _held(facts: Attached, found: Mapping[str, bytes]) -> Attached:
+    data = found.get(facts.oid)
+    if data is None or hashlib.sha256(data).hexdigest() != facts.digest:
+        raise RepositoryError(f"The attached file {facts.name} is not what was planned with.")
+    return facts.model_copy(update={"data": base64.b64encode(data).decode("ascii")})
+
+
+class Talk(ABC):
+    """One trial's conversation. Its maker closes it, however it ended."""
+
+    @abstractmethod
+    async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
+        """Have the candidate answer within so many seconds.
+
+        `asked.prompt` is what the user says now, `asked.messages` all that was said, this included.
+        The trace holds what is new.
+        """
+
+    async def close(self) -> None:  # noqa: B027 - most have nothing of their own
+        """End what runs for this conversation alone."""
+
+
+Ask = Callable[["TrialRequest"], Awaitable[Answer | NoAnswer]]
+
+
+class EachAnew(Talk):
+    """Each turn is a trial of its own to the candidate, which is told all messages again."""
+
+    def __init__(self, request: TrialRequest, ask: Ask) -> None:
+        self._request = request
+        self._ask = ask
+
+    async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
+        """Ask with the history in `messages`."""
+        return await self._ask(
+            replace(self._request, input=asked, turns=(), timeout_seconds=seconds)
+        )
+
+
+async def converse(talk: Talk, request: TrialRequest, clock: Clock) -> Answer | NoAnswer:
+    """Have the candidate answer the turns of `request`, which share its time; close `talk`.
+
+    The first turn without an answer ends the conversation.
+    """
+    turns, began, before = Turns(), clock.monotonic(), request.input.messages
+    try:
+        for number, turn in enumerate(request.turns, 1):
+            asked = request.input.said(before, turn)
+            left = request.timeout_seconds - (clock.monotonic() - began)
+            given = await talk.say(asked, max(round(left, 2), 0.01))
+            if isinstance(given, NoAnswer):
+                return _in_turn(given, number, len(request.turns), turns)
+            turns.add(asked, given)
+            said = InputMessage(role=Role.ASSISTANT, content=given.output)
+            before = (*asked.messages, said)
+    finally:
+        await talk.close()
+    return turns.answer()
+
+
+def _in_turn(given: NoAnswer, number: int, count: int, turns: Turns) -> NoAnswer:
+    reason = f"In turn {number} of {count}: {given.reason}"
+    calls = given.calls if given.calls and given.calls.unanswered else turns.calls(given.calls)
+    told = {"reason": reason, "trace": turns.trace(given.trace), "calls": calls}
+    return given.model_copy(update=told)
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """The services that run: name → host and port, and the variables that say so.
+
+    `playground` is the path of the trial's, "" where it has none. `files` is the folder of the
+    Agent's own files, where its programs begin in playgrounds, else "".
+    """
+
+    at: dict[str, tuple[str, int]] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    playground: str = ""
+    files: str = ""
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The ports that a program beside them has to reach."""
+        return tuple(port for _, port in self.at.values())
+
+    def beside(self, service: ServiceSpec, host: str, port: int) -> Addresses:
+        """Return these and one more."""
+        return replace(
+            self,
+            at={**self.at, service.name: (host, port)},
+            variables={**self.variables, service.variable: joined(host, port)},
+        )
+
+    def inside(self, playground: str, env: dict[str, str]) -> Addresses:
+        """Return these for programs that work in this playground, with its variables."""
+        variables = {**self.variables, **env, VARIABLE: playground}
+        return replace(self, variables=variables, playground=playground)
+
+    def joined(self, other: Addresses) -> Addresses:
+        """Return both; where they name the same, `other` is meant."""
+        return Addresses(
+            {**self.at, **other.at},
+            {**self.variables, **other.variables},
+            other.playground or self.playground,
+            other.files or self.files,
+        )
+
+    def fill(self, text: str) -> str:
+        """Return `text`, which a manifest says, with `{services.NAME.port}` and its like filled."""
+        given = text.replace(PLAYGROUND, self.playground) if self.playground else text
+        return filled(given.replace(OWN_FILES, self.files) if self.files else given, self.at)
+
+    def words(self, texts: Iterable[str]) -> tuple[str, ...]:
+        """Return the words of a command line, filled."""
+        return tuple(map(self.fill, texts))
+
+    def literals(self, env: dict[str, str]) -> dict[str, str]:
+        """Return the literals of an environment, filled, and the variables beside them."""
+        return {**{name: self.fill(text) for name, text in env.items()}, **self.variables}
+
+
+@dataclass(frozen=True)
+class Playground:
+    """The playground of one trial: its folder, which the candidate may write, and its addresses."""
+
+    root: Path
+    addresses: Addresses
+
+    def shut(self) -> None:
+        """Close it to others, now that its candidate is gone: it was given back readable."""
+        self.root.chmod(0o700)

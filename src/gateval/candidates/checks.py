@@ -8,29 +8,118 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, Self
 
+import gateval.checks
+from gateval.candidates.base import RuntimeContext
 from gateval.candidates.environment import candidate_environment, instance_environment
-from gateval.candidates.preparing.check_layers import CheckLayers
-from gateval.candidates.preparing.check_library import LIBRARY, write_library
-from gateval.candidates.preparing.layers import Layer
-from gateval.candidates.preparing.workplace import working_directory
-from gateval.candidates.process.failures import failure, from_the_export
-from gateval.candidates.process.once import Once
-from gateval.candidates.process.private import private_folders
-from gateval.candidates.process.processes import Programs
-from gateval.candidates.process.program import KIB, MIB, Limits, NotStarted, Program, Ran, Starter
-from gateval.domain.manifests.agent import LayerSpec
+from gateval.candidates.failures import failure, from_the_export
+from gateval.candidates.once import Once
+from gateval.candidates.preparing import Layer, layer_of, working_directory
+from gateval.candidates.processes import Programs
+from gateval.candidates.program import (
+    KIB,
+    MIB,
+    Limits,
+    NotStarted,
+    Program,
+    Ran,
+    Starter,
+    private_folders,
+)
+from gateval.domain.manifests.agent import LayerSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import CheckFiles
-from gateval.domain.manifests.fixtures.playground import VARIABLE
-from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.manifests.playground import VARIABLE
+from gateval.domain.paths import Place, path_of_text
+from gateval.domain.plan.plan import AgentDefinition, LayerInputs, Plan, Revision, layer_inputs
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.repository.paths import path_of_text
-from gateval.domain.trials.trial import Cause, NoAnswer
+from gateval.domain.tree import Tree
+from gateval.domain.trials.trial import Cause, NoAnswer, Side
 from gateval.errors import RepositoryError
-from gateval.ports.clock import Clock
+from gateval.ports.storage import Clock
+
+
+class RevisionFiles(Protocol):
+    """The files of any revision of a plan."""
+
+    def tree_at(self, revision: Revision) -> Tree:
+        """The tree of a revision. Raises `RepositoryError`."""
+
+    async def write_at(self, inputs: LayerInputs, folder: Path, revision: Revision) -> None:
+        """Write inputs of a layer into an empty folder. Raises `RepositoryError`."""
+
+
+@dataclass(frozen=True)
+class CheckLayers:
+    """Makes the layers of checks. `context` is that of candidates, `environ` what a check sees."""
+
+    context: RuntimeContext
+    files: RevisionFiles
+    environ: Mapping[str, str]
+
+    async def layer(
+        self, spec: LayerSpec, files: CheckFiles, revision: Revision, programs: Programs, name: str
+    ) -> Layer | NoAnswer:
+        """Return the layer, made if nobody has, or why there is none. Raises `RepositoryError`."""
+        folder = path_of_text(files.rules.folder)
+        check = AgentDefinition(
+            name="check",
+            side=Side.HEAD,
+            place=Place(file=folder),
+            runtime=RuntimeSpec(type="command", setup=spec),
+            folder=folder,
+            cwd=folder,
+            closure="",
+            files=files.rules,
+        )
+        hidden = frozenset(files.hidden)
+        inputs = _AtRevision(self.files, revision, hidden)
+        context = replace(self.context, environ=self.environ)
+        return await layer_of(check, spec, context, inputs, programs, name)
+
+
+@dataclass(frozen=True)
+class _AtRevision:
+    """What a set-up sees, as the check's revision has it."""
+
+    files: RevisionFiles
+    revision: Revision
+    hidden: frozenset[str]
+
+    def inputs(self, agent: AgentDefinition, spec: LayerSpec) -> LayerInputs:
+        return layer_inputs(agent, spec, self.files.tree_at(self.revision), self.hidden)
+
+    async def write_inputs(self, agent: AgentDefinition, inputs: LayerInputs, folder: Path) -> None:
+        del agent
+        await self.files.write_at(inputs, folder, self.revision)
+
+
+LIBRARY = "{library}"
+"""Stands in a word of a check's command for the folder that holds `gateval.checks`."""
+
+RUNNER = "run_check.py"
+"""The file in there that runs a function: it is told the file and the name."""
+
+_RUNNER = "import sys\nfrom gateval.checks import main\nmain(*sys.argv[1:])\n"
+
+
+def write_library(folder: Path) -> Path:
+    """Write the folder from which a check imports `gateval.checks` and nothing else of us."""
+    files = {
+        RUNNER: _RUNNER,
+        "gateval/__init__.py": "",
+        "gateval/checks.py": Path(gateval.checks.__file__).read_text(encoding="utf-8"),
+    }
+    for one in (folder, folder / "gateval"):
+        one.mkdir(mode=0o755)
+        one.chmod(0o755)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).chmod(0o644)
+    return folder
+
 
 AT_ONCE = 4
 """Checks that run side by side, over all trials."""

@@ -15,11 +15,11 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from gateval.domain.manifests.variable_names import refusal
-from gateval.gateway.upstream.providers import PREFIXES
+from gateval.domain.manifests.agent import refusal
+from gateval.gateway.upstream.endpoints import PREFIXES
 
 if TYPE_CHECKING:
-    from gateval.candidates.process.private import PrivateFolders
+    from gateval.candidates.program import PrivateFolders
 
 MARKER = "GATEVAL_CANDIDATE"
 """Carries the instance's name in every process of a candidate."""

@@ -1,26 +1,251 @@
-"""The runtime `model`: a declarative Agent, whose models, system prompt and tools the gate runs."""
+"""The runtime `model`: a declarative Agent, and the loop of messages and tools that the gate
+runs for it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
 
-from gateval.candidates.agent_loop.conversation import Called, Conversation
-from gateval.candidates.agent_loop.servers import ServerFault, Servers, running_servers
-from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest
-from gateval.candidates.playground.made import in_playground
-from gateval.candidates.process.processes import Programs
-from gateval.candidates.serving.launch import Launch, prepare_launch
-from gateval.candidates.talk import Talk, converse
+from pydantic import JsonValue
+
+from gateval.candidates.base import Runtime, RuntimeContext, Talk, TrialRequest, converse
+from gateval.candidates.mcp_servers import ServerFault, Servers, running_servers
+from gateval.candidates.playground_state import in_playground
+from gateval.candidates.processes import Programs
+from gateval.candidates.server import Launch, prepare_launch
+from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.manifests.fixtures.messages import Content
+from gateval.domain.manifests.messages import (
+    Content,
+    FilePart,
+    InputMessage,
+    Part,
+    Role,
+    files_in,
+    parts_of,
+    text_of,
+)
 from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.text.quoting import is_blank
-from gateval.domain.trials.model_call import ModelReply
-from gateval.domain.trials.tools import ToolAnswer
+from gateval.domain.results.doubts import cut_off_note
+from gateval.domain.strict_json import DEPTH_LIMIT
+from gateval.domain.text import is_blank
+from gateval.domain.trials.model_call import (
+    SAID_LIMIT,
+    CallsMade,
+    Message,
+    MessageFile,
+    ModelReply,
+    ModelRequest,
+    RefusedBy,
+    ToolCall,
+    ToolDefinition,
+    Usage,
+)
+from gateval.domain.trials.tools import Replay, ToolAnswer, offered_tools
+from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault, hangs, waited_sentence
+
+
+def message_of(said: InputMessage) -> Message:
+    """Return a message of a fixture as a model is told it."""
+    return Message(
+        role=said.role.value,
+        text=text_of(said.content),
+        parts=tuple(map(_part, parts_of(said.content))) if any(files_in(said.content)) else (),
+        tool_calls=tuple(
+            ToolCall(id=one.id, name=one.tool, arguments=one.arguments) for one in said.tool_calls
+        ),
+        tool_call_id=said.tool_call_id,
+    )
+
+
+def _part(said: Part) -> str | MessageFile:
+    if not isinstance(said, FilePart) or said.content is None:
+        return said.shown
+    found = said.content
+    return MessageFile(
+        name=found.name,
+        media_type=found.media_type,
+        is_image=said.type == "image",
+        data=found.data,
+    )
+
+
+def usable(call: ToolCall) -> tuple[JsonObject, str]:
+    """Return the arguments, and the raw text where there are none that can be used."""
+    if call.raw is not None:
+        return {}, call.raw or "(nothing)"
+    if _too_deep(call.arguments):
+        return {}, f"(nested more than {DEPTH_LIMIT} levels deep)"
+    return call.arguments, ""
+
+
+def _too_deep(value: JsonValue) -> bool:
+    """Whether a results file with this in it could not be read back."""
+    layer: list[JsonValue] = [value]
+    for _ in range(DEPTH_LIMIT):
+        layer = [inner for item in layer for inner in _inside(item)]
+    return any(isinstance(item, dict | list) for item in layer)
+
+
+def _inside(value: JsonValue) -> Iterable[JsonValue]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+class Called(NamedTuple):
+    """A call that the model made: its arguments, or the raw text where there are none to use."""
+
+    call: ToolCall
+    arguments: JsonObject
+    raw: str
+
+
+class Conversation:
+    """Grows turn by turn. Does no I/O.
+
+    `asked_at` is when the call under way began (seconds of the clock), None between calls; `asked`
+    is the model of the latest. `waited` are the seconds in which providers were waited for that had
+    refused or dropped a call; `due` the seconds that tools take which are to be waited for before
+    the next request.
+    """
+
+    def __init__(
+        self,
+        agent: AgentDefinition,
+        request: TrialRequest,
+        served: Sequence[ToolDefinition] = (),
+    ) -> None:
+        """Begin; `served` are tools of servers, which answer what the fixture does not."""
+        self.asked = ""
+        self.asked_at: float | None = None
+        self._draw = f"{request.key.side}:{request.key.repetition}"
+        self.waited = 0.0
+        self.due = 0.0
+        declared = offered_tools(agent.tools)
+        names = {tool.name for tool in declared}
+        self._served = frozenset(tool.name for tool in served) - names
+        self._tools = (*declared, *(tool for tool in served if tool.name in self._served))
+        self._replay = Replay(request.tool_replay, request.shadow_tools)
+        self._builder = TraceBuilder()
+        self._usages: list[Usage] = []
+        self._models: dict[str, None] = {}
+        self._failed: list[ModelCallError] = []
+        before = request.input.messages if request.turns else request.input.messages[:-1]
+        self._messages = [message_of(one) for one in before]
+        if agent.system:
+            self._messages.insert(0, Message(role="system", text=agent.system))
+
+    def hear_user(self, content: Content) -> None:
+        """Take what the user says; the trace begins anew with it."""
+        said = message_of(InputMessage(role=Role.USER, content=content))
+        self._builder, self._usages, self._models = TraceBuilder(), [], {}
+        self._failed = []
+        self.waited = 0.0
+        self._messages.append(said)
+        self._builder.add(StepKind.USER, said.text)
+
+    def request(self, model: str) -> ModelRequest:
+        """The next request, to `model` (`provider/model-id`)."""
+        return ModelRequest(
+            model=model.partition("/")[2],
+            draw=self._draw,
+            messages=tuple(self._messages),
+            tools=self._tools,
+        )
+
+    def hear(self, model: str, reply: ModelReply) -> Sequence[Called]:
+        """Take a reply of `model`, and return its tool calls, which have to be answered."""
+        self._usages.append(reply.usage)
+        self._models[model] = None
+        cost = CallCost(reply.seconds, reply.retries)
+        self.waited += reply.waited
+        if reply.text:
+            self._builder.add(StepKind.ASSISTANT, reply.text, cost=cost)
+        if note := cut_off_note(model, reply.stop):
+            self.note(note)
+        self._messages.append(
+            Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
+        )
+        calls = [Called(call, *usable(call)) for call in reply.tool_calls]
+        offered = {definition.name for definition in self._tools}
+        for call, arguments, raw in calls:
+            self._builder.add(
+                StepKind.TOOL_CALL,
+                raw,
+                tool=call.name,
+                arguments=arguments,
+                call_id=call.id,
+                cost=cost,
+                refused=call.name not in offered,
+            )
+        return calls
+
+    def answer_to(self, called: Called) -> ToolAnswer | None:
+        """Return what the fixture (or the gate) answers, None where a server has to."""
+        tool, names = called.call.name, [definition.name for definition in self._tools]
+        if tool not in names:
+            offered = ", ".join(names) or "none"
+            return ToolAnswer(f"There is no tool {tool!r}. Tools: {offered}.", is_error=True)
+        if called.raw:
+            return ToolAnswer("The arguments are no usable JSON object.", is_error=True)
+        if tool in self._served and not self._replay.knows(tool):
+            return None
+        return self._replay.answer(tool, called.arguments)
+
+    def give(self, calls: Sequence[Called], answers: Sequence[ToolAnswer]) -> None:
+        """Tell the model what each of its calls gave."""
+        for called, answer in zip(calls, answers, strict=True):
+            self._give(called.call, answer)
+        self.due = max((answer.delay for answer in answers), default=0.0)
+
+    def note(self, text: str, cost: CallCost = NO_CALL) -> None:
+        """Record something that went wrong on the way as an error step."""
+        self._builder.add(StepKind.ERROR, text, cost=cost)
+        self.waited += cost.waited
+
+    def failed(self, error: ModelCallError) -> None:
+        """Record that a call of a model failed."""
+        self._failed.append(error)
+        self.note(error.message, error.cost)
+
+    @property
+    def calls(self) -> CallsMade:
+        """What became of the model calls since the user last spoke."""
+        answered = len(self._usages)
+        made = CallsMade(made=answered + len(self._failed), answered=answered)
+        if not self._failed:
+            return made.model_copy(update={"made": max(answered, int(self.asked_at is not None))})
+        outages = [one for one in self._failed if one.cause is not Cause.CANDIDATE]
+        last = (outages or self._failed)[-1]
+        return made.model_copy(
+            update={
+                "refused_by": RefusedBy.OUTAGE if outages else RefusedBy.PROVIDER,
+                "status": last.status,
+                "said": " ".join(last.message.split())[:SAID_LIMIT],
+            }
+        )
+
+    def trace(self) -> Trace:
+        """The trace since the user last spoke."""
+        return Trace(
+            steps=self._builder.steps(),
+            usage=add_usage(self._usages),
+            model_calls=len(self._usages),
+            models=tuple(self._models),
+            waited=round(self.waited, 3),
+        )
+
+    def _give(self, call: ToolCall, answer: ToolAnswer) -> None:
+        self._builder.add(StepKind.TOOL_RESULT, answer.text, tool=call.name, call_id=call.id)
+        self._messages.append(
+            Message(role="tool", text=answer.text, tool_call_id=call.id, is_error=answer.is_error)
+        )
+
 
 _Ask: TypeAlias = Callable[[Conversation, Servers | None], Awaitable[Answer | NoAnswer]]
 

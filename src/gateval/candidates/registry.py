@@ -10,9 +10,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from gateval.candidates.bounded import template
-from gateval.candidates.contract.options import AgentvOptions, CommandOptions
-from gateval.candidates.serving.options import HttpOptions
+from gateval.candidates import bounded as template
+from gateval.candidates.options import AgentvOptions, CommandOptions, HttpOptions
 from gateval.domain.base import Spec
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ RUNTIMES: Mapping[str, RuntimeType] = MappingProxyType(
             "gateval.candidates.command:CommandRuntime",
             CommandOptions,
             ("command",),
-            template.check,
+            template.check_template,
         ),
         "http": RuntimeType("gateval.candidates.http:HttpRuntime", HttpOptions, ("command",)),
         "agentv": RuntimeType("gateval.candidates.agentv:AgentvRuntime", AgentvOptions),

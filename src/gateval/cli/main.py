@@ -29,18 +29,18 @@ ROOMS: Final = {
         "promote",
         "import",
         "lock",
+        "seal",
+        "unseal",
     ),
-    "sealing": ("seal", "unseal"),
 }
-"""The folders here, and the commands in each: a file with a function of that name; `import_` is
-`import`."""
+"""The files here, and the commands in each: functions of that name; `import_` is `import`."""
 
 COMMANDS: Final = {name: room for room, names in ROOMS.items() for name in names}
-"""Every command, and its folder."""
+"""Every command, and its file."""
 
 
 class CommandGroup(click.Group):
-    """Imports the file of a command when it is asked for, so that no command loads the others."""
+    """Imports the file of a command when it is asked for, so that no command loads all others."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
         """Return the names, as the help lists them."""
@@ -55,7 +55,7 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the words name. Raises `UsageError` with the nearest one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from gateval.domain.repository.place import nearest  # takes 50 ms with what it needs
+            from gateval.domain.paths import nearest  # takes 50 ms with what it needs
 
             hint = nearest(args[0], COMMANDS) or f" There are {', '.join(sorted(COMMANDS))}."
             ctx.fail(f"No such command {args[0]!r}.{hint}")
@@ -65,7 +65,7 @@ class CommandGroup(click.Group):
 def load(name: str) -> click.Command:
     """Return one of `COMMANDS`."""
     own = f"{name}_" if iskeyword(name) else name
-    command: click.Command = getattr(import_module(f"gateval.cli.{COMMANDS[name]}.{own}"), own)
+    command: click.Command = getattr(import_module(f"gateval.cli.{COMMANDS[name]}"), own)
     return command
 
 

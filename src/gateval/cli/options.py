@@ -74,7 +74,7 @@ def names_of(kind: str) -> Callable[[click.Context, click.Parameter, str], list[
     """Return what completes names of `agents`, `evals` or `fixtures` of the working tree."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-        from gateval.app.offers import names_here
+        from gateval.app.planning import names_here
 
         return [name for name in names_here(kind) if name.startswith(begun)]
 

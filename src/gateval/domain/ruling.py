@@ -8,7 +8,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from gateval.domain.base import Value
-from gateval.domain.text.bounded import LongText, ShortText
+from gateval.domain.text import LongText, ShortText
 
 
 class GateLabel(StrEnum):

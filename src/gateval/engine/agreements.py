@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from gateval.domain.calibration.replay import CalibrationReplay
+from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.doubts.judges import binding_now, judge_doubt
+from gateval.domain.results.judge_doubts import binding_now, judge_doubt
 from gateval.judging.judge import Judge
 from gateval.judging.replay import prompt_digest, replay
 

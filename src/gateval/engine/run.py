@@ -6,32 +6,54 @@ where they are processes, look by look, so that drift of a provider hits both al
 
 What sealed Evals start programs for waits until the look's candidates have ended, on both sides:
 such a program may be one that a candidate left, and must find nobody whom it could tell.
+
+A candidate could look for the other side's server and spoil it, and so its yardstick. Agents
+without processes interleave.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
-from gateval.assertions.assess import programs_refused
+from gateval.assertions.assess import (
+    NOTHING,
+    assess,
+    assess_early,
+    programs_refused,
+    starting_programs,
+)
+from gateval.assertions.base import Early, believed
+from gateval.candidates.base import TrialRequest
 from gateval.candidates.checks import Checks
-from gateval.candidates.playground.playgrounds import Playgrounds
+from gateval.candidates.playgrounds import Playgrounds
 from gateval.candidates.team import Candidates
+from gateval.domain.manifests.embedding import embedding_model
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.looks.next_trials import next_trials
+from gateval.domain.results.averages import group_trials
+from gateval.domain.results.course import has_real_judge
+from gateval.domain.results.progress import next_trials
+from gateval.domain.results.trial_verdict import conclude_answer, conclude_no_answer, unanswered
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
-from gateval.domain.trials.trial import Cause, Side, Trial, TrialKey
+from gateval.domain.trials.trial import (
+    Answer,
+    Assessed,
+    Assessment,
+    Cause,
+    NoAnswer,
+    NotAssessed,
+    Side,
+    Trial,
+    TrialKey,
+)
 from gateval.engine.agreements import Agreements
-from gateval.engine.judge_again import judge_again
-from gateval.engine.phases import phases
-from gateval.engine.start_spacing import StartSpacing
-from gateval.engine.trial import TRIES, Waiting, concluded, run_trial
 from gateval.events import (
     Event,
     RunFinished,
@@ -43,7 +65,273 @@ from gateval.events import (
 )
 from gateval.judging.judge import Judge
 from gateval.ports.model_calls import Embed
-from gateval.ports.trial_log import TrialLog
+from gateval.ports.storage import TrialLog
+
+if TYPE_CHECKING:
+    from gateval.candidates.playground_state import EndState
+    from gateval.candidates.playgrounds import ReadyPlayground
+
+
+class Phase(NamedTuple):
+    """Trials that run side by side, and the side whose processes live meanwhile, if any does."""
+
+    keys: tuple[TrialKey, ...]
+    side: Side | None = None
+
+
+def phases(plan: Plan, keys: Sequence[TrialKey], first: Side) -> tuple[Phase, ...]:
+    """Return the phases of one look; `first` is the side whose processes come first."""
+    agents = {one.name: one.agent for one in plan.evals}
+    processes = {(agent.name, agent.side) for agent in plan.agents if agent.runtime.starts_process}
+
+    def is_process(key: TrialKey) -> bool:
+        return (agents[key.eval], key.side) in processes
+
+    sides = {key.side for key in keys if is_process(key)}
+    if len(sides) < len(Side):
+        return (Phase(tuple(keys), next(iter(sides), None)),)
+    early = tuple(key for key in keys if not is_process(key) or key.side is first)
+    late = tuple(key for key in keys if is_process(key) and key.side is not first)
+    return (Phase(early, first), Phase(late, late[0].side))
+
+
+TRIES = 4
+"""How often what a provider or a judge lost is asked for: once, and three times more."""
+
+
+class Tried(NamedTuple):
+    """One try at a trial. `in_vain` says that another try would be lost for the same reason."""
+
+    trial: Trial
+    in_vain: bool = False
+
+
+class Waiting(NamedTuple):
+    """A trial that is answered, and of which these assertions are to be assessed, by their
+    positions. `found` are the others, `spent` what was taken for those and `lost` what was taken in
+    vain; `early` is known of parts of those that are left. One `aside` starts no program, and is
+    assessed while others answer.
+    """
+
+    task: Task
+    answer: Answer
+    state: EndState | None
+    left: Collection[int]
+    found: Mapping[int, Assessment]
+    spent: tuple[Usage, ...] = ()
+    lost: tuple[Usage, ...] = ()
+    early: Early = NOTHING
+    aside: bool = False
+
+
+async def run_trial(task: Task, context: RunContext) -> Tried | Waiting:
+    """Run one trial: let the candidate answer, then assess the answer.
+
+    What starts programs in a sealed Eval is left, for `concluded`: until no candidate lives. So are
+    judges there, aside: the next question would else tell an agent how long they took.
+    """
+    key, fixture = task.key, task.fixture
+    if task.agent is None:
+        reason = f"the plan has no Agent {task.planned.agent} on {key.side}"
+        return Tried(conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason)))
+    if fixture.playground is None:
+        return await _tried(task, task.agent, context, None)
+    if context.playgrounds is None:
+        reason = "nothing makes playgrounds here"
+        return Tried(conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason)))
+    async with context.playgrounds.opened(task.agent, task.planned, fixture) as ground:
+        if isinstance(ground, NoAnswer):
+            return Tried(conclude_no_answer(key, ground))
+        tried = await _tried(task, task.agent, context, ground)
+        if isinstance(tried, Waiting):
+            await context.playgrounds.waiting.keep(key, ground.state)
+        return tried
+
+
+async def _tried(
+    task: Task, agent: AgentDefinition, context: RunContext, ground: ReadyPlayground | None
+) -> Tried | Waiting:
+    """Have the candidate answer, in a playground if there is one, and assess what came of it."""
+    key, fixture = task.key, task.fixture
+    request = TrialRequest(
+        key=key,
+        input=fixture.input,
+        turns=fixture.turns,
+        tool_replay=fixture.tool_replay,
+        shadow_tools=fixture.shadow_tools,
+        timeout_seconds=fixture.timeout_seconds or task.planned.execution.timeout_seconds,
+        playground=ground.playground if ground else None,
+    )
+    answer = await context.candidates.answer(agent, request)
+    if ground:
+        ground.playground.shut()
+    if isinstance(answer, Answer) and task.planned.needs_model:
+        answer = unanswered(answer) or answer
+    if isinstance(answer, NoAnswer):
+        return Tried(conclude_no_answer(key, answer, task.planned.scoring), answer.lasting)
+    state, every = ground.state if ground else None, range(len(fixture.assertions))
+    later = starting_programs(fixture) if task.planned.sealed else frozenset()
+    whole = Waiting(task, answer, state, every, {})
+    if not later and task.planned.sealed and ground is None:
+        return whole._replace(aside=True)
+    if not later:
+        return await concluded(whole, context)
+    now = [index for index in every if index not in later]
+    found, usage = await _assessed(whole._replace(left=now), context)
+    early = await assess_early(fixture, answer, state, later)
+    return whole._replace(left=later, found=found, spent=(usage,), early=early)
+
+
+async def concluded(
+    waiting: Waiting, context: RunContext, turn: asyncio.Lock | None = None
+) -> Tried:
+    """Assess what is left of an answer. What a judge or another model lost of that is asked of it
+    again, and not of the candidate, who has answered and been paid for.
+
+    With `turn` one program runs at a time.
+    """
+    task, answer, judge = waiting.task, waiting.answer, waiting.task.planned.judge
+    found, spent = dict(waiting.found), list(waiting.spent)
+    missing = waiting.left
+    for left in reversed(range(TRIES)):
+        assessments, usage = await _assessed(waiting._replace(left=missing), context, turn)
+        found |= assessments
+        spent.append(usage)
+        every = [found[index] for index in sorted(found)]
+        known = [one for one in spent if one.total is not None] or spent[-1:]
+        scoring = task.planned.scoring
+        trial = conclude_answer(task.key, task.fixture, answer, every, add_usage(known), scoring)
+        missing = _lost_by_models(task.fixture, trial)
+        if not (missing and left) or judge.model in context.judge.denied:
+            break
+    if waiting.lost:
+        trial = trial.model_copy(update={"lost_usage": add_usage(waiting.lost)})
+    return Tried(trial, in_vain=bool(missing) or judge.model in context.judge.denied)
+
+
+async def _assessed(
+    waiting: Waiting, context: RunContext, turn: asyncio.Lock | None = None
+) -> tuple[dict[int, Assessment], Usage]:
+    """Assess what is left of an answer, once."""
+    planned, agreements = waiting.task.planned, context.agreements
+    assessments, usage = await assess(
+        waiting.task.fixture,
+        waiting.answer,
+        context.judge,
+        planned.judge,
+        checks=context.checks.of(planned) if context.checks else None,
+        embed=context.embed,
+        doubt=partial(agreements.doubt, planned) if agreements else believed,
+        state=waiting.state,
+        only=waiting.left,
+        turn=turn,
+        early=waiting.early,
+    )
+    return {one.index: one for one in assessments}, usage
+
+
+def _lost_by_models(fixture: Fixture, trial: Trial) -> Collection[int]:
+    """The assertions without which a trial says nothing, and whose model could not be asked."""
+    if trial.passed is not None:
+        return ()
+    return [
+        one.index
+        for spec, one in zip(fixture.assertions, trial.assessments, strict=True)
+        if isinstance(one, NotAssessed)
+        and one.cause in {Cause.JUDGE, Cause.PROVIDER}
+        and (spec.needs_judge or any(map(embedding_model, spec.within())))
+    ]
+
+
+SHOWN = 3
+"""Outputs of each side that are shown again."""
+
+
+async def judge_again(
+    evals: Iterable[PlannedEval], trials: dict[TrialKey, Trial], context: RunContext
+) -> None:
+    """Judge outputs of these Evals' flipped fixtures again; store the trials with what was said."""
+    grouped = group_trials(trials.values())
+    every = tuple(evals)
+    stored = {(e.name, one.fixture): one.marks for e in every for one in e.stored}
+    jobs = [
+        _again(planned, fixture, trial, context)
+        for planned in every
+        for fixture in planned.own_fixtures
+        if has_real_judge(planned, fixture)
+        for trial in _flipped(
+            grouped.get((planned.name, fixture.name, Side.BASE), ()),
+            grouped.get((planned.name, fixture.name, Side.HEAD), ()),
+            passed_before="p" in stored.get((planned.name, fixture.name), ""),
+        )
+    ]
+    for trial in await asyncio.gather(*jobs):
+        trials[trial.key] = trial
+        context.log.append(trial)
+
+
+def _flipped(base: Iterable[Trial], head: Iterable[Trial], *, passed_before: bool) -> list[Trial]:
+    """The outputs that disagree: those that passed before and those that fail now.
+
+    Of stored trials there is no output, only that one `passed_before`.
+    """
+    passed = [trial for trial in base if trial.passed and _is_whole(trial)][:SHOWN]
+    failed = [trial for trial in head if trial.passed is False and _is_whole(trial)][:SHOWN]
+    return [*passed, *failed] if failed and (passed or passed_before) else []
+
+
+def _is_whole(trial: Trial) -> bool:
+    """Whether all that the judge saw is still there."""
+    cut = any(step.truncated for step in trial.trace.steps) if trial.trace else True
+    return trial.output is not None and not trial.output_truncated and not cut
+
+
+async def _again(
+    planned: PlannedEval, fixture: Fixture, trial: Trial, context: RunContext
+) -> Trial:
+    numbers = [number for number, spec in enumerate(fixture.assertions) if spec.needs_judge]
+    judged = fixture.model_copy(
+        update={"assertions": tuple(fixture.assertions[number] for number in numbers)}
+    )
+    answer = Answer(
+        output=trial.output or "", trace=trial.trace, usage=trial.usage, seconds=trial.seconds
+    )
+    checks = context.checks.of(planned) if context.checks else None
+    found, usage = await assess(
+        judged, answer, context.judge, planned.judge, checks=checks, embed=context.embed
+    )
+    said = {numbers[one.index]: one.status for one in found if isinstance(one, Assessed)}
+    assessments = tuple(
+        one.model_copy(update={"again": said[one.index]}) if one.index in said else one
+        for one in trial.assessments
+    )
+    spent = add_usage([trial.judge_usage, usage])
+    return trial.model_copy(update={"assessments": assessments, "judge_usage": spent})
+
+
+APART_SECONDS = 0.0007
+"""About what starting a trial costs the gate."""
+
+
+class StartSpacing:
+    """Lets one trial start after the other, in the order in which they ask.
+
+    Trials that start together stay together: all their answers come at once, and each waits until
+    all the others are dealt with, call after call. So a wave is spread again at every start.
+    """
+
+    def __init__(self, apart: float = APART_SECONDS) -> None:
+        """Starts will be at least `apart` seconds from each other."""
+        self._apart = apart
+        self._free = 0.0
+
+    async def turn(self) -> None:
+        """Return when it is the caller's turn to start."""
+        now = asyncio.get_running_loop().time()
+        mine = max(now, self._free)
+        self._free = mine + self._apart
+        if mine > now:
+            await asyncio.sleep(mine - now)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import Broken
-from gateval.domain.repository.place import Problem
-from gateval.formats.gathering import Pending
-from gateval.formats.native.cases.written import Template
+from gateval.domain.paths import Problem
+from gateval.formats.base import Pending
+from gateval.formats.native.cases import Template
 from gateval.formats.native.written import Manifest
 
 

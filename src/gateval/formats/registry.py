@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gateval.domain.manifests.sealed import SUFFIXES as SEALED_SUFFIXES
+from gateval.domain.manifests.evaluation import SUFFIXES as SEALED_SUFFIXES
 from gateval.formats.agentv.recognition import SUFFIXES as AGENTV_SUFFIXES
 from gateval.formats.agentv.recognition import may_be_suite
-from gateval.formats.gathering import Gathered, GatheringContext, Pending
-from gateval.formats.native.manifests import read_manifests
-from gateval.formats.native.markers import (
+from gateval.formats.base import Gathered, GatheringContext, Pending, Registries
+from gateval.formats.native.manifests import (
     looks_like_manifest,
     may_hold_agent,
     may_name_files,
+    read_manifests,
     targets,
 )
 from gateval.formats.parsed import Parsed
-from gateval.formats.registries import Registries
 
 
 class ManifestFormat(NamedTuple):
@@ -42,7 +41,9 @@ class ManifestFormat(NamedTuple):
 
 
 def _read_agentv(path: str, data: bytes, registries: Registries) -> Parsed:
-    from gateval.formats.agentv.reading import read_file  # of use to few, and `plan` starts fast
+    from gateval.formats.agentv.recognition import (
+        read_file,  # of use to few, and `plan` starts fast
+    )
 
     return read_file(path, data, registries)
 
@@ -60,8 +61,8 @@ def _read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
 
 
 def _gather_native(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
-    from gateval.formats.native.experiments.lowering import gather
-    from gateval.formats.native.kinds.benchmark import published
+    from gateval.formats.native import benchmark as published
+    from gateval.formats.native.experiment import gather
 
     benchmarks = [one for one in pending if one.kind == "Benchmark"]
     others = [one for one in pending if one.kind != "Benchmark"]

@@ -11,20 +11,18 @@ import re
 from collections.abc import Iterator
 
 from gateval.domain.manifests.catalogue import Broken
-from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.embedding import embedding_scripts
+from gateval.domain.manifests.evaluation import SEALED_PROBLEM, Eval, without_first_line
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.fixtures.embedding import embedding_scripts
-from gateval.domain.manifests.fixtures.playground import PLAYGROUND
 from gateval.domain.manifests.own_checks import own_checks
-from gateval.domain.manifests.sealed import SEALED_PROBLEM, without_first_line
-from gateval.domain.repository.paths import resolve_path, show_path
-from gateval.domain.repository.place import Place, Problem
-from gateval.domain.repository.tree import under
-from gateval.formats.native.cases.written import Template
+from gateval.domain.manifests.playground import PLAYGROUND
+from gateval.domain.paths import Place, Problem, resolve_path, show_path
+from gateval.domain.tree import under
+from gateval.formats.base import Registries
+from gateval.formats.native.cases import Template
 from gateval.formats.native.manifests import read_manifests
 from gateval.formats.parsed import Parsed
-from gateval.formats.registries import Registries
-from gateval.ports.sealing import CannotOpen
+from gateval.ports.repository import CannotOpen
 
 _Held = Eval | Fixture | Template
 

@@ -1,5 +1,5 @@
 """The one door for model calls: real providers, scripted models, and a local server for agents.
 
-`upstream/providers.py` is light and read at start-up; everything that needs the HTTP library is
+`upstream/endpoints.py` is light and read at start-up; everything that needs the HTTP library is
 imported when a run begins.
 """

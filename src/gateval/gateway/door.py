@@ -9,31 +9,36 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Self
 
-from gateval.domain.manifests.policy.spending import ModelPrice
-from gateval.domain.manifests.scripted import (
-    SCRIPTED_PROVIDER,
-    ScriptedModel,
+from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER, ScriptedModel
+from gateval.domain.manifests.gate_config import ModelPrice
+from gateval.domain.text import quote
+from gateval.domain.trials.model_call import (
+    InputKind,
+    InputReply,
+    InputRequest,
+    ModelReply,
+    ModelRequest,
 )
-from gateval.domain.text.quoting import quote
-from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Side
-from gateval.gateway.ledger import Ledger, SpendingLimits
+from gateval.gateway import scripted as scripted_inputs
+from gateval.gateway.ledger import Ledger, Pricing, SpendingLimits
 from gateval.gateway.peers import Allowed
-from gateval.gateway.pricing import Pricing
 from gateval.gateway.scripted import answer
-from gateval.gateway.upstream.endpoints import Upstream, has_no_address, missing_keys
-from gateval.gateway.upstream.faults import sentence, status_error
-from gateval.gateway.upstream.http_client import HttpClient, Timeouts
-from gateval.gateway.upstream.pinned import leads_here, pins_of
-from gateval.gateway.upstream.providers import PROVIDERS
-from gateval.gateway.upstream.retry import Retrier, RetryPolicy
-from gateval.gateway.upstream.scrub import scrubber_for
+from gateval.gateway.upstream.endpoints import PROVIDERS, Upstream, has_no_address, missing_keys
+from gateval.gateway.upstream.http_client import HttpClient, Timeouts, leads_here, pins_of
+from gateval.gateway.upstream.keys import scrubber_for
+from gateval.gateway.upstream.retry import (
+    Retrier,
+    RetryPolicy,
+    Tries,
+    sentence,
+    status_error,
+    unreadable,
+)
 from gateval.gateway.upstream.sender import Sender
-from gateval.gateway.upstream.tries import Tries
-from gateval.ports.model_calls import ModelCallError, ModelCallFault
-from gateval.ports.prices import Prices
+from gateval.ports.model_calls import ModelCallError, ModelCallFault, Prices
 from gateval.wire.base import WireError
-from gateval.wire.registry import WIRE_FORMATS
+from gateval.wire.registry import INPUT_FORMATS, WIRE_FORMATS
 
 _NO_SUCH_MODEL = 404
 _NO_SUCH_ACCOUNT = frozenset({400, 401, 429})
@@ -226,3 +231,68 @@ def _stands(error: ModelCallError) -> bool:
     """Whether a provider is out of reach for good, whatever it is asked."""
     denied = error.fault is ModelCallFault.DENIED and error.status in _NO_SUCH_ACCOUNT
     return denied or error.fault is ModelCallFault.UNCONFIGURED
+
+
+async def embed(gateway: Gateway, model: str, texts: tuple[str, ...], *, side: Side) -> InputReply:
+    """Return a vector for each of the texts, for the gate itself. Raises `ModelCallError`."""
+    request = InputRequest(model="", texts=texts)
+    kind, tries = InputKind.EMBEDDING, Tries(most=0)
+    own = gateway.own
+    try:
+        return await measure(gateway, model, kind, request, side=side, sender=own, tries=tries)
+    finally:
+        tries.over()
+
+
+async def measure(
+    gateway: Gateway,
+    model: str,
+    kind: InputKind,
+    request: InputRequest,
+    *,
+    side: Side,
+    sender: Sender,
+    tries: Tries,
+) -> InputReply:
+    """Have `model` (`provider/model-id`) measure the texts; `request.model` is ignored.
+
+    `side` says whose scripted models answer. Raises `ModelCallError`.
+    """
+    provider, _, model_id = model.partition("/")
+    request = request.model_copy(update={"model": model_id})
+    if provider == SCRIPTED_PROVIDER:
+        script = gateway.script(model_id, side)
+        if scripted_inputs.is_too_much(script, request):
+            message = (
+                f"{model} gives {scripted_inputs.MOST_NUMBERS:,} numbers in one answer "
+                f"at most, and {scripted_inputs.MOST_DIMENSIONS:,} for one text."
+            )
+            raise ModelCallError(ModelCallFault.REJECTED, message)
+        size = sum(map(len, request.texts))
+        tries.entry = await gateway.ledger.enter(model, size, 0)
+        found = await asyncio.to_thread(scripted_inputs.measure, script, kind, request)
+        tries.entry.measured(found.usage, model)
+        return found
+    upstream = gateway.upstream(model)
+    wire = _wire(upstream, kind)
+    try:
+        body = INPUT_FORMATS[wire].encode_request(request)
+    except WireError as error:
+        message = sentence(f"The request cannot be sent to {provider}: {error}")
+        raise ModelCallError(ModelCallFault.REJECTED, message)
+    got = await sender.exchange(upstream, wire, model_id, body, tries)
+    if got.measured is None:
+        raise status_error(provider, got.status, INPUT_FORMATS[wire].decode_error(got.body))
+    if kind is InputKind.EMBEDDING and len(got.measured.vectors) != len(request.texts):
+        raise unreadable(provider, "as many embeddings as it was not asked for")
+    return got.measured
+
+
+def _wire(upstream: Upstream, kind: InputKind) -> str:
+    """Return the format in which a provider is asked. Raises `ModelCallError` if it has none."""
+    known = (wire for wire in upstream.wires if wire in INPUT_FORMATS)
+    wire = next((wire for wire in known if INPUT_FORMATS[wire].kind is kind), None)
+    if wire is None:
+        message = f"{upstream.provider} has no models for {kind.value}."
+        raise ModelCallError(ModelCallFault.REJECTED, message)
+    return wire

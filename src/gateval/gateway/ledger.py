@@ -1,4 +1,5 @@
-"""What the model calls of a run take together, held within the limits of its policy.
+"""What the model calls of a run take together, at their prices, held within the limits of its
+policy.
 
 Every attempt at a call is entered before it is made: a candidate's, one of the agents that the gate
 runs itself, a judge's. Until it is over it holds back what it may take, so that calls side by side
@@ -11,16 +12,58 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from typing import NamedTuple, Self
 
 from pydantic import Field
 
 from gateval.domain.base import Value
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.text.figures import show_usd
+from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
+from gateval.domain.manifests.gate_config import ModelPrice, Policy
+from gateval.domain.text import show_usd
 from gateval.domain.trials.model_call import ModelReply, Usage
-from gateval.gateway.pricing import Pricing
-from gateval.ports.model_calls import ModelCallError, ModelCallFault
+from gateval.domain.trials.trace import USD_DIGITS
+from gateval.ports.model_calls import ModelCallError, ModelCallFault, Prices
+
+
+class Pricing:
+    """Prices usages by a list; without `prices` all money is unknown, but for scripted models.
+
+    `own` are the prices that the policy names, by `provider/model-id`: they count before the list.
+    """
+
+    def __init__(
+        self, prices: Prices | None = None, own: Mapping[str, ModelPrice] | None = None
+    ) -> None:
+        self._prices = prices
+        self._own = own or {}
+
+    def reply(self, model: str, reply: ModelReply) -> ModelReply:
+        """Return a reply of `model` (`provider/model-id`) with the price of its tokens."""
+        usage = self.usage(model, reply.usage, answered=reply.model, tier=reply.tier)
+        return reply if usage is reply.usage else reply.model_copy(update={"usage": usage})
+
+    def usage(self, model: str, usage: Usage, *, answered: str = "", tier: str = "") -> Usage:
+        """Return the usage with its price; what has one, or no tokens, stays as it is.
+
+        Rules in the repository bill nothing. A model that the list lacks is named.
+        """
+        if usage.usd is not None or usage.input_tokens is None or usage.output_tokens is None:
+            return usage
+        if model.startswith(f"{SCRIPTED_PROVIDER}/"):
+            return usage.model_copy(update={"usd": 0.0})
+        if own := self._own.get(model):
+            usd = round(own.usd(usage.input_tokens, usage.output_tokens), USD_DIGITS)
+            return usage.model_copy(update={"usd": usd})
+        if self._prices is None:
+            return usage
+        found = self._prices.price(model, usage, answered=answered, tier=tier)
+        return usage.model_copy(update={"unpriced": (model,)} if found is None else {"usd": found})
+
+    def knows(self, model: str) -> bool:
+        """Whether there is a price of `model`."""
+        return self.usage(model, Usage(input_tokens=1, output_tokens=1)).usd is not None
+
 
 FIRST_OUTPUT = 4_096
 """Tokens held back for an answer, where neither the call nor an earlier one of the model says."""

@@ -13,10 +13,10 @@ from contextvars import ContextVar
 import aiohttp
 from yarl import URL
 
-from gateval.domain.text.quoting import quote
+from gateval.domain.text import quote
 from gateval.gateway.peers import Allowed, NotTheirs, Peers, owned_by
-from gateval.gateway.upstream.pooled_client import LookingConnector, PooledClient
-from gateval.ports.local_http import LocalHttpError, LocalReply, LocalRequest, Owner
+from gateval.gateway.upstream.http_client import LookingConnector, PooledClient
+from gateval.ports.model_calls import LocalHttpError, LocalReply, LocalRequest, Owner
 
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
 

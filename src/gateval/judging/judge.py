@@ -11,16 +11,23 @@ from typing import NamedTuple
 from gateval.domain.base import Value
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import FixtureInput
-from gateval.domain.trials.judge_verdict import Verdict
 from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason, Usage
 from gateval.domain.trials.trace import Trace, add_usage
-from gateval.domain.trials.trial import Cause, Side
-from gateval.judging.checklist import Check, Checklist, parse_checklist
-from gateval.judging.checklist_prompt import checklist_question
-from gateval.judging.evidence import check_evidence, evidence_defects
-from gateval.judging.limits import JudgeLimits
-from gateval.judging.prompt import Question, judge_request, repair_request, rubric_question
-from gateval.judging.verdict import DefectiveVerdict, parse_verdict
+from gateval.domain.trials.trial import Cause, Side, Verdict
+from gateval.judging.checklist import Check, Checklist, checklist_question, parse_checklist
+from gateval.judging.prompt import (
+    JudgeLimits,
+    Question,
+    judge_request,
+    repair_request,
+    rubric_question,
+)
+from gateval.judging.verdict import (
+    DefectiveVerdict,
+    check_evidence,
+    evidence_defects,
+    parse_verdict,
+)
 from gateval.ports.model_calls import ModelCallError, ModelCalls
 
 

@@ -3,21 +3,249 @@
 The rubric and the recorded run go in as JSON between delimiters that carry a nonce. Who wrote
 the run cannot know the nonce; and nothing between the delimiters can look like one, because
 `neutral_json` leaves no angle bracket in it.
+
+Two kinds of characters can deceive a judge or a reader: those that nobody sees (zero width,
+direction marks, controls, fillers, tags) and those that look like the brackets of our delimiters.
+Both are replaced by their JSON escape (`\u200b`). Inside JSON that is another spelling of the same
+string; in prose it makes the character visible. `fold` undoes it on both sides of a comparison,
+so a quote matches however the judge spelled it.
+
+One line per step, so that a person can read a logged prompt. When the texts together are too big,
+the longest are cut, each to the same size, so that a flood in one step cannot push out the others;
+a cut text keeps its beginning and its end, and says where and how much was cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gateval.domain.base import JsonObject
+from pydantic import Field, JsonValue
+
+from gateval.domain.base import JsonObject, Value
 from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.manifests.fixture import FixtureInput, Reference
 from gateval.domain.trials.model_call import Message, ModelRequest
-from gateval.domain.trials.trace import Trace
-from gateval.judging.limits import JudgeLimits
-from gateval.judging.neutral import neutral_json
-from gateval.judging.prompt_data import exhibit
+from gateval.domain.trials.trace import Step, Trace
+from gateval.domain.trials.trial import final_step
+
+_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+_BLANKS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters, marks and symbols that show nothing."""
+
+_ANGLES = frozenset(
+    "<>\u00ab\u00bb\u02c2\u02c3\u1433\u1438\u16b2\u2039\u203a\u226a\u226b"
+    "\u22d8\u22d9\u2329\u232a\u276c\u276d\u276e\u276f\u2770\u2771\u27e8\u27e9\u27ea\u27eb\u2991"
+    "\u2992\u29fc\u29fd\u3008\u3009\u300a\u300b\ufe3d\ufe3e\ufe3f\ufe40\ufe64\ufe65\uff1c\uff1e"
+    "\U00016f3f\U0001d236\U0001d237"
+)
+"""Angle brackets and what passes for them (confusables of Unicode TR 39, and CJK brackets)."""
+
+_ESCAPE = re.compile(r"""\\(?:(["\\/bfnrt])|((?:u[0-9a-fA-F]{4})(?:\\u[0-9a-fA-F]{4})*))""")
+
+
+def is_hidden(char: str) -> bool:
+    """Whether a reader would not see `char` where it stands."""
+    if char in _BLANKS or unicodedata.category(char) in _HIDDEN_CATEGORIES:
+        return True
+    code = ord(char)  # variation selectors, of which long runs can carry a secret text
+    return 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF or 0x180B <= code <= 0x180F
+
+
+def is_angle(char: str) -> bool:
+    """Whether `char` is an angle bracket or looks like one."""
+    return char in _ANGLES or not {"<", ">"}.isdisjoint(unicodedata.normalize("NFKD", char))
+
+
+class _Table(dict[int, str | None]):
+    """A table for `str.translate` that works out each character once."""
+
+    def __init__(self, change: Callable[[str], str | None]) -> None:
+        super().__init__()
+        self._change = change
+
+    def __missing__(self, code: int) -> str | None:
+        changed = self[code] = self._change(chr(code))
+        return changed
+
+
+def _escape(char: str) -> str:
+    return f"\\u{ord(char):04x}" if ord(char) < 0x80 else json.dumps(char)[1:-1]
+
+
+_DATA = _Table(lambda char: _escape(char) if is_hidden(char) or is_angle(char) else char)
+_PROSE = _Table(lambda char: _escape(char) if is_hidden(char) else char)
+_UNSEEN = _Table(lambda char: None if is_hidden(char) and not char.isspace() else char)
+
+
+_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def neutral_json(value: JsonValue) -> str:
+    """Return `value` as JSON on one line, without hidden characters and angle brackets.
+
+    It reads back as the same value. As no bracket of any look is left, no delimiter built from
+    angle brackets can be imitated in it.
+    """
+    text = _WRITER.encode(value)
+    plain = text.isascii() and text.isprintable() and "<" not in text and ">" not in text
+    return text if plain else text.translate(_DATA)
+
+
+def visible(text: str) -> str:
+    """Return `text` with hidden characters, line breaks included, as visible escapes."""
+    return text.translate(_PROSE)
+
+
+def shorten(text: str, limit: int = 200) -> str:
+    """Return `text` for a sentence: one line, hidden characters visible, at most `limit` long.
+
+    White space is folded; what is left out is shown as `…`.
+    """
+    line = visible(" ".join(text[: limit * 4].split()))
+    if len(line) > limit or len(text) > limit * 4:
+        return f"{line[: limit - 1]}…"
+    return line
+
+
+def fold(text: str) -> str:
+    """Return what two texts are compared by: JSON escapes read, hidden characters dropped, white
+    space folded to single spaces.
+    """
+    return " ".join(_ESCAPE.sub(_unescape, text).translate(_UNSEEN).split())
+
+
+def _unescape(match: re.Match[str]) -> str:
+    if match[1] in ("b", "f", "n", "r", "t"):
+        return " "
+    read: str = json.loads(f'"{match[0]}"')
+    return read
+
+
+_TOOL_NAME_LIMIT = 200
+
+_LEAST = 40
+"""Characters of a text that are shown however many steps there are."""
+
+
+def exhibit(fixture_input: FixtureInput, transcript: Trace, limit: int) -> str:
+    """Return one JSON object: `input`, `final_message_step`, and `steps` numbered from 1.
+
+    `limit` bounds the characters of all texts and arguments together, as shown; the frame around
+    them (about 60 characters a step) and the marks of cuts are not counted. `characters_cut` in a
+    step counts what was left out of it. `conversation` stands in steps where there were several.
+    """
+    payload: JsonValue = fixture_input.payload
+    messages: JsonValue = [message.as_json() for message in fixture_input.messages]
+    bodies = [_body(step) for step in transcript.steps]
+    sizes = [len(neutral_json(body)) for body in (payload, messages, *bodies)]
+    cap = max(fair_share(sizes, limit), _LEAST)
+    whole = [size <= cap for size in sizes]
+    shown_input: JsonObject = {"type": fixture_input.type}
+    shown_input |= _fitted("payload", payload, cap, whole=whole[0])
+    if messages:
+        shown_input |= _fitted("messages", messages, cap, whole=whole[1])
+    final = final_step(transcript)
+    head = [
+        f'"input":{neutral_json(shown_input)},',
+        f'"final_message_step":{neutral_json(final.number if final else None)},',
+    ]
+    parallel = transcript.is_parallel
+    lines = [
+        neutral_json(
+            _described(step, parallel=parallel) | _fitted(_key(step), body, cap, whole=fits)
+        )
+        for step, body, fits in zip(transcript.steps, bodies, whole[2:], strict=True)
+    ]
+    return "\n".join(["{", *head, '"steps":[', ",\n".join(lines), "]", "}"])
+
+
+def fair_share(sizes: Sequence[int], total: int) -> int:
+    """Return the size to cut the bigger ones to, so that all together are at most `total`."""
+    left, cap = total, 0
+    ascending = sorted(sizes)
+    for position, size in enumerate(ascending):
+        cap = left // (len(ascending) - position)
+        if size > cap:
+            return cap
+        left -= size
+    return cap
+
+
+def _body(step: Step) -> JsonValue:
+    return step.text if step.arguments is None else step.arguments
+
+
+def _key(step: Step) -> str:
+    return "text" if step.arguments is None else "arguments"
+
+
+def _described(step: Step, *, parallel: bool) -> JsonObject:
+    shown: JsonObject = {"step": step.number, "kind": step.kind}
+    if parallel:
+        shown["conversation"] = step.conversation
+    if step.tool is not None:
+        shown["tool"] = step.tool[:_TOOL_NAME_LIMIT]
+    if step.refused:
+        shown["refused"] = True
+    if step.truncated:
+        shown["recorded_in_part"] = True
+    return shown
+
+
+def _fitted(key: str, value: JsonValue, cap: int, *, whole: bool) -> JsonObject:
+    """Return `{key: value}`, or the value's text cut to `cap` characters as shown."""
+    if whole:
+        return {key: value}
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    head = _beginning(text, cap * 2 // 3)
+    tail = _beginning(text[len(head) :][::-1], cap // 3)[::-1]
+    cut = len(text) - len(head) - len(tail)
+    return {key: f"{head} [… {cut} characters cut …] {tail}", "characters_cut": cut}
+
+
+def _beginning(text: str, cap: int) -> str:
+    """Return as much of the beginning as takes at most `cap` characters when shown."""
+    kept = text[:cap]
+    while kept and (size := len(neutral_json(kept)) - 2) > cap:
+        kept = kept[: len(kept) * cap // size]
+    return kept
+
+
+def with_grounds(rubric: str, given: Reference) -> str:
+    """Return a rubric with the expected answer of a case and the reference it has to rest on."""
+    expected, reference = given.text, given.context_text
+    parts = [
+        rubric,
+        f"Expected answer:\n{expected}" if expected else "",
+        f"Reference:\n{reference}" if reference else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+class JudgeLimits(Value):
+    """Limits of one judgement.
+
+    `seconds` bounds one model call; `transcript_characters` what of a candidate's texts the judge
+    is shown (as it is shown, so escapes count); `answer_bytes` what of the judge's raw answer is
+    read; `output_bytes` what is kept of it, `reasoning_bytes` of that summary and advice together;
+    `violations` and `quote_characters` what is kept of those; `max_tokens` is asked of the
+    provider.
+    """
+
+    seconds: float = Field(default=60, gt=0)
+    transcript_characters: int = Field(default=120_000, ge=1_000)
+    answer_bytes: int = Field(default=64 * 1024, ge=1_024)
+    output_bytes: int = Field(default=8 * 1024, ge=256)
+    reasoning_bytes: int = Field(default=4 * 1024, ge=64)
+    violations: int = Field(default=10, ge=1)
+    quote_characters: int = Field(default=500, ge=10)
+    max_tokens: int = Field(default=4096, ge=64)
+
 
 _INSTRUCTIONS = """\
 You are a strict and fair judge. You score one recorded run of an AI agent against a rubric.

@@ -9,20 +9,15 @@ from __future__ import annotations
 import asyncio
 
 from gateval.domain.base import digest
-from gateval.domain.calibration.binding import binding_of
-from gateval.domain.calibration.replay import CUT, CalibrationReplay, JudgedExample
-from gateval.domain.manifests.calibration import Calibration, CalibrationExample
-from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.manifests.fixtures.inputs import input_of
+from gateval.domain.calibration import CUT, CalibrationReplay, JudgedExample, binding_of
+from gateval.domain.manifests.evaluation import Calibration, CalibrationExample, JudgeSpec
+from gateval.domain.manifests.fixture import input_of
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
-from gateval.domain.trials.transcript import numbered_steps
-from gateval.domain.trials.trial import Answer, Cause
-from gateval.judging.checklist_prompt import ANSWER
-from gateval.judging.grounds import with_grounds
+from gateval.domain.trials.trial import Answer, Cause, numbered_steps
+from gateval.judging.checklist import ANSWER
 from gateval.judging.judge import Judge, JudgeError
-from gateval.judging.neutral import shorten
-from gateval.judging.prompt import PROMPT
+from gateval.judging.prompt import PROMPT, shorten, with_grounds
 
 AT_ONCE = 8
 """Examples that are judged side by side."""

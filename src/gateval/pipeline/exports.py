@@ -12,17 +12,15 @@ import secrets
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from gateval.candidates.process.once import Once
+from gateval.candidates.once import Once
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import CheckFiles
-from gateval.domain.manifests.fixtures.attached import DATA_LIMIT
+from gateval.domain.manifests.messages import DATA_LIMIT
 from gateval.domain.manifests.own_checks import own_checks
+from gateval.domain.paths import show_path
 from gateval.domain.plan.absent import Surroundings, lacking_sentence
-from gateval.domain.plan.layer import LayerInputs, layer_inputs
-from gateval.domain.plan.plan import AgentDefinition, Plan, Revision
-from gateval.domain.repository.file_rules import Contents, FileRules
-from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.tree import Tree, folders_of
+from gateval.domain.plan.plan import AgentDefinition, LayerInputs, Plan, Revision, layer_inputs
+from gateval.domain.tree import Contents, FileRules, Tree, folders_of
 from gateval.domain.trials.trial import Side
 from gateval.errors import RepositoryError
 from gateval.ports.repository import Repository

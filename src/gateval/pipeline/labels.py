@@ -6,16 +6,15 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from gateval.domain.audit.chain import read_log
-from gateval.domain.audit.entry import AuditEntry
+from gateval.domain.audit import AuditEntry, read_log
 from gateval.domain.forge.pull_request import Comment, PullRequest
 from gateval.domain.forge.trigger import PullRequestSubject, Trigger
-from gateval.domain.labels.facts import LabelEvent, LabelFacts, Push, StartingLabel, newest_use
+from gateval.domain.labels import LabelEvent, LabelFacts, Push, StartingLabel, newest_use
 from gateval.domain.ruling import GateLabel
-from gateval.domain.text.bounded import LONG
+from gateval.domain.text import LONG
 from gateval.errors import ForgeError, ForgeUnavailable, RateLimited, RecordsError
 from gateval.ports.forge import Forge
-from gateval.ports.records import RecordFile, Records, Stored
+from gateval.ports.storage import RecordFile, Records, Stored
 
 OpenRecords = Callable[[], AbstractContextManager[Records]]
 """Opens the records of the repository on the server."""

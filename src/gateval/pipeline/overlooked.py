@@ -9,18 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH, GateConfig
-from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.patterns import match_any
-from gateval.domain.repository.place import Place, Problem
-from gateval.domain.repository.tree import Tree
-from gateval.domain.text.quoting import quote
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
+from gateval.domain.paths import Place, Problem, match_any, show_path
+from gateval.domain.text import quote
+from gateval.domain.tree import Tree
+from gateval.formats.base import Registries
 from gateval.formats.native.gate_config import gate_config_places
-from gateval.formats.native.markers import looks_like_manifest
-from gateval.formats.registries import Registries
+from gateval.formats.native.manifests import looks_like_manifest
 from gateval.formats.registry import SUFFIXES, formats_of
-from gateval.formats.yaml.reader import read_documents
-from gateval.pipeline.manifests.cache import ManifestCache, as_plain
+from gateval.formats.yaml_reader import read_documents
+from gateval.pipeline.manifests import ManifestCache, as_plain
 from gateval.ports.repository import Repository
 
 _OTHER_ENDING = re.compile(

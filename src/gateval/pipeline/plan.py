@@ -6,26 +6,28 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from gateval.domain.manifests.evaluation import Eval
-from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
-from gateval.domain.manifests.policy.words import BarPolicy
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, BarPolicy
+from gateval.domain.paths import nearest
 from gateval.domain.plan.plan import Plan, Revision
-from gateval.domain.planning.files.locked import why_locked
-from gateval.domain.planning.narrowing import EVERYTHING, Narrowing, narrow, refuse_unknown
-from gateval.domain.planning.picking import ALL, Pick, picked
+from gateval.domain.planning.change import why_locked
 from gateval.domain.planning.planner import plan_change, plan_revision, plan_without_rules
-from gateval.domain.planning.quarantine import with_quarantine
+from gateval.domain.planning.selection import (
+    ALL,
+    EVERYTHING,
+    Narrowing,
+    Pick,
+    narrow,
+    picked,
+    refuse_unknown,
+)
+from gateval.domain.planning.shares import with_quarantine
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.repository.place import nearest
 from gateval.errors import InvalidManifests, UsageError
-from gateval.formats.registries import Registries
-from gateval.pipeline.pointers import pointer_problems
-from gateval.pipeline.read import read_change, read_revision
-from gateval.pipeline.reading import reading
-from gateval.pipeline.revisions import Revisions
+from gateval.formats.base import Registries
+from gateval.pipeline.pointers import pointer_problems, without_lacking
+from gateval.pipeline.read import Revisions, read_change, read_revision, reading
 from gateval.pipeline.rules import read_rules
-from gateval.pipeline.submodules import without_lacking
-from gateval.ports.repository import Repository
-from gateval.ports.sources import SharedRules
+from gateval.ports.repository import Repository, SharedRules
 
 
 @reading

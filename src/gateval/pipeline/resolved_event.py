@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from gateval.domain.forge.merge_group import group_members, known_for_certain
 from gateval.domain.forge.pull_request import PullRequest
 from gateval.domain.forge.trigger import (
     CommitSubject,
@@ -18,12 +18,16 @@ from gateval.domain.forge.trigger import (
     MergeGroupSubject,
     PullRequestSubject,
     Trigger,
+    group_members,
+    known_for_certain,
 )
+from gateval.domain.history.verdicts import HistoryRecord, find_record
 from gateval.errors import MissingPermission, UsageError
-from gateval.pipeline.revisions import Revisions, common_ancestor
+from gateval.pipeline.labels import OpenRecords
+from gateval.pipeline.read import Revisions, common_ancestor
 from gateval.ports.forge import PullRequests
-from gateval.ports.repository import Repository
-from gateval.ports.server import ServerRepository
+from gateval.ports.repository import Repository, ServerRepository
+from gateval.ports.storage import AUDIT_LOG, HISTORY, Stored
 
 
 @dataclass(frozen=True)
@@ -159,3 +163,27 @@ def _commit(
 def _revisions(repository: Repository, head: str, tip: str) -> Revisions:
     ours, theirs = repository.resolve(head), repository.resolve(tip)
     return Revisions(ours, common_ancestor(repository, theirs, ours), theirs)
+
+
+class StoredRecords(NamedTuple):
+    """The records as the run began: earlier verdicts, and the audit log."""
+
+    history: Stored | None
+    audit: Stored | None
+
+
+def read_stored_records(open_records: OpenRecords) -> StoredRecords:
+    """Read both in one visit. Raises `RecordsError`."""
+    with open_records() as records:
+        return StoredRecords(records.read(HISTORY), records.read(AUDIT_LOG))
+
+
+def verdict_in(stored: Stored | None, head: str, check: str = "") -> HistoryRecord | None:
+    """Return the record of a check on a head commit in a history that was read, or None.
+
+    Whether it may be used say `outdated` and `overtaken`. Raises `RecordsError` when it cannot be
+    trusted.
+    """
+    if stored is None or stored.content is None:
+        return None
+    return find_record(stored.content, head, check)

@@ -3,36 +3,98 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
+from gateval.domain.base import digest
 from gateval.domain.manifests.agent import Agent, SystemFile
-from gateval.domain.manifests.calibration import Calibration
 from gateval.domain.manifests.catalogue import Broken, Catalogue
-from gateval.domain.manifests.checks.catalogue import check_catalogue
-from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.catalogue_checks import check_catalogue
+from gateval.domain.manifests.embedding import with_scripts
+from gateval.domain.manifests.evaluation import SEALED_PROBLEM, Calibration, Eval, is_sealed
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.fixtures.embedding import with_scripts
-from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.paths import Place, Problem, resolve_path, show_path, sort_problems
 from gateval.domain.plan.plan import Revision
-from gateval.domain.planning.files.check_files import with_check_files
-from gateval.domain.planning.files.check_problems import check_problems
-from gateval.domain.planning.files.checks import closure_problems
-from gateval.domain.planning.files.grounds import with_grounds
+from gateval.domain.planning.files.fixture_files import (
+    check_problems,
+    with_check_files,
+    with_grounds,
+)
+from gateval.domain.planning.files.start_problems import closure_problems
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.repository.lfs import is_lfs_pointer
-from gateval.domain.repository.paths import resolve_path, show_path
-from gateval.domain.repository.place import Place, Problem, sort_problems
-from gateval.domain.repository.tree import Tree
-from gateval.formats.gathering import Gathered
+from gateval.domain.tree import Tree, is_lfs_pointer
+from gateval.formats.base import Gathered
 from gateval.formats.parsed import Parsed
 from gateval.formats.registry import SUFFIXES
-from gateval.pipeline.manifests.attached import with_attached
-from gateval.pipeline.manifests.cache import ManifestCache, TreeFiles
-from gateval.pipeline.manifests.cases import Filled, fill_in
-from gateval.pipeline.manifests.gathered import gathered
-from gateval.pipeline.manifests.scripts import read_scripts
-from gateval.pipeline.manifests.sealed import refuse_unfit, with_seals, without_sealed_words
+from gateval.formats.sealed import unfit
+from gateval.pipeline.fixture_files import Filled, fill_in, read_scripts, with_attached
+from gateval.pipeline.manifests import ManifestCache, TreeFiles, gathered
+
+Kept = TypeVar("Kept", Eval, Fixture)
+
+
+def with_seals(catalogue: Catalogue, read: Mapping[str, Parsed], cache: ManifestCache) -> Catalogue:
+    """Return the catalogue with the files that are locked, and salt in the digests of sealed ones.
+
+    Digests stand in results that everybody may read. One manifest gives one value, however often
+    it is asked for, so that revisions share what did not change.
+    """
+    locked = frozenset(path for path, one in read.items() if one.locked)
+    catalogue = replace(catalogue, locked=locked) if locked else catalogue
+    salts = {path: one.salt for path, one in read.items() if one.salt}
+    if not salts:
+        return catalogue
+
+    def with_salt(one: Kept) -> Kept:
+        salt = salts.get(one.path)
+        if salt is None:
+            return one
+        changed = {"digest": digest([salt, one.digest])}
+        kept = cache.once(("salted", id(one)), lambda: (one, one.model_copy(update=changed)))
+        return kept[1]  # the first is held, so that no other manifest gets its id
+
+    return replace(
+        catalogue,
+        evals=tuple(map(with_salt, catalogue.evals)),
+        fixtures=tuple(map(with_salt, catalogue.fixtures)),
+        filled={
+            evaluation: {name: with_salt(one) for name, one in named.items()}
+            for evaluation, named in catalogue.filled.items()
+        },
+    )
+
+
+def refuse_unfit(filled: Filled) -> None:
+    """Take out of what templates gave the sealed fixtures that may not be sealed; note why."""
+    every = [
+        *filled.fixtures,
+        *(one for named in filled.by_eval.values() for one in named.values()),
+    ]
+    refused = {id(one): why for one in every if is_sealed(one.path) and (why := unfit(one))}
+    if refused:
+        filled.fixtures = [one for one in filled.fixtures if id(one) not in refused]
+        for evaluation, named in filled.by_eval.items():
+            left = {name: one for name, one in named.items() if id(one) not in refused}
+            filled.by_eval[evaluation] = left
+        filled.broken += map(Broken, refused.values())
+    filled.unfit = tuple(dict.fromkeys(refused.values()))
+
+
+def without_sealed_words(
+    problems: Iterable[Problem], parsed: Iterable[Parsed]
+) -> Iterator[Problem]:
+    """Yield the problems as everybody may read them: of what is sealed, only where they are.
+
+    Those that `parsed` tells are without words already.
+    """
+    known = {found for one in parsed for found in one.problems}
+    for one in problems:
+        if one not in known and is_sealed(one.place.file):
+            yield Problem(place=one.place, message=SEALED_PROBLEM)
+        else:
+            yield one
 
 
 def snapshot_of(

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from gateval.domain.forge.check_run import CheckReport, CheckRun
-    from gateval.domain.forge.pull_request import Comment, PullRequest
-    from gateval.domain.forge.workflow_run import Artifact, WorkflowRun
-    from gateval.domain.labels.facts import LabelEvent, Push
+    from gateval.domain.forge.pull_request import Artifact, Comment, PullRequest, WorkflowRun
+    from gateval.domain.labels import LabelEvent, Push
     from gateval.domain.setup.diagnosis import RequiredCheck
-    from gateval.domain.setup.played import PlayedPull
+    from gateval.domain.setup.unmeasured import PlayedPull
 
 
 class Viewer(Protocol):

@@ -1,17 +1,18 @@
-"""A git repository, read only."""
+"""Repositories, read only: this one, its server, other ones; and what opens sealed files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gateval.domain.plan.plan import Revision
-from gateval.domain.repository.tree import TreeEntry
+from gateval.domain.tree import TreeEntry
 
 if TYPE_CHECKING:
-    from gateval.domain.forge.merge_group import Landed
+    from gateval.domain.forge.trigger import Landed
+    from gateval.domain.manifests.gate_config import RulesSource
 
 
 class Repository(Protocol):
@@ -83,3 +84,60 @@ class Repository(Protocol):
 
     def lfs_pointers(self, revision: Revision, paths: Iterable[str]) -> tuple[str, ...]:
         """Those of `paths` that hold a Git LFS pointer where the file's content is expected."""
+
+
+class ServerRepository(Protocol):
+    """The repository on the server, to complete a clone from. Adds objects, no refs.
+
+    Every method raises `RepositoryError` when the server or git does not give what is asked for.
+    """
+
+    def tip(self, branch: str) -> str:
+        """The commit that a branch is at now, on the server."""
+
+    def bring(self, commits: Sequence[str], *, instead: str = "") -> None:
+        """Fetch those of these commits that are not here; `instead` is a ref that leads to them."""
+
+    def join(self, one: str, other: str) -> None:
+        """Fetch history until the merge-base of two commits is known for certain."""
+
+
+class Sources(Protocol):
+    """Repositories by the URL to clone them (https), without credentials.
+
+    Raises `RepositoryError`.
+    """
+
+    def commit(self, repository: str, ref: str) -> str | None:
+        """Return the commit that a branch or tag is at now, or a whole id itself; None if there is
+        no such ref.
+        """
+
+    def read(self, repository: str, commit: str, path: str, *, limit: int) -> bytes:
+        """Return what a file holds at a commit: at most `limit` bytes."""
+
+
+class ForeignFiles(Protocol):
+    """What manifests see of files in other repositories."""
+
+    def read(self, url: str, lock: bytes | None, hosts: Sequence[str], *, limit: int) -> bytes:
+        """Return what the file at a URL holds, as the lock file of a revision says.
+
+        `hosts` are those that `policy.sources` names. Raises `ValueError` with a sentence for what
+        the author of a manifest mends, `RepositoryError` for what was not read.
+        """
+
+
+class SharedRules(Protocol):
+    """Reads a gate config of another repository, which ours extends, at one commit."""
+
+    def read(self, source: RulesSource) -> bytes:
+        """Return the file. Raises `GatevalError` when it cannot be had, whatever the reason."""
+
+
+Unseal = Callable[[bytes], bytes]
+"""Gives what a sealed file holds. Raises `CannotOpen`."""
+
+
+class CannotOpen(Exception):
+    """A sealed file cannot be opened with the keys that are here; the text is a sentence."""

@@ -1,4 +1,4 @@
-"""Writes an audit event to every sink, git first, and says which of them have it.
+"""Writes audit events, rulings and records to every sink, git first, and says which have them.
 
 Git first, because its entry carries the number and the hash that the others repeat. Whether a
 failed sink matters is for the caller: a bypass is denied when a required one failed.
@@ -6,13 +6,20 @@ failed sink matters is for the caller: a bypass is denied when a required one fa
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from gateval.domain.audit.chain import append
-from gateval.domain.audit.entry import AuditEntry, AuditEvent
-from gateval.errors import GatevalError
-from gateval.ports.records import AUDIT_LOG, Edit, Records
+from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind, append, tells
+from gateval.domain.history.run_record import RunRecord, add_run
+from gateval.domain.history.verdicts import HistoryRecord, add_record
+from gateval.domain.manifests.gate_config import AuditPolicy, AuditSinkName
+from gateval.domain.ruling import GateLabel, LabelUse, Ruling, RulingStatus
+from gateval.errors import ForgeError, GatevalError
+from gateval.ports.forge import Labels
+from gateval.ports.storage import AUDIT_LOG, HISTORY, RUNS, Edit, RecordFile, Records
 
 GIT = "git"
 REQUIRED = (GIT,)
@@ -113,3 +120,150 @@ def _failed(sink: str, error: GatevalError | OSError) -> Delivery:
     if isinstance(error, GatevalError):
         return Delivery(sink, error.message, error.hint)
     return Delivery(sink, f"The audit sink {sink} cannot be written: {error.strerror or error}.")
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The audit log as one run writes it.
+
+    `about` is what all its events have in common. `now` gives the time of an event, and `clean`
+    takes secrets out of it. `recorded` are the entries that were there when the run read the log.
+    """
+
+    policy: AuditPolicy
+    about: AuditEvent
+    open_records: Callable[[], AbstractContextManager[Records]]
+    others: Sequence[AuditSink]
+    now: Callable[[], str]
+    clean: Callable[[AuditEvent], AuditEvent]
+    recorded: tuple[AuditEntry, ...] = ()
+
+    def write(
+        self,
+        kind: AuditKind,
+        ruling: Ruling | None = None,
+        *,
+        use: LabelUse | None = None,
+        why: str = "",
+        git: bool = True,
+    ) -> AuditReceipt:
+        """Record that something happened; what the log holds already is not written there again.
+
+        `use` is what somebody did with a label where there is no ruling. With `git` false, only the
+        other sinks hear of it.
+        """
+        event = self.clean(self._event(kind, ruling, use, why))
+        others = [sink for sink in self.others if sink.name in self.policy.sinks]
+        if not git or AuditSinkName.GIT not in self.policy.sinks:
+            return deliver(event, None, others)
+        known = next((entry for entry in self.recorded if tells(entry, event)), None)
+        if known is not None:
+            return deliver(event, known, others)
+        with contextlib.ExitStack() as stack:
+            try:
+                records = stack.enter_context(self.open_records())
+            except (GatevalError, OSError) as error:
+                return deliver(event, None, others, why_not=error)
+            return record_event(event, records, others)
+
+    def failed(self, receipt: AuditReceipt) -> tuple[Delivery, ...]:
+        """Return the required sinks that do not have an event."""
+        return receipt.failed([name.value for name in self.policy.required])
+
+    def _event(
+        self, kind: AuditKind, ruling: Ruling | None, use: LabelUse | None, why: str
+    ) -> AuditEvent:
+        event = {**self.about.model_dump(), "kind": kind, "at": self.now(), "why": why}
+        event |= {"label": use.model_dump() if use else None}
+        if ruling is not None:
+            event |= {"label": ruling.use.model_dump(), "reason": ruling.reason}
+            event |= {"why": why or ruling.why, "pull_request": ruling.pull_request}
+        return AuditEvent.model_validate(event)
+
+
+_GRANT = {
+    GateLabel.BYPASS: AuditKind.BYPASS_GRANTED,
+    GateLabel.ACCEPT_BAR: AuditKind.BAR_ACCEPTED,
+}
+
+
+class Settled(NamedTuple):
+    """A ruling as it stands in the end, and sentences about what could not be done."""
+
+    ruling: Ruling
+    warnings: tuple[str, ...] = ()
+
+
+def settle(ruling: Ruling, ledger: Ledger, labels: Labels, *, carried: bool = False) -> Settled:
+    """Record a ruling; take an ended label off. Raises nothing that the forge or git did.
+
+    A grant that a required sink did not take becomes a denial. `carried` says that the label of a
+    pull request is to count for its merge group.
+    """
+    if ruling.granted:
+        return _grant(ruling, ledger, AuditKind.BYPASS_CARRIED if carried else _GRANT[ruling.label])
+    if ruling.status is RulingStatus.ENDED:
+        return _end(ruling, ledger, labels)
+    receipt = ledger.write(AuditKind.BYPASS_DENIED, ruling)
+    return Settled(_entered(ruling, receipt), _unheard(ledger, receipt))
+
+
+def _grant(ruling: Ruling, ledger: Ledger, kind: AuditKind) -> Settled:
+    receipt = ledger.write(kind, ruling)
+    failed = ledger.failed(receipt)
+    if not failed:
+        return Settled(_entered(ruling, receipt), _unheard(ledger, receipt))
+    why = f"It could not be recorded. {_sentence(failed[0])}"
+    denied = ruling.model_copy(update={"status": RulingStatus.DENIED, "why": why[:1000]})
+    ledger.write(AuditKind.BYPASS_DENIED, denied, git=receipt.entry is not None)
+    return Settled(denied)
+
+
+def _end(ruling: Ruling, ledger: Ledger, labels: Labels) -> Settled:
+    warnings: tuple[str, ...] = ()
+    try:
+        labels.remove_label(ruling.pull_request, ruling.label)
+    except ForgeError as error:
+        warnings = (f"The label {ruling.label} could not be taken off. {error.message}",)
+    receipt = ledger.write(AuditKind.BYPASS_ENDED, ruling)
+    return Settled(_entered(ruling, receipt), (*warnings, *_unheard(ledger, receipt)))
+
+
+def _entered(ruling: Ruling, receipt: AuditReceipt) -> Ruling:
+    if receipt.entry is None:
+        return ruling
+    return ruling.model_copy(update={"entry": receipt.entry.number, "hash": receipt.entry.hash})
+
+
+def _unheard(ledger: Ledger, receipt: AuditReceipt) -> tuple[str, ...]:
+    """Return a warning for each sink that the policy names and that does not have the event."""
+    named = {name.value for name in ledger.policy.sinks}
+    missing = (one for one in receipt.deliveries if one.problem and one.sink in named)
+    return tuple(f"The audit log is not complete. {_sentence(one)}" for one in missing)
+
+
+def _sentence(delivery: Delivery) -> str:
+    return f"{delivery.problem} {delivery.hint}".strip()
+
+
+def store_verdict(records: Records, record: HistoryRecord) -> None:
+    """Add a record to the history, in place of an older one of the same head.
+
+    Raises `RecordsError`; the verdict holds all the same.
+    """
+    message = f"Verdict on {record.head[:12]}: {record.verdict}\n"
+    _grow(records, HISTORY, lambda content: add_record(content, record), message)
+
+
+def store_run(records: Records, record: RunRecord) -> None:
+    """Add a run to those that are kept. Raises `RecordsError`; its verdict holds all the same."""
+    message = f"Run {record.id} on {record.revision}: {record.verdict}\n"
+    _grow(records, RUNS, lambda content: add_run(content, record), message)
+
+
+def _grow(records: Records, file: RecordFile, add: Callable[[bytes], bytes], message: str) -> None:
+    def edit(content: bytes) -> Edit | None:
+        grown = add(content)
+        return None if grown == content else Edit(grown, message)
+
+    records.change(file, edit)

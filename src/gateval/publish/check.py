@@ -14,20 +14,20 @@ import contextlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gateval.domain.forge.announcement import Announcement
 from gateval.domain.forge.check_run import (
     ANNOTATIONS_AT_ONCE,
     Annotation,
+    Announcement,
     CheckReport,
     CheckRun,
     Conclusion,
+    KnownComment,
+    Stamp,
 )
 from gateval.domain.forge.findings import Findings
-from gateval.domain.forge.stamp import KnownComment, Stamp
 from gateval.errors import ForgeError, ForgeRejected, MissingPermission, NotOnForge
 from gateval.ports.forge import CheckRuns
-from gateval.publish.outcome import Ending, Note, Sink, failed, left, written
-from gateval.publish.target import PublishTarget
+from gateval.publish.target import Ending, Note, PublishTarget, Sink, failed, left, written
 
 FORBIDDEN = 403
 

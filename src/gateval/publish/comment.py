@@ -7,6 +7,9 @@ from being written: of a newer run, the check runs have to know as well.
 
 A verdict takes the place of a claim: its comment is deleted, and no later claim about the same head
 is written.
+
+Ours are those by our login and with our marker, for anybody can write the marker; and the one that
+our check runs know by its number, for some may take the marker out of it.
 """
 
 from __future__ import annotations
@@ -14,23 +17,118 @@ from __future__ import annotations
 import contextlib
 from typing import NamedTuple
 
-from gateval.domain.forge.announcement import Announcement
-from gateval.domain.forge.pull_request import Comment
-from gateval.domain.forge.stamp import BORDER, KnownComment, MarkedComment, evals_digest, mark
-from gateval.errors import ForgeError, NotOnForge
-from gateval.ports.forge import Forge
-from gateval.publish.check import reported
-from gateval.publish.our_comments import (
-    OurComment,
-    marked_comments,
-    newer_one,
-    of_gate,
-    of_viewer,
-    outdated_ones,
-    verdict_on,
+from gateval.domain.decision.decision import UNVERIFIED_GATE
+from gateval.domain.forge.check_run import (
+    BORDER,
+    Announcement,
+    KnownComment,
+    MarkedComment,
+    Stamp,
+    evals_digest,
+    mark,
+    read_mark,
 )
-from gateval.publish.outcome import Note, Sink, WriteStatus, failed, left, written
-from gateval.publish.target import CommentMode, PublishTarget
+from gateval.domain.forge.pull_request import Comment
+from gateval.errors import ForgeError, NotOnForge
+from gateval.ports.forge import Comments, Forge
+from gateval.publish.check import reported
+from gateval.publish.target import (
+    CHECK_NAME,
+    CommentMode,
+    Note,
+    PublishTarget,
+    Sink,
+    WriteStatus,
+    failed,
+    left,
+    written,
+)
+
+ACTIONS_BOT = "github-actions[bot]"
+"""Who writes with the token that GitHub gives each job."""
+
+
+class OurComment(NamedTuple):
+    """A comment and what its first line says."""
+
+    comment: Comment
+    marked: MarkedComment
+
+
+def marked_comments(
+    forge: Comments, target: PublishTarget, pull_request: int, known: KnownComment
+) -> list[OurComment]:
+    """Return the comments that carry the marker of any gate, by whomever, and the known one."""
+    found = []
+    for comment in forge.comments(pull_request):
+        marked = read_mark(comment.body)
+        if comment.number == known.number and not (
+            marked and marked.stamp.gate == target.stamp.gate
+        ):
+            marked = _defaced(target)
+        if marked is not None:
+            found.append(OurComment(comment, marked))
+    return found
+
+
+def _defaced(target: PublishTarget) -> MarkedComment:
+    """Return the mark that a comment without this gate's counts for: older than any run's."""
+    first = Stamp(gate=target.stamp.gate, started="1970-01-01T00:00:00Z", run=0, attempt=0)
+    return MarkedComment(stamp=first, head="0" * 40)
+
+
+def of_viewer(forge: Comments, marked: list[OurComment]) -> list[OurComment]:
+    """Return those by our login, oldest first."""
+    if not marked:
+        return []
+    viewer = forge.viewer()
+    mine = [one for one in marked if one.comment.author == viewer]
+    return sorted(mine, key=lambda one: one.comment.number)
+
+
+def of_gate(found: list[OurComment], target: PublishTarget) -> list[OurComment]:
+    """Return those of this gate."""
+    return [one for one in found if one.marked.stamp.gate == target.stamp.gate]
+
+
+def outdated_ones(
+    forge: Comments, marked: list[OurComment], target: PublishTarget, *, written: bool
+) -> list[OurComment]:
+    """Return what is to go: claims, and, where the gate has `written`, what its other token did.
+
+    An App may not edit what the job's own token wrote before this gate became an App of somebody's
+    own, and two comments would contradict each other.
+    """
+    if not marked:
+        return []
+    viewer = forge.viewer()
+    known = {viewer, ACTIONS_BOT} if viewer.endswith("[bot]") else {viewer}
+    theirs = [one for one in marked if one.comment.author in known]
+    others = [one for one in of_gate(theirs, target) if one.comment.author != viewer]
+    return [*(others if written else ()), *_claims(theirs, target)]
+
+
+def newer_one(found: list[OurComment], target: PublishTarget) -> OurComment | None:
+    """Return the comment of a newer run on the same head.
+
+    One about another head gives way whatever its stamp: that head is no longer the head.
+    """
+    about_this = (one for one in found if one.marked.head == target.head)
+    return next((one for one in about_this if one.marked.stamp.newer_than(target.stamp)), None)
+
+
+def verdict_on(every: list[OurComment], target: PublishTarget) -> OurComment | None:
+    """Return the verdict about this very head, if the target is only a claim."""
+    if target.stamp.gate != UNVERIFIED_GATE:
+        return None
+    about = (one for one in every if one.marked.head == target.head)
+    return next((one for one in about if one.marked.stamp.gate == CHECK_NAME), None)
+
+
+def _claims(every: list[OurComment], target: PublishTarget) -> list[OurComment]:
+    """Return the claims that a verdict of the whole gate takes the place of."""
+    whole = target.stamp.gate == CHECK_NAME
+    return [one for one in every if whole and one.marked.stamp.gate == UNVERIFIED_GATE]
 
 
 class WrittenComment(NamedTuple):

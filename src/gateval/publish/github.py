@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gateval.domain.forge.announcement import Announcement
-from gateval.domain.forge.check_run import Conclusion
+from gateval.domain.forge.check_run import Announcement, Conclusion
 from gateval.domain.ruling import GateLabel
 from gateval.errors import ForgeError
 from gateval.ports.forge import Forge
 from gateval.publish.check import close_check, complete_check, look, open_check
 from gateval.publish.comment import publish_comment, said_of
-from gateval.publish.outcome import (
+from gateval.publish.target import (
+    CommentMode,
     Ending,
     Note,
     Publication,
+    PublishTarget,
     Sink,
     Unfinished,
     WriteStatus,
@@ -27,7 +28,6 @@ from gateval.publish.outcome import (
     failed,
     left,
 )
-from gateval.publish.target import CommentMode, PublishTarget
 
 __all__ = ["abandon", "complete_left_open", "complete_unfinished", "open_check", "publish"]
 

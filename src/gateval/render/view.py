@@ -14,42 +14,64 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from gateval.domain.decision.report import Report
-from gateval.domain.manifests.axes import show_axis
+from gateval.domain.decision.decision import Report
+from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.comparison import EvalComparison, FixtureChange
 from gateval.domain.results.lifecycle import run_of
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
-from gateval.render.report.bar import lowered_bar, met_bar, shown_evals
-from gateval.render.report.causes import causes
-from gateval.render.report.certainty import certainty
-from gateval.render.report.evidence import doubts_on_evidence, trace_sources
+from gateval.render.report.bar import (
+    LabelLine,
+    SealedLine,
+    bypass_title,
+    label_lines,
+    lowered_bar,
+    met_bar,
+    rate_note,
+    sealed_lines,
+    shown_evals,
+    whom_to_ask,
+)
+from gateval.render.report.evidence import (
+    Pair,
+    chosen,
+    doubts_on_evidence,
+    prompt_edits,
+    trace_sources,
+)
 from gateval.render.report.facts import (
+    PLAIN,
     FixtureFacts,
     FixtureStatus,
+    Frame,
+    causes,
     gather,
     silent_agents,
     with_status,
     worst_first,
 )
-from gateval.render.report.findings import Finding, findings, other_findings
-from gateval.render.report.frame import PLAIN, Frame
-from gateval.render.report.gaps import find_gaps
-from gateval.render.report.labels import LabelLine, bypass_title, label_lines
-from gateval.render.report.prompts import prompt_edits
+from gateval.render.report.findings import Finding, find_gaps, findings, other_findings
+from gateval.render.report.headline import headline
+from gateval.render.report.kinds import listing, words_of
+from gateval.render.report.plan_wording import removed_sentence, revisions
 from gateval.render.report.reproduce import reproduce_command
-from gateval.render.report.rises import overview, rise_lines, told_of_spending
-from gateval.render.report.scores.axes import by_axis, moved, score_lines
-from gateval.render.report.scores.benchmarks import benchmark_lines
-from gateval.render.report.scores.experiments import experiment_sets
-from gateval.render.report.sealed import SealedLine, rate_note, sealed_lines, whom_to_ask
-from gateval.render.report.traces import Pair, chosen
-from gateval.render.report.usage import models_used, scripted_models, usage_by_agent
-from gateval.render.report.words.counts import listing
-from gateval.render.report.words.headline import headline
-from gateval.render.report.words.kinds import words_of
-from gateval.render.report.words.plan_wording import removed_sentence, revisions
-from gateval.render.report.words.wording import (
+from gateval.render.report.scores import (
+    benchmark_lines,
+    by_axis,
+    experiment_sets,
+    moved,
+    score_lines,
+)
+from gateval.render.report.usage import (
+    certainty,
+    models_used,
+    overview,
+    rise_lines,
+    scripted_models,
+    told_of_spending,
+    usage_by_agent,
+)
+from gateval.render.report.wording import (
     base_score,
     delta,
     eval_verdict,

@@ -1,21 +1,30 @@
-"""Takes secrets out of everything that is going to be shown or stored, before it is rendered.
+"""Takes secrets and personal data out of everything that is going to be shown, stored or
+promoted.
 
 It works on values, not on rendered text: escaping and invisible breaks would hide a secret from a
 search, and cutting to a length could leave half of one. A secret that is disguised by invisible
 characters, which the sanitiser would remove, is found all the same.
+
+Personal data are found by datafog, secrets by the rules of detect-secrets; neither sends anything
+anywhere. What both miss, a person has to see: the command prints what it took out and what it
+writes. Equal values get equal marks, so that an answer still fits what it answers.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import TypeVar, cast
+from functools import cache
+from typing import Any, TypeVar, cast
 
-from gateval.domain.base import Value
-from gateval.domain.text.secrets import secret_forms
-from gateval.safe.hardening import visible
+from pydantic import JsonValue
+
+from gateval.domain.base import JsonObject, Value
+from gateval.domain.secrets import secret_forms
+from gateval.safe.sanitize import visible
 
 MARK = "[secret removed]"
 
@@ -109,3 +118,126 @@ class Redactor:
 
 def _moved(before: Iterable[object], after: Iterable[object]) -> bool:
     return any(one is not other for one, other in zip(before, after, strict=True))
+
+
+PERSONAL = ("EMAIL", "PHONE", "SSN", "CREDIT_CARD", "IP_ADDRESS")
+"""Kinds of personal data. Dates and postal codes are not among them: an order's number looks the
+same."""
+
+_SECRETS = (
+    "ArtifactoryDetector", "AWSKeyDetector", "AzureStorageKeyDetector", "DiscordBotTokenDetector",
+    "GitHubTokenDetector", "GitLabTokenDetector", "JwtTokenDetector", "MailchimpDetector",
+    "NpmDetector", "OpenAIDetector", "PrivateKeyDetector", "PypiTokenDetector",
+    "SendGridDetector", "SlackDetector", "SquareOAuthDetector", "StripeDetector",
+    "TelegramBotTokenDetector", "TwilioKeyDetector",
+)  # fmt: skip
+
+_TOKEN = re.compile(r"[A-Za-z0-9_\-+/=.]{20,}")
+_DIGITS = 3
+_ENTROPY = 4.0
+"""Bits a character from which a long word of letters and digits is taken for a key."""
+
+_SHORTEST = 6
+"""Characters of a password that is told by the word before it."""
+
+
+class PersonalRedactor:
+    """Replaces secrets and personal data by marks such as `[email 1]`, counted in `found`.
+
+    `secrets` are those that the gate knows itself.
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        self._known = Redactor(secrets)
+        self._marks: dict[tuple[str, str], str] = {}
+        self.found: Counter[str] = Counter()
+
+    def value(self, value: V) -> V:
+        """Return a value with every text in it redacted."""
+        return type(value).model_validate(self._walk(value.model_dump(mode="json")))
+
+    def json(self, value: JsonObject) -> JsonObject:
+        """Return an object with every text in it redacted, keys too."""
+        return {self.text(key): self._walk(one) for key, one in value.items()}
+
+    def text(self, text: str) -> str:
+        """Return `text` without secrets and personal data."""
+        text = self._known.text(text)
+        for kind, part in [*_secrets(text), *_personal(text)]:
+            if part in text:
+                text = text.replace(part, self._mark(kind, part))
+        return text
+
+    def _mark(self, kind: str, part: str) -> str:
+        number = 1 + sum(known == kind for known, _ in self._marks)
+        self.found[kind] += 1
+        return self._marks.setdefault((kind, part), f"[{kind} {number}]")
+
+    def _walk(self, part: JsonValue) -> JsonValue:
+        if isinstance(part, str):
+            return self.text(part)
+        if isinstance(part, list):
+            return [self._walk(one) for one in part]
+        if isinstance(part, dict):
+            return {self.text(key): self._walk(one) for key, one in part.items()}
+        return part
+
+
+def _personal(text: str) -> Iterator[tuple[str, str]]:
+    import datafog
+
+    found = datafog.scan(text, entity_types=[*PERSONAL]).entities
+    for one in sorted(found, key=lambda entity: -len(entity.text)):
+        yield one.type.lower().replace("_", " "), one.text
+
+
+def _secrets(text: str) -> Iterator[tuple[str, str]]:
+    """Yield secrets by their known forms, then long words that look drawn by chance."""
+    for detector in _detectors():
+        for match in (m for pattern in detector.denylist for m in pattern.finditer(text)):
+            yield "secret", _whole(text, match)
+    yield from (("secret", word) for line in text.splitlines() for word in _named(line))
+    for match in _TOKEN.finditer(text):
+        word = match.group()
+        mixed = len(re.findall(r"\d", word)) >= _DIGITS and re.search(r"[A-Za-z]", word)
+        if mixed and _entropy(word) >= _ENTROPY:
+            yield "secret", word
+
+
+def _named(line: str) -> Iterator[str]:
+    """Yield what stands behind `password:` and its like, where it looks like one."""
+    from detect_secrets.plugins.keyword import KeywordDetector
+
+    for found in KeywordDetector().analyze_line("a.cfg", line, 1):  # where values have no quotes
+        word = (found.secret_value or "").split(maxsplit=1)[:1]
+        yield from (w for w in word if len(w) >= _SHORTEST and re.search(r"\d", w))
+
+
+def _whole(text: str, match: re.Match[str]) -> str:
+    """The word that a match stands in: some rules tell only how it begins."""
+    start, end = match.span()
+    while start and _is_of_word(text[start - 1]):
+        start -= 1
+    while end < len(text) and _is_of_word(text[end]):
+        end += 1
+    return text[start:end]
+
+
+def _is_of_word(char: str) -> bool:
+    return char.isalnum() or char in "_-+/=."
+
+
+@cache
+def _detectors() -> tuple[Any, ...]:
+    from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+
+    classes: Iterable[Any] = get_mapping_from_secret_type_to_class().values()
+    known = {one.__name__: one for one in classes}
+    return tuple(known[name]() for name in _SECRETS)
+
+
+def _entropy(word: str) -> float:
+    """Shannon's entropy of its characters, in bits."""
+    from detect_secrets.plugins.high_entropy_strings import Base64HighEntropyString
+
+    return float(Base64HighEntropyString().calculate_shannon_entropy(word))

@@ -4,16 +4,148 @@ One function per sink. Each takes text as it came, hardens it, breaks triggers, 
 the place where it will stand; secrets are gone before (`redaction.py`). The order of steps follows
 the safe-outputs pipeline of GitHub's agentic workflows; `docs/reference/publishing.md` has it with
 its reasons, and which sink uses which function.
+
+Terminal sequences and control characters go, invisible characters go or leave a mark, every kind
+of line break is a newline and every kind of space a space.
+
+A trigger is broken by an invisible break inside it. It reads as before, but neither GitHub's
+autolinks, which see the rendered text, nor bots, which see the raw one, take it for theirs.
+Backslashes and HTML entities do not do that: GitHub looks for mentions after it has decoded them
+(github/cmark-gfm issues 181 and 389).
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from functools import lru_cache
 from urllib.parse import quote
 
-from gateval.domain.forge.stamp import BORDER, MARKER
-from gateval.safe.hardening import harden
-from gateval.safe.triggers import BREAK, defuse, defuse_log
+from gateval.domain.forge.check_run import BORDER, MARKER
+
+HIDDEN = "\N{REPLACEMENT CHARACTER}"
+"""Stands where characters were that could reorder, smuggle or break text."""
+
+_ESCAPE_SEQUENCE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"  # CSI: colours, cursor movements
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS
+    r"|\x1b[ -/]*[0-~]?"
+)
+"""Sequences of ECMA-48, also as single C1 characters and also when cut short."""
+
+_LINE_BREAKS = frozenset("\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
+
+_REORDERING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+_INVISIBLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | frozenset(
+    map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
+)
+"""Fillers and variation selectors: no format characters for Unicode, invisible all the same."""
+
+_STACKED_MARKS = re.compile(
+    r"([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{3})"
+    r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
+)
+"""More than three combining marks on one letter climb over the lines around it."""
+
+
+def harden(text: str, limit: int) -> tuple[str, int]:
+    """Return at most `limit` visible characters of `text`, and how many were left out.
+
+    Only the first `2 * limit` characters are looked at, so hostile length costs nothing.
+    """
+    start = text[: 2 * limit]
+    seen = visible(start)
+    shown = seen[:limit]
+    return shown, len(seen) - len(shown) + len(text) - len(start)
+
+
+def visible(text: str) -> str:
+    """Return `text` with every character what it looks like, however long."""
+    if text.isascii() and text.isprintable():
+        return text  # most text: nothing in it that any of the steps below would change
+    text = _ESCAPE_SEQUENCE.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    text = _STACKED_MARKS.sub(r"\1", text)
+    text = unicodedata.normalize("NFC", text).translate(_Shown())
+    return re.sub(f"{HIDDEN}{{2,}}", HIDDEN, text)
+
+
+class _Shown:
+    """The table for `str.translate`."""
+
+    def __getitem__(self, code: int) -> str:
+        return _show(code)
+
+
+@lru_cache(maxsize=8192)
+def _show(code: int) -> str:
+    """Return what stands for one character: itself, another one, a mark, or nothing."""
+    character = chr(code)
+    if character in _LINE_BREAKS:
+        return "\n"
+    if character == "\t":
+        return "    "
+    category = unicodedata.category(character)
+    if category == "Zs":
+        return " "
+    if character in _INVISIBLE_LETTERS or category == "Cc":
+        return ""
+    if category == "Cf":
+        return HIDDEN if character in _REORDERING or code >= 0xE0000 else ""
+    if category in {"Cs", "Co"} or code & 0xFFFE == 0xFFFE:
+        return HIDDEN
+    return character
+
+
+BREAK = "\N{ZERO WIDTH SPACE}"
+"""Hardened text holds none, so every one that a reader meets is ours."""
+
+_PHRASES = (
+    r"bors(?=\s+[rdtc])|ok\s+to\s+test|(?:re)?test\s+this\s+please|recheck\b"
+    r"|add\s+to\s+(?:white|allow)list\b"
+    r"|(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?)(?=:?\s+\S*(?:\#|GH-|/issues/|/pull/))"
+)
+
+_STEPS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # a slash-command: a line that begins with one word, unlike a path
+    (re.compile(r"(?m)^([ >*+-]*/)(?=[A-Za-z][\w-]*(?:\s|$))"), rf"\1{BREAK}"),
+    # a mention of a person or team, and an e-mail address
+    (re.compile(r"@(?=[\w-]|\Z)"), f"@{BREAK}"),
+    # a comment, or the hidden marker by which the gate finds its own comment
+    (re.compile(r"<(?=!--)"), f"<{BREAK}"),
+    # links
+    (re.compile(r":(?=//)"), f":{BREAK}"),
+    (re.compile(r"(?i)\b(javascript|vbscript|data|mailto|xmpp|tel):(?=\S)"), rf"\1:{BREAK}"),
+    (re.compile(r"(?i)(www)(?=\.)"), rf"\1{BREAK}"),
+    # references to issues, which show up in those issues, and closing keywords
+    (re.compile(r"#(?=\d|\Z)"), f"#{BREAK}"),
+    (re.compile(r"(?i)\b(gh-)(?=\d|\Z)"), rf"\1{BREAK}"),
+    # phrases that common bots obey wherever they stand
+    (re.compile(rf"(?i)\b(?=(?:{_PHRASES}))(\w)"), rf"\1{BREAK}"),
+)
+
+_ANY = re.compile(r"(?i)[/@<:#]|www|gh-|bors|test|recheck|add|fix|close|resolve")
+"""Without any of these in it, a text holds no trigger."""
+
+_RUNNER_COMMAND = re.compile(r"(?m)^( *):(?=:)|#(#)(?=\w*\[)")
+
+
+def defuse(text: str) -> str:
+    """Return hardened text with every trigger broken; nothing is removed."""
+    if _ANY.search(text) is None:
+        return text
+    for pattern, replacement in _STEPS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def defuse_log(text: str) -> str:
+    """Return `text` without commands for a CI runner that reads this log.
+
+    `::name::` counts at the start of a line, `##[name]` (and `##vso[`, `##teamcity[`) anywhere
+    (actions/runner, ActionCommand). A space inside breaks them, since logs show odd characters.
+    """
+    return _RUNNER_COMMAND.sub(lambda found: "# #" if found[2] else f"{found[1]}: ", text)
 
 
 class Safe(str):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from gateval.domain.forge.check_run import Annotation, AnnotationLevel
-from gateval.domain.text.secrets import secret_forms
+from gateval.domain.secrets import secret_forms
 from gateval.safe.sanitize import plain, plain_line
 
 _LINE = 1_000

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.policy.words import CallFeature
+from gateval.domain.manifests.gate_config import CallFeature
 
 _STORED = frozenset(
     {

@@ -1,15 +1,25 @@
-"""The interface of a wire format: between the neutral form of a call and a provider's bytes."""
+"""The interface of a wire format, typed access to its JSON, and how JSON crosses the wire."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from gateval.domain.base import JsonObject
-from gateval.domain.trials.model_call import ModelReply, ModelRequest
+from gateval.domain.strict_json import is_strict
+from gateval.domain.trials.model_call import (
+    InputKind,
+    InputReply,
+    InputRequest,
+    ModelReply,
+    ModelRequest,
+    ToolCall,
+)
 from gateval.wire.sse import SseEvent
 
 P = ParamSpec("P")
@@ -132,3 +142,262 @@ def decoder(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return read
 
     return wrap
+
+
+def _finite(literal: str) -> float:
+    number = float(literal)
+    if not math.isfinite(number):
+        raise WireError(f"{literal[:40]} is no finite number")
+    return number
+
+
+_READER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
+_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def read_json(data: bytes | str) -> JsonValue:
+    """Read one JSON value; lone surrogates in it become U+FFFD. Raises `WireError`."""
+    try:
+        text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
+        value: JsonValue = _READER.decode(text)
+        # Only an escape can smuggle in a surrogate, and most bodies hold none.
+        if "\\ud" in text or "\\uD" in text:
+            value = _READER.decode(_encodable(_WRITER.encode(value)))
+    except WireError:
+        raise
+    except UnicodeDecodeError:
+        raise WireError("not UTF-8")
+    except RecursionError:
+        raise WireError("nested too deeply")
+    except ValueError as error:
+        raise WireError(f"no JSON ({str(error)[:100]})")
+    return value
+
+
+def read_object(data: bytes | str) -> JsonObject:
+    """Read one JSON object. Raises `WireError`."""
+    value = read_json(data)
+    if not isinstance(value, dict):
+        raise WireError("no JSON object")
+    return value
+
+
+def write_json(value: JsonValue) -> bytes:
+    """Write a value as compact UTF-8 JSON. Raises `WireError` for NaN and for deep nesting."""
+    text = write_text(value)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _encodable(text).encode()
+
+
+def write_text(value: JsonValue) -> str:
+    """Like `write_json`, as text. Lone surrogates are left to the encoder."""
+    try:
+        return _WRITER.encode(value)
+    except RecursionError:
+        raise WireError("nested too deeply")
+    except ValueError as error:
+        raise WireError(str(error))
+
+
+def _encodable(text: str) -> str:
+    """Return `text` with paired surrogates joined and lone ones replaced."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+ERROR_LIMIT = 300
+"""Characters kept of what a provider says about an error."""
+
+FLOAT_LIMIT = 1e300
+"""Whole numbers beyond this are no numbers of ours: JSON's integers know no end, floats do."""
+
+PIECE = 512
+"""Characters of a text that go into one event of a stream of ours."""
+
+PLACEHOLDERS = {
+    "image_url": "[image]",
+    "input_audio": "[audio]",
+    "input_image": "[image]",
+    "input_file": "[file]",
+}
+"""Content that is no text, by its type; every other type stands for itself in brackets."""
+
+
+def as_object(value: JsonValue, where: str) -> JsonObject:
+    """Return `value` if it is an object, else raise `WireError` naming `where`."""
+    if not isinstance(value, dict):
+        raise WireError(f"{where} is no object")
+    return value
+
+
+def as_list(value: JsonValue, where: str) -> list[JsonValue]:
+    """Return `value` if it is a list, an empty one for null, else raise `WireError`."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise WireError(f"{where} is no list")
+    return value
+
+
+def as_text(value: JsonValue, where: str) -> str:
+    """Return `value` if it is a string, else raise `WireError`."""
+    if not isinstance(value, str):
+        raise WireError(f"{where} is no text")
+    return value
+
+
+def text_or_empty(value: JsonValue) -> str:
+    """Return `value` if it is a string, else the empty string."""
+    return value if isinstance(value, str) else ""
+
+
+def as_number(value: JsonValue) -> float | None:
+    """Return a number as float; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < FLOAT_LIMIT else None
+
+
+def as_count(value: JsonValue) -> int | None:
+    """Return a whole number from 0; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        return None
+    return value
+
+
+def content_text(content: JsonValue, where: str, *, separator: str = "\n") -> str:
+    """Return the text of a message: a string, null, or a list of parts joined by `separator`."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    parts = as_list(content, where)
+    return separator.join(part_text(part, where) for part in parts)
+
+
+def pieces_of(content: JsonValue) -> list[str]:
+    """Return the pieces in which a text goes into a stream, or comes out of one.
+
+    A text is cut at `PIECE` characters; a list of parts gives the texts of those that have one.
+    """
+    if isinstance(content, str):
+        return [content[at : at + PIECE] for at in range(0, len(content), PIECE)]
+    parts = content if isinstance(content, list) else []
+    return [text_or_empty(part.get("text")) for part in parts if isinstance(part, dict)]
+
+
+def part_text(part: JsonValue, where: str) -> str:
+    """Return the text of one part of a message, or a placeholder for what is no text."""
+    if isinstance(part, str):
+        return part
+    fields = as_object(part, f"a part of {where}")
+    kind = as_text(fields.get("type"), f"the type of a part of {where}")
+    if kind in {"text", "input_text", "output_text"}:
+        return as_text(fields.get("text"), f"the text of {where}")
+    if kind == "refusal":
+        return text_or_empty(fields.get("refusal"))
+    return PLACEHOLDERS.get(kind, f"[{kind}]")
+
+
+def tool_call(call_id: JsonValue, name: JsonValue, arguments: JsonValue) -> ToolCall:
+    """Build a tool call from what the model sent; `arguments` is an object or text of one.
+
+    An object nested too deeply to be stored and read again is kept as text.
+
+    Nothing at all counts as no arguments: several servers send that for tools without parameters.
+    """
+    given_name = as_text(name, "the name of a tool call")
+    given_id = text_or_empty(call_id)
+    value = arguments
+    if isinstance(arguments, str):
+        value = _parsed(arguments) if arguments.strip() else {}
+    if value is None:
+        value = {}
+    if isinstance(value, dict) and is_strict(value):
+        return ToolCall(id=given_id, name=given_name, arguments=value)
+    raw = arguments if isinstance(arguments, str) else write_text(arguments)
+    return ToolCall(id=given_id, name=given_name, raw=raw)
+
+
+def _parsed(text: str) -> JsonValue:
+    try:
+        return read_json(text)
+    except WireError:
+        return text
+
+
+def error_text(body: bytes) -> str:
+    """Return what an error body says: its `error.message` or the like, else its first words."""
+    try:
+        value = read_json(body)
+    except WireError:
+        value = body[: 4 * ERROR_LIMIT].decode("utf-8", "replace")
+    for name in ("error", "message", "detail"):
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+    text = value if isinstance(value, str) else _short_json(value)
+    return " ".join(text.split())[:ERROR_LIMIT]
+
+
+def _short_json(value: JsonValue) -> str:
+    if not value:
+        return ""
+    try:
+        return write_text(value)
+    except WireError:
+        return ""
+
+
+def with_model(fields: JsonObject, model: str) -> JsonObject:
+    """Return a body with another model: `for_model` of formats that name it in the body."""
+    return {**fields, "model": model}
+
+
+def error_type(status: int, types: Mapping[int, str]) -> str:
+    """Return the word for `status` in `types`, else one of the two that both formats share."""
+    return types.get(status, "invalid_request_error" if status < 500 else "api_error")
+
+
+MOST_TEXTS = 2_048
+"""Texts in one request: as many as OpenAI takes."""
+
+
+class InputFormat(Format, Protocol):
+    """One format, both ways. A module with these names fulfils it."""
+
+    kind: InputKind
+
+    def encode_request(self, request: InputRequest) -> bytes:
+        """Write a request. Raises `WireError` for what the format cannot say."""
+
+    def decode_request(self, body: bytes) -> InputRequest:
+        """Read a request. Raises `WireError`, also for more than `MOST_TEXTS` texts."""
+
+    def encode_reply(self, reply: InputReply, request: InputRequest, fields: JsonObject) -> bytes:
+        """Write the reply to `request`, whose body has the `fields`."""
+
+    def decode_reply(self, body: bytes) -> InputReply:
+        """Read a reply. Raises `WireError`."""
+
+
+def counted(texts: list[str]) -> tuple[str, ...]:
+    """Return the texts of a request. Raises `WireError` if they are none, or too many."""
+    if not texts:
+        raise WireError("it holds no text")
+    if len(texts) > MOST_TEXTS:
+        raise WireError(f"it holds {len(texts):,} texts, and {MOST_TEXTS:,} are the most in one")
+    return tuple(texts)
+
+
+def vector_in(value: JsonValue) -> list[float]:
+    """Return a list of numbers. Raises `WireError`."""
+    if not isinstance(value, list):
+        raise WireError("an embedding that is no list")
+    numbers = [float(one) for one in value if isinstance(one, int | float)]
+    if len(numbers) != len(value) or not numbers:
+        raise WireError("an embedding that is not made of numbers")
+    return numbers
+
+
+def input_text(value: JsonValue) -> str:
+    """Return one text, or a part of content with a placeholder for what is none."""
+    return part_text(value, "`input`")

@@ -1,16 +1,24 @@
-"""Every format by name. A new one: a file here, a line here and in `streams.py`, and a test."""
+"""Every wire format by name, and its stream. A new one: a file here, a line here, and a test."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.wire.anthropic import messages as anthropic_messages
-from gateval.wire.base import Format, WireFormat
-from gateval.wire.gemini import content, embedding, embeddings
-from gateval.wire.inputs import openai_embeddings, openai_moderations
-from gateval.wire.inputs.base import InputFormat
-from gateval.wire.openai import chat as openai_chat
-from gateval.wire.openai import responses as openai_responses
+from gateval.wire import anthropic as anthropic_messages
+from gateval.wire import (
+    anthropic_stream,
+    gemini_stream,
+    openai_chat,
+    openai_chat_stream,
+    openai_embeddings,
+    openai_moderations,
+    openai_responses,
+)
+from gateval.wire import gemini as content
+from gateval.wire import gemini_embedding as embedding
+from gateval.wire import gemini_embeddings as embeddings
+from gateval.wire import openai_responses_stream as responses_stream
+from gateval.wire.base import Format, InputFormat, StreamFormat, WireFormat
 
 WIRE_FORMATS: Mapping[str, WireFormat] = {
     "openai-chat": openai_chat,
@@ -29,3 +37,11 @@ INPUT_FORMATS: Mapping[str, InputFormat] = {
 """What texts are measured in."""
 
 FORMATS: Mapping[str, Format] = {**WIRE_FORMATS, **INPUT_FORMATS}
+
+
+STREAM_FORMATS: Mapping[str, StreamFormat] = {
+    "openai-chat": openai_chat_stream,
+    "openai-responses": responses_stream,
+    "anthropic-messages": anthropic_stream,
+    "gemini-content": gemini_stream,
+}

@@ -10,9 +10,9 @@ import pytest
 
 from gateval.adapters.git.sources import GitSources
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.fixtures.messages import Role, text_of
-from gateval.domain.repository.sources import LOCK_PATH
-from gateval.pipeline.foreign import Pinned
+from gateval.domain.manifests.messages import Role, text_of
+from gateval.domain.sources import LOCK_PATH
+from gateval.pipeline.manifests import Pinned
 from tests.compat.rows import states
 from tests.helpers.agentv import agentv, problems, read, read_with
 from tests.helpers.foreign import elsewhere

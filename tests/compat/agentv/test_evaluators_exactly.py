@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.manifests.fixtures.reference import Reference
+from gateval.domain.manifests.fixture import Reference
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
 from gateval.domain.trials.trial import Answer, Assessment

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateval.candidates.contract.agentv_answer import read_output
+from gateval.candidates.agentv import read_output
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
 from gateval.domain.trials.trial import Answer, AssessmentStatus

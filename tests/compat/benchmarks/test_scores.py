@@ -8,14 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.manifests.axes import DEFAULT_AXIS
-from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.manifests.fixture import DEFAULT_AXIS, AssertionSpec, Fixture
 from gateval.domain.manifests.scoring import SCORE_FROM, ScoringModel, ScoringSpec
-from gateval.domain.results.grouping import group_trials
-from gateval.domain.results.parts import axis_scores
+from gateval.domain.results.averages import group_trials
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import score_eval
-from gateval.domain.results.trial_verdict import trial_verdict
+from gateval.domain.results.trial_verdict import axis_scores, trial_verdict
 from gateval.domain.trials.trial import (
     Assessment,
     AssessmentStatus,

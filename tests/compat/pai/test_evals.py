@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from gateval.app.registries import registries
+from gateval.app.readers import registries
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import Severity
 from gateval.domain.manifests.scoring import ScoringSpec
-from gateval.domain.manifests.severity import Severity
 from gateval.domain.plan.sealing import SEALED, is_sealed_eval, shut_plan
-from gateval.domain.results.grouping import group_trials
+from gateval.domain.results.averages import group_trials
 from gateval.domain.results.scoring import EvalScore, Meets, score_eval
 from gateval.domain.trials.trial import Side
 from gateval.formats.native.manifests import read_manifests

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from gateval.app.registries import registries
+from gateval.app.readers import registries
 from gateval.assertions.registry import ASSERTIONS
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.fixture import DEFAULT_WEIGHTS, Fixture, Severity
 from gateval.domain.manifests.scoring import ScoringSpec
-from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity
 from gateval.domain.results.trial_verdict import trial_score
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.tools import Replay

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from gateval.domain.decision.report import make_report
-from gateval.domain.labels.facts import Account, LabelEvent, LabelFacts, Push
-from gateval.domain.labels.rules import rule_on
-from gateval.domain.manifests.policy.gate_config import BypassPolicy
+from gateval.domain.decision.decision import make_report
+from gateval.domain.labels import Account, LabelEvent, LabelFacts, Push, rule_on
+from gateval.domain.manifests.gate_config import BypassPolicy
 from gateval.domain.ruling import GateLabel, Rulings, RulingStatus
 from gateval.domain.verdicts import GateVerdict
 from tests.compat.rows import states

@@ -11,9 +11,9 @@ import pytest
 from gateval.assertions.registry import ASSERTIONS
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.trials.trial import AssessmentStatus
-from gateval.gateway.upstream.providers import PROVIDERS
+from gateval.gateway.upstream.endpoints import PROVIDERS
 from gateval.judging.judge import Judge, JudgeResult
-from gateval.judging.limits import JudgeLimits
+from gateval.judging.prompt import JudgeLimits
 from gateval.judging.verdict import parse_verdict
 from tests.compat.rows import states
 from tests.helpers.scripted_calls import ScriptedCalls, says

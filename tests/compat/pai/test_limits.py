@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gateval.domain.decision.report import make_report
-from gateval.domain.results.outcome import MORE_TIME, conclude_no_answer
+from gateval.domain.decision.decision import make_report
+from gateval.domain.results.trial_verdict import MORE_TIME, conclude_no_answer
 from gateval.domain.trials.trial import (
     OUTPUT_LIMIT,
     Answer,
@@ -15,7 +15,7 @@ from gateval.domain.trials.trial import (
     Side,
     TrialKey,
 )
-from gateval.render.comment.comment import render_comment
+from gateval.render.comment import render_comment
 from gateval.render.view import ReportView
 from tests.compat.rows import states
 from tests.helpers.command import gateval

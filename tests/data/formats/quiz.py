@@ -12,10 +12,9 @@ from gateval.domain.base import digest
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
 from gateval.domain.manifests.scoring import Grade, ScoringModel, ScoringSpec
-from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.place import Place
+from gateval.domain.paths import Place, show_path
+from gateval.formats.base import Registries
 from gateval.formats.parsed import Parsed
-from gateval.formats.registries import Registries
 
 QUIZ = ScoringModel(
     name="quiz",

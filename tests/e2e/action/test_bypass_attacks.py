@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateval.domain.audit.chain import append
-from gateval.domain.audit.entry import AuditKind
+from gateval.domain.audit import AuditKind, append
 from tests.helpers.forged_records import BYPASS, grant, push_log
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.remotes import refuse_with

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateval.ports.records import HISTORY
+from gateval.ports.storage import HISTORY
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Ended

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.forge.stamp import BORDER, read_mark
+from gateval.domain.forge.check_run import BORDER, read_mark
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.servers.github.state.people import GITHUB_ACTIONS
 from tests.servers.github.state.pull import Pull

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from gateval.domain.history.runs.file import newest_first
+from gateval.domain.history.run_record import newest_first
 from tests.helpers.benchmarks import manifest
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.repo import Repo

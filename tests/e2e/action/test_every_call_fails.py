@@ -15,14 +15,12 @@ from typing import Any
 
 import pytest
 
-from gateval.adapters.git import Remote
-from gateval.adapters.git.records.once import RecordsOnce
-from gateval.adapters.git.records.remotes import open_records
-from gateval.adapters.git.records.retries import PATIENCE
+from gateval.adapters.git.record_errors import PATIENCE
+from gateval.adapters.git.records import RecordsOnce, open_records
 from gateval.adapters.git.run import Git
-from gateval.adapters.git.server.asking import FetchRetries
-from gateval.adapters.git.server.fetch import Fetcher
-from gateval.adapters.github import GitHubAccess, GitHubForge
+from gateval.adapters.git.server import Fetcher, FetchRetries, Remote
+from gateval.adapters.github.forge import GitHubForge
+from gateval.adapters.github.transport import GitHubAccess
 from gateval.app.action.context import ActionContext, build_request, open_context
 from gateval.app.action.gate import run_gate
 from gateval.app.action.progress import ActionProgress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gateval.domain.history.runs.file import newest_first
+from gateval.domain.history.run_record import newest_first
 from tests.helpers.experiments import manifest
 from tests.helpers.github_shop import SAME, GitHubShop
 from tests.helpers.repo import Repo

@@ -6,10 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 from pydantic import JsonValue
 
-from gateval.domain.audit.chain import append, read_log
-from gateval.domain.audit.entry import AuditEntry, AuditEvent
+from gateval.domain.audit import AuditEntry, AuditEvent, append, read_log
 from gateval.domain.base import JsonObject, digest
-from gateval.domain.forge.stamp import Stamp
+from gateval.domain.forge.check_run import Stamp
 from tests.helpers.forged_records import (
     BYPASS,
     chained,

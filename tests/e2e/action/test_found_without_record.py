@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gateval.domain.forge.check_run import Conclusion
-from gateval.ports.records import HISTORY
+from gateval.ports.storage import HISTORY
 from tests.helpers.forged_records import BYPASS, newest_record, push_history
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.providers import provider

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gateval.domain.history.runs.file import newest_first
-from gateval.domain.history.runs.record import RunRecord
+from gateval.domain.history.run_record import RunRecord, newest_first
 from tests.helpers.command import gateval
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.repo import Repo

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gateval.domain.history.runs.file import newest_first
+from gateval.domain.history.run_record import newest_first
 from tests.helpers.github_shop import SAME, GitHubShop
 from tests.helpers.repo import Repo
 

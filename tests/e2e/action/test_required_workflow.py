@@ -6,7 +6,7 @@ into one of them; which one is not promised.
 
 from __future__ import annotations
 
-from gateval.domain.forge.stamp import Stamp
+from gateval.domain.forge.check_run import Stamp
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.servers.github.state.checks import CheckSuite
 from tests.servers.github.state.pull import Pull

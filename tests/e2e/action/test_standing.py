@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from gateval.domain.base import ascii_json
-from gateval.domain.text.strict_json import read_json
-from gateval.ports.records import HISTORY
+from gateval.domain.strict_json import read_json
+from gateval.ports.storage import HISTORY
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.repo import Repo
 

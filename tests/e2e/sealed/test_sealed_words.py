@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateval.adapters.age import seal as encrypt
-from gateval.domain.manifests.sealed import with_first_line
+from gateval.domain.manifests.evaluation import with_first_line
 from tests.helpers.command import gateval
 from tests.helpers.providers import provider
 from tests.helpers.repo import Repo

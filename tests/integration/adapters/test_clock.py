@@ -4,7 +4,7 @@ import time
 from datetime import UTC, datetime
 
 from gateval.adapters.clock import SystemClock
-from gateval.ports.clock import Clock
+from gateval.ports.storage import Clock
 
 
 def test_the_present_is_written_in_utc_to_the_second() -> None:

@@ -10,12 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.layers.listing import NotPacked
-from gateval.adapters.layers.pack import holds, pack, read_pack, unpack
-from gateval.adapters.layers.places import Places
-from gateval.adapters.layers.signing import FORMAT, is_signed, own_key, signature
-from gateval.adapters.layers.store import LayerStore
-from gateval.adapters.layers.trust import mend, refuse_way, trusted_owners
+from gateval.adapters.layer_pack import NotPacked, holds, pack, read_pack, unpack
+from gateval.adapters.layer_store import LayerStore, Places
+from gateval.adapters.layer_trust import (
+    FORMAT,
+    is_signed,
+    mend,
+    own_key,
+    refuse_way,
+    signature,
+    trusted_owners,
+)
 from gateval.domain.forge.trigger import (
     CommitSubject,
     EventName,

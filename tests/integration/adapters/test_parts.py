@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.parts import MOST_PARTS, read_parts
+from gateval.adapters.results_folder import MOST_PARTS, read_parts
 from gateval.errors import StageFileError
 
 NAME = "results.v1.json"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.trial_log import TrialLogFile, read_trials
+from gateval.adapters.results_folder import TrialLogFile, read_trials
 from gateval.domain.trials.trial import Outcome, Side, Trial, TrialKey
 from gateval.errors import EvaluationError, StageFileError
-from gateval.ports.trial_log import TrialLog
+from gateval.ports.storage import TrialLog
 
 
 def trial(number: int, **more: object) -> Trial:
@@ -48,7 +48,7 @@ def test_each_trial_is_on_disk_at_once(path: Path) -> None:
 def test_a_killed_process_loses_nothing_that_it_stored(path: Path) -> None:
     program = """
 import os, pathlib, signal, sys
-from gateval.adapters.trial_log import TrialLogFile
+from gateval.adapters.results_folder import TrialLogFile
 from gateval.domain.trials.trial import Trial
 log = TrialLogFile(pathlib.Path(sys.argv[1]))
 for line in sys.stdin:

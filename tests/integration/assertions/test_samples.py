@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.app.registries import registries
+from gateval.app.readers import registries
 from gateval.assertions.assess import assess
 from gateval.assertions.registry import ASSERTIONS
 from gateval.domain.manifests.fixture import Fixture

@@ -11,8 +11,7 @@ import pytest
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.manifests.fixtures.attached import TextPart
-from gateval.domain.manifests.fixtures.messages import InputMessage, Role
+from gateval.domain.manifests.messages import InputMessage, Role, TextPart
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Answer, NoAnswer
 from tests.helpers.candidates import World, agentv_agent, ask

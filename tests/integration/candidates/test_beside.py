@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.isolation.walls import Wishes
 from gateval.candidates.team import Candidates
-from gateval.domain.manifests.fixtures.services import Ready, ServiceSpec
+from gateval.domain.manifests.playground import Ready, ServiceSpec
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from tests.helpers.beside import PYTHON, STORE, STORE_SERVICE, TELL, beside

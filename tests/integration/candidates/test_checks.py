@@ -14,7 +14,7 @@ import pytest
 
 from gateval.candidates.checks import CheckFailed, CheckOrder
 from gateval.candidates.environment import SWITCHES
-from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.isolation.walls import Wishes
 from gateval.domain.trials.trial import Cause
 from gateval.errors import UsageError
 from tests.helpers.candidates import World

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from gateval.app.registries import registries
+from gateval.app.readers import registries
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.plan.plan import AgentDefinition

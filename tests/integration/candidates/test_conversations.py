@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.agent import ConversationMode
-from gateval.domain.manifests.fixtures.messages import InputMessage, InputToolCall, Role
+from gateval.domain.manifests.messages import InputMessage, InputToolCall, Role
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer

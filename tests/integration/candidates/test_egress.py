@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.isolation.walls import Wishes
 from gateval.errors import UsageError
 from tests.helpers.isolation import held_here, isolated_world, output_of
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from gateval.candidates.process.exit_watch import ExitWatch
+from gateval.candidates.program import ExitWatch
 from tests.helpers.candidates import open_files
 
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from gateval.candidates.team import Candidates
-from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
+from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
 from gateval.domain.trials.trial import Answer, NoAnswer, Side
 from gateval.gateway.door import Gateway
 from gateval.gateway.local.server import GatewayServer

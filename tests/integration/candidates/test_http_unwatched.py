@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.isolation.walls import Wishes
 from gateval.domain.trials.trial import Cause, NoAnswer
 from tests.helpers.candidates import ask
 from tests.helpers.isolation import isolated_world, open_python, supervisors

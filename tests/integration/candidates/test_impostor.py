@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.isolation.walls import Wishes
 from gateval.domain.trials.trial import Answer
 from tests.helpers.candidates import ask
 from tests.helpers.isolation import isolated_world, open_python

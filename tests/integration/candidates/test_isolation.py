@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.isolation.walls import Wishes
 from gateval.candidates.team import Candidates
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.walls import why_not_apart
-from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.isolation.walls import Wishes, why_not_apart
 from gateval.domain.trials.trial import NoAnswer
 from tests.helpers.candidates import World
 from tests.helpers.isolation import answer_of, isolated_world, open_python, output_of, walls_here

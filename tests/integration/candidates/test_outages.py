@@ -12,7 +12,7 @@ from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.fixture import FixtureInput, InputType
 from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.results.outcome import conclude_no_answer
+from gateval.domain.results.trial_verdict import conclude_no_answer
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Outcome, Side, TrialKey
 from gateval.gateway.door import Gateway
 from gateval.gateway.local.server import GatewayServer

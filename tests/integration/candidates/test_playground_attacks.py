@@ -18,16 +18,16 @@ from pathlib import Path
 import pytest
 
 from gateval.assertions.assess import assess
-from gateval.candidates.isolation.wishes import Wishes
-from gateval.candidates.playground import copies, reading
-from gateval.candidates.playground.playgrounds import ReadyPlayground
-from gateval.candidates.playground.reading import Found, Unreadable, content, listing, look
-from gateval.candidates.process.private import private_folders
-from gateval.candidates.process.processes import Programs
-from gateval.candidates.process.program import Limits, Program
+from gateval.candidates import playground_files as copies
+from gateval.candidates import playground_files as reading
+from gateval.candidates.isolation.walls import Wishes
+from gateval.candidates.playground_files import Found, Unreadable, content, listing, look
+from gateval.candidates.playgrounds import ReadyPlayground
+from gateval.candidates.processes import Programs
+from gateval.candidates.program import Limits, Program, private_folders
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
+from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.trials.trial import Assessment, Cause, NoAnswer
 from tests.helpers.isolation import isolated_world
 from tests.helpers.own_checks import runner
@@ -84,7 +84,7 @@ def test_a_fifo_and_a_socket_are_not_waited_for(root: Path) -> None:
 _LOOK = """
 import sys
 from pathlib import Path
-from gateval.candidates.playground.reading import content, listing
+from gateval.candidates.playground_files import content, listing
 root = Path(sys.argv[1])
 print(content(root, "fifo", 10).kind, content(root, "socket", 10).kind)
 print(",".join(one.path for one in listing(root)))

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from gateval.adapters.clock import SystemClock
-from gateval.candidates.process.group import Groups
-from gateval.candidates.process.processes import Programs
-from gateval.candidates.process.program import End, Limits, NotStarted, Program
-from gateval.candidates.process.running import Running
+from gateval.candidates.processes import Programs, Running
+from gateval.candidates.program import End, Groups, Limits, NotStarted, Program
 from tests.helpers.candidates import open_files
 
 LIMITS = Limits(seconds=20, grace_seconds=0.3)

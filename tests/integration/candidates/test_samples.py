@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
-from gateval.domain.manifests.fixtures.recorded import ToolReplay
+from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.tools import SHADOW
 from gateval.domain.trials.trial import Answer

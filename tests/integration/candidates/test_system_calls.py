@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.supervisor import syscalls
+from gateval.candidates.isolation.supervisor import kernel as syscalls
 from gateval.candidates.isolation.supervisor.kernel import knows_filters
-from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.isolation.walls import Wishes
 from tests.helpers.candidates import World
 from tests.helpers.isolation import isolated_world, open_python, output_of, walls_here
 

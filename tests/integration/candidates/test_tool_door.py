@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gateval.candidates.base import TrialRequest
-from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.isolation.walls import Wishes
 from gateval.candidates.team import Candidates
-from gateval.domain.manifests.fixtures.recorded import ToolReplay
-from gateval.domain.manifests.tools import AgentTool
+from gateval.domain.manifests.agent import AgentTool
+from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.tools import SHADOW
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateval.candidates.isolation.wishes import Wishes
+from gateval.candidates.isolation.walls import Wishes
 from tests.helpers.candidates import World
 from tests.helpers.isolation import isolated_world, output_of
 from tests.helpers.users import SAME_USER_TOO

@@ -10,26 +10,24 @@ from pathlib import Path
 import pytest
 
 from gateval.adapters.clock import SystemClock
-from gateval.adapters.trial_log import TrialLogFile, read_trials
+from gateval.adapters.results_folder import TrialLogFile, read_trials
 from gateval.candidates.base import RuntimeContext
-from gateval.candidates.process.group import Groups
+from gateval.candidates.program import Groups
 from gateval.candidates.team import Candidates
-from gateval.domain.decision.report import make_report
+from gateval.domain.decision.decision import make_report
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.evaluation import ExecutionSpec
 from gateval.domain.plan.absent import Surroundings
-from gateval.domain.plan.layer import LayerInputs
-from gateval.domain.plan.plan import AgentDefinition, Plan
+from gateval.domain.plan.plan import AgentDefinition, LayerInputs, Plan
 from gateval.domain.results.results import RunInfo, results_of
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
-from gateval.engine.run import RunContext, run_trials
-from gateval.engine.trial import TRIES
+from gateval.engine.run import TRIES, RunContext, run_trials
 from gateval.events import Event, TrialFinished, TrialsAdded, TrialStarted
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.judging.judge import Judge
 from gateval.ports.model_calls import ModelCallError, ModelCallFault, ModelCalls
-from gateval.ports.trial_log import TrialLog
+from gateval.ports.storage import TrialLog
 from tests.helpers.first_trials import first_trials
 from tests.helpers.shop import AGENT, EVAL, FIXTURES, PROMPT, build_shop, plan_of
 

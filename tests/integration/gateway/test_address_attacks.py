@@ -9,11 +9,11 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
+from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
 from gateval.domain.trials.trial import Side
-from gateval.gateway.local.limits import CallLimits
 from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.local.session import Session
+from gateval.gateway.local.trial_calls import CallLimits
 from tests.helpers.gateway import CANARY, address, begun, errors, send, serve
 from tests.servers.model_server import ModelServer
 

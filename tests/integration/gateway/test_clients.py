@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
+from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
 from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Scripts
-from gateval.gateway.local.limits import CallLimits
 from gateval.gateway.local.server import GatewayServer
+from gateval.gateway.local.trial_calls import CallLimits
 from tests.helpers.clients import run_client
 from tests.helpers.frameworks import PROGRAMS, need_frameworks
 from tests.helpers.gateway import begun, serve

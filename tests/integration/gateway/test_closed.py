@@ -9,11 +9,11 @@ import anthropic
 import openai
 import pytest
 
-from gateval.domain.manifests.policy.words import CallFeature
+from gateval.domain.manifests.gate_config import CallFeature
 from gateval.domain.trials.trial import Side
-from gateval.gateway.local.limits import CallLimits
 from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.local.session import Session
+from gateval.gateway.local.trial_calls import CallLimits
 from tests.helpers.gateway import ask_anthropic, ask_openai, begun, errors, serve
 from tests.servers.model_server import ModelServer
 

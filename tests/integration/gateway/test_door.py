@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
+from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
 from gateval.domain.trials.model_call import (
     Message,
     ModelReply,

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
+from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
 from gateval.domain.trials.trial import Side
 from gateval.gateway.local.server import GatewayServer
 from tests.helpers.clients import run_client

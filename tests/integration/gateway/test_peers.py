@@ -17,9 +17,8 @@ import pytest
 from yarl import URL
 
 from gateval.gateway import peers
-from gateval.gateway.peers import Held, NotTheirs, Peers, Tables, is_own, no_candidate
-from gateval.gateway.processes import Holders
-from gateval.gateway.upstream.pinned import PinnedResolver, Pins, pins_of
+from gateval.gateway.peers import Held, Holders, NotTheirs, Peers, Tables, is_own, no_candidate
+from gateval.gateway.upstream.http_client import PinnedResolver, Pins, pins_of
 
 SO_BINDTODEVICE = 25
 

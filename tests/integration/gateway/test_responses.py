@@ -8,7 +8,7 @@ from typing import Any
 import openai
 import pytest
 
-from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
+from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Side
 from gateval.gateway.local.server import GatewayServer

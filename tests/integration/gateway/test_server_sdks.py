@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
+from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
 from gateval.domain.trials.trace import StepKind, Trace
 from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway

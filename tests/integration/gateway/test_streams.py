@@ -14,7 +14,7 @@ import anthropic
 import openai
 import pytest
 
-from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
+from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
 from gateval.domain.trials.trace import StepKind, Trace
 from gateval.domain.trials.trial import Cause, Side
 from gateval.gateway.local.server import GatewayServer

@@ -11,13 +11,13 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gateval.domain.manifests.fixtures.recorded import ToolReplay
+from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.tools import SHADOW, Replay
 from gateval.domain.trials.trial import Side
-from gateval.gateway.local.limits import CallLimits
 from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.local.session import Session
+from gateval.gateway.local.trial_calls import CallLimits
 from tests.helpers.gateway import send, serve
 from tests.servers.model_server import ModelServer
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import open_repository
-from gateval.app.registries import registries
+from gateval.adapters.git.repository import open_repository
+from gateval.app.readers import registries
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.pipeline.read import survey
-from gateval.render.report.words.counts import count
+from gateval.render.report.kinds import count
 from tests.helpers.repo import Repo
 
 DATA = Path(__file__).parents[2] / "data" / "agentv"

@@ -10,9 +10,8 @@ import pytest
 
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.fixtures.attached import TextPart
-from gateval.domain.manifests.fixtures.messages import parts_of
-from gateval.formats.agentv.importing import carried, lost
+from gateval.domain.manifests.messages import TextPart, parts_of
+from gateval.formats.agentv.assembly import carried, lost
 from tests.helpers.agentv import agentv, read
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo

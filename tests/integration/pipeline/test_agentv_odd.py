@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gateval.domain.manifests.checks.catalogue import warnings_of
+from gateval.domain.manifests.catalogue_checks import warnings_of
 from gateval.formats.agentv.recognition import kind_of, may_be_suite
-from gateval.formats.yaml.reader import read_documents
+from gateval.formats.yaml_reader import read_documents
 from tests.helpers.agentv import TARGETS, agentv, problems, read
 
 CASE = "{id: one, criteria: Good, input: Hello}"

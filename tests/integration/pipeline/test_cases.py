@@ -8,7 +8,7 @@ import pytest
 
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.errors import InvalidManifests
-from gateval.pipeline.manifests.cache import ManifestCache
+from gateval.pipeline.manifests import ManifestCache
 from tests.helpers.cases import AGENT, EVAL, FIXTURE, case_repo, lines, problems, read
 from tests.helpers.repo import Repo
 from tests.helpers.shop import plan_of

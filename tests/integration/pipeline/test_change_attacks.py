@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import open_repository
+from gateval.adapters.git.repository import open_repository
 from gateval.domain.plan.plan import Plan
 from gateval.errors import InvalidManifests
 from gateval.pipeline.exports import ClosureExports

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gateval.domain.manifests.policy.gate_config import policy_digest
-from gateval.domain.plan.bar import Baseline
+from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.plan.plan import ChangeKind, Plan
+from gateval.domain.plan.planned_eval import Baseline
 from gateval.errors import InvalidManifests
-from gateval.pipeline.manifests.cache import ManifestCache
+from gateval.pipeline.manifests import ManifestCache
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, EVAL, FIXTURES, PROMPT, SCRIPT, build_shop, plan_of
 

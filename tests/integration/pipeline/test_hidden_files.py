@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import open_repository
+from gateval.adapters.git.repository import open_repository
 from gateval.domain.plan.plan import Plan
 from gateval.pipeline.exports import ClosureExports
 from tests.helpers.repo import Repo

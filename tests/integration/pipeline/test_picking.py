@@ -7,25 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import open_repository
-from gateval.app.registries import registries
-from gateval.app.shared_rules import rules_here
-from gateval.domain.decision.report import Report, make_report
+from gateval.adapters.git.repository import open_repository
+from gateval.app.readers import registries, rules_here
+from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.plan.plan import Plan
-from gateval.domain.planning.picking import ALL, Pick
-from gateval.domain.results.assembly import assemble, part_of
-from gateval.domain.results.looks.next_trials import next_trials
-from gateval.domain.results.results import Results, RunInfo, results_of
+from gateval.domain.planning.selection import ALL, Pick
+from gateval.domain.results.progress import next_trials
+from gateval.domain.results.results import Results, RunInfo, assemble, part_of, results_of
 from gateval.domain.trials.trial import AssessmentStatus, Outcome, Trial
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import StageFileError, UsageError
 from gateval.pipeline.plan import plan_a_change
-from gateval.pipeline.revisions import find_revisions
-from gateval.render.comment.comment import render_comment
-from gateval.render.files.junit import render_junit
-from gateval.render.files.stage import dump_results, load_results
+from gateval.pipeline.read import find_revisions
+from gateval.render.comment import render_comment
+from gateval.render.junit import render_junit
+from gateval.render.report.headline import headline
 from gateval.render.report.reproduce import reproduce_command
-from gateval.render.report.words.headline import headline
+from gateval.render.stage import dump_results, load_results
 from gateval.render.view import ReportView
 from tests.helpers.assessments import make_assessment
 from tests.helpers.repo import Repo

@@ -7,10 +7,16 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from gateval.adapters.github import GitHubAccess, GitHubForge, RetryLimits
-from gateval.domain.forge.announcement import Announcement
-from gateval.domain.forge.check_run import Annotation, AnnotationLevel, Conclusion
-from gateval.domain.forge.stamp import MARKER, Stamp
+from gateval.adapters.github.forge import GitHubForge
+from gateval.adapters.github.transport import GitHubAccess, RetryLimits
+from gateval.domain.forge.check_run import (
+    MARKER,
+    Annotation,
+    AnnotationLevel,
+    Announcement,
+    Conclusion,
+    Stamp,
+)
 from gateval.publish.target import CommentMode, PublishTarget
 from tests.servers.github.server import GitHubServer
 from tests.servers.github.state.people import GITHUB_ACTIONS, User

@@ -8,17 +8,15 @@ from threading import Barrier
 
 import pytest
 
-from gateval.adapters.git import open_repository
-from gateval.adapters.git.records.records import GitRecords
-from gateval.domain.audit.chain import read_log
-from gateval.domain.audit.entry import AuditEntry, AuditEvent, AuditRun
-from gateval.domain.decision.report import make_report
-from gateval.domain.history.record import record_of
+from gateval.adapters.git.records import GitRecords
+from gateval.adapters.git.repository import open_repository
+from gateval.domain.audit import AuditEntry, AuditEvent, AuditRun, read_log
+from gateval.domain.decision.decision import make_report
+from gateval.domain.history.verdicts import record_of
 from gateval.errors import RecordsError
-from gateval.pipeline.history import verdict_in
-from gateval.ports.records import AUDIT_LOG, HISTORY
-from gateval.publish.audit import AuditSink, append_entry, record_event
-from gateval.publish.history import store_verdict
+from gateval.pipeline.resolved_event import verdict_in
+from gateval.ports.storage import AUDIT_LOG, HISTORY
+from gateval.publish.audit import AuditSink, append_entry, record_event, store_verdict
 from tests.helpers.audit_events import event
 from tests.helpers.remotes import cloned, refuse_with
 from tests.helpers.repo import Repo

@@ -6,11 +6,9 @@ import threading
 
 import pytest
 
-from gateval.domain.forge.check_run import Conclusion
-from gateval.domain.forge.stamp import MarkedComment, mark, read_mark
+from gateval.domain.forge.check_run import Conclusion, MarkedComment, mark, read_mark
 from gateval.publish.github import publish
-from gateval.publish.outcome import Sink, WriteStatus
-from gateval.publish.target import CommentMode
+from gateval.publish.target import CommentMode, Sink, WriteStatus
 from tests.integration.publish.conftest import Shop, said
 
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from gateval.domain.decision.report import make_report
+from gateval.domain.decision.decision import make_report
 from gateval.domain.results.results import Results
-from gateval.domain.trials.judge_verdict import Verdict
-from gateval.domain.trials.trial import Side
+from gateval.domain.trials.trial import Side, Verdict
 from gateval.safe.redaction import MARK, Redactor
 from tests.helpers import sample_reports
 from tests.helpers.hostile import ATTACK, ATTACKS, hostile_results

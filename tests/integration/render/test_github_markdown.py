@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.decision.report import Report, make_report
-from gateval.render.comment.comment import render_comment
+from gateval.domain.decision.decision import Report, make_report
+from gateval.render.comment import render_comment
 from gateval.render.view import ReportView
 from gateval.safe.sanitize import block, code, inline
 from tests.helpers import sample_reports

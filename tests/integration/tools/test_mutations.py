@@ -15,7 +15,7 @@ from tests.helpers.command import ROOT
     [("tests/unit/domain/statistics/test_status.py", True), ("tests/unit/tools/test_direct.py", False)],
 )  # fmt: skip
 def test_mutants_of_one_function(tests: str, killed: bool) -> None:
-    rule = "gateval.domain.statistics.status:deterministic"
+    rule = "gateval.domain.statistics.walk:deterministic"
     command = [sys.executable, "-m", "tools.mutations", "--only", rule, "--tests", tests]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateval.app.run.gc_tuning import NEW_OBJECTS, small_collections
+from gateval.app.run.evaluate import NEW_OBJECTS, small_collections
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 
 from gateval.assertions.assess import assess
 from gateval.assertions.evidence import Evidence
-from gateval.assertions.text.contains import Contains
+from gateval.assertions.text import Contains
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import STEPS_LIMIT, Step, StepKind, Trace

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gateval.assertions.cost import Cost
+from gateval.assertions.limits import Cost
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Answer
 from tests.helpers.trials import Source, assessed, said, trace

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from gateval.assertions.assess import assess
-from gateval.assertions.matching.embeddings import cosine
-from gateval.domain.trials.input_call import InputReply
-from gateval.domain.trials.model_call import Usage
+from gateval.assertions.embeddings import cosine
+from gateval.domain.trials.model_call import InputReply, Usage
 from gateval.domain.trials.trial import Assessment
 from gateval.ports.model_calls import Embed, ModelCallError, ModelCallFault
 from tests.helpers.trials import JUDGE, fixture, said

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gateval.assertions.matching.schema_references import count_nodes
-from gateval.assertions.text.json_schema import JsonSchema
+from gateval.assertions.schemas import count_nodes
+from gateval.assertions.text import JsonSchema
 from tests.helpers.trials import assessed, said
 
 ORDER = {

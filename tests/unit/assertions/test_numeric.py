@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateval.assertions.matching.numbers import numbers_in, only_number
+from gateval.assertions.matching import numbers_in, only_number
 from tests.helpers.trials import assessed, said
 
 

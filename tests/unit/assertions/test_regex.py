@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gateval.assertions.text.regex import Regex
+from gateval.assertions.text import Regex
 from tests.helpers.trials import assessed, said
 
 

@@ -9,12 +9,12 @@ import pytest
 
 import gateval.assertions
 from gateval.assertions.base import Assertion, JudgedAssertion
-from gateval.assertions.combinators.base import Combinator
-from gateval.assertions.graded.composites.base import Weighing
-from gateval.assertions.own.program import OwnProgram
+from gateval.assertions.combinators import Combinator
+from gateval.assertions.composites import Weighing
+from gateval.assertions.own_checks import OwnProgram
 from gateval.assertions.registry import ASSERTIONS, COMBINATORS, JUDGED, WEIGHING
 from gateval.domain.manifests.own_checks import INCLUDE, OWN_CHECKS
-from gateval.formats.native.kinds.assertion import COMMON_KEYS, PARTS
+from gateval.formats.native.fixture import COMMON_KEYS, PARTS
 
 
 def test_every_entry_is_found_under_its_own_name() -> None:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gateval.assertions.matching.bounded_schema import compiled, mismatches, text_limit
+from gateval.assertions.schemas import compiled_schema, mismatches, text_limit
 from gateval.domain.base import JsonObject
 
 
@@ -21,12 +21,14 @@ def nested(key: str, levels: int) -> JsonObject:
 @pytest.mark.parametrize("key", ["unevaluatedProperties", "unevaluatedItems"])
 def test_what_looks_again_at_everything_inside_it_is_not_nested_deeply(key: str) -> None:
     with pytest.raises(ValueError, match="may be nested 3 levels deep"):
-        compiled(json.dumps(nested(key, 14)))
+        compiled_schema(json.dumps(nested(key, 14)))
     with pytest.raises(ValueError, match="may be nested 3 levels deep"):
-        compiled(json.dumps({"$defs": {"x": nested(key, 3)}, "$ref": "#/$defs/x", key: False}))
+        compiled_schema(
+            json.dumps({"$defs": {"x": nested(key, 3)}, "$ref": "#/$defs/x", key: False})
+        )
     began = time.process_time()
     value: JsonObject = {f"b{number}": 1 for number in range(6000)}
-    mismatches(compiled(json.dumps(nested(key, 3))), value)
+    mismatches(compiled_schema(json.dumps(nested(key, 3))), value)
     assert time.process_time() - began < 2
 
 
@@ -36,8 +38,8 @@ def test_dividing_by_many_awkward_numbers_is_bounded() -> None:
         return json.dumps({"items": {"allOf": divisors}})
 
     with pytest.raises(ValueError, match="more than 5,000 parts"):
-        compiled(dividing(100))
-    bounded = compiled(dividing(15))
+        compiled_schema(dividing(100))
+    bounded = compiled_schema(dividing(15))
     began = time.process_time()
     mismatches(bounded, [1e308] * (text_limit(bounded) // 7))
     assert time.process_time() - began < 4

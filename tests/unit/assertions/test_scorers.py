@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.assertions.scorers.json_match import leaves
-from gateval.assertions.scorers.tool_usage import calls_of, matching
-from gateval.domain.manifests.fixtures.reference import Reference
+from gateval.assertions.scorers import calls_of, leaves, matching
+from gateval.domain.manifests.fixture import Reference
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import Answer

@@ -8,9 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from gateval.assertions.registry import ASSERTIONS
-from gateval.assertions.state.base import StateAssertion
-from gateval.assertions.state.wire_call import WireCall
-from gateval.domain.manifests.checks.playground import STATE_CHECKS
+from gateval.assertions.state_files import StateAssertion
+from gateval.assertions.transcript import WireCall
+from gateval.domain.manifests.fixture_checks import STATE_CHECKS
 from gateval.domain.trials.trial import Answer
 from tests.helpers.trials import assessed, called, said, trace
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from gateval.assertions.matching.similarity import bleu, levenshtein, rouge_l
+from gateval.assertions.matching import bleu, levenshtein, rouge_l
 from tests.helpers.trials import assessed, said
 
 SAID = "I am sorry, but I cannot share this with you"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gateval.assertions.tools.tool_called import ToolCalled
+from gateval.assertions.tools import ToolCalled
 from tests.helpers.trials import assessed, called
 
 

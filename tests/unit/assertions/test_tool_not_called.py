@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gateval.assertions.tools.tool_not_called import ToolNotCalled
+from gateval.assertions.tools import ToolNotCalled
 from tests.helpers.trials import assessed, called
 
 

@@ -9,9 +9,9 @@ from gateval.candidates.environment import (
     candidate_environment,
     instance_environment,
 )
-from gateval.candidates.process.private import PrivateFolders
-from gateval.domain.manifests.variable_names import refusal, refusals
-from gateval.gateway.upstream.providers import PREFIXES, PROVIDERS
+from gateval.candidates.program import PrivateFolders
+from gateval.domain.manifests.agent import refusal, refusals
+from gateval.gateway.upstream.endpoints import PREFIXES, PROVIDERS
 
 RUNNER = {
     "PATH": "/bin",

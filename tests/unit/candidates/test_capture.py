@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gateval.candidates.process.capture import LINE_WIDTH, Capture, last_lines
+from gateval.candidates.processes import LINE_WIDTH, Capture, last_lines
 
 
 def test_the_end_is_kept_and_everything_is_counted() -> None:

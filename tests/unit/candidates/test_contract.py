@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from gateval.candidates.contract.claims import ClaimError
-from gateval.candidates.contract.question import read_answer, write_question
+from gateval.candidates.contract import ClaimError, read_answer, write_question
 from gateval.domain.manifests.fixture import FixtureInput, InputType
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import STEPS_LIMIT, StepKind, Trace

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.process.failures import (
+from gateval.candidates.failures import (
     command_line,
     failure,
     from_the_export,
     no_start,
     server_line,
 )
-from gateval.candidates.process.program import MIB, End, Limits, Ran
+from gateval.candidates.program import MIB, End, Limits, Ran
 from gateval.domain.trials.trial import DETAIL_LINES, Cause
 
 LIMITS = Limits(seconds=1.5, grace_seconds=0)

@@ -10,11 +10,11 @@ import pytest
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.model import TURN_LIMIT, ModelRuntime
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.fixtures.recorded import ToolReplay
-from gateval.domain.manifests.tools import AgentTool
+from gateval.domain.manifests.agent import AgentTool
+from gateval.domain.manifests.fixture import ToolReplay
+from gateval.domain.paths import Place
 from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.repository.place import Place
-from gateval.domain.text.strict_json import DEPTH_LIMIT
+from gateval.domain.strict_json import DEPTH_LIMIT
 from gateval.domain.trials.model_call import ModelReply, StopReason, ToolCall, Usage
 from gateval.domain.trials.tools import SHADOW, offered_tools
 from gateval.domain.trials.trace import StepKind, Trace

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gateval.candidates.process.once import Once
+from gateval.candidates.once import Once
 
 
 class Work:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.assertions.registry import ASSERTIONS
-from gateval.candidates.playground.programs import isolated, without_imports
+from gateval.candidates.playground_state import isolated, without_imports
 from gateval.domain.manifests.own_checks import OWN_CHECKS
 
 

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from gateval.candidates.contract.claims import ClaimError
-from gateval.candidates.contract.streams import ADVICE, refuse_stream
+from gateval.candidates.contract import ADVICE, ClaimError, refuse_stream
 
 ONE = '{"type": "start", "question": "Refund order 1042"}'
 

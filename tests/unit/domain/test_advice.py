@@ -6,9 +6,9 @@ import pytest
 
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.planning.files.interpreters import missing_interpreters
-from gateval.domain.repository.place import Place
-from gateval.domain.setup.programs.advice import project_advice, set_up_advice
+from gateval.domain.paths import Place
+from gateval.domain.planning.files.start_problems import missing_interpreters
+from gateval.domain.setup.program_install import project_advice, set_up_advice
 
 UV = "setup: {run: [uv, sync, --frozen, --no-install-project, --compile-bytecode], inputs: [pyproject.toml, uv.lock]"
 NODE_SAYS = "Error [ERR_MODULE_NOT_FOUND]: Cannot find package '@ai-sdk/openai' imported from /x"

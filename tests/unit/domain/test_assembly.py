@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.decision.report import make_report
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.policy.words import InconclusivePolicy, RegressionPolicy
+from gateval.domain.decision.decision import make_report
+from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.assembly import Part, assemble, part_of
-from gateval.domain.results.results import Results, RunInfo
+from gateval.domain.results.results import Part, Results, RunInfo, assemble, part_of
 from gateval.domain.trials.trial import AssessmentStatus, Outcome, Side, Trial
 from gateval.errors import StageFileError
 from tests.helpers.assessments import make_assessment

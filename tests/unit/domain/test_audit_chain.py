@@ -9,8 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.audit.chain import GENESIS, append, hash_of, id_of, read_log
-from gateval.domain.audit.entry import AuditEntry, AuditEvent
+from gateval.domain.audit import GENESIS, AuditEntry, AuditEvent, append, hash_of, id_of, read_log
 from gateval.domain.base import ascii_json
 from gateval.errors import RecordsError
 from tests.helpers.audit_events import event, log

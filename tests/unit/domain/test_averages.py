@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.manifests.fixtures.feedback import Feedback, answer_digest
+from gateval.domain.manifests.messages import Feedback, answer_digest
 from gateval.domain.manifests.scoring import ScoringModel, ScoringSpec
-from gateval.domain.plan.bar import Baseline, Reason
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.averages import averages, people
-from gateval.domain.results.grouping import group_trials
+from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.results.averages import averages, group_trials, people
 from gateval.domain.results.trial_verdict import trial_verdict
 from gateval.domain.trials.trial import (
     AssessmentStatus,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.planning.bar.planning import BarPlan
 from gateval.domain.planning.planner import GateRules, plan_change
 from tests.helpers.bars import (

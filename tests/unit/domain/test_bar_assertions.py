@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.app.registries import registries
+from gateval.app.readers import registries
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.planning.bar.fixtures import lowered_in_fixture, same_test
 from gateval.formats.native.manifests import read_manifests

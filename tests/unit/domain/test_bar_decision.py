@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gateval.domain.decision.report import Report, make_report
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.policy.words import InconclusivePolicy
-from gateval.domain.plan.bar import Bar, Lowered
+from gateval.domain.decision.decision import Report, make_report
+from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy
+from gateval.domain.paths import Place
 from gateval.domain.plan.plan import Plan
-from gateval.domain.repository.place import Place
+from gateval.domain.plan.planned_eval import Bar, Lowered
 from gateval.domain.results.results import Results
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.reports import edit_plan, make_results

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gateval.domain.decision.report import make_report
-from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.decision.decision import make_report
+from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.planning.planner import GateRules, plan_change
 from gateval.domain.planning.snapshot import Snapshot

@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.decision.report import Report, make_report
-from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.domain.decision.decision import Report, make_report
+from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import CONFIRMING, KnownRegression
-from gateval.domain.planning.budget import within
+from gateval.domain.planning.shares import within
 from gateval.domain.results.comparison import FixtureChange
-from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.outlook import found_drop, outlook, spare_trials
+from gateval.domain.results.progress import next_trials
 from gateval.domain.results.results import RunInfo, results_of
 from gateval.domain.statistics.design import design
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Side, Trial, TrialKey
 from gateval.domain.verdicts import GateVerdict, ReasonCode
-from gateval.render.report.certainty import certainty
-from gateval.render.report.words.plan_wording import budget_lines, outlook_lines
+from gateval.render.report.plan_wording import budget_lines, outlook_lines
+from gateval.render.report.usage import certainty
 from tests.helpers.false_alarms import false_alarm
 from tests.helpers.reports import make_results, make_trial
 from tests.helpers.tiers import examples

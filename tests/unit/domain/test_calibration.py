@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.calibration.belief import phase_of, show_agreement, why_not
-from gateval.domain.calibration.binding import Binding, binding_of
-from gateval.domain.calibration.replay import (
+from gateval.domain.calibration import (
     Agreement,
+    Binding,
     CalibrationPhase,
     CalibrationReplay,
     JudgedExample,
+    binding_of,
+    phase_of,
+    show_agreement,
+    why_not,
 )
 from gateval.domain.history.standing import comparison_key
-from gateval.domain.manifests.calibration import Calibration, CalibrationExample
-from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.policy.words import AgreementPolicy
+from gateval.domain.manifests.evaluation import Calibration, CalibrationExample, JudgeSpec
+from gateval.domain.manifests.gate_config import AgreementPolicy, Policy
+from gateval.domain.paths import Place
 from gateval.domain.planning.planner import GateRules, plan_revision
-from gateval.domain.repository.place import Place
 from tests.helpers.bars import snapshot
 
 JUDGED = """\

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.results.outcome import unanswered
-from gateval.domain.trials.calls import CallsMade, RefusedBy, add_calls
+from gateval.domain.results.trial_verdict import unanswered
+from gateval.domain.trials.model_call import CallsMade, RefusedBy, add_calls
 from gateval.domain.trials.trial import Answer, AnsweredTurn, Cause
 
 GONE = {"refused_by": RefusedBy.PROVIDER, "status": 404, "said": "openai answered 404: gone."}

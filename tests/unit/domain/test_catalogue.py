@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
-from gateval.domain.manifests.checks.catalogue import check_catalogue, warnings_of
-from gateval.domain.repository.tree import Tree, TreeEntry
+from gateval.domain.manifests.catalogue_checks import check_catalogue, warnings_of
+from gateval.domain.tree import Tree, TreeEntry
 from tests.helpers.manifests import REGISTRIES, catalogue_of, parse
 
 FILE, LINK, MODULE = (

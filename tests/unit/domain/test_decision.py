@@ -6,19 +6,19 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from gateval.domain.decision.decision import make_report
 from gateval.domain.decision.measured_reasons import show_passes
-from gateval.domain.decision.report import make_report
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.policy.words import (
+from gateval.domain.manifests.fixture import Severity
+from gateval.domain.manifests.gate_config import (
     DeadBaselinePolicy,
     InconclusivePolicy,
+    Policy,
     RegressionPolicy,
 )
-from gateval.domain.manifests.severity import Severity
 from gateval.domain.results.comparison import Repeated
 from gateval.domain.results.results import Results
 from gateval.domain.score import Measured, score_of
-from gateval.domain.text.figures import show_score, show_threshold
+from gateval.domain.text import show_score, show_threshold
 from gateval.domain.trials.trial import Cause, Outcome, Trial
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.reports import TWELVE_OF_FIFTEEN, edit, make, make_results, replace

@@ -6,8 +6,7 @@ from itertools import product
 
 import pytest
 
-from gateval.domain.decision.decision import with_labels
-from gateval.domain.decision.report import make_report
+from gateval.domain.decision.decision import make_report, with_labels
 from gateval.domain.forge.check_run import Conclusion, conclude
 from gateval.domain.ruling import (
     AuditPerson,

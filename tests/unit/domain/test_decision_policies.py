@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.decision.report import make_report
-from gateval.domain.decision.spending import budget_reasons
+from gateval.domain.decision.decision import make_report
+from gateval.domain.decision.reasons import budget_reasons
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.manifests.policy.gate_config import JudgePolicy, Policy
-from gateval.domain.manifests.policy.words import (
+from gateval.domain.manifests.gate_config import (
     InconclusivePolicy,
+    JudgePolicy,
+    Policy,
     RegressionPolicy,
     UncalibratedPolicy,
 )
+from gateval.domain.paths import Place
 from gateval.domain.plan.absent import Lacking
-from gateval.domain.plan.bar import Bar, Lowered
 from gateval.domain.plan.plan import LeftEval
-from gateval.domain.plan.planned_eval import KnownRegression, Quarantined
-from gateval.domain.repository.place import Place
+from gateval.domain.plan.planned_eval import Bar, KnownRegression, Lowered, Quarantined
 from gateval.domain.results.results import Results
 from gateval.domain.ruling import (
     AuditPerson,

@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.decision.report import make_report
-from gateval.domain.results.doubts.claims import without_mere_claims
-from gateval.domain.results.doubts.models import LostModels, lost_models, without_common_refusals
-from gateval.domain.results.doubts.stand_ins import stand_ins
-from gateval.domain.results.grouping import group_trials
+from gateval.domain.decision.decision import make_report
+from gateval.domain.results.averages import group_trials
+from gateval.domain.results.doubts import (
+    LostModels,
+    lost_models,
+    stand_ins,
+    without_common_refusals,
+    without_mere_claims,
+)
 from gateval.domain.results.results import Results
-from gateval.domain.trials.calls import CallsMade, RefusedBy
+from gateval.domain.trials.model_call import CallsMade, RefusedBy
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
 from gateval.domain.verdicts import GateVerdict, ReasonCode

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from gateval.domain.text.excerpts import EXCERPT, excerpts, same
+from gateval.domain.text import EXCERPT, excerpts, same
 
 ASK: JsonValue = {"name": "ask", "description": "Ask."}
 PAY: JsonValue = {"name": "pay", "enabled": True}

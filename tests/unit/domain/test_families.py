@@ -8,11 +8,10 @@ from random import Random
 import pytest
 
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.plan.joint import ALONE_AT_MOST, joint_tests, together_only
-from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.planned_eval import ALONE_AT_MOST, PlannedEval, joint_tests, together_only
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import FixtureChange
-from gateval.domain.results.looks.next_trials import next_trials
+from gateval.domain.results.progress import next_trials
 from gateval.domain.results.results import Results
 from gateval.domain.statistics.broad import LEAST_DROP, LEAST_DROP_OF_MANY, broad_step
 from gateval.domain.statistics.design import LookResult

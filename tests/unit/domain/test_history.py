@@ -8,16 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.audit.entry import AuditRun
+from gateval.domain.audit import AuditRun
 from gateval.domain.base import ascii_json
-from gateval.domain.decision.report import make_report
-from gateval.domain.forge.check_run import CheckRun
-from gateval.domain.forge.stamp import Stamp
-from gateval.domain.history.file import BYTES_KEPT, RECORDS_KEPT, add_record, find_record
-from gateval.domain.history.record import (
+from gateval.domain.decision.decision import make_report
+from gateval.domain.forge.check_run import CheckRun, Stamp
+from gateval.domain.history.verdicts import (
+    BYTES_KEPT,
     LISTED,
+    RECORDS_KEPT,
     HistoryRecord,
     StoredReason,
+    add_record,
+    find_record,
     inputs_digest,
     outdated,
     overtaken,
@@ -25,9 +27,9 @@ from gateval.domain.history.record import (
     record_digest,
     record_of,
 )
-from gateval.domain.manifests.policy.gate_config import policy_digest
+from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.plan.plan import Revision
-from gateval.domain.planning.narrowing import Narrowing
+from gateval.domain.planning.selection import Narrowing
 from gateval.domain.results.results import Results
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict
 from gateval.errors import RecordsError

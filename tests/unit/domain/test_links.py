@@ -4,13 +4,7 @@ import time
 
 import pytest
 
-from gateval.domain.repository.links import (
-    MOST_HOPS,
-    PATH_LIMIT,
-    TEXT_LIMIT,
-    check_links,
-    walk_links,
-)
+from gateval.domain.tree import MOST_HOPS, PATH_LIMIT, TEXT_LIMIT, check_links, walk_links
 from gateval.errors import RepositoryError
 
 

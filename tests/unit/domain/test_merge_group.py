@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.forge.merge_group import Landed, group_members, known_for_certain
+from gateval.domain.forge.trigger import Landed, group_members, known_for_certain
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.adapters.git import open_repository
-from gateval.app.registries import registries
-from gateval.app.shared_rules import rules_here
-from gateval.domain.forge.stamp import GATE_PATTERN
+from gateval.adapters.git.repository import open_repository
+from gateval.app.readers import registries, rules_here
+from gateval.domain.forge.check_run import GATE_PATTERN
 from gateval.domain.plan.plan import Plan
-from gateval.domain.planning.narrowing import EVERYTHING, Narrowing, narrow
+from gateval.domain.planning.selection import EVERYTHING, Narrowing, narrow
 from gateval.errors import UsageError
 from gateval.pipeline.plan import plan_a_change
-from gateval.pipeline.revisions import find_revisions
+from gateval.pipeline.read import find_revisions
 from tests.helpers.repo import Repo
 from tests.helpers.shop import EVAL, build_shop, plan_of
 

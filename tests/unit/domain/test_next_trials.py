@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.plan.bar import Bar
-from gateval.domain.results.looks.next_trials import next_trials
+from gateval.domain.plan.planned_eval import Bar
+from gateval.domain.results.progress import next_trials
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.trials.trial import Outcome, Side, Trial, TrialKey
 from tests.helpers.first_trials import first_trials

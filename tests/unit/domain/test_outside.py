@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from gateval.domain.manifests.agent import Agent, AgentSpec, RuntimeSpec
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.paths import Place
 from gateval.domain.plan.plan import Revision
-from gateval.domain.planning.files.named_paths import changed_folders, literals
+from gateval.domain.planning.closure import changed_folders, literals
 from gateval.domain.planning.files.outside import added_outside, outside_paths
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.repository.place import Place
-from gateval.domain.repository.tree import TreeEntry
+from gateval.domain.tree import TreeEntry
 from tests.helpers.tiers import examples
 
 FILES = (

@@ -9,24 +9,21 @@ import pytest
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.scoring import MODELS, ScoringModel, ScoringSpec
-from gateval.domain.plan.bar import Baseline, Reason
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.averages import averages
-from gateval.domain.results.grouping import group_trials, outcomes
-from gateval.domain.results.parts import (
+from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.results.averages import averages, group_trials, outcomes
+from gateval.domain.results.scoring import score_fixture
+from gateval.domain.results.trial_verdict import (
     STANDS_FOR,
     StandIn,
     State,
     Use,
     axis_grades,
     grades,
+    trial_verdict,
     whole_mean,
 )
-from gateval.domain.results.scoring import score_fixture
-from gateval.domain.results.trial_verdict import trial_verdict
-from gateval.domain.statistics.design import LookResult, design
-from gateval.domain.statistics.graded.rule import graded_rule, graded_walk
-from gateval.domain.statistics.looks import Look
+from gateval.domain.statistics.design import Look, LookResult, design
+from gateval.domain.statistics.graded import graded_rule, graded_walk
 from gateval.domain.statistics.walk import walk
 from gateval.domain.trials.trial import (
     AssessmentStatus,

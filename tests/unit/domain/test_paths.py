@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.repository.paths import leads_out, resolve_path
+from gateval.domain.paths import leads_out, resolve_path
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,14 @@ from collections.abc import Mapping
 import pytest
 
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.setup.programs.around import tells_of_project, worth_reading
-from gateval.domain.setup.programs.asking import invocation_of
-from gateval.domain.setup.programs.found import FoundProgram, Invocation, said_of
-from gateval.domain.setup.programs.frameworks import framework_of, models_in
-from gateval.domain.setup.programs.search import find_programs
+from gateval.domain.setup.program import FoundProgram, Invocation, invocation_of, said_of
+from gateval.domain.setup.program_search import (
+    find_programs,
+    framework_of,
+    models_in,
+    tells_of_project,
+    worth_reading,
+)
 from gateval.domain.setup.starter import sketch
 
 MAIN = "\nif __name__ == '__main__':\n    main()\n"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.planning.quarantine import with_quarantine
+from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.planning.shares import with_quarantine
 from tests.helpers.reports import edit_fixture, edit_plan, make_results
 
 TODAY, YESTERDAY, LATER = "2026-12-01", "2026-11-30", "2027-01-01"

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.setup.expressions import Unknown, holds, names_in
-from gateval.domain.setup.gate_job import EventFilter, GateJob, Line
+from gateval.domain.setup.gate_job import EventFilter, GateJob, Line, Unknown, holds, names_in
 from gateval.domain.setup.reaching import (
     MOST_FILES,
     Occasion,

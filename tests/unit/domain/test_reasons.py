@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.decision.report import Report, make_report
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.policy.words import (
+from gateval.domain.decision.decision import Report, make_report
+from gateval.domain.manifests.gate_config import (
     InconclusivePolicy,
+    Policy,
     RegressionPolicy,
     ThresholdPolicy,
 )

@@ -4,7 +4,7 @@ import pytest
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.fixtures.recorded import ToolReplay
+from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.trials.tools import SHADOW, Replay, ToolAnswer
 
 Call = tuple[str, JsonObject]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from gateval.domain.plan.bar import Bar
+from gateval.domain.plan.planned_eval import Bar
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Side, TrialKey
 from tests.helpers.reports import edit_plan, make_results, make_trial

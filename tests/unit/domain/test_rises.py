@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from gateval.domain.decision.report import Report, make_report
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.results.rises import Measure, Rise, Unit
+from gateval.domain.decision.decision import Report, make_report
+from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.results.comparison import Measure, Rise, Unit
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Side, Trial
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode

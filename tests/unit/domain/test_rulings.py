@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.audit.chain import append, read_log
-from gateval.domain.audit.entry import AuditEntry, AuditKind
+from gateval.domain.audit import AuditEntry, AuditKind, append, read_log
 from gateval.domain.forge.pull_request import Comment
-from gateval.domain.labels.facts import (
+from gateval.domain.labels import (
     Account,
     LabelEvent,
     LabelFacts,
     Push,
     StartingLabel,
+    open_grant,
+    rule_on,
+    taken_off,
     use_before,
 )
-from gateval.domain.labels.rules import rule_on
-from gateval.domain.labels.withdrawn import open_grant, taken_off
-from gateval.domain.manifests.policy.gate_config import BypassPolicy
+from gateval.domain.manifests.gate_config import BypassPolicy
 from gateval.domain.ruling import (
     AuditPerson,
     GateLabel,

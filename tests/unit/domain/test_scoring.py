@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture, Severity
 from gateval.domain.manifests.scoring import TOLERANCE, ScoringSpec
-from gateval.domain.manifests.severity import Severity
-from gateval.domain.repository.place import Place
-from gateval.domain.results.grouping import group_trials
+from gateval.domain.paths import Place
+from gateval.domain.results.averages import group_trials
 from gateval.domain.results.scoring import EvalScore, Meets, score_eval
 from gateval.domain.results.trial_verdict import trial_score
 from gateval.domain.score import Measured, NotMeasured

@@ -9,8 +9,7 @@ import pytest
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.policy.words import BarPolicy
+from gateval.domain.manifests.gate_config import BarPolicy, Policy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.planning.planner import GateRules, plan_change
 from gateval.domain.planning.snapshot import Snapshot

@@ -9,25 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.decision.report import Report, make_report, publishable
-from gateval.domain.history.record import plan_digest
-from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
-from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
-from gateval.domain.manifests.fixtures.recorded import Origin
-from gateval.domain.manifests.fixtures.reference import Reference
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.policy.spending import BudgetPolicy
+from gateval.domain.decision.decision import Report, make_report, publishable
+from gateval.domain.history.verdicts import plan_digest
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, Origin, Reference
+from gateval.domain.manifests.gate_config import BudgetPolicy, Policy
+from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.manifests.scoring import MODELS, ScoringModel, ScoringSpec
+from gateval.domain.paths import Place
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan
-from gateval.domain.repository.place import Place
-from gateval.domain.results.outcome import reassessed
+from gateval.domain.results.progress import unsealed
 from gateval.domain.results.results import Results
-from gateval.domain.results.sealing import unsealed
+from gateval.domain.results.trial_verdict import reassessed
 from gateval.domain.trials.trial import Trial
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
 from gateval.errors import StageFileError
-from gateval.render.files.stage import dump, dump_whole, load_results
+from gateval.render.stage import dump, dump_whole, load_results
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit_plan, make_results
 from tests.helpers.tiers import examples

@@ -7,13 +7,11 @@ from collections.abc import Mapping
 import pytest
 from pydantic import ValidationError
 
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.policy.words import UnsetThresholdPolicy
-from gateval.domain.plan.bar import Baseline
+from gateval.domain.manifests.gate_config import Policy, UnsetThresholdPolicy
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.planning.narrowing import Narrowing, narrow
+from gateval.domain.plan.planned_eval import Baseline, PlannedEval
 from gateval.domain.planning.planner import GateRules, plan_change
+from gateval.domain.planning.selection import Narrowing, narrow
 from gateval.domain.statistics.design import design
 from tests.helpers.bars import snapshot
 

@@ -7,9 +7,8 @@ from itertools import product
 import pytest
 
 from gateval.domain.base import known_of_last
-from gateval.domain.results.grouping import with_stored
-from gateval.domain.results.scoring import score_eval
-from gateval.domain.results.threshold import threshold_repetitions
+from gateval.domain.results.averages import with_stored
+from gateval.domain.results.scoring import score_eval, threshold_repetitions
 from gateval.domain.trials.trial import Side
 from tests.helpers.reports import make_results
 

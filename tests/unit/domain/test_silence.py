@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from gateval.domain.results.looks.silence import Silence, certain_silence, silence
-from gateval.domain.statistics.design import design
-from gateval.domain.statistics.looks import Look, looks
+from gateval.domain.results.course import Silence, certain_silence, silence
+from gateval.domain.statistics.design import Look, design, looks
 from gateval.domain.trials.trial import Side, Trial, TrialKey
 from tests.helpers.reports import make_trial
 

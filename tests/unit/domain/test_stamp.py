@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.forge.stamp import (
+from gateval.domain.forge.check_run import (
     BORDER,
     MARKER,
     KnownComment,

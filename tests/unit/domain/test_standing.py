@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.decision.decision import Decision
-from gateval.domain.decision.trust import exit_code, unverified, unwritten
+from gateval.domain.decision.decision import Decision, exit_code, unverified, unwritten
 from gateval.domain.forge.trigger import Trust
-from gateval.domain.plan.bar import Lowered, Reason
+from gateval.domain.paths import Place
 from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan, Revision
-from gateval.domain.repository.place import Place
+from gateval.domain.plan.planned_eval import Lowered, Reason
 from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 
 NOTHING = Plan(head=Revision(name="x", commit="1" * 40, tree="2" * 40), nothing="Nothing.")

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gateval.domain.decision.report import make_report
-from gateval.domain.history.record import plan_digest
+from gateval.domain.decision.decision import make_report
+from gateval.domain.history.verdicts import plan_digest
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.stored import BaselineRun, StoredTrials, UsedBaseline
+from gateval.domain.plan.planned_eval import BaselineRun, StoredTrials, UsedBaseline
 from gateval.domain.results.comparison import FixtureChange
-from gateval.domain.results.looks.next_trials import next_trials
 from gateval.domain.results.outlook import outlook
+from gateval.domain.results.progress import next_trials
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.statistics.design import LookResult
 from gateval.domain.trials.trial import Side, Trial, TrialKey

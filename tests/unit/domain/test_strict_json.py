@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.text.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
+from gateval.domain.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
 
 
 @pytest.mark.parametrize(

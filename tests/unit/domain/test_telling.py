@@ -7,9 +7,14 @@ import time
 import pytest
 
 from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.promotion.proposal import Promoter, PromotionTarget, propose
-from gateval.domain.promotion.recorded import Recorded, RecordedCall
-from gateval.domain.promotion.telling import telling_part
+from gateval.domain.promotion import (
+    Promoter,
+    PromotionTarget,
+    Recorded,
+    RecordedCall,
+    propose,
+    telling_part,
+)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.trials.trace import STEP_LIMIT, StepKind, Trace
-from gateval.domain.trials.transcript import final_step, numbered_steps
-from gateval.domain.trials.trial import Answer
+from gateval.domain.trials.trial import Answer, final_step, numbered_steps
 from tests.helpers.trials import PROMPT, said, trace
 
 

@@ -9,17 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from gateval.domain.decision.report import make_report
-from gateval.domain.history.baseline import wanted
-from gateval.domain.history.runs.setting import setting_digest
+from gateval.domain.decision.decision import make_report
+from gateval.domain.history.baseline import setting_digest, wanted
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.scoring import ScoringModel, ScoringSpec
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.plan.stored import StoredTrials
+from gateval.domain.plan.planned_eval import PlannedEval, StoredTrials
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import FixtureChange
-from gateval.domain.results.doubts.claims import without_mere_claims
-from gateval.domain.results.looks.next_trials import next_trials
+from gateval.domain.results.doubts import without_mere_claims
+from gateval.domain.results.progress import next_trials
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import Meets
 from gateval.domain.results.trial_verdict import TrialVerdict, trial_verdict

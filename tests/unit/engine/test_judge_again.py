@@ -11,13 +11,12 @@ import pytest
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.repository.place import Place
+from gateval.domain.paths import Place
 from gateval.domain.results.results import Results
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import AssessmentStatus, Cause, Side, Trial, TrialKey
-from gateval.engine.judge_again import SHOWN, judge_again
-from gateval.engine.run import RunContext
+from gateval.engine.run import SHOWN, RunContext, judge_again
 from gateval.judging.judge import Judge
 from tests.helpers.assessments import make_assessment
 from tests.helpers.reports import make_results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from gateval.engine.start_spacing import StartSpacing
+from gateval.engine.run import StartSpacing
 
 APART = 0.005
 CLOCK = 0.001

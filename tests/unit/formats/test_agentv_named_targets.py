@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.formats.agentv.suites.named import named_targets
+from gateval.formats.agentv.suite_evals import named_targets
 
 KNOWN = ("default", "desk", "shop", "shop-fast", "judge")
 

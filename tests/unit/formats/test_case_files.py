@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from gateval.formats.native.cases.case import CASES_LIMIT
-from gateval.formats.native.cases.reading import read_cases
+from gateval.formats.native.cases import CASES_LIMIT, read_cases
 
 READ = [
     ("c.jsonl", b'{"id": "A b", "n": 1}\n\n{"id": 7}\n', {"a-b": 1, "7": 3}),

@@ -8,9 +8,9 @@ import pytest
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from gateval.domain.base import Spec
-from gateval.formats.problems.validation import validate
-from gateval.formats.yaml.document import Document
-from gateval.formats.yaml.reader import read_documents
+from gateval.formats.problems import validate
+from gateval.formats.yaml_document import Document
+from gateval.formats.yaml_reader import read_documents
 
 
 class Point(Spec):

@@ -23,10 +23,12 @@ from gateval.domain.forge.trigger import (
     Verb,
 )
 from gateval.errors import UsageError
-from gateval.formats.github.comment import read_command
-from gateval.formats.github.event import read_trigger
-from gateval.formats.github.reading import PAYLOAD_LIMIT
-from gateval.formats.github.subjects import PULL_REQUEST_TYPES
+from gateval.formats.github.event import (
+    PAYLOAD_LIMIT,
+    PULL_REQUEST_TYPES,
+    read_command,
+    read_trigger,
+)
 from tests.helpers import payloads
 from tests.helpers.payloads import BASE, HEAD, encode
 

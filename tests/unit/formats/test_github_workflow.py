@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gateval.domain.setup.diagnosis import about_time
 from gateval.domain.setup.gate_job import lacking
-from gateval.domain.setup.job_time import about_time
 from gateval.formats.github.workflow import gate_jobs, is_workflow
 from tests.helpers.command import ROOT
 

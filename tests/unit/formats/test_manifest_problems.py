@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from gateval.domain.repository.place import Place, Problem
+from gateval.domain.paths import Place, Problem
 from gateval.formats.parsed import Parsed
-from gateval.formats.problems.validation import PROBLEM_LIMIT
+from gateval.formats.problems import PROBLEM_LIMIT
 from tests.helpers.manifests import parse, problems
 
 FIXTURE = """\

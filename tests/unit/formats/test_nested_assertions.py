@@ -5,11 +5,11 @@ from __future__ import annotations
 import jsonschema_rs
 import pytest
 
-from gateval.app.registries import registries
+from gateval.app.readers import registries
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.formats.native.manifests import read_manifests
 from gateval.formats.schemas import manifest_schema
-from gateval.formats.yaml.reader import read_documents
+from gateval.formats.yaml_reader import read_documents
 
 HEAD = """\
 apiVersion: gateval/v1

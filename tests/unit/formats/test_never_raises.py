@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.checks.catalogue import check_catalogue
-from gateval.formats.native.gate_config import read_gate_config
-from gateval.formats.native.scripted import read_scripted
+from gateval.domain.manifests.catalogue_checks import check_catalogue
+from gateval.formats.native.gate_config import read_gate_config, read_scripted
 from tests.helpers.manifests import REGISTRIES, parse
 from tests.helpers.tiers import examples
 

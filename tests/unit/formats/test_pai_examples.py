@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gateval.app.registries import registries
+from gateval.app.readers import registries
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
-from gateval.domain.manifests.checks.catalogue import check_catalogue, warnings_of
-from gateval.domain.manifests.fixture import AssertionSpec, FixtureKind, InputType
-from gateval.domain.manifests.severity import Severity
+from gateval.domain.manifests.catalogue_checks import check_catalogue, warnings_of
+from gateval.domain.manifests.fixture import AssertionSpec, FixtureKind, InputType, Severity
 from gateval.formats.native.manifests import read_manifests
 from gateval.formats.parsed import Parsed
 from tests.helpers.manifests import REGISTRIES, catalogue_of, parse

@@ -10,10 +10,10 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from gateval.app.schemas import manifests_schema
+from gateval.app.authoring import manifests_schema
 from gateval.domain.base import JsonObject
 from gateval.formats.schemas import KINDS, manifest_schema
-from gateval.formats.yaml.reader import read_documents
+from gateval.formats.yaml_reader import read_documents
 from tests.helpers.manifests import REGISTRIES, parse
 
 PAI = Path(__file__).parents[2] / "data" / "pai"

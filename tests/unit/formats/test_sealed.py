@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from gateval.adapters.age import new_identity, opener, seal
-from gateval.app.registries import registries
-from gateval.domain.manifests.sealed import SEALED_PROBLEM, with_first_line
+from gateval.app.readers import registries
+from gateval.domain.manifests.evaluation import SEALED_PROBLEM, with_first_line
 from gateval.errors import UsageError
+from gateval.formats.base import Registries
 from gateval.formats.parsed import Parsed
-from gateval.formats.registries import Registries
 from gateval.formats.sealed import read_sealed
-from gateval.ports.sealing import CannotOpen
+from gateval.ports.repository import CannotOpen
 from tests.helpers.manifests import REGISTRIES
 
 PATH = "evals/held.yaml.age"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gateval.domain.repository.place import Place, Problem
-from gateval.formats.gathering import Gathered, GatheringContext, Pending
+from gateval.domain.paths import Place, Problem
+from gateval.formats.base import Gathered, GatheringContext, Pending, Registries
 from gateval.formats.parsed import Parsed
-from gateval.formats.registries import Registries
 from gateval.formats.registry import FORMATS, NATIVE, ManifestFormat, formats_of, gather, read_file
 from tests.helpers.agentv import agentv, problems, read
 from tests.helpers.experiments import manifest

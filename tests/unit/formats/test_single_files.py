@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.manifests.policy.gate_config import GateConfig, Policy, policy_digest
-from gateval.domain.manifests.policy.words import InconclusivePolicy, RegressionPolicy
-from gateval.formats.native.gate_config import read_gate_config
-from gateval.formats.native.scripted import read_scripted
+from gateval.domain.manifests.gate_config import (
+    GateConfig,
+    InconclusivePolicy,
+    Policy,
+    RegressionPolicy,
+    policy_digest,
+)
+from gateval.formats.native.gate_config import read_gate_config, read_scripted
 
 
 def test_a_gate_config() -> None:

@@ -8,8 +8,7 @@ import time
 
 import pytest
 
-from gateval.formats.yaml.limits import NODE_LIMIT
-from gateval.formats.yaml.reader import BYTE_LIMIT, read_documents
+from gateval.formats.yaml_reader import BYTE_LIMIT, NODE_LIMIT, read_documents
 
 LAUGHS = b"a: &a [x,x,x,x,x,x,x,x,x,x]\n" + b"".join(
     b"%c: &%c [%s]\n" % (name, name, b",".join([b"*%c" % (name - 1)] * 10))
@@ -145,7 +144,7 @@ def test_without_libyaml_the_reader_says_so() -> None:
     code = (
         "import sys; sys.modules['yaml._yaml'] = None; sys.modules['_yaml'] = None\n"
         "from gateval.errors import EvaluationError\n"
-        "from gateval.formats.yaml.reader import read_documents\n"
+        "from gateval.formats.yaml_reader import read_documents\n"
         "try:\n    read_documents('a.yaml', b'a: 1')\n"
         "except EvaluationError as error:\n    print(error.message, error.hint)\n"
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.repository.place import Place
-from gateval.formats.yaml.document import Document, DocumentPath, write_path
-from gateval.formats.yaml.reader import read_documents
+from gateval.domain.paths import Place
+from gateval.formats.yaml_document import Document, DocumentPath, write_path
+from gateval.formats.yaml_reader import read_documents
 
 TEXT = """\
 # ä comment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from gateval.formats.yaml.reader import read_documents
+from gateval.formats.yaml_reader import read_documents
 
 
 def value_of(text: str) -> JsonValue:

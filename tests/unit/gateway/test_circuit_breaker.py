@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.gateway.upstream.circuit_breaker import CircuitBreaker
+from gateval.gateway.upstream.retry import CircuitBreaker
 
 
 class Hands:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.gateway.upstream.faults import fault_of, http_status, status_error, unreadable
+from gateval.gateway.upstream.retry import fault_of, http_status, status_error, unreadable
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 
 

@@ -6,11 +6,10 @@ import asyncio
 
 import pytest
 
-from gateval.domain.manifests.policy.spending import ModelPrice
+from gateval.domain.manifests.gate_config import ModelPrice
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Cause
-from gateval.gateway.ledger import Entry, Ledger, SpendingLimits
-from gateval.gateway.pricing import Pricing
+from gateval.gateway.ledger import Entry, Ledger, Pricing, SpendingLimits
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 
 PRICES = {"openai/m": ModelPrice(input=1, output=10)}

@@ -6,10 +6,17 @@ import asyncio
 
 import pytest
 
-from gateval.gateway.upstream.circuit_breaker import CircuitBreaker
-from gateval.gateway.upstream.retry import Garbled, RetryPolicy, Transient, retrying
-from gateval.gateway.upstream.retry_after import asked_wait, is_transient
-from gateval.gateway.upstream.tries import Wait, together
+from gateval.gateway.upstream.retry import (
+    CircuitBreaker,
+    Garbled,
+    RetryPolicy,
+    Transient,
+    Wait,
+    asked_wait,
+    is_transient,
+    retrying,
+    together,
+)
 
 NOON = 1445412480.0
 """Wed, 21 Oct 2015 07:28:00 GMT."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.gateway.local.routing import Endpoint, find, route
+from gateval.gateway.local.session import Endpoint, find, route
 
 MODELS = ("openrouter/anthropic/claude-4", "scripted/support", "vllm/org/llama")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
+from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
 from gateval.domain.trials.model_call import (
     Message,
     ModelRequest,

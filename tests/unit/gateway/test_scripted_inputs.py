@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.manifests.scripted import ScriptedModel, ScriptedSpec
-from gateval.domain.trials.input_call import InputKind, InputRequest
-from gateval.gateway.scripted_inputs import is_too_much, measure, vector
+from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
+from gateval.domain.trials.model_call import InputKind, InputRequest
+from gateval.gateway.scripted import is_too_much, measure, vector
 
 
 def script(**spec: object) -> ScriptedModel:

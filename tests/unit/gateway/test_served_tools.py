@@ -10,7 +10,7 @@ from gateval.domain.trials.model_call import (
     ToolCall,
     ToolDefinition,
 )
-from gateval.gateway.local.recording.trace_recorder import TraceRecorder
+from gateval.gateway.local.recording import TraceRecorder
 
 KNOWN = ("find", "refund")
 USER = Message(role="user", text="hi")

@@ -17,7 +17,7 @@ from gateval.domain.trials.model_call import (
     Usage,
 )
 from gateval.domain.trials.trace import Trace
-from gateval.gateway.local.recording.trace_recorder import TraceRecorder
+from gateval.gateway.local.recording import TraceRecorder
 
 ROLES = {"u": "user", "s": "system", "a": "assistant"}
 

@@ -8,8 +8,12 @@ import sys
 import pytest
 
 from gateval.errors import UsageError
-from gateval.gateway.upstream.endpoints import missing_keys, read_upstreams
-from gateval.gateway.upstream.providers import PROVIDERS, home_provider
+from gateval.gateway.upstream.endpoints import (
+    PROVIDERS,
+    home_provider,
+    missing_keys,
+    read_upstreams,
+)
 from gateval.wire.registry import FORMATS, WIRE_FORMATS
 
 CANARY = "sk-canary-0123456789"

@@ -17,12 +17,9 @@ import pytest
 
 from gateval.domain.manifests.fixture import FixtureInput, InputType
 from gateval.domain.trials.trace import Step, StepKind, Trace
-from gateval.domain.trials.transcript import numbered_steps
-from gateval.domain.trials.trial import Answer, Cause
+from gateval.domain.trials.trial import Answer, Cause, numbered_steps
 from gateval.judging.judge import Judge, JudgeError
-from gateval.judging.limits import JudgeLimits
-from gateval.judging.neutral import is_angle, is_hidden
-from gateval.judging.prompt import judge_request, rubric_question
+from gateval.judging.prompt import JudgeLimits, is_angle, is_hidden, judge_request, rubric_question
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import JUDGE, PROMPT, trace
 

@@ -11,11 +11,9 @@ from gateval.domain.base import digest
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.trials.trace import StepKind, TraceBuilder
 from gateval.domain.trials.trace import Trace as Transcript
-from gateval.judging.checklist import Band, Check, parse_checklist
-from gateval.judging.checklist_prompt import ANSWER, checklist_question
-from gateval.judging.limits import JudgeLimits
+from gateval.judging.checklist import ANSWER, Band, Check, checklist_question, parse_checklist
 from gateval.judging.prompt import PROMPT as JUDGE_WORDS
-from gateval.judging.prompt import judge_request, rubric_question
+from gateval.judging.prompt import JudgeLimits, judge_request, rubric_question
 from gateval.judging.replay import prompt_digest
 from gateval.judging.verdict import DefectiveVerdict
 from tests.helpers.trials import PROMPT

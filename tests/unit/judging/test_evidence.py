@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.manifests.severity import Severity
-from gateval.domain.trials.judge_verdict import Verdict, Violation
-from gateval.judging.evidence import check_evidence, evidence_defects
+from gateval.domain.manifests.fixture import Severity
+from gateval.domain.trials.trial import Verdict, Violation
+from gateval.judging.verdict import check_evidence, evidence_defects
 from tests.helpers.trials import trace
 
 RUN = trace(

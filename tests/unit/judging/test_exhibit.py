@@ -6,8 +6,8 @@ import pytest
 
 from gateval.domain.manifests.fixture import FixtureInput, InputType
 from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
-from gateval.domain.trials.transcript import numbered_steps
-from gateval.judging.prompt_data import exhibit, fair_share
+from gateval.domain.trials.trial import numbered_steps
+from gateval.judging.prompt import exhibit, fair_share
 from tests.helpers.trials import PROMPT, said, trace
 
 RUN = trace(

@@ -12,7 +12,7 @@ from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.trials.model_call import Message, ModelReply, StopReason, Usage
 from gateval.domain.trials.trial import Cause
 from gateval.judging.judge import Judge, JudgeError, JudgeResult
-from gateval.judging.limits import JudgeLimits
+from gateval.judging.prompt import JudgeLimits
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import JUDGE, PROMPT, trace

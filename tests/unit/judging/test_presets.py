@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateval.domain.base import digest
-from gateval.domain.manifests.fixtures.reference import Reference
+from gateval.domain.manifests.fixture import Reference
 from gateval.domain.trials.trial import Answer, Assessment, Cause
 from gateval.judging.judge import Judge
 from gateval.judging.presets.base import EXPECTED, REFERENCE, Preset

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateval.judging.limits import JudgeLimits
+from gateval.judging.prompt import JudgeLimits
 from gateval.judging.verdict import DefectiveVerdict, parse_verdict
 
 LIMITS = JudgeLimits()

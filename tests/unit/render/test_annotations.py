@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gateval.domain.forge.check_run import MESSAGE_LIMIT, TITLE_LIMIT, AnnotationLevel
-from gateval.render.github.annotations import MOST, annotate, left_out_note
-from gateval.render.report.frame import Frame
+from gateval.render.github import MOST, annotate, left_out_note
+from gateval.render.report.facts import Frame
 from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.reports import make

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.forge.check_run import SUMMARY_LIMIT, TITLE_LIMIT, Conclusion
-from gateval.domain.forge.stamp import MARKER
-from gateval.render.comment.comment import LIMIT
-from gateval.render.comment.fitting import size
-from gateval.render.github.announcement import announce
-from gateval.render.report.frame import PLAIN, Frame
+from gateval.domain.forge.check_run import MARKER, SUMMARY_LIMIT, TITLE_LIMIT, Conclusion
+from gateval.render.comment import LIMIT, size
+from gateval.render.github import announce
+from gateval.render.report.facts import PLAIN, Frame
 from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.github_markdown import read

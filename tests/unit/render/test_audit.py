@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.audit.chain import append
-from gateval.domain.audit.entry import AuditEntry, AuditEvent, AuditKind
-from gateval.render.github.audit import entry_line, log_line, summary_section
+from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind, append
+from gateval.render.audit_log import entry_line, log_line, summary_section
 from tests.helpers.audit_events import event
 from tests.helpers.github_markdown import read
 from tests.helpers.hostile import ATTACK, ATTACKS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.results.comparison import AxisComparison, FixtureChange
-from gateval.render.report.scores.axes import said_of
+from gateval.render.report.scores import said_of
 
 
 @pytest.mark.parametrize(

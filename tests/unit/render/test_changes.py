@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.decision.report import make_report
-from gateval.domain.plan.bar import Reason
+from gateval.domain.decision.decision import make_report
 from gateval.domain.plan.plan import AgentChange, ChangeKind
-from gateval.render.comment.comment import render_comment
+from gateval.domain.plan.planned_eval import Reason
+from gateval.render.comment import render_comment
 from gateval.render.terminal.plan_table import render_plan
 from gateval.render.view import ReportView
 from tests.helpers import sample_reports

@@ -8,13 +8,12 @@ from functools import cache
 
 import pytest
 
-from gateval.domain.decision.report import Report, make_report
+from gateval.domain.decision.decision import Report, make_report
+from gateval.domain.paths import Place
 from gateval.domain.plan.planned_eval import Removed
-from gateval.domain.repository.place import Place
 from gateval.domain.results.results import RunInfo
 from gateval.domain.trials.trial import Outcome, Trial
-from gateval.render.comment.comment import LIMIT, render_comment
-from gateval.render.comment.fitting import size
+from gateval.render.comment import LIMIT, render_comment, size
 from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.hostile import hostile_results

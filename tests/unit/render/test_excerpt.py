@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gateval.domain.trials.trace import Step, StepKind, Trace, TraceBuilder
 from gateval.domain.trials.trial import Outcome, Trial
-from gateval.render.report.words.excerpt import (
+from gateval.render.report.evidence import (
     STEP_WIDTH,
     blamed_steps,
     describe,

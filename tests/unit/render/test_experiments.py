@@ -6,12 +6,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from gateval.domain.history.runs.trend import Point
+from gateval.domain.history.trend import Point
 from gateval.domain.results.averages import ScorerAverage
-from gateval.render.comment.pieces import scorer
-from gateval.render.history.runs import render_trend
-from gateval.render.history.scorers import render_scorers_plot, scorer_series
-from gateval.render.report.scores.experiments import ScorerLine, difference, mark, percent
+from gateval.render.comment_parts import scorer
+from gateval.render.history import render_scorers_plot, render_trend, scorer_series
+from gateval.render.report.scores import ScorerLine, difference, mark, percent
 
 HOSTILE = "</text><script>alert(1)</script>| @everyone\n::error::x\x1b[31m"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.render.comment.fitting import Part, fit, size
+from gateval.render.comment import Part, fit, size
 
 
 def part(count: int, width: int = 100, **options: object) -> Part[int]:

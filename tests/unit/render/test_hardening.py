@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from gateval.safe.hardening import HIDDEN, harden
+from gateval.safe.sanitize import HIDDEN, harden
 
 
 @pytest.mark.parametrize(

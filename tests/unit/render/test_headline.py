@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.policy.words import InconclusivePolicy, RegressionPolicy
-from gateval.render.report.words.headline import headline
+from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
+from gateval.render.report.headline import headline
 from tests.helpers.reports import TWELVE_OF_FIFTEEN, make
 
 WARN = Policy(regressions=RegressionPolicy.WARN, inconclusive=InconclusivePolicy.WARN)

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from gateval.domain.decision.report import Report, make_report
+from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.repository.place import Place
-from gateval.domain.trials.judge_verdict import Verdict, Violation
-from gateval.domain.trials.trial import AssessmentStatus
-from gateval.render.comment.comment import render_comment
-from gateval.render.files.junit import render_junit
+from gateval.domain.paths import Place
+from gateval.domain.trials.trial import AssessmentStatus, Verdict, Violation
+from gateval.render.comment import render_comment
+from gateval.render.junit import render_junit
 from gateval.render.terminal.summary import render_summary
 from gateval.render.view import ReportView
 from tests.helpers.assessments import make_assessment

@@ -7,9 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from gateval.domain.decision.report import Report, make_report
+from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.trials.trial import Side
-from gateval.render.files.junit import render_junit
+from gateval.render.junit import render_junit
 from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.reports import make

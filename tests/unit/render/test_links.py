@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from gateval.domain.decision.report import Report, make_report
-from gateval.domain.plan.bar import Bar, Reason
+from gateval.domain.decision.decision import Report, make_report
+from gateval.domain.paths import Place
 from gateval.domain.plan.plan import AgentChange, ChangeKind
-from gateval.domain.repository.place import Place
+from gateval.domain.plan.planned_eval import Bar, Reason
 from gateval.domain.trials.trial import Side
-from gateval.render.comment.comment import render_comment
-from gateval.render.report.frame import PLAIN
+from gateval.render.comment import render_comment
+from gateval.render.report.facts import PLAIN
 from gateval.render.view import ReportView
 from gateval.safe.sanitize import code, source_link
 from tests.helpers.github_markdown import read, to_html

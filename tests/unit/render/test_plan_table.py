@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gateval.domain.decision.report import Report
+from gateval.domain.decision.decision import Report
 from gateval.render.terminal.plan_table import render_plan
 from tests.helpers import sample_reports
 from tests.helpers.hostile import hostile_results

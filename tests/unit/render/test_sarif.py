@@ -10,13 +10,13 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from gateval.domain.decision.report import Report, make_report
-from gateval.domain.plan.bar import Doubt, Lowered
-from gateval.domain.repository.place import Place, Problem
+from gateval.domain.decision.decision import Report, make_report
+from gateval.domain.paths import Place, Problem
+from gateval.domain.plan.planned_eval import Doubt, Lowered
 from gateval.domain.results.results import RunInfo
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.files.sarif import FINGERPRINT, MOST, render_sarif
-from gateval.render.github.annotations import annotate
+from gateval.render.github import annotate
+from gateval.render.sarif import FINGERPRINT, MOST, render_sarif
 from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.command import ROOT

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gateval.domain.decision.report import Report, make_report
+from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
 from gateval.render.view import ReportView

@@ -10,8 +10,8 @@ import pytest
 
 from gateval.domain.base import Value
 from gateval.errors import StageFileError
-from gateval.render.comment.comment import render_comment
-from gateval.render.files.stage import PLAN_LIMIT, dump, load_plan, load_results
+from gateval.render.comment import render_comment
+from gateval.render.stage import PLAN_LIMIT, dump, load_plan, load_results
 from gateval.render.view import ReportView
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit, make_results

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from gateval import __version__
-from gateval.render.files.starter import scalar, workflow
+from gateval.render.starter import scalar, workflow
 from tests.helpers.command import ROOT
 
 FORKS = """\

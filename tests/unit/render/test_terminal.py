@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gateval.domain.decision.report import Report, make_report
-from gateval.domain.plan.bar import Bar
+from gateval.domain.decision.decision import Report, make_report
+from gateval.domain.plan.planned_eval import Bar
 from gateval.domain.trials.model_call import Usage
 from gateval.render.terminal.summary import render_summary
 from gateval.render.view import ReportView

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateval.domain.trials.trace import Step, StepKind
-from gateval.render.report.traces import aligned
+from gateval.render.report.evidence import aligned
 
 KINDS = {"u": StepKind.USER, "a": StepKind.ASSISTANT}
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.safe.triggers import _ANY, _STEPS, BREAK, defuse, defuse_log
+from gateval.safe.sanitize import _ANY, _STEPS, BREAK, defuse, defuse_log
 
 
 @pytest.mark.parametrize(

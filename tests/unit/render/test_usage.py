@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.decision.report import make_report
+from gateval.domain.decision.decision import make_report
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
+from gateval.render.report.plan_wording import judge_questions, models_needed
 from gateval.render.report.usage import (
     count_money,
     count_tokens,
@@ -15,7 +16,6 @@ from gateval.render.report.usage import (
     scripted_models,
     usage_by_agent,
 )
-from gateval.render.report.words.plan_wording import judge_questions, models_needed
 from tests.helpers import sample_reports
 from tests.helpers.reports import edit, make_results
 

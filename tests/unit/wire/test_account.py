@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.manifests.policy.words import CallFeature
+from gateval.domain.manifests.gate_config import CallFeature
 from gateval.wire.account import refusal
 
 

@@ -7,8 +7,8 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from gateval.domain.text.strict_json import DEPTH_LIMIT
-from gateval.wire.fields import tool_call
+from gateval.domain.strict_json import DEPTH_LIMIT
+from gateval.wire.base import tool_call
 
 
 def nested(levels: int) -> str:

@@ -7,10 +7,18 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.trials.input_call import InputReply, InputRequest
-from gateval.domain.trials.model_call import ModelRequest, StopReason, Usage
+from gateval.domain.trials.model_call import (
+    InputReply,
+    InputRequest,
+    ModelRequest,
+    StopReason,
+    Usage,
+)
+from gateval.wire import gemini as content
+from gateval.wire import gemini_embedding as embedding
+from gateval.wire import gemini_embeddings as embeddings
+from gateval.wire import gemini_stream as stream
 from gateval.wire.base import WireError
-from gateval.wire.gemini import content, embedding, embeddings, stream
 from gateval.wire.sse import SseEvent
 
 

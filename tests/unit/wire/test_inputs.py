@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.trials.input_call import InputReply, InputRequest
-from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.model_call import InputReply, InputRequest, Usage
+from gateval.wire import openai_embeddings, openai_moderations
 from gateval.wire.base import WireError
-from gateval.wire.inputs import openai_embeddings, openai_moderations
 from gateval.wire.registry import INPUT_FORMATS
 
 ASKED = InputRequest(model="e", texts=("a", "b"))

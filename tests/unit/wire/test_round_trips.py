@@ -23,9 +23,8 @@ from gateval.domain.trials.model_call import (
     Usage,
 )
 from gateval.wire.base import WireError
-from gateval.wire.registry import WIRE_FORMATS
+from gateval.wire.registry import STREAM_FORMATS, WIRE_FORMATS
 from gateval.wire.sse import SseEvent, SseReader, write_event
-from gateval.wire.streams import STREAM_FORMATS
 from tests.helpers.tiers import examples
 
 # A loaded machine is slow, which says nothing about the code.

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from gateval.adapters.git import revisions, snapshot
-from gateval.adapters.git.contents import export, objects, submodules, trees
-from gateval.adapters.git.run import Git
-from gateval.domain.repository.tree import TreeEntry
+from gateval.adapters.git import export, objects, revisions
+from gateval.adapters.git import objects as submodules
+from gateval.adapters.git import objects as trees
+from gateval.adapters.git import worktree as snapshot
+from gateval.adapters.git.run import TIMEOUT_SECONDS, Git
+from gateval.domain.paths import show_path
+from gateval.domain.tree import TreeEntry
+from gateval.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from gateval.adapters.git.facts import CloneFacts
-    from gateval.adapters.git.records.records import GitRecords
-    from gateval.adapters.git.server.fetch import Fetcher
-    from gateval.adapters.git.server.remote import Remote
-    from gateval.domain.forge.merge_group import Landed
+    from gateval.adapters.git.records import GitRecords
+    from gateval.adapters.git.server import Fetcher, Remote
+    from gateval.domain.forge.trigger import Landed
     from gateval.domain.plan.plan import Revision
-    from gateval.ports.records import RecordFile, Stored
+    from gateval.ports.storage import RecordFile, Stored
 
 
 class GitRepository:
@@ -149,7 +153,7 @@ class GitRepository:
 
     def fetcher(self, remote: Remote) -> Fetcher:
         """What brings commits of a remote into this clone."""
-        from gateval.adapters.git.server.fetch import Fetcher
+        from gateval.adapters.git.server import Fetcher
 
         return Fetcher(self._git, remote)
 
@@ -159,27 +163,23 @@ class GitRepository:
 
     def ignored(self, endings: tuple[str, ...]) -> Mapping[str, bytes]:
         """How some ignored files of the working tree begin whose names end so."""
-        from gateval.adapters.git.ignored import ignored_files
+        from gateval.adapters.git.worktree import ignored_files
 
         return ignored_files(self._git, self.root, endings)
 
     def facts(self) -> CloneFacts:
         """Which git, whether the clone is shallow, and where it came from."""
-        from gateval.adapters.git.facts import clone_facts
-
         return clone_facts(self._git)
 
     def who(self) -> str:
         """Return the address or name that commits here carry; empty if there is none."""
-        from gateval.adapters.git.facts import author
-
         return author(self._git)
 
     def records(
         self, environ: Mapping[str, str], *, remote: str = "origin", token: str = ""
     ) -> GitRecords:
         """The records of a remote, as `open_records` has them."""
-        from gateval.adapters.git.records.remotes import open_records
+        from gateval.adapters.git.records import open_records
 
         return open_records(self._git, environ, remote=remote, token=token)
 
@@ -188,7 +188,100 @@ class GitRepository:
 
         Raises `RecordsError` for a file that is too large or none.
         """
-        from gateval.adapters.git.records.stored import stored_at
+        from gateval.adapters.git.records import stored_at
 
         revisions.check_name(ref)
         return stored_at(self._git, ref, file)
+
+
+OLDEST_GIT = "2.31"
+_NEW_OPTION = "--path-format=absolute"
+
+
+def open_repository(
+    start: Path,
+    environ: Mapping[str, str] | None = None,
+    *,
+    timeout: float = TIMEOUT_SECONDS,
+    trusted: bool = False,
+    bare: bool = False,
+) -> GitRepository:
+    """Return the repository whose working tree holds the folder `start`.
+
+    `environ` is what git's environment is made from (default: that of this process); `timeout`
+    counts seconds per git process. `trusted` says that `start` is the top of a repository that may
+    belong to another user, as the workspace does in a container on a runner. `bare` says that a
+    working tree is not needed. Raises `RepositoryError` when git is missing or too old, when there
+    is no repository, or when it is bare or belongs to someone else.
+    """
+    folder = start.resolve()
+    # For this process alone: no configuration file is touched, and HOME may be anywhere.
+    config = (f"safe.directory={folder}",) if trusted else ()
+    git = Git(folder, os.environ if environ is None else environ, timeout=timeout, config=config)
+    # The git folder comes last, because its name may hold any byte but NUL.
+    asked = ("--is-bare-repository", "--is-inside-work-tree", "--show-cdup", "--absolute-git-dir")
+    answer = git.run("rev-parse", _NEW_OPTION, *asked)
+    if answer.out.startswith(_NEW_OPTION.encode()):
+        raise _too_old(git)
+    is_bare, inside, up, rest = os.fsdecode(answer.out).split("\n", 3)
+    git_folder = rest.removesuffix("\n")
+    if bare and inside != "true":
+        return GitRepository(Path(git_folder), Path(git_folder), git)
+    if is_bare == "true":
+        where = show_path(git_folder or str(folder))
+        raise RepositoryError(
+            f"{where} is a bare repository; Gateval needs a working tree.",
+            hint="Clone it, and start Gateval in the clone.",
+        )
+    if inside != "true":
+        raise RepositoryError(
+            f"{show_path(str(folder))} lies outside the working tree of its repository.",
+            hint="Start Gateval in the folder that holds the checked-out files.",
+        )
+    return GitRepository((folder / up).resolve(), Path(git_folder), git)
+
+
+def _too_old(git: Git) -> RepositoryError:
+    """The error for git before 2.31, which repeats options it does not know."""
+    version = os.fsdecode(git.run("version").out).removeprefix("git version ").strip()
+    return RepositoryError(
+        f"git {show_path(version)} is too old; Gateval needs {OLDEST_GIT} or newer.",
+        hint="Install a newer git.",
+    )
+
+
+_ADDRESS = re.compile(
+    r"(?:(?:https?|ssh|git)://)?(?:[^@/]*@)?(?P<host>[^/:@]+)(?::\d+)?[:/](?P<name>[^/]+/[^/]+?)"
+    r"(?:\.git)?/?"
+)
+
+
+class CloneFacts(NamedTuple):
+    """`origin` is host and `owner/name` of the remote `origin`, None if it is no such address."""
+
+    version: str
+    shallow: bool
+    origin: tuple[str, str] | None
+
+
+def clone_facts(git: Git) -> CloneFacts:
+    """Ask git for all of it. Raises `RepositoryError`."""
+    version = os.fsdecode(git.run("version").out).removeprefix("git version ").strip()
+    shallow = git.run("rev-parse", "--is-shallow-repository").out.strip() == b"true"
+    url = git.run("config", "--get", "remote.origin.url", accept=(0, 1)).out
+    return CloneFacts(version, shallow, read_address(os.fsdecode(url).strip()))
+
+
+def author(git: Git) -> str:
+    """Return the address or name that commits carry; empty if there is none."""
+    for key in ("user.email", "user.name"):
+        found = git.run("config", "--get", key, accept=(0, 1)).out
+        if found.strip():
+            return os.fsdecode(found).strip()
+    return ""
+
+
+def read_address(url: str) -> tuple[str, str] | None:
+    """Return host and `owner/name` of a remote's address; a user or password in it is left out."""
+    found = _ADDRESS.fullmatch(url)
+    return (found["host"], found["name"]) if found else None

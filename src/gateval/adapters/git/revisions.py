@@ -6,14 +6,12 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from gateval.adapters.git.cat_file import looked_up
-from gateval.adapters.git.explain import FULL_CONTENT, FULL_HISTORY
-from gateval.adapters.git.run import Git
-from gateval.domain.repository.paths import show_path
+from gateval.adapters.git.run import FULL_CONTENT, FULL_HISTORY, Git, looked_up
+from gateval.domain.paths import show_path
 from gateval.errors import GatevalError, RepositoryError, UsageError
 
 if TYPE_CHECKING:
-    from gateval.domain.forge.merge_group import Landed
+    from gateval.domain.forge.trigger import Landed
     from gateval.domain.plan.plan import Revision
 
 _FOUND = re.compile(r"(?P<oid>[0-9a-f]{40,64}) (?P<kind>commit|tree|blob|tag) \d+")
@@ -70,7 +68,7 @@ def merge_bases(git: Git, one: str, other: str) -> tuple[str, ...]:
 
 def landed(git: Git, old: str, new: str) -> tuple[Landed, ...]:
     """Return the newest hundred commits of `old..new` along first parents."""
-    from gateval.domain.forge.merge_group import Landed
+    from gateval.domain.forge.trigger import Landed
 
     check_name(old)
     check_name(new)

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.adapters.git.run import Git
-from gateval.adapters.git.server.remote import FETCH, Remote
+from gateval.adapters.git.server import FETCH, Remote
 from gateval.domain.base import is_sha
-from gateval.domain.repository.paths import show_path
+from gateval.domain.paths import show_path
 from gateval.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from gateval.adapters.git.server.asking import FetchRetries, RemoteServer
+    from gateval.adapters.git.server import FetchRetries, RemoteServer
 
 TRANSFER_LIMIT = 64 * 1024 * 1024
 """Bytes of the largest file that git may write for one source."""
@@ -103,7 +103,7 @@ class GitSources:
 
     def _opened(self, repository: str) -> tuple[Git, RemoteServer]:
         # Few manifests name files of others, and all commands come by here.
-        from gateval.adapters.git.server.asking import PATIENCE, RemoteServer
+        from gateval.adapters.git.server import PATIENCE, RemoteServer
 
         if self._cache is None:
             raise RepositoryError(

@@ -1,21 +1,258 @@
-"""The verbs of `ports.forge.Forge` over GitHub's REST API."""
+"""The verbs of `ports.forge` over GitHub's REST API: pull requests, checks, labels, rules,
+artifacts.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import io
 import time
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from gateval.adapters.github import shapes
-from gateval.adapters.github.access import WRITES, GitHubAccess, Needs
-from gateval.adapters.github.artifacts import GitHubArtifacts
 from gateval.adapters.github.shapes import understood
-from gateval.adapters.github.transport import ApiRequest, GitHubTransport
-from gateval.adapters.github.waiting import RetryLimits
+from gateval.adapters.github.transport import (
+    WRITES,
+    ApiRequest,
+    GitHubAccess,
+    GitHubTransport,
+    Needs,
+    RetryLimits,
+)
 from gateval.domain.forge.check_run import CheckReport, CheckRun
-from gateval.domain.forge.pull_request import Comment, PullRequest
-from gateval.domain.labels.facts import LabelEvent, Push
+from gateval.domain.forge.pull_request import Artifact, Comment, PullRequest, WorkflowRun
+from gateval.domain.labels import LabelEvent, Push
+from gateval.domain.setup.diagnosis import RequiredCheck
+from gateval.domain.setup.unmeasured import PlayedPull
+from gateval.errors import ForgeRejected, ForgeUnavailable
+
+
+class GitHubLabels:
+    """Fulfils `ports.repository_labels.RepositoryLabels` on GitHub, GHES or ghe.com."""
+
+    def __init__(self, access: GitHubAccess, limits: RetryLimits | None = None) -> None:
+        self._api = GitHubTransport(access, limits or RetryLimits())
+
+    def has_label(self, name: str) -> bool:
+        """Whether there is a label of this name; GitHub ignores case."""
+        path, what = f"/labels/{quote(name, safe='')}", f"say whether there is a label {name}"
+        asked = ApiRequest("GET", path, what, "pull-requests: read", missing_ok=True)
+        return self._api.ask(asked) is not None
+
+    def make_label(self, name: str, *, color: str, description: str) -> None:
+        """Make a label."""
+        body = {"name": name, "color": color, "description": description}
+        what = f"make the label {name}"
+        self._api.ask(ApiRequest("POST", "/labels", what, "issues: write", body))
+
+
+_REQUIRED = "required_status_checks"
+
+
+class GitHubGuards:
+    """Fulfils `ports.branch_guards.BranchGuards` for one repository on GitHub, GHES or ghe.com."""
+
+    def __init__(
+        self,
+        access: GitHubAccess,
+        limits: RetryLimits | None = None,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._api = GitHubTransport(access, limits or RetryLimits(), sleep=sleep)
+
+    def default_branch(self) -> str:
+        """The name of the default branch."""
+        what = "describe the repository"
+        content = self._api.ask(ApiRequest("GET", "", what, "metadata: read"))
+        with understood(what):
+            return str(content["default_branch"])
+
+    def required_checks(self, branch: str) -> frozenset[RequiredCheck]:
+        """The checks that rulesets and classic protection require; both count.
+
+        Classic protection itself is for administrators; its checks also stand in the branch.
+        """
+        what = f"list the rules of {branch}"
+        path = quote(branch, safe="")
+        one = self._api.ask(ApiRequest("GET", f"/branches/{path}", what, "contents: read"))
+        rules = self._api.pages(
+            ApiRequest("GET", f"/rules/branches/{path}", what, "metadata: read")
+        )
+        with understood(what):
+            found = {rule for page in rules for rule in _ruled(page)}
+            return frozenset(found | set(_protected(one)))
+
+    def rules(self, branch: str) -> frozenset[str]:
+        """The types of the rules that active rulesets set for a branch; it need not exist."""
+        what = f"list the rules of {branch}"
+        path = f"/rules/branches/{quote(branch, safe='')}"
+        with understood(what):
+            pages = self._api.pages(ApiRequest("GET", path, what, "metadata: read"))
+            return frozenset(str(rule["type"]) for page in pages for rule in page)
+
+    def played_pull(self, number: int) -> PlayedPull:
+        """A pull request with its changed files and the newest checks on its head."""
+        what = f"show pull request {number}"
+        pulls = "pull-requests: read"
+        content = self._api.ask(ApiRequest("GET", f"/pulls/{number}", what, pulls))
+        files = self._api.pages(ApiRequest("GET", f"/pulls/{number}/files", what, pulls))
+        with understood(what):
+            head, base = content["head"], content["base"]
+            paths = [str(one["filename"]) for page in files for one in page]
+            theirs = head["repo"]["full_name"] if head.get("repo") else None
+            return PlayedPull(
+                number=number,
+                open=content["state"] == "open",
+                draft=bool(content.get("draft")),
+                author=str((content.get("user") or {}).get("login") or "ghost"),
+                head=str(head["sha"]),
+                branch=str(head["ref"]),
+                base=str(base["ref"]),
+                fork=theirs != base["repo"]["full_name"],
+                labels=tuple(str(one["name"]) for one in content["labels"]),
+                files=tuple(paths),
+                conflicts=None if content.get("mergeable") is None else not content["mergeable"],
+                checks=self._checks(str(head["sha"])),
+            )
+
+    def _checks(self, sha: str) -> tuple[tuple[str, str], ...]:
+        """The conclusions of the newest check run of each name on a commit."""
+        what = "list check runs"
+        asked = ApiRequest("GET", f"/commits/{sha}/check-runs", what, "checks: read")
+        with understood(what):
+            runs = [one for page in self._api.pages(asked) for one in page["check_runs"]]
+            runs.sort(key=lambda one: int(one["id"]))
+            return tuple({str(one["name"]): str(one["conclusion"] or "") for one in runs}.items())
+
+    def read_pull_requests(self) -> None:
+        """Read one page of pull requests, to see whether this token may."""
+        query = {"per_page": "1"}
+        what = "list pull requests"
+        self._api.ask(ApiRequest("GET", "/pulls", what, "pull-requests: read", query=query))
+
+    def read_check_runs(self, ref: str) -> None:
+        """Read one page of a commit's check runs, to see whether this token may."""
+        path = f"/commits/{quote(ref, safe='')}/check-runs"
+        query = {"per_page": "1"}
+        self._api.ask(ApiRequest("GET", path, "list check runs", "checks: read", query=query))
+
+
+def _ruled(rules: list[Mapping[str, Any]]) -> Iterator[RequiredCheck]:
+    for rule in rules:
+        if rule["type"] == _REQUIRED:
+            for check in rule["parameters"][_REQUIRED]:
+                yield RequiredCheck(str(check["context"]), _app(check.get("integration_id")))
+
+
+def _protected(branch: Mapping[str, Any]) -> Iterator[RequiredCheck]:
+    """The checks of classic protection; old servers only name them."""
+    required = branch.get("protection", {}).get(_REQUIRED) or {}
+    told = {
+        str(check["context"]): _app(check.get("app_id")) for check in required.get("checks", ())
+    }
+    for name in (*told, *(str(one) for one in required.get("contexts", ()) if one not in told)):
+        yield RequiredCheck(name, told.get(name))
+
+
+def _app(given: Any) -> int | None:
+    """Return who has to write a check; GitHub says -1 for anybody, too."""
+    return given if isinstance(given, int) and given > 0 else None
+
+
+NEEDS = "actions: read"
+_SECONDS = 20
+_ZIP_SPARE = 100_000
+"""Bytes of an archive beyond those of its one file."""
+
+
+class GitHubArtifacts:
+    """Fulfils `ports.forge.WorkflowRuns` with the requests of a `GitHubTransport`."""
+
+    def __init__(self, api: GitHubTransport) -> None:
+        self._api = api
+
+    def workflow_run(self, number: int) -> WorkflowRun:
+        """A run by its id."""
+        what = f"show the workflow run {number}"
+        content = self._api.ask(ApiRequest("GET", f"/actions/runs/{number}", what, NEEDS))
+        with understood(what):
+            return shapes.workflow_run(content)
+
+    def artifacts(self, run: int, name: str) -> tuple[Artifact, ...]:
+        """What a run uploaded under this name."""
+        what = f"list the artifacts of run {run}"
+        path = f"/actions/runs/{run}/artifacts"
+        content = self._api.ask(ApiRequest("GET", path, what, NEEDS, query={"name": name}))
+        with understood(what):
+            found = [shapes.artifact(one) for one in content["artifacts"]]
+        return tuple(one for one in found if one.name == name)
+
+    def artifact_file(self, artifact: Artifact, name: str, *, limit: int) -> bytes | None:
+        """The file of this name in an artifact."""
+        if artifact.expired or artifact.size > limit + _ZIP_SPARE:
+            return None
+        what = f"give the artifact {artifact.name}"
+        path = f"/actions/artifacts/{artifact.number}/zip"
+        place = self._api.redirect(ApiRequest("GET", path, what, NEEDS))
+        archive = downloaded(place, what, limit + _ZIP_SPARE, self._api.authorities)
+        if artifact.digest not in {"", hashlib.sha256(archive).hexdigest()}:
+            raise ForgeUnavailable(f"What GitHub's store gave is damaged: no {artifact.name}.")
+        return _member(archive, name, limit)
+
+
+def downloaded(place: str, what: str, limit: int, authorities: str) -> bytes:
+    """Return what is at an address that GitHub named, at most `limit` bytes, without any token.
+
+    `authorities` is a file of certificates, empty for those that the HTTP library knows. Raises
+    `ForgeRejected` for one that is not https, but for this machine, and `ForgeUnavailable`.
+    """
+    import requests  # PyGithub's HTTP library
+
+    parts = urlsplit(place)
+    loopback = parts.hostname in {"localhost", "127.0.0.1", "::1"}
+    if parts.scheme != "https" and not (parts.scheme == "http" and loopback):
+        raise ForgeRejected(f"GitHub named a place without encryption and did not {what}.")
+    try:
+        with requests.get(
+            place,
+            timeout=_SECONDS,
+            stream=True,
+            verify=authorities or True,
+            allow_redirects=False,
+            auth=_nobody,
+        ) as answer:
+            if answer.status_code != requests.codes.ok:
+                raise ForgeUnavailable(f"GitHub's store answered {answer.status_code}: no {what}.")
+            content = answer.raw.read(limit + 1, decode_content=True)
+    except (OSError, requests.RequestException) as error:
+        raise ForgeUnavailable(f"GitHub's store did not {what} ({type(error).__name__}).") from None
+    if len(content) > limit:
+        raise ForgeRejected(f"It is larger than {limit:,} bytes, so GitHub did not {what}.")
+    return bytes(content)
+
+
+def _nobody(request: Any) -> Any:
+    """Add no credentials, those of a .netrc included."""
+    return request
+
+
+def _member(archive: bytes, name: str, limit: int) -> bytes | None:
+    """Return a file of a zip archive, of which no more than `limit` bytes are ever unpacked.
+
+    None for whatever is wrong with the archive: zipfile has an exception of its own for each kind
+    of damage, encryption and unknown compression.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(archive)) as files, files.open(name) as file:
+            content = file.read(limit + 1)
+    except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, OSError, EOFError):
+        return None
+    return content if len(content) <= limit else None
+
 
 PUSH_WAITS = (1.0, 2.0, 4.0, 8.0)
 """Seconds between questions about a push that the list of pushes does not show yet."""

@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gateval.domain.forge.check_run import CheckReport, CheckRun
-from gateval.domain.forge.pull_request import Branch, Comment, PullRequest
-from gateval.domain.forge.workflow_run import Artifact, WorkflowRun
-from gateval.domain.labels.facts import Account, LabelEvent, Push
+from gateval.domain.forge.pull_request import Artifact, Branch, Comment, PullRequest, WorkflowRun
+from gateval.domain.labels import Account, LabelEvent, Push
 from gateval.errors import ForgeUnavailable
 
 _GHOST = "ghost"

@@ -15,12 +15,16 @@ from urllib.parse import quote
 
 from pydantic import SecretStr, ValidationError
 
-from gateval.adapters.github.access import PUBLIC_API, GitHubAccess
 from gateval.adapters.github.shapes import understood
-from gateval.adapters.github.transport import ApiRequest, GitHubTransport
-from gateval.adapters.github.waiting import RetryLimits
+from gateval.adapters.github.transport import (
+    PUBLIC_API,
+    ApiRequest,
+    GitHubAccess,
+    GitHubTransport,
+    RetryLimits,
+)
 from gateval.domain.base import plain_message
-from gateval.domain.manifests.policy.rules_source import RulesSource
+from gateval.domain.manifests.gate_config import RulesSource
 from gateval.errors import ForgeRejected, MissingPermission, NotOnForge
 
 

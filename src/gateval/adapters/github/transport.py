@@ -1,19 +1,282 @@
-"""Sends requests through PyGithub's requester, and again where that can help."""
+"""Requests to GitHub through PyGithub's requester: where it is, who we are, what is tried again.
+
+GitHub's rules (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api):
+on 403 or 429 obey `retry-after`; else, when `x-ratelimit-remaining` is 0, wait until
+`x-ratelimit-reset`; else wait at least one minute, longer each time. Secondary limits come as 403
+too, at times without any header, and are told from a missing permission by their words.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
-from gateval.adapters.github.access import GitHubAccess
-from gateval.adapters.github.faults import is_certificate, outage, refusal, untrusted
-from gateval.adapters.github.response import ApiResponse
-from gateval.adapters.github.waiting import RetryLimits, Trouble, pause_after
-from gateval.errors import ForgeRejected
+from pydantic import Field, SecretStr, model_validator
+
+from gateval.domain.base import Value
+from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
+from gateval.domain.setup.authorities import CERTIFICATE_HINT
+from gateval.errors import (
+    ForgeError,
+    ForgeRejected,
+    ForgeUnavailable,
+    MissingPermission,
+    NotOnForge,
+    RateLimited,
+)
 
 if TYPE_CHECKING:
     from github.Requester import Requester
+
+
+PUBLIC_API = "https://api.github.com"
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class Needs(NamedTuple):
+    """The permissions that the gate's job needs, as a workflow writes them.
+
+    A missing one is told as what the whole of the gate's work asks for, not this request alone.
+    """
+
+    pulls: str = "pull-requests: write"
+    checks: str = "checks: write"
+
+
+WRITES = Needs()
+"""What a job needs that publishes on a pull request."""
+
+
+class GitHubAccess(Value):
+    """A repository (`owner/name`) and the token for it.
+
+    `api_url` is GITHUB_API_URL: `https://api.github.com`, `https://HOST/api/v3` on GitHub
+    Enterprise Server, `https://api.SUBDOMAIN.ghe.com`. Only https, so that nobody on the way reads
+    the token; http is allowed to this machine. `ca_file` holds the authorities to trust, in PEM;
+    empty for those that the HTTP library knows.
+    """
+
+    repository: str = Field(pattern=f"^{REPOSITORY_PATTERN}$")
+    token: SecretStr = Field(min_length=1)
+    api_url: str = PUBLIC_API
+    ca_file: str = ""
+
+    @model_validator(mode="after")
+    def _a_url_that_can_be_used(self) -> Self:
+        if {".", ".."} & set(self.repository.split("/")):
+            raise ValueError("repository is not OWNER/NAME")
+        parts = urlsplit(self.api_url)
+        if not parts.hostname or parts.query or parts.fragment or "@" in parts.netloc:
+            raise ValueError("api_url is not the base URL of an API")
+        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+            raise ValueError("api_url must begin with https://")
+        if not re.fullmatch(r"[\x21-\x7e]+", self.token.get_secret_value()):
+            raise ValueError("the token holds characters that no HTTP header can carry")
+        return self
+
+
+_SAID_LIMIT = 300
+
+
+class ApiResponse(NamedTuple):
+    """Status, headers with lower-case names, and the body's text."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether the request was carried out. A redirect was not."""
+        return 200 <= self.status < 300
+
+    def json(self) -> Any:
+        """The body; raises ValueError when it is no JSON. An empty body is None."""
+        return json.loads(self.text) if self.text.strip() else None
+
+    @property
+    def said(self) -> str:
+        """GitHub's own words on an error: its message and the first of its details."""
+        try:
+            content = self.json()
+        except ValueError:
+            return ""
+        if not isinstance(content, dict):
+            return ""
+        words = [str(content.get("message") or "")]
+        errors = content.get("errors")
+        words.extend(
+            str(error.get("message") or error) if isinstance(error, dict) else str(error)
+            for error in (errors[:3] if isinstance(errors, list) else ())
+        )
+        return "; ".join(word.strip(" .") for word in words if word)[:_SAID_LIMIT]
+
+
+_LIMIT_WORDS = re.compile(r"rate limit|abuse detection|retry your request again later", re.I)
+
+
+class RetryLimits(Value):
+    """How long the gate waits for GitHub, in seconds.
+
+    `total_seconds` bounds all waits of one forge together, tries that came to nothing included.
+    `attempts` counts the first one. `first_wait` doubles with each attempt that GitHub failed;
+    `limit_wait` does with each that met a rate limit of unknown length. `timeout_seconds` is for
+    one answer. `between_writes` keeps below the limits for content, after the first `quick_writes`.
+    """
+
+    total_seconds: float = Field(default=600, ge=0)
+    attempts: int = Field(default=5, ge=1)
+    first_wait: float = Field(default=1, ge=0)
+    limit_wait: float = Field(default=60, ge=0)
+    timeout_seconds: int = Field(default=20, ge=1)
+    between_writes: float = Field(default=0.25, ge=0)
+    quick_writes: int = Field(default=4, ge=0)
+
+
+class Trouble(StrEnum):
+    """Why a request may be worth another attempt."""
+
+    LIMIT = "rate limit"
+    OUTAGE = "outage"
+
+
+class Pause(NamedTuple):
+    """What went wrong, and the wait in seconds before the next attempt."""
+
+    trouble: Trouble
+    seconds: float
+
+
+def is_limited(answer: ApiResponse) -> bool:
+    """Whether this answer means that there were too many requests."""
+    if answer.status == 429:
+        return True
+    if answer.status != 403:
+        return False
+    headers = answer.headers
+    exhausted = headers.get("x-ratelimit-remaining") == "0"
+    return exhausted or "retry-after" in headers or bool(_LIMIT_WORDS.search(answer.said))
+
+
+def pause_after(
+    answer: ApiResponse | None, attempt: int, limits: RetryLimits, *, now: float
+) -> Pause | None:
+    """Return the pause before the next attempt, or None when none would help.
+
+    `answer` is None when the connection broke or timed out. `attempt` counts from 1. `now` is Unix
+    time.
+    """
+    if answer is None or answer.status >= 500 or answer.status == 408:
+        return Pause(Trouble.OUTAGE, limits.first_wait * 2 ** (attempt - 1))
+    if not is_limited(answer):
+        return None
+    asked = _number(answer, "retry-after")
+    if asked is None and answer.headers.get("x-ratelimit-remaining") == "0":
+        reset = _number(answer, "x-ratelimit-reset")
+        asked = None if reset is None else max(reset - now, 0) + 1
+    if asked is None:
+        asked = limits.limit_wait * 2 ** (attempt - 1)
+    return Pause(Trouble.LIMIT, asked)
+
+
+def _number(answer: ApiResponse, header: str) -> float | None:
+    try:
+        number = float(answer.headers.get(header, ""))
+    except ValueError:
+        return None
+    return number if 0 <= number < 1e11 else None
+
+
+_CERTIFICATE = re.compile(r"CERTIFICATE_VERIFY_FAILED|CA certificate bundle")
+_NOT_ALLOWED = re.compile(r"not accessible by|must have (?:admin|write|push)|permission", re.I)
+
+
+def refusal(answer: ApiResponse, what: str, permission: str) -> ForgeError:
+    """Return the error for an answer that no retry mends.
+
+    `what` completes "GitHub did not ..."; `permission` is what the request needs, as a workflow
+    writes it.
+    """
+    said = f": {answer.said}" if answer.said else ""
+    if is_limited(answer):
+        return RateLimited(f"GitHub's rate limit kept the gate from its work: it did not {what}.")
+    if answer.status == 401:
+        return ForgeRejected(
+            f"GitHub does not accept the token: it did not {what}{said}.",
+            status=401,
+            hint="Give the action a token that is valid, such as github.token.",
+        )
+    if answer.status == 403 and _NOT_ALLOWED.search(answer.said):
+        wanted = _wanted(answer, permission)
+        return MissingPermission(
+            f"The token may not {what} ({answer.said}): the gate needs the permission `{wanted}`.",
+            permission=wanted,
+            hint=f"Add `{wanted}` to the job's `permissions`.",
+        )
+    if answer.status == 404:
+        return NotOnForge(
+            f"GitHub knows nothing of it, or hides it from this token: it did not {what}{said}.",
+            hint=f"If it is there, the token may lack the permission `{permission}`.",
+        )
+    if 300 <= answer.status < 400:
+        return ForgeRejected(
+            f"GitHub sent the gate elsewhere ({answer.status}) and did not {what}.",
+            status=answer.status,
+            hint="Was the repository renamed? The gate follows no redirect to another place.",
+        )
+    return ForgeRejected(f"GitHub did not {what} ({answer.status}{said}).", status=answer.status)
+
+
+def outage(trouble: Trouble, what: str, *, detail: str, waited: float) -> ForgeError:
+    """Return the error for a request that was repeated in vain."""
+    waiting = f" The gate waited {waited:.0f} s." if waited >= 1 else ""
+    if trouble is Trouble.LIMIT:
+        return RateLimited(
+            f"GitHub asks for {detail} before it will {what}, because there were too many "
+            f"requests.{waiting}",
+            hint="Run the job again later.",
+        )
+    return ForgeUnavailable(
+        f"GitHub did not {what}: {detail}.{waiting}",
+        hint="See https://www.githubstatus.com, and run the job again later.",
+    )
+
+
+def is_certificate(error: OSError) -> bool:
+    """Whether the server's certificate, or the file of authorities, is what was not accepted."""
+    return bool(_CERTIFICATE.search(str(error)))
+
+
+def untrusted(what: str) -> ForgeError:
+    """Return the error for a server whose certificate nobody we trust has signed."""
+    return ForgeRejected(
+        f"GitHub did not {what}: its certificate is not one that this machine trusts.",
+        hint=CERTIFICATE_HINT,
+    )
+
+
+def _wanted(answer: ApiResponse, usual: str) -> str:
+    """Return the permission to name: the usual one, unless GitHub's own header has none like it.
+
+    The usual one is what the gate's whole work asks for; the header tells of this request. It lists
+    sets that would do, separated by semicolons: `issues=write; a=read,b=write`.
+    """
+    header = answer.headers.get("x-accepted-github-permissions", "")
+    sets = [
+        ", ".join(part.strip().replace("_", "-").replace("=", ": ") for part in one.split(","))
+        for one in header.split(";")
+        if re.fullmatch(r"\s*[a-z_]+=[a-z]+(?:\s*,\s*[a-z_]+=[a-z]+)*\s*", one)
+    ]
+    scope = usual.partition(":")[0]
+    alike = any(part.partition(":")[0] == scope for one in sets for part in one.split(", "))
+    return usual if alike or not sets else sets[0]
+
 
 PER_PAGE = 100
 _FOUND = 302

@@ -1,9 +1,12 @@
-"""Builds the real world for one run of the action, from the runner's environment."""
+"""The real world for one run of the action: the job, its event, and what the runner's
+environment says.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,44 +14,119 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr, ValidationError
 
 from gateval.adapters.clock import SystemClock
-from gateval.adapters.git import GitRepository, Remote, open_repository
-from gateval.adapters.git.records.once import RecordsOnce
-from gateval.adapters.github import WRITES, GitHubAccess, GitHubForge, Needs
-from gateval.app.action.job_facts import (
-    event_file,
-    run_of,
-    server_url,
-    stamp_of,
-    workflow_path,
-    workflow_repository,
-)
-from gateval.app.action.runner_output import audit_sinks
-from gateval.app.shared_rules import ForgeRules
-from gateval.domain.audit.entry import AuditRun
+from gateval.adapters.git.records import RecordsOnce
+from gateval.adapters.git.repository import GitRepository, open_repository
+from gateval.adapters.git.server import Remote
+from gateval.adapters.github.forge import GitHubForge
+from gateval.adapters.github.transport import WRITES, GitHubAccess, Needs
+from gateval.app.action.result import audit_sinks
+from gateval.app.readers import ForgeRules
+from gateval.domain.audit import AuditRun
 from gateval.domain.base import plain_message
-from gateval.domain.decision.trust import UNVERIFIED_GATE
-from gateval.domain.forge.stamp import Stamp
+from gateval.domain.decision.decision import UNVERIFIED_GATE
+from gateval.domain.forge.check_run import Stamp
 from gateval.domain.forge.trigger import (
     ClaimSubject,
     CommentSubject,
     EventName,
     PullRequestSubject,
     Trigger,
+    of_default_branch,
 )
-from gateval.domain.planning.narrowing import Narrowing
+from gateval.domain.history.run_record import RunRecord, newest_first
+from gateval.domain.history.verdicts import Occurrence
+from gateval.domain.paths import show_path
+from gateval.domain.planning.selection import Narrowing
+from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.authorities import CA_VARIABLE
-from gateval.errors import NoRepository, RepositoryError, UsageError
+from gateval.errors import GatevalError, NoRepository, RepositoryError, UsageError
 from gateval.formats.github.action_inputs import ActionInputs, ActionStep, read_inputs
-from gateval.formats.github.event import read_trigger
-from gateval.pipeline.labels import OpenRecords
+from gateval.formats.github.event import PAYLOAD_LIMIT, read_trigger
+from gateval.formats.github.workflow import GateRun, gate_jobs, uploads
+from gateval.pipeline.labels import OpenRecords, labels_of
+from gateval.pipeline.resolved_event import ResolvedEvent
+from gateval.ports.storage import RUNS, Stored
 from gateval.publish.audit import AuditSink
 from gateval.publish.target import CommentMode, PublishTarget
 from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from gateval.ports.clock import Clock
     from gateval.ports.forge import Forge
-    from gateval.ports.server import ServerRepository
+    from gateval.ports.repository import ServerRepository
+    from gateval.ports.storage import Clock
+
+
+PUBLIC_SERVER = "https://github.com"
+
+
+def event_file(environ: Mapping[str, str]) -> bytes:
+    """Return the event's payload. Raises `UsageError`."""
+    path = environ.get("GITHUB_EVENT_PATH", "")
+    if not path:
+        raise UsageError(
+            "GITHUB_EVENT_PATH is not set, so there is no event to read.",
+            hint="Outside GitHub Actions, use `gateval check --base REV`.",
+        )
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(PAYLOAD_LIMIT + 1)
+    except OSError as error:
+        raise UsageError(
+            f"The event file {show_path(path)} cannot be read: {error.strerror}."
+        ) from error
+
+
+def server_url(environ: Mapping[str, str]) -> str:
+    """Return where people and git find GitHub. Raises `UsageError`."""
+    server = (environ.get("GITHUB_SERVER_URL") or PUBLIC_SERVER).rstrip("/")
+    loopback = re.match(r"http://(?:127\.0\.0\.1|localhost)(?::\d+)?$", server)
+    if not loopback and not re.fullmatch(r"https://[A-Za-z0-9.:-]+", server):
+        raise UsageError(
+            f"GITHUB_SERVER_URL is {show_path(server)}, which is no https URL of a server."
+        )
+    return server
+
+
+def stamp_of(environ: Mapping[str, str], clock: Clock) -> Stamp:
+    """Return the stamp of this attempt."""
+    return Stamp(
+        started=clock.utc_now(),
+        run=_digits(environ.get("GITHUB_RUN_ID", "")),
+        attempt=_digits(environ.get("GITHUB_RUN_ATTEMPT", "")),
+    )
+
+
+def _digits(text: str) -> int:
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else 0
+
+
+def run_of(environ: Mapping[str, str], trigger: Trigger) -> AuditRun:
+    """Return the run as the audit log has it."""
+    return AuditRun(
+        id=environ.get("GITHUB_RUN_ID", ""),
+        attempt=_digits(environ.get("GITHUB_RUN_ATTEMPT", "")) or 1,
+        url=_run_url(environ, trigger.repository),
+        event=trigger.event.value,
+        actor=environ.get("GITHUB_ACTOR", ""),
+        triggering_actor=environ.get("GITHUB_TRIGGERING_ACTOR", ""),
+    )
+
+
+def workflow_path(environ: Mapping[str, str]) -> str:
+    """Return the path of the workflow's file, as GITHUB_WORKFLOW_REF has it; empty without one."""
+    found = re.fullmatch(r"[^/]+/[^/]+/(.+\.ya?ml)@.+", environ.get("GITHUB_WORKFLOW_REF", ""))
+    return found[1] if found else ""
+
+
+def workflow_repository(environ: Mapping[str, str]) -> str:
+    """Return the repository of the workflow's file, which a ruleset may take from another one."""
+    return "/".join(environ.get("GITHUB_WORKFLOW_REF", "").split("/")[:2])
+
+
+def _run_url(environ: Mapping[str, str], repository: str) -> str:
+    run = _digits(environ.get("GITHUB_RUN_ID", ""))
+    return f"{server_url(environ)}/{repository}/actions/runs/{run}" if run else ""
+
 
 PUBLIC_API = "https://api.github.com"
 _EXTENDS_TOKEN = "Give the action the input extends-token: one that may read that repository."  # noqa: S105 - a sentence
@@ -177,7 +255,7 @@ def open_context(environ: Mapping[str, str], request: ActionRequest) -> Iterator
 
 def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return what must never be seen: the token, and provider keys by the names of theirs."""
-    from gateval.gateway.upstream.providers import PROVIDERS
+    from gateval.gateway.upstream.endpoints import PROVIDERS
 
     names = (
         "INPUT_TOKEN",
@@ -225,3 +303,110 @@ def _needs(inputs: ActionInputs, trigger: Trigger) -> Needs:
 def _remote(environ: Mapping[str, str], inputs: ActionInputs, trigger: Trigger) -> Remote:
     server = server_url(environ)
     return Remote(f"{server}/{trigger.repository}", inputs.token, environ)
+
+
+@dataclass(frozen=True)
+class ActionEvent:
+    """A trigger, the revisions it led to, and what is reported on.
+
+    `audit` is the audit log if it was read already.
+    """
+
+    context: ActionContext
+    trigger: Trigger
+    resolved: ResolvedEvent
+    target: PublishTarget
+    audit: Stored | None = None
+
+    @property
+    def publishes(self) -> bool:
+        """Whether this run says on GitHub what it found."""
+        return self.context.inputs.step in {ActionStep.ALL, ActionStep.PUBLISH}
+
+    @property
+    def binds(self) -> bool:
+        """Whether labels count in this run, and what it finds is recorded."""
+        return self.publishes and self.trigger.trust.verified
+
+    @property
+    def labels(self) -> tuple[GateLabel, ...]:
+        """The gate's labels that were on the pull request when the run began."""
+        seen = self.resolved.pull_request
+        return labels_of(seen) if seen is not None else ()
+
+    @property
+    def closed(self) -> bool:
+        """Whether a label started it on a closed pull request, whose head another one may have."""
+        seen = self.resolved.pull_request
+        return self.trigger.label is not None and seen is not None and not seen.open
+
+    def stored_runs(self, naming: Collection[str] = ()) -> Iterator[RunRecord]:
+        """Return the runs that are kept in git, newest first; with `naming`, those that name one.
+
+        Raises `GatevalError` and `OSError` where they cannot be read.
+        """
+        with self.context.open_records() as records:
+            stored = records.read(RUNS)
+        return newest_first((stored and stored.content) or b"", naming)
+
+    def occurrence(self, at: str) -> Occurrence:
+        """Return where and when this run gives its verdict; `at` is UTC to the second."""
+        return Occurrence(
+            repository=self.trigger.repository,
+            pull_request=self.target.pull_request,
+            run=self.context.run,
+            at=at,
+        )
+
+
+FOLDER = ".gateval/results"
+"""Where results go that no input sends elsewhere."""
+
+WORKFLOW_LIMIT = 1_000_000
+"""Bytes of a workflow that is looked at."""
+
+
+def uploads_results(context: ActionContext, status: int) -> bool:
+    """Whether the run's own workflow, as it is checked out, uploads the folder of the results once
+    the gate has ended with an exit status.
+
+    That of another repository, which a ruleset may require, is not seen; so no link is made.
+    """
+    path, repository = context.workflow, context.repository
+    if not path or not context.own_workflow or not context.run_url:
+        return False
+    try:
+        entry = repository.tree(repository.resolve("HEAD")).get(path)
+        found = repository.blobs([entry.oid], limit=WORKFLOW_LIMIT) if entry else {}
+    except GatevalError:
+        return False
+    data = found.get(entry.oid) if entry else None
+    if data is None:
+        return False
+    run = GateRun(status, context.run.event, context.trigger.repository, context.job)
+    return uploads(path, data, context.inputs.results or FOLDER, run)
+
+
+def reads_unsigned(event: ActionEvent) -> bool:
+    """Whether what a cache put back can only be what trusted runs of the default branch have made.
+
+    That takes a machine of GitHub's that is thrown away after the job, a run on the default branch
+    itself, whose cache no pull request writes, and a job in which nothing ran the change's code
+    before the gate. The workflow is read as it is at the commit of which this run took it.
+    """
+    environ = event.context.settings.environ
+    hosted = environ.get("RUNNER_ENVIRONMENT", "") == "github-hosted"
+    if not hosted or not of_default_branch(event.trigger, environ.get("GITHUB_REF", "")):
+        return False
+    context, at = event.context, environ.get("GITHUB_WORKFLOW_SHA", "")
+    if not at or not context.workflow or not context.own_workflow:
+        return False
+    try:
+        entry = context.repository.tree(context.repository.resolve(at)).get(context.workflow)
+        read = context.repository.blobs([entry.oid], limit=WORKFLOW_LIMIT) if entry else {}
+    except GatevalError:
+        return False
+    data = next(iter(read.values()), None)
+    found = gate_jobs(context.workflow, data) if data else ()
+    jobs = [job for job in found if job.key == context.job]
+    return bool(jobs) and not any(job.ran_before or job.called for job in jobs)

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from types import FrameType
 
 from gateval.app.action.context import build_forge, build_request, open_context, secrets_of
-from gateval.app.action.result import ActionResult
-from gateval.app.action.runner_output import RunnerOutput
+from gateval.app.action.result import ActionResult, RunnerOutput
 from gateval.app.guard import tell
 from gateval.errors import EXIT_INTERRUPTED, EXIT_PASS, GatevalError
 
@@ -43,7 +42,7 @@ def run_action(environ: Mapping[str, str]) -> int:
 def _result(environ: Mapping[str, str], output: RunnerOutput) -> ActionResult:
     from gateval.app.action.gate import ended_closed, run_gate
     from gateval.app.action.progress import ActionProgress
-    from gateval.render.github.trouble import announce_trouble
+    from gateval.render.github import announce_trouble
 
     try:
         request = build_request(environ)
@@ -96,8 +95,7 @@ def close_action(environ: Mapping[str, str]) -> int:
     from pydantic import ValidationError
 
     from gateval.publish.github import complete_left_open, complete_unfinished
-    from gateval.publish.outcome import Unfinished
-    from gateval.publish.target import PublishTarget
+    from gateval.publish.target import PublishTarget, Unfinished
 
     token = environ.get("INPUT_TOKEN", "")
     forge = build_forge(environ, token, environ.get("GITHUB_REPOSITORY", ""))

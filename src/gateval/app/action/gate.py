@@ -1,50 +1,157 @@
-"""One run of the action, top to bottom: event, read, plan, measure, decide, views, publish."""
+"""One run of the action, top to bottom: event, read, plan, measure, decide, views, publish.
+
+A runner kills a cancelled job after seconds, so what is written here comes first, and what is kept
+in git last.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime, timedelta
 
-from gateval.app.action.cancelled import end_cancelled
-from gateval.app.action.claims import confirmed_trigger
-from gateval.app.action.clock_run import DueNow, nothing_due
-from gateval.app.action.commands.comments import RerunRequest, take_comment, without_right
-from gateval.app.action.context import ActionContext
-from gateval.app.action.decide import decide
-from gateval.app.action.event import ActionEvent
-from gateval.app.action.labels.restate import restate
-from gateval.app.action.labels.stored_verdicts import (
-    StoredVerdicts,
-    same_plan,
-    unchanged_rules,
-)
+from gateval.app.action.comments import RerunRequest, take_comment, without_right
+from gateval.app.action.context import ActionContext, ActionEvent
+from gateval.app.action.labels import decide
 from gateval.app.action.measure import (
+    ActionMeasurement,
+    confirmed_trigger,
+    keep_run,
     measure_plan,
+    repeated,
     shown_folder,
+    since_when,
     store_part,
     store_plan_only,
 )
 from gateval.app.action.progress import ActionProgress
-from gateval.app.action.publish import publish_report
+from gateval.app.action.publish import frame_of, publish_report, restate
 from gateval.app.action.result import ActionResult, published
-from gateval.app.action.stored.earlier_findings import with_earlier_findings
-from gateval.app.action.stored.earlier_runs import with_baseline, with_stored_agreements
-from gateval.app.action.stored.kept_run import keep_run, repeated, since_when
-from gateval.app.action.stored.sealed_bits import counted
-from gateval.app.foreign import CLOSED
-from gateval.app.registries import registries
-from gateval.domain.decision.trust import unverified
+from gateval.app.action.stored_runs import with_baseline, with_stored_agreements
+from gateval.app.action.stored_verdicts import (
+    StoredVerdicts,
+    counted,
+    same_plan,
+    unchanged_rules,
+    with_earlier_findings,
+)
+from gateval.app.readers import CLOSED, registries
+from gateval.app.status import due_evals, summary
+from gateval.domain.decision.decision import make_report, unverified
 from gateval.domain.forge.trigger import CommentSubject, EventName, Trigger
-from gateval.domain.manifests.policy.words import BarPolicy, DraftPolicy
+from gateval.domain.history.run_record import RunRecord
+from gateval.domain.history.trend import measured_lately
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.gate_config import BarPolicy, DraftPolicy
+from gateval.domain.paths import match_any
 from gateval.domain.plan.plan import Plan
-from gateval.domain.repository.patterns import match_any
-from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS
+from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS, GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.plan import plan_a_change, plan_everything
 from gateval.pipeline.resolved_event import ResolvedEvent, resolve_event
 from gateval.publish.github import publish
-from gateval.publish.outcome import Publication
-from gateval.publish.target import PublishTarget
+from gateval.publish.target import Publication, PublishTarget
 from gateval.settings import SEALED_BRANCHES
+
+_DAY = timedelta(hours=20)
+"""A nightly run is not always on time; what it measured yesterday is due again."""
+
+_MOMENT = "%Y-%m-%dT%H:%M:%SZ"
+
+
+class DueNow:
+    """Chooses the Evals of a run by the clock: those that are due by their schedule.
+
+    One without a schedule is due once a day, and on each new commit: the clock may tick each hour
+    for the others. Where nobody can read what ran before, all of them are due. `said` tells what
+    was found.
+    """
+
+    def __init__(self, event: ActionEvent) -> None:
+        self._event = event
+        self.left: tuple[str, ...] = ()
+        self.said = ""
+
+    def __call__(self, evals: Iterable[Eval]) -> frozenset[str]:
+        """Return the names of those to run."""
+        every = tuple(evals)
+        try:
+            records = self._records()
+        except (GatevalError, OSError) as error:
+            self.said = f"Earlier runs cannot be read, so every Eval counts as due: {error}\n"
+            records = ()
+        now = datetime.fromisoformat(self._event.context.clock.utc_now().replace("Z", "+00:00"))
+        found = due_evals(every, records, now)
+        done = self._done_today(every, records, now)
+        self.left = (*(one.name for one in found if not one.due), *done)
+        if found or not done:
+            self.said += f"{summary(found)}\n"
+        for name, at in done.items():
+            self.said += f"{name} has no schedule, and this commit was measured at {at}.\n"
+        return frozenset(one.name for one in every) - set(self.left)
+
+    def _done_today(
+        self, evals: Iterable[Eval], records: Iterable[RunRecord], now: datetime
+    ) -> dict[str, str]:
+        """Return when the Evals without a schedule were measured on this commit, within a day."""
+        commit = self._event.resolved.revisions.head.commit or ""
+        since, until = (moment.strftime(_MOMENT) for moment in (now - _DAY, now))
+        measured = measured_lately(records, commit, since=since, now=until)
+        free = (one.name for one in evals if one.schedule is None and one.name in measured)
+        return {name: measured[name] for name in free}
+
+    def _records(self) -> tuple[RunRecord, ...]:
+        """The runs before this one; an earlier attempt of it is none: a person asks for more."""
+        own = self._event.context.run.id
+        return tuple(one for one in self._event.stored_runs() if str(one.run) != own)
+
+    def narrowed(self, event: ActionEvent, plan: Plan) -> ActionEvent:
+        """Return the event of a gate of its own where only some Evals are due.
+
+        What they say must not stand for the others, whose check run is another one.
+        """
+        if not self.left or not plan.evals:
+            return event
+        names = tuple(sorted(one.name for one in plan.evals))
+        narrowing = event.context.narrowing.model_copy(update={"evals": names})
+        return replace(event, context=replace(event.context, narrowing=narrowing))
+
+
+def nothing_due(event: ActionEvent, plan: Plan, due: DueNow) -> ActionResult | None:
+    """Return the end of a run in which nothing is due: it says nothing on GitHub."""
+    if event.trigger.event is EventName.SCHEDULE and not plan.evals and due.left:
+        return ActionResult(EXIT_PASS, text=due.said)
+    return None
+
+
+_SAID = "gateval: interrupted; what was finished is in the results."
+
+
+def end_cancelled(
+    event: ActionEvent, measured: ActionMeasurement, progress: ActionProgress
+) -> ActionResult:
+    """Write views and record of what was completed, and complete the check as cancelled.
+
+    Log and job summary say what is kept.
+    """
+    from gateval.app.run.views import write_views
+    from gateval.render.github import announce
+    from gateval.render.view import ReportView
+
+    report, folder = make_report(measured.results), measured.folder
+    plan, trust = report.results.plan, event.trigger.trust
+    claim = unverified(trust, plan, event.resolved.number)
+    views = write_views(report, folder)
+    unfinished = progress.cancel()
+    kept = keep_run(event, make_report(measured.whole), measured)
+    frame = frame_of(event, plan.policy, unverified=claim)
+    return ActionResult(
+        EXIT_INTERRUPTED,
+        {"results": shown_folder(event.context, folder)},
+        summary=announce(ReportView(report, frame)).job_summary,
+        text=f"{_SAID}\n{kept.note}{views['summary']}",
+        unfinished=unfinished,
+    )
 
 
 def run_gate(context: ActionContext, progress: ActionProgress) -> ActionResult:
@@ -173,7 +280,7 @@ def _target(
 
 def _wait(event: ActionEvent) -> ActionResult:
     """Say that a draft is not measured."""
-    from gateval.render.github.trouble import announce_draft
+    from gateval.render.github import announce_draft
 
     context = event.context
     announcement = announce_draft(context.run_url)

@@ -1,26 +1,121 @@
-"""Measures the plan of a run of the action, or takes what other jobs measured."""
+"""Measures the plan of a run of the action, or takes what other jobs measured, and keeps the
+record.
+
+Three things come from them: the number of a pull request, checked against GitHub; trials, held
+against a plan made here from git; and nothing else.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
 
+from gateval import __version__
 from gateval.adapters.folders import hand_over
-from gateval.adapters.results_folder import ResultsFolder, create_results_folder
-from gateval.app.action.claims import stored_results
-from gateval.app.action.context import ActionContext
-from gateval.app.action.event import ActionEvent
+from gateval.adapters.results_folder import (
+    MOST_PARTS,
+    ResultsFolder,
+    create_results_folder,
+    read_parts,
+    results_path,
+)
+from gateval.app.action.context import ActionContext, ActionEvent
 from gateval.app.action.progress import ActionProgress
 from gateval.app.action.result import ActionResult
-from gateval.app.action.stored.earlier_runs import sets_stored
-from gateval.app.names import PART_FILE, PLAN_FILE, TRIGGER_FILE
-from gateval.app.run.keys import part_with_keys, refuse_missing_keys, refuse_unpriced
+from gateval.app.action.stored_runs import sets_stored
+from gateval.app.run.context import part_with_keys, refuse_missing_keys, refuse_unpriced
+from gateval.app.run.views import PART_FILE, PLAN_FILE, TRIGGER_FILE
+from gateval.domain.decision.decision import Report
 from gateval.domain.forge.seals import Room
+from gateval.domain.forge.trigger import ClaimSubject, EventName, PullRequestSubject, Trigger
+from gateval.domain.history.run_record import RunFacts, newest_first
+from gateval.domain.history.trend import turns
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan, without_sealed
-from gateval.domain.results.results import Results, RunInfo
-from gateval.errors import EXIT_PASS
+from gateval.domain.results.results import Results, RunInfo, assemble
+from gateval.domain.verdicts import GateVerdict
+from gateval.errors import EXIT_PASS, GatevalError, StageFileError, UsageError
 from gateval.formats.github.action_inputs import ActionStep
-from gateval.render.files.stage import dump, dump_part
+from gateval.ports.storage import RUNS
+from gateval.publish.audit import store_run
+from gateval.render.stage import TRIGGER_LIMIT, dump, dump_part, load_part, load_trigger
+
+CLAIM_LIMIT = 64 * 1024 * 1024
+"""Bytes of results that jobs may have written, whatever the plan: we need not trust them."""
+
+TRIAL_BYTES = 32 * 1024
+"""Bytes more for each trial that the plan made here asks for: four times what is usual."""
+
+MOST_BYTES = 2 * 1024 * 1024 * 1024
+"""Bytes of results, however much is planned."""
+
+_TRIGGERS = MOST_PARTS * TRIGGER_LIMIT
+_HINT = "They were changed, or belong to another run. A maintainer's run gives the verdict."
+
+
+def confirmed_trigger(context: ActionContext) -> Trigger:
+    """Return the trigger to publish for: the context's own, or that of the run which it follows.
+
+    Raises `StageFileError` when the data says something else than GitHub, `UsageError` when the
+    pull request has moved on or is closed.
+    """
+    trigger, subject = context.trigger, context.trigger.subject
+    if not isinstance(subject, ClaimSubject):
+        return trigger
+    said = load_trigger(read_parts(_folder(context), TRIGGER_FILE, limit=_TRIGGERS)[0])
+    about = said.subject
+    if not isinstance(about, PullRequestSubject) or said.repository != trigger.repository:
+        raise StageFileError("The results are not about a pull request here.", hint=_HINT)
+    if about.head_sha != subject.head_sha:
+        raise StageFileError(
+            "The results are about another commit than the run that made them.", hint=_HINT
+        )
+    live = context.forge.pull_request(about.number)
+    if (live.head.repository or "").lower() != (subject.head_repository or "").lower():
+        raise StageFileError(
+            f"Pull request #{about.number} is not the one that the results come from.", hint=_HINT
+        )
+    if not live.open or live.head.sha != subject.head_sha:
+        what = f"has moved on to {live.head.sha[:7]}" if live.open else "is closed"
+        raise UsageError(
+            f"Pull request #{about.number} {what}; results for {subject.head_sha[:7]} are not "
+            "published.",
+            hint="Nothing is to be done: the run on the new head counts.",
+        )
+    confirmed = PullRequestSubject(number=about.number, head_sha=subject.head_sha)
+    return trigger.model_copy(update={"subject": confirmed})
+
+
+def stored_results(context: ActionContext, plan: Plan, run: str) -> Results:
+    """Return the trials that other jobs measured, as results of this plan. `run` is our run's id.
+
+    Raises `StageFileError` for results of something else, of another shape, or too large.
+    """
+    info = RunInfo(run=run, started_at=context.clock.utc_now(), gateval=__version__)
+    if plan.nothing:
+        return Results(plan=plan, info=info)
+    contents = read_parts(_folder(context), PART_FILE, limit=claim_limit(plan))
+    measured = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
+    parts = [load_part(content) for content in contents]
+    over = next((part.over_budget for part in parts if part.over_budget), "")
+    results = assemble(measured, parts, info.model_copy(update={"over_budget": over}))
+    return results.model_copy(update={"plan": plan})
+
+
+def claim_limit(plan: Plan) -> int:
+    """Return how many bytes the results of this plan may have, in all parts together."""
+    return min(CLAIM_LIMIT + plan.trial_count * TRIAL_BYTES, MOST_BYTES)
+
+
+def _folder(context: ActionContext) -> Path:
+    if not context.inputs.results:
+        raise UsageError(
+            "The step publish needs the input results.",
+            hint="Name the folder into which the results of the run step were downloaded.",
+        )
+    root = context.repository.root
+    return results_path(root, root / context.inputs.results)
 
 
 @dataclass(frozen=True)
@@ -53,13 +148,13 @@ def measure_plan(
 
     context = event.context
     if context.inputs.step is ActionStep.PUBLISH:
-        folder = _folder(context, "")
+        folder = _results_folder(context, "")
         stored = stored_results(context, plan, folder.run)
         earlier = {"earlier": sets_stored(event, plan)}  # what parts say of it is not asked for
         whole = stored.model_copy(update=earlier)
         public = seal_results(whole, folder, context.settings.environ, rates=True)
         return ActionMeasurement(public, folder, hidden=whole)
-    folder = _folder(context, context.inputs.results)
+    folder = _results_folder(context, context.inputs.results)
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())
     part: Plan | None = plan
     if event.trigger.trust.verified:
@@ -70,7 +165,7 @@ def measure_plan(
         part = without_sealed(part)
     if part is not None:
         refuse_unpriced(part)
-    from gateval.app.action.unsigned_layers import reads_unsigned
+    from gateval.app.action.context import reads_unsigned
     from gateval.app.run.measure import measure, store_plan
     from gateval.domain.forge.trigger import may_keep
     from gateval.safe.redaction import Redactor
@@ -109,7 +204,7 @@ def store_plan_only(event: ActionEvent, plan: Plan) -> ActionResult:
     if event.trigger.trust.verified:
         refuse_unpriced(plan)
     context = event.context
-    folder = _folder(context, context.inputs.results)
+    folder = _results_folder(context, context.inputs.results)
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())
     plan = shut_plan(plan)
     folder.write(PLAN_FILE, dump(plan, indent=None).encode())
@@ -128,7 +223,94 @@ def shown_folder(context: ActionContext, folder: ResultsFolder) -> str:
     return str(folder.path.relative_to(root) if inside else folder.path)
 
 
-def _folder(context: ActionContext, chosen: str) -> ResultsFolder:
+def _results_folder(context: ActionContext, chosen: str) -> ResultsFolder:
     root = context.repository.root
     path = root / chosen if chosen else None
     return create_results_folder(root, context.clock, chosen=path)
+
+
+OF_BRANCH = {EventName.PUSH, EventName.SCHEDULE}
+"""Events that measure what the default branch is."""
+
+
+class Kept(NamedTuple):
+    """What is to be said of a kept run: since when Evals fail, and a line for the log."""
+
+    turned: tuple[str, ...] = ()
+    note: str = ""
+
+
+def keep_run(event: ActionEvent, whole: Report, measured: ActionMeasurement) -> Kept:
+    """Write the record of a run that binds, here and in git.
+
+    It is in git before the job ends, and the same bytes are in the results, for an artifact.
+    """
+    if not event.binds:
+        return Kept()
+    from gateval.app.run.measure import remember
+
+    record = remember(whole, measured.results, measured.folder, facts_of(event))
+    if record is None:
+        return Kept()
+    turned: tuple[str, ...] = ()
+    try:
+        with event.context.open_records() as records:
+            if event.trigger.event in OF_BRANCH and record.verdict is GateVerdict.FAIL:
+                stored = records.read(RUNS)
+                earlier = newest_first((stored and stored.content) or b"")
+                turned = tuple(one.sentence for one in turns(record, earlier))
+            store_run(records, record)
+    except (GatevalError, OSError) as error:
+        from gateval.safe.sanitize import plain_line
+
+        why = plain_line(str(error), 1_000)
+        return Kept(turned, f"\nThe run is not kept, so `gateval history` lacks it. {why}\n")
+    return Kept(turned)
+
+
+def since_when(result: ActionResult, kept: Kept) -> ActionResult:
+    """Return the result with the commits between which Evals got worse, in log and summary."""
+    if not kept.turned:
+        return result
+    from gateval.safe.sanitize import inline, plain_line
+
+    lines = "".join(f"- {inline(one, 1_000)}\n" for one in kept.turned)
+    text = "".join(f"{plain_line(one, 1_000)}\n" for one in kept.turned)
+    return replace(
+        result,
+        summary=f"{result.summary}\n\n### Since when it fails\n\n{lines}",
+        text=result.text + text,
+    )
+
+
+def facts_of(event: ActionEvent) -> RunFacts:
+    """Return where this run happens, by the runner's word."""
+    context, run = event.context, event.context.run
+    number = int(run.id) if run.id.isdigit() else 0
+    of_branch = event.trigger.event in OF_BRANCH
+    return RunFacts(
+        id=f"{number}-{run.attempt}",
+        event=event.trigger.event.value,
+        at=context.clock.utc_now(),
+        run=number,
+        url=run.url,
+        workflow=context.workflow,
+        branch=event.trigger.default_branch if of_branch else "",
+        pull_request=event.resolved.number,
+    )
+
+
+def repeated(event: ActionEvent, plan: Plan) -> Plan:
+    """Return the plan of a run on the default branch with the repetitions that the policy wants."""
+    least = plan.policy.baseline.repetitions
+    if event.trigger.event not in OF_BRANCH or least == 1:
+        return plan
+    evals = tuple(
+        one
+        if one.deterministic or one.execution.reps_per_fixture >= least
+        else one.model_copy(
+            update={"execution": one.execution.model_copy(update={"reps_per_fixture": least})}
+        )
+        for one in plan.evals
+    )
+    return plan.model_copy(update={"evals": evals})

@@ -13,8 +13,7 @@ from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.publish.check import our_checks
 from gateval.publish.github import abandon, open_check, publish
-from gateval.publish.outcome import Publication, Sink, Unfinished, WriteStatus
-from gateval.publish.target import PublishTarget
+from gateval.publish.target import Publication, PublishTarget, Sink, Unfinished, WriteStatus
 
 
 class ActionProgress:
@@ -60,7 +59,7 @@ class ActionProgress:
 
     def report_error(self, error: GatevalError) -> ActionResult:
         """End with an error, and say so on GitHub if it is known what it is about."""
-        from gateval.render.github.trouble import announce_trouble
+        from gateval.render.github import announce_trouble
 
         request = self._request
         announcement = announce_trouble(error, request.run_url)

@@ -1,4 +1,4 @@
-"""Says on GitHub what was decided: one way for fresh results, stored verdicts and troubles."""
+"""Says on GitHub what was decided: fresh results, stored verdicts after a label, and troubles."""
 
 from __future__ import annotations
 
@@ -6,27 +6,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from gateval.app.action.decide import Decided
-from gateval.app.action.event import ActionEvent
-from gateval.app.action.labels.stored_verdicts import (
-    NOT_KEPT,
-    keep_verdict,
-    verdict_record,
-)
+from gateval.app.action.context import ActionEvent, uploads_results
+from gateval.app.action.labels import Decided, note_withdrawals, review_of
 from gateval.app.action.result import ActionResult, published
-from gateval.app.action.stored.earlier_findings import remembering
-from gateval.app.action.uploads import uploads_results
-from gateval.domain.audit.entry import AuditEntry
-from gateval.domain.decision.report import Report
-from gateval.domain.decision.trust import exit_code, unverified
-from gateval.domain.forge.announcement import Announcement
-from gateval.domain.forge.check_run import Annotation
-from gateval.domain.history.record import HistoryRecord, record_digest
-from gateval.domain.manifests.policy.gate_config import Policy
+from gateval.app.action.stored_verdicts import NOT_KEPT, keep_verdict, remembering, verdict_record
+from gateval.domain.audit import AuditEntry
+from gateval.domain.decision.decision import Decision, Report, exit_code, unverified, with_labels
+from gateval.domain.forge.check_run import Annotation, Announcement, CheckRun, conclude
+from gateval.domain.history.verdicts import HistoryRecord, about_record, record_digest
+from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.ruling import GateLabel
+from gateval.domain.text import least_score
+from gateval.domain.verdicts import EXIT_CODES, DecisionReason, GateVerdict
 from gateval.publish.github import publish
-from gateval.publish.outcome import Publication
-from gateval.render.report.frame import Frame
+from gateval.publish.target import Publication
+from gateval.render.report.facts import Frame
 
 
 class Statement(NamedTuple):
@@ -97,7 +91,7 @@ def _about_event(event: ActionEvent) -> tuple[str, ...]:
 
 def _of_the_job(event: ActionEvent, result: ActionResult, report: Report) -> tuple[Annotation, ...]:
     """Annotations that the job itself shows, where there is no check run that could."""
-    from gateval.render.github.annotations import annotate
+    from gateval.render.github import annotate
     from gateval.render.view import ReportView
 
     speaks = event.publishes or not event.trigger.trust.verified
@@ -127,7 +121,7 @@ def frame_of(
 
 
 def _statement(event: ActionEvent, report: Report, whole: Report, frame: Frame) -> Statement:
-    from gateval.render.github.announcement import announce, report_outputs
+    from gateval.render.github import announce, report_outputs
     from gateval.render.view import ReportView
 
     claimed = bool(frame.unverified)
@@ -153,3 +147,79 @@ def _in_group(announcement: Announcement, group: tuple[int, ...]) -> Announcemen
             "job_summary": named + announcement.job_summary,
         }
     )
+
+
+def restate(
+    event: ActionEvent, policy: Policy, record: HistoryRecord, check: CheckRun | None
+) -> ActionResult:
+    """Decide anew with the labels as they are now; write only what changes by it."""
+    from gateval.render.github import restated_text
+
+    review = review_of(event, policy, record.verdict)
+    about = about_record(record, event.occurrence(event.context.clock.utc_now()))
+    note_withdrawals(review, about)
+    if review.on(GateLabel.BYPASS):
+        matters = record.verdict is not GateVerdict.PASS
+        review.rule(GateLabel.BYPASS, about, matters=matters)
+    stored = _decision_of(record)
+    decision = with_labels(stored, review.rulings)
+    warnings = tuple(review.warnings)
+    if _stands(event, decision, check):
+        url = check.url if check else ""
+        return ActionResult(
+            exit_code=decision.exit_code,
+            outputs={**_outputs(record, decision), "check-url": url},
+            text=restated_text(record, decision, unchanged=True),
+            warnings=warnings,
+        )
+    frame = frame_of(event, policy)
+    result, dropped = publish_statement(
+        event,
+        _restatement(record, decision, frame),
+        _restatement(record, stored, frame) if decision.bypass else None,
+        [GateLabel.BYPASS],
+        warnings=warnings,
+    )
+    said = stored if dropped else decision
+    return replace(result, text=restated_text(record, said, unchanged=False))
+
+
+def _restatement(record: HistoryRecord, decision: Decision, frame: Frame) -> Statement:
+    from gateval.render.github import announce_restated
+
+    announcement = announce_restated(record, decision, frame)
+    said = Statement(announcement, decision.exit_code, _outputs(record, decision))
+    return confirming(said, record)
+
+
+def _decision_of(record: HistoryRecord) -> Decision:
+    return Decision(
+        verdict=record.verdict,
+        evals=record.verdict,
+        exit_code=EXIT_CODES[record.verdict],
+        head=record.head,
+        reasons=tuple(
+            DecisionReason.model_validate(reason.model_dump()) for reason in record.reasons
+        ),
+    )
+
+
+def _stands(event: ActionEvent, decision: Decision, check: CheckRun | None) -> bool:
+    """Whether GitHub shows just that already, with nothing to add about a label.
+
+    What came of a label of the gate's is always said anew: the comment may still speak of it, and a
+    run that reviewed it before may be about to write.
+    """
+    told = event.trigger.label
+    if decision.labels or check is None or (told and GateLabel.named(told.name)):
+        return False
+    return check.conclusion == conclude(decision.verdict, unverified=False)
+
+
+def _outputs(record: HistoryRecord, decision: Decision) -> dict[str, str]:
+    return {
+        "verdict": decision.verdict.value,
+        "score": least_score([one.score for one in record.evals]),
+        "regressions": str(record.regressions_total),
+        "results": "",
+    }

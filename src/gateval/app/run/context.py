@@ -5,47 +5,141 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from gateval.adapters.clock import SystemClock
-from gateval.adapters.git import GitRepository
+from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.results_folder import ResultsFolder
-from gateval.app.run.isolate import isolation, scratch_folder
-from gateval.app.run.kept_layers import kept_layers, layers_folders
-from gateval.app.run.keys import asks_real_models
-from gateval.candidates.base import RuntimeContext
-from gateval.candidates.checks import Checks
-from gateval.candidates.doors.models import ModelDoor
+from gateval.app.run.isolation import isolation, kept_layers, layers_folders, scratch_folder
+from gateval.candidates.base import ModelDoor, RuntimeContext
+from gateval.candidates.checks import CheckLayers, Checks
 from gateval.candidates.environment import candidate_environment
-from gateval.candidates.isolation.egress import ports_allowed, ports_to_listen_on
-from gateval.candidates.isolation.walls import Walls
-from gateval.candidates.playground.playgrounds import Playgrounds
-from gateval.candidates.preparing.check_layers import CheckLayers
-from gateval.candidates.process.group import Groups
-from gateval.candidates.process.program import Starter
+from gateval.candidates.isolation.walls import Walls, ports_allowed, ports_to_listen_on
+from gateval.candidates.playgrounds import Playgrounds
+from gateval.candidates.program import Groups, Starter
 from gateval.candidates.team import Candidates
-from gateval.domain.calibration.replay import CalibrationReplay
-from gateval.domain.manifests.policy.words import LoopbackPolicy
+from gateval.domain.calibration import CalibrationReplay
+from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
+from gateval.domain.manifests.gate_config import LoopbackPolicy, Policy
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.trials.trial import Side, Trial
 from gateval.engine.agreements import Agreements
 from gateval.engine.run import RunContext
+from gateval.errors import MissingKey, UsageError
 from gateval.events import Listener, RunWarned
-from gateval.gateway.door import Gateway
+from gateval.gateway.door import Gateway, embed
 from gateval.gateway.ledger import SpendingLimits
 from gateval.gateway.loopback_client import LoopbackClient
-from gateval.gateway.measuring import embed
 from gateval.gateway.peers import Allowed, no_candidate, nobody_tells
+from gateval.gateway.upstream.endpoints import has_no_address, missing_keys
 from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import ClosureExports
-from gateval.ports.trial_log import TrialLog
+from gateval.ports.storage import TrialLog
+from gateval.render.report.kinds import listing
 from gateval.safe.redaction import Redactor
 from gateval.settings import Settings
+
+
+def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
+    """Raise `MissingKey`, naming every model of the plan that cannot be asked.
+
+    A provider without an address that head alone names is refused in its trials, where base has
+    others: the change is what breaks the Agent.
+    """
+    models = {model for planned in plan.evals for model in _models(plan, planned)}
+    new = {model for planned in plan.evals for model in _new_models(plan, planned)}
+    nowhere = {model for model in new if has_no_address(model, settings.upstreams)}
+    missing = missing_keys(sorted(models - nowhere), settings.upstreams)
+    if missing:
+        raise MissingKey(
+            " ".join(missing),
+            hint="Keys belong in the environment of gateval; candidates never see them.",
+        )
+
+
+def refuse_unpriced(plan: Plan) -> None:
+    """Raise `UsageError` where the policy limits dollars and nobody knows what a model costs."""
+    refuse_unpriced_models(
+        (model for planned in plan.evals for model in _models(plan, planned)), plan.policy
+    )
+
+
+def refuse_unpriced_models(models: Iterable[str], policy: Policy) -> None:
+    """Raise `UsageError` where the policy limits dollars and nobody knows what a model costs.
+
+    The list of prices is loaded only then.
+    """
+    if policy.budget.usd is None:
+        return
+    from gateval.adapters.list_prices import ListPrices
+    from gateval.gateway.ledger import Pricing
+
+    pricing = Pricing(ListPrices(), policy.prices)
+    unknown = sorted(model for model in set(models) if not pricing.knows(model))
+    if unknown:
+        raise UsageError(
+            "The policy limits what a run may cost (policy.budget.usd), and that cannot be kept: "
+            f"Nobody knows a price of {listing(unknown)}.",
+            hint=f"Write {'it' if len(unknown) == 1 else 'each'} under policy.prices of the gate "
+            f"config, in US dollars for a million tokens (`{unknown[0]}: {{input: 0.5, output: "
+            "1.5}`), or limit tokens instead (policy.gateway.tokensPerRun).",
+        )
+
+
+def part_with_keys(plan: Plan, settings: Settings) -> Plan | None:
+    """Return the plan without the Evals that need a key which is not here; None if none is left."""
+    kept = tuple(
+        planned
+        for planned in plan.evals
+        if not missing_keys(_models(plan, planned), settings.upstreams)
+    )
+    if not kept:
+        return None
+    names = {planned.agent for planned in kept}
+    agents = tuple(agent for agent in plan.agents if agent.name in names)
+    return plan.model_copy(update={"evals": kept, "agents": agents})
+
+
+def asks_real_models(plan: Plan) -> bool:
+    """Whether the plan names a model that a provider answers for, not rules of the repository."""
+    prefix = f"{SCRIPTED_PROVIDER}/"
+    models = (model for planned in plan.evals for model in _models(plan, planned))
+    return any(not model.startswith(prefix) for model in models)
+
+
+def _new_models(plan: Plan, planned: PlannedEval) -> set[str]:
+    """The models that head's Agent names and base's does not, and nothing else of the Eval asks."""
+    sides = {
+        side: {*agent.models, *agent.uses}
+        for side in Side
+        if (agent := plan.agent(planned.agent, side)) is not None
+    }
+    if set(sides) != set(Side):
+        return set()
+    judge = {planned.judge.model} if planned.judge.model else set()
+    return sides[Side.HEAD] - sides[Side.BASE] - judge - embedding_models(planned.fixtures).keys()
+
+
+def _models(plan: Plan, planned: PlannedEval) -> set[str]:
+    """The models of an Eval: its Agent's on both sides, its judge's, and measuring ones."""
+    models = {
+        model
+        for agent in plan.agents
+        if agent.name == planned.agent
+        for model in (*agent.models, *agent.uses)
+    }
+    judged = any(a.needs_judge for fixture in planned.fixtures for a in fixture.assertions)
+    if judged and planned.judge.model:
+        models.add(planned.judge.model)
+    return models | embedding_models(planned.fixtures).keys()
+
 
 UNTOLD = (
     "A model provider answers on this machine, and nothing here can tell that it is no agent under "
@@ -189,8 +283,8 @@ async def _behind_walls(
     """Open what starts candidates and their door to models; no walls where none is a process."""
     if not run.walls:
         return Groups(), None
-    from gateval.gateway.local.limits import CallLimits
     from gateval.gateway.local.server import GatewayServer  # its imports take 50 ms
+    from gateval.gateway.local.trial_calls import CallLimits
 
     policy, settings = run.plan.policy, run.settings
     opened = GatewayServer(gateway, CallLimits.under(policy.gateway))

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from gateval.adapters.age import own_digest, seal
 from gateval.adapters.results_folder import ResultsFolder
-from gateval.app.names import EVIDENCE_FILE
-from gateval.domain.decision.report import make_report, publishable
+from gateval.app.run.views import EVIDENCE_FILE
+from gateval.domain.decision.decision import make_report, publishable
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open, is_shut, kept_apart, published_plan
+from gateval.domain.results.progress import sealed_agents
 from gateval.domain.results.results import Results
-from gateval.domain.results.sealing import sealed_agents
 from gateval.domain.trials.trial import Trial
 from gateval.events import (
     CandidatePreparing,
@@ -23,8 +23,8 @@ from gateval.events import (
     TrialsAdded,
     TrialStarted,
 )
-from gateval.ports.trial_log import TrialLog
-from gateval.render.files.stage import dump_whole
+from gateval.ports.storage import TrialLog
+from gateval.render.stage import dump_whole
 
 UNREAD = (
     "`policy.recipients` names nobody, so the evidence on sealed Evals was not kept: nobody could "

@@ -1,4 +1,6 @@
-"""Every view of a report, by the name that `gateval report --format` gives it. One registry."""
+"""Every view of a report by the name that `gateval report --format` gives it, and the files of a
+run.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,28 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from gateval.app.names import DECISION_FILE, RESULTS_FILE
-
 if TYPE_CHECKING:
     from gateval.adapters.results_folder import ResultsFolder
     from gateval.adapters.screen import Screen
-    from gateval.domain.decision.report import Report
+    from gateval.domain.decision.decision import Report
     from gateval.render.view import ReportView
+
+
+RESULTS_FILE = "results.v1.json"
+EVIDENCE_FILE = "results.v1.json.age"
+DECISION_FILE = "decision.v1.json"
+PLAN_FILE = "plan.v1.json"
+PART_FILE = "part.v1.json"
+TRIALS_FILE = "trials.jsonl"
+TRIGGER_FILE = "trigger.v1.json"
+RUN_FILE = "run.v1.json"
+CALIBRATIONS_FILE = "calibrations.v1.json"
+
+RUN_IS = (
+    "A run is named by its id, as the folders of .gateval/results are called, or by the path of "
+    "its folder or of its results.v1.json."
+)
+"""How every command takes a run, for a hint."""
 
 
 class View(NamedTuple):
@@ -34,11 +51,11 @@ class View(NamedTuple):
 
 VIEWS: Mapping[str, View] = {
     "summary": View("summary.txt", "terminal.summary:render_summary"),
-    "markdown": View("comment.md", "comment.comment:render_comment"),
-    "junit": View("junit.xml", "files.junit:render_junit"),
-    "sarif": View("gateval.sarif", "files.sarif:render_sarif"),
-    "json": View(DECISION_FILE, "files.stage:dump_decision", record=True),
-    "results": View(RESULTS_FILE, "files.stage:dump_results", record=True),
+    "markdown": View("comment.md", "comment:render_comment"),
+    "junit": View("junit.xml", "junit:render_junit"),
+    "sarif": View("gateval.sarif", "sarif:render_sarif"),
+    "json": View(DECISION_FILE, "stage:dump_decision", record=True),
+    "results": View(RESULTS_FILE, "stage:dump_results", record=True),
 }
 
 SEAL = "json"
@@ -72,7 +89,7 @@ def summary_for(report: Report, screen: Screen) -> str:
 
 def warm_up() -> None:
     """Do the slow part of a first view beforehand: import libraries, compile templates."""
-    from gateval.domain.decision.report import make_report
+    from gateval.domain.decision.decision import make_report
     from gateval.domain.plan.plan import Plan, Revision
     from gateval.domain.results.results import Results
 

@@ -1,6 +1,11 @@
 """Which parts of the file system candidates may see: everything but what is the gate's business.
 
 Landlock only allows, so a place is hidden by allowing all that lies beside the way to it.
+
+Those in the folders on PATH, and the toolchains that they belong to. Beside these lie credentials
+(`~/.cargo/credentials.toml`, `~/.docker/config.json`), so no folder counts for its name or place: a
+toolchain is known by what it holds, and only those parts of it are shown that it is known to need.
+A folder that lies directly in HOME is never shown as a whole.
 """
 
 from __future__ import annotations
@@ -9,7 +14,8 @@ import contextlib
 import os
 import pwd
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 RUNNER_FILES = (
@@ -134,4 +140,152 @@ def _beside(folder: str, hidden: frozenset[str]) -> list[str]:
                 return []
             if not entry.is_symlink():
                 found += _beside(entry.path, hidden)
+    return found
+
+
+WHOLE = "."
+
+_PREFIX = ("bin", "lib", "lib64", "libexec", "include")
+
+KINDS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (("pyvenv.cfg",), (*_PREFIX, "share", "pyvenv.cfg")),
+    (("conda-meta/history",), (*_PREFIX, "share", "etc", "ssl", "conda-meta", "condabin", "envs")),
+    (("lib/python3*/os.py",), _PREFIX),
+    (("lib/node_modules",), _PREFIX),
+    (("lib/ruby",), _PREFIX),
+    (("lib/rustlib",), (*_PREFIX, "share")),
+    (("toolchains", "settings.toml"), ("toolchains", "settings.toml")),  # of rustup
+    (("bin/go", "src/runtime"), (*_PREFIX, "src", "pkg", "misc", "VERSION", "go.env")),
+    (("release", "lib/modules"), (*_PREFIX, "conf", "jmods", "legal", "release")),  # Java
+    (("dotnet", "shared"), ("dotnet", "host", "shared", "sdk", "packs", "sdk-manifests")),
+    (("versions", "shims", "libexec"), (*_PREFIX, "shims", "versions", "version", "plugins")),
+    (("installs", "shims"), (*_PREFIX, "shims", "installs", "plugins")),  # asdf, mise
+    (("tools/image",), ("bin", "tools")),  # Volta
+    ((".bin", ".package-lock.json"), (WHOLE,)),  # npm's node_modules
+    (("autoload.php", "composer"), (WHOLE,)),  # Composer's vendor
+)
+"""What a toolchain holds, all of it, and what is shown of it then. The `versions` of pyenv, rbenv
+and their like have both shims and a libexec beside them."""
+
+PASSING = ("/tmp", "/var/tmp")
+"""Hidden like homes where candidates have no users of their own."""
+
+MOST_PROGRAMS = 200
+"""So many programs of a folder that lies directly in HOME are shown, and so many links followed."""
+
+
+@dataclass
+class Tools:
+    """Finds them. `homes` are the home folders of the gate, `ours` folders that a pull request may
+    have filled (the workspace), out of which no link is followed. All paths are real ones.
+    """
+
+    homes: frozenset[str]
+    ours: tuple[str, ...] = ()
+    found: set[str] = field(default_factory=set)
+    _seen: set[str] = field(default_factory=set)
+
+    def on_path(self, environ: Mapping[str, str]) -> None:
+        """Find what is on PATH, with the toolchains that it belongs to."""
+        for name in environ.get("PATH", "").split(os.pathsep):
+            if os.path.isabs(name):
+                self._folder(os.path.realpath(name))
+        for home in self.homes:
+            if "rustup" in _names(os.path.join(home, ".cargo/bin")):
+                self.toolchain(environ.get("RUSTUP_HOME") or os.path.join(home, ".rustup"))
+
+    def toolchain(self, folder: str) -> bool:
+        """Show the parts of a toolchain; False if the folder is none."""
+        folder = os.path.realpath(folder)
+        parts = {part for marks, parts in KINDS if _holds_all(folder, marks) for part in parts}
+        if folder in self.homes or folder in {"/", *PASSING}:
+            return False
+        if os.path.dirname(folder) in self.homes:
+            parts.discard(WHOLE)
+        if folder not in self._seen:
+            self._seen.add(folder)
+            self.found |= {path for part in parts if os.path.exists(path := _joined(folder, part))}
+            if "bin" in parts:
+                self._follow(_joined(folder, "bin"))
+        return bool(parts)
+
+    def _folder(self, folder: str) -> None:
+        if folder in self.homes:
+            return
+        if os.path.dirname(folder) in self.homes:
+            self.found |= set(_programs(folder))
+        else:
+            self.found.add(folder)
+        for around in (folder, os.path.dirname(folder)):
+            self.toolchain(around)
+        self._follow(folder)
+
+    def _follow(self, folder: str) -> None:
+        """Show what the programs of a folder lead to: toolchains, or else a program by itself."""
+        if any(_within(folder, place) for place in self.ours):
+            return
+        for program in _programs(folder):
+            target = os.path.realpath(program)
+            if os.path.dirname(target) != folder:
+                known = [self.toolchain(str(around)) for around in self._above(target)]
+                if not any(known):
+                    self.found.add(target)
+
+    def _above(self, path: str) -> Iterator[Path]:
+        """The folders around a path, if it lies in a home or among passing files: those below."""
+        for home in (*self.homes, *PASSING):
+            if _within(path, home):
+                yield from (one for one in Path(path).parents if _within(str(one), home))
+
+
+def tool_places(
+    environ: Mapping[str, str],
+    prefixes: Iterable[str],
+    homes: Iterable[str],
+    ours: Iterable[str] = (),
+) -> frozenset[str]:
+    """Return the folders and files with programs that stay visible even inside a hidden place.
+
+    `prefixes` are toolchains that are needed in any case (Python's own), `homes` the home folders
+    of the gate's user, `ours` folders that a pull request may have filled.
+    """
+    real = frozenset(os.path.realpath(home) for home in homes)
+    tools = Tools(real - {"/"}, tuple(os.path.realpath(folder) for folder in ours))
+    for prefix in prefixes:
+        tools.toolchain(prefix)
+    tools.on_path(environ)
+    return frozenset(tools.found)
+
+
+def _within(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip("/") + "/")
+
+
+def _joined(folder: str, part: str) -> str:
+    return folder if part == WHOLE else os.path.join(folder, part)
+
+
+def _holds_all(folder: str, marks: tuple[str, ...]) -> bool:
+    with contextlib.suppress(OSError):
+        return all(any(Path(folder).glob(mark)) for mark in marks)
+    return False
+
+
+def _names(folder: str) -> list[str]:
+    with contextlib.suppress(OSError):
+        return sorted(os.listdir(folder))
+    return []
+
+
+def _programs(folder: str) -> list[str]:
+    """The executable files of a folder, links to such files among them."""
+    found = []
+    for name in _names(folder):
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError):
+            state = os.stat(path)
+            if stat.S_ISREG(state.st_mode) and state.st_mode & 0o111:
+                found.append(path)
+        if len(found) >= MOST_PROGRAMS:
+            break
     return found

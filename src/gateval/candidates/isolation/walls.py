@@ -1,21 +1,105 @@
-"""Which walls stand between candidates and the rest on this system, and what that means in words.
+"""Which walls stand between candidates and the rest, what asks for them, and what that means in
+words.
 
 What is here is decided once per run by the gate's own circumstances. Nothing of it depends on what
 a pull request says.
+
+Landlock holds TCP to ports, of any address; the filter of system calls refuses the sockets and the
+calls that Landlock does not see. UDP gets out all the same (docs/security.md).
+
+Landlock does not keep a program from connecting to a socket in the file system, so only a user of
+its own keeps a candidate from one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
+import stat
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateval.candidates.isolation.supervisor.landlock import SCOPES_SINCE, landlock_version
-from gateval.candidates.isolation.wishes import IN_SMALL_NAMESPACES, NOBODY_ELSES, USERS, Wishes
-from gateval.errors import UsageError
+from gateval.candidates.isolation.supervisor.kernel import (
+    PORTS_SINCE,
+    SCOPES_SINCE,
+    landlock_version,
+)
+from gateval.domain.manifests.gate_config import Egress, EgressPolicy
+from gateval.errors import EvaluationError, UsageError
+
+USERS = "GATEVAL_CANDIDATE_USERS"
+MEMORY = "GATEVAL_CANDIDATE_MEMORY_MIB"
+DISK = "GATEVAL_CANDIDATE_DISK_MIB"
+FILES = "GATEVAL_CANDIDATE_FILES"
+PROCESSES = "GATEVAL_CANDIDATE_PROCESSES"
+
+NOBODY_ELSES = (1_900_000_000, 1_916_777_215)
+"""Ids that systemd's table of users calls unused (systemd.io/UIDS-GIDS)."""
+
+IN_SMALL_NAMESPACES = (50_000, 59_999)
+"""For containers whose user namespace maps no more than 65,536 ids."""
+
+_LARGEST_USER = 2**31 - 2
+_SMALLEST_RANGE = 100
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """Memory and disk in MiB, open files and processes (threads count) of one candidate.
+
+    `users` is the range of ids to choose from, None for one that fits this system;
+    `own_users` False says that candidates have none, which root may not wish.
+    """
+
+    users: tuple[int, int] | None = None
+    own_users: bool = True
+    memory_mib: int = 4096
+    disk_mib: int = 4096
+    files: int = 4096
+    processes: int = 1024
+
+
+def read_wishes(environ: Mapping[str, str]) -> Wishes:
+    """Read them. Raises `UsageError` that names the variable at fault."""
+    plain = Wishes()
+    users = environ.get(USERS, "").strip()
+    return Wishes(
+        users=None if users in ("", "none") else _range(users),
+        own_users=users != "none",
+        memory_mib=_number(environ, MEMORY, plain.memory_mib, least=64),
+        disk_mib=_number(environ, DISK, plain.disk_mib, least=1),
+        files=_number(environ, FILES, plain.files, least=32),
+        processes=_number(environ, PROCESSES, plain.processes, least=8),
+    )
+
+
+def _number(environ: Mapping[str, str], name: str, plain: int, *, least: int) -> int:
+    text = environ.get(name, "").strip()
+    if not text:
+        return plain
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < least:
+        raise UsageError(
+            f"{name} is {text!r}, which is no whole number of at least {least}.",
+            hint=f"Unset it for the default of {plain}.",
+        )
+    return int(text)
+
+
+def _range(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"([0-9]{1,10})-([0-9]{1,10})", text)
+    first, last = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not (first > 0 and last <= _LARGEST_USER and last - first >= _SMALLEST_RANGE):
+        raise UsageError(
+            f"{USERS} is {text!r}, which is no range of user ids for agents.",
+            hint=f"Write FIRST-LAST, at least {_SMALLEST_RANGE} ids that nobody has and never 0, "
+            "or leave it out.",
+        )
+    return first, last
+
 
 _NEEDED = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 7
 """CAP_CHOWN, CAP_KILL, CAP_SETGID and CAP_SETUID, which root in a container usually has."""
@@ -24,7 +108,7 @@ _NEEDED = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 7
 _SOURCE = Path(__file__).parents[3]
 _TRIES = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from gateval.candidates.isolation.supervisor.namespaces import refusal; print(refusal())"
+    "from gateval.candidates.isolation.supervisor.confine import refusal; print(refusal())"
 )
 
 
@@ -153,8 +237,7 @@ def look_around() -> System:
         return System(
             linux=False, user=os.getuid(), capabilities=0, highest_user=0, landlock=0, filters=False
         )
-    from gateval.candidates.isolation.supervisor.kernel import knows_filters
-    from gateval.candidates.isolation.supervisor.syscalls import there_is_a_library
+    from gateval.candidates.isolation.supervisor.kernel import knows_filters, there_is_a_library
 
     return System(
         linux=True,
@@ -182,3 +265,120 @@ def _highest_user() -> int:
 
 def _listing(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def ports_allowed(egress: Egress, gateway: int) -> list[int] | None:
+    """Return the ports that TCP may connect to, None for all; `gateway` is the gateway's port."""
+    if egress is EgressPolicy.OPEN:
+        return None
+    return sorted({gateway, *(egress if isinstance(egress, tuple) else ())})
+
+
+def ports_to_listen_on(
+    listed: Iterable[int], walls: Walls, *, upstream_here: bool
+) -> list[int] | None:
+    """Return the ports that candidates may listen on beside their own, None for all.
+
+    They are held to that where a provider answers on this machine, whose port one could take when
+    it is down, and where the kernel can.
+    """
+    if not upstream_here or walls.landlock < PORTS_SINCE:
+        return None
+    return sorted(set(listed))
+
+
+def egress_text(egress: Egress) -> str:
+    """Return what holds of it in a few words for the results; empty if all is open."""
+    if egress is EgressPolicy.OPEN:
+        return ""
+    ports = sorted(set(egress)) if isinstance(egress, tuple) else []
+    listed = f" and port {', '.join(map(str, ports))}" if ports else ""
+    return f", TCP to the gateway{listed} only"
+
+
+def refuse_what_is_not_held(egress: Egress, walls: Walls) -> None:
+    """Raise `UsageError` where the policy asks for a limit that nothing here would hold."""
+    if egress is EgressPolicy.OPEN or (walls.landlock >= PORTS_SINCE and walls.filtered):
+        return
+    found = f"Landlock {walls.landlock}" if walls.landlock else "no Landlock"
+    calls = "a filter of system calls" if walls.filtered else "no filter of system calls"
+    raise UsageError(
+        "policy.egress limits what agents may connect to, and nothing here can hold them to "
+        f"it: there is {found} and {calls}.",
+        hint=f"It takes Landlock {PORTS_SINCE} (Linux 6.7), seccomp and the library libseccomp2. "
+        "Run the gate where they are, or set policy.egress to `open`.",
+    )
+
+
+_SYSTEM = (
+    "/run/docker.sock",
+    "/run/podman/podman.sock",
+    "/run/containerd/containerd.sock",
+    "/run/crio/crio.sock",
+    "/run/buildkit/buildkitd.sock",
+    "/var/run/docker.sock",
+    "/var/snap/lxd/common/lxd/unix.socket",
+    "/var/lib/incus/unix.socket",
+)
+_OF_A_USER = ("docker.sock", "podman/podman.sock", "containerd-rootless/api.sock")
+_IN_A_HOME = (
+    ".docker/run/docker.sock",
+    ".docker/desktop/docker.sock",
+    ".colima/default/docker.sock",
+)
+_VARIABLES = ("DOCKER_HOST", "CONTAINER_HOST")
+
+
+def open_engines(environ: Mapping[str, str], user: int) -> tuple[str, ...]:
+    """Return the sockets of container engines that this process may open, links resolved.
+
+    `user` is the user id whose runtime folder is looked into; `environ` names others.
+    """
+    runtime = {f"/run/user/{user}", environ.get("XDG_RUNTIME_DIR", "")}
+    named = (environ.get(name, "") for name in _VARIABLES)
+    places = [
+        *_SYSTEM,
+        *(f"{folder}/{name}" for folder in sorted(runtime) if folder for name in _OF_A_USER),
+        *(f"{home}/{name}" for name in _IN_A_HOME if (home := environ.get("HOME", ""))),
+        *(text.removeprefix("unix://") for text in named if text.startswith("unix://")),
+    ]
+    return tuple(dict.fromkeys(os.path.realpath(place) for place in places if _opens(place)))
+
+
+def refusal(walls: Walls, engines: tuple[str, ...]) -> EvaluationError | None:
+    """Return why candidates must not be started beside the keys of a runner.
+
+    None where they may: on Linux with users of their own; or with the gate's user, a fence around
+    files and no container engine in reach.
+    """
+    if not walls.supervised:
+        return EvaluationError(
+            "Agents cannot be held on this system, so the action measures nothing on it.",
+            hint="Run the job on Linux. Here, the command line has `validate`, `plan` and `check`, "
+            "and the action `step: plan` and `step: publish`.",
+        )
+    if walls.users:
+        return None
+    if engines:
+        return EvaluationError(
+            "The agents would run as the gate's own user, and that user may open the container "
+            f"engine at {engines[0]}, which makes them root.",
+            hint=f"{_OWN_USERS}, leave the engine's group, or use the action's image.",
+        )
+    if not walls.landlock:
+        return EvaluationError(
+            "The agents would run as the gate's own user with no fence around files, so they could "
+            "read the keys of the job.",
+            hint=f"{_OWN_USERS}, use Linux 5.13 or later, or use the action's image.",
+        )
+    return None
+
+
+_OWN_USERS = "Let the runner's user use `sudo` without a password, so that candidates get their own"
+
+
+def _opens(place: str) -> bool:
+    try:
+        return stat.S_ISSOCK(Path(place).stat().st_mode) and os.access(place, os.W_OK)
+    except (OSError, ValueError):
+        return False

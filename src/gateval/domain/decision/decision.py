@@ -1,4 +1,5 @@
-"""The gate's decision: a pure function of the comparison, the policy and the labels.
+"""The gate's decision: a pure function of the comparison, the policy and the labels; and the
+report of it.
 
 Precedence: fail > incomplete (planned trials missing) > inconclusive (a trial is `error` or
 `skip`) > pass. An `error` is never a pass, and no policy lets a candidate's error pass. A bypass
@@ -8,9 +9,18 @@ that counts turns whatever is no pass into `bypassed`, and leaves every reason w
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gateval.domain.base import Value
+from gateval.domain.decision.reasons import all_reasons
+from gateval.domain.decision.sealed import Keyed, published, recorded_reasons, sealed_reasons
+from gateval.domain.forge.trigger import Trust
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.sealing import kept_apart
+from gateval.domain.results.compare import compare
+from gateval.domain.results.comparison import Comparison
+from gateval.domain.results.doubts import without_common_refusals, without_mere_claims
+from gateval.domain.results.progress import result_parts
 from gateval.domain.results.results import Results
 from gateval.domain.ruling import NO_RULINGS, Ruling, Rulings
 from gateval.domain.verdicts import (
@@ -21,6 +31,7 @@ from gateval.domain.verdicts import (
     GateVerdict,
     ReasonCode,
 )
+from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED
 
 
 class Decision(Value):
@@ -75,3 +86,122 @@ def with_labels(decision: Decision, rulings: Rulings) -> Decision:
             "labels": rulings.found,
         }
     )
+
+
+UNVERIFIED_GATE = "unverified"
+"""The gate under which claims appear: its check run is `gateval (unverified)`. So no claim, forged
+or not, ever touches the check run `gateval`, which branch protection asks for."""
+
+_WHY = {
+    Trust.FORK: "The pull request comes from another repository, so this run had no keys.",
+    Trust.DEPENDABOT: "Dependabot started this run, so it had no keys.",
+    Trust.CLAIM: "A run without keys measured this, and anybody could have written its results.",
+}
+
+
+def unverified(trust: Trust, plan: Plan | None, number: int | None) -> str:
+    """Return why the report is only a claim and who gives the verdict; empty if it is none.
+
+    That nothing an eval depends on has changed is no claim: it is read from git by this very run.
+    A plan is None when there is none yet.
+    """
+    if trust.verified or (plan and plan.nothing and not _touches(plan)):
+        return ""
+    return f"{_WHY[trust]} {_who_does(number)}; that run gives the verdict."
+
+
+def unwritten(number: int | None) -> str:
+    """Return why a run for a fork leaves nothing on GitHub, and who gives the check."""
+    return (
+        "GitHub gives a run for a fork a token that only reads, so the check gateval is not "
+        f"written, nor a comment; the job's summary holds the result. {_who_does(number)}: see "
+        "docs/guides/forks.md."
+    )
+
+
+def _who_does(number: int | None) -> str:
+    which = f"pull request {number}" if number else "the pull request"
+    return (
+        "A maintainer who has read the change starts the maintainers' workflow "
+        f"(`workflow_dispatch`) for {which}"
+    )
+
+
+def _touches(plan: Plan) -> bool:
+    """Whether the change touches an Agent, or takes something away that was asked of one."""
+    return bool(plan.changes or plan.removed or plan.binds)
+
+
+def exit_code(decision: Decision, *, claimed: bool) -> int:
+    """Return the exit status of a run: 0 only for a pass that the gate stands for.
+
+    A claimed failure is a failure; a claimed pass was not evaluated by anyone we trust.
+    """
+    if not claimed:
+        return decision.exit_code
+    return EXIT_FAILED if decision.verdict is GateVerdict.FAIL else EXIT_NOT_EVALUATED
+
+
+class Report(NamedTuple):
+    """Results with the comparison and the decision computed from them."""
+
+    results: Results
+    comparison: Comparison
+    decision: Decision
+
+
+def make_report(results: Results, rulings: Rulings = NO_RULINGS) -> Report:
+    """Compare and decide. The same results and labels always give the same report.
+
+    Who accepted a lower bar is kept in the plan: it is part of what was asked of the change. What
+    is sealed is decided apart from the rest, and what was decided of it before stays.
+    """
+    if rulings.bar is not None:
+        results = _accepting(results, accepted_by(rulings.bar))
+    results, comparison, reasons = _decided(results)
+    return Report(results, comparison, decide(results, reasons, rulings))
+
+
+def publishable(report: Report, keyed: Keyed = lambda _: "", *, rates: bool = True) -> Results:
+    """Return the results of a report as everybody may see them, with what is sealed decided.
+
+    `keyed` gives digests with the gate's key. Without `rates`, verdicts alone are told.
+    """
+    if not kept_apart(report.results.plan):
+        return report.results
+    *_, reasons = _decided(_accepting(report.results, ""))
+    *_, accepted = _decided(_accepting(report.results, "somebody"))
+    return published(report.results, reasons, accepted, keyed, rates=rates)
+
+
+def _decided(results: Results) -> tuple[Results, Comparison, list[DecisionReason]]:
+    """Return the results as they count, how they compare, and every reason, part by part."""
+    (first, beside), *others = result_parts(results)
+    first = without_common_refusals(without_mere_claims(first))
+    comparison = compare(first, beside)
+    reasons = [*all_reasons(first, comparison, first.plan.policy), *recorded_reasons(results)]
+    if not others:
+        return first, comparison, reasons
+    ((shut, beside),) = others
+    shut = without_common_refusals(without_mere_claims(shut))
+    held = compare(shut, beside)
+    names = {one.name for one in shut.plan.evals}
+    reasons += sealed_reasons(shut, held, names)
+    by_name = {one.eval: one for one in (*comparison.evals, *held.evals)}
+    trials = sorted((*first.trials, *shut.trials), key=lambda one: one.key.order)
+    both = {
+        "evals": tuple(by_name[one.name] for one in results.plan.evals),
+        "rises": (*comparison.rises, *held.rises),
+    }
+    whole = results.model_copy(update={"trials": tuple(trials)})
+    return whole, comparison.model_copy(update=both), reasons
+
+
+def _accepting(results: Results, who: str) -> Results:
+    plan = results.plan.model_copy(update={"bar_accepted": who})
+    return results.model_copy(update={"plan": plan})
+
+
+def accepted_by(ruling: Ruling) -> str:
+    """Return who accepted a lower bar, and how."""
+    return f"{ruling.use.by.login} ({ruling.use.by.role}) with the label {ruling.label}"

@@ -2,32 +2,196 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from gateval.domain.decision.evidence import evidence_reasons, model_reasons
 from gateval.domain.decision.measured_reasons import (
     broad_reasons,
+    evidence_reasons,
     failing_as_before,
     fixture_reasons,
     has_to_pass_alone,
+    model_reasons,
     passes_alone,
+    passes_before_and_now,
     refused_words,
     score_reasons,
 )
-from gateval.domain.decision.spending import budget_reasons, rise_reasons
-from gateval.domain.decision.unseen import dead_reasons, unanswered_reasons
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.policy.words import InconclusivePolicy
+from gateval.domain.manifests.gate_config import (
+    DeadBaselinePolicy,
+    InconclusivePolicy,
+    Policy,
+    RegressionPolicy,
+    RiseEffect,
+)
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.planning.files.locked import why_locked
-from gateval.domain.results.comparison import Comparison, EvalComparison, FixtureComparison
-from gateval.domain.results.grouping import Grouped, group_trials
+from gateval.domain.planning.change import why_locked
+from gateval.domain.results.averages import Grouped, group_trials
+from gateval.domain.results.comparison import (
+    Comparison,
+    EvalComparison,
+    FixtureChange,
+    FixtureComparison,
+    Measure,
+    Rise,
+)
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import Meets
-from gateval.domain.text.figures import show_score
-from gateval.domain.trials.trial import Cause, Side, Trial
+from gateval.domain.text import show_ratio, show_score
+from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode, reason_of
+
+_CODES = {Measure.COST: ReasonCode.COST, Measure.LATENCY: ReasonCode.LATENCY}
+SPENDING_CODES = (*_CODES.values(), ReasonCode.BUDGET)
+
+_WHAT = {Measure.COST: "an answer costs", Measure.LATENCY: "an answer takes"}
+
+
+def rise_reasons(comparison: Comparison, policy: Policy) -> Iterator[DecisionReason]:
+    """Yield a reason for each cost and time that is over its limit.
+
+    It counts as over when its whole interval is. What has a limit that blocks and cannot be
+    compared keeps the gate from passing.
+    """
+    for rise in comparison.rises:
+        rule = policy.cost if rise.measure is Measure.COST else policy.latency
+        limit, blocks = rule.max_ratio, rule.over is RiseEffect.BLOCK
+        if limit is None:
+            continue
+        if rise.over(limit):
+            verdict = GateVerdict.FAIL if blocks else GateVerdict.PASS
+            yield _reason(rise, verdict, f"{_risen(rise)}, over the {limit:g} of {_key(rise)}")
+        elif rise.unknown:
+            verdict = GateVerdict.INCONCLUSIVE if blocks else GateVerdict.PASS
+            text = f"its {rise.measure} cannot be held against base: {rise.unknown}"
+            yield _reason(rise, verdict, text)
+        elif rise.ratio and rise.ratio.low is None and rise.ratio.mean > limit:
+            text = f"{_risen(rise)}, which one fixture alone does not prove ({_key(rise)})"
+            yield _reason(rise, GateVerdict.PASS, text)
+
+
+def _risen(rise: Rise) -> str:
+    assert rise.ratio is not None  # noqa: S101 - asked before
+    low, high = rise.ratio.low, rise.ratio.high
+    between = "" if low is None or high is None else f" ({show_ratio(low)} to {show_ratio(high)})"
+    return f"{_WHAT[rise.measure]} {show_ratio(rise.ratio.mean)} times what it did on base{between}"
+
+
+def _key(rise: Rise) -> str:
+    return f"policy.{rise.measure}.maxRatio"
+
+
+def _reason(rise: Rise, verdict: GateVerdict, text: str) -> DecisionReason:
+    return reason_of(verdict, _CODES[rise.measure], f"{rise.eval}: {text}", rise.eval)
+
+
+_LEFT = "and the budget of the run (policy.budget) leaves nothing to look again"
+
+
+def budget_reasons(
+    planned: PlannedEval, compared: EvalComparison, policy: Policy
+) -> Iterator[DecisionReason]:
+    """Yield what looked worse and could not be looked at again: the run is incomplete.
+
+    Where regressions decide nothing, neither does this.
+    """
+    if policy.regressions is not RegressionPolicy.BLOCK:
+        return
+    verdict = GateVerdict.INCOMPLETE
+    own = {fixture.name for fixture in planned.own_fixtures}
+    for fixture in compared.fixtures:
+        if fixture.cut and fixture.fixture in own and not fixture.no_answer:
+            text = f"{fixture.fixture} looks worse: {passes_before_and_now(fixture)}, {_LEFT}"
+            yield reason_of(verdict, ReasonCode.BUDGET, text, compared.eval, fixture.fixture)
+    settled = any(one.change is FixtureChange.REGRESSED for one in compared.fixtures)
+    if compared.cut and not settled:
+        text = f"{compared.eval} looks worse as a whole, {_LEFT}"
+        yield reason_of(verdict, ReasonCode.BUDGET, text, compared.eval)
+
+
+def unanswered_reasons(
+    plan: Plan, planned: PlannedEval, compared: EvalComparison, trials: Grouped
+) -> Iterator[DecisionReason]:
+    """Yield why an Eval that no side answers was not measured, with the cause.
+
+    It is no pass and no failure, but where the Eval asks head for a score and there is no base. A
+    change that first brings the gate config is told and not blocked.
+    """
+    names = [one.name for one in planned.fixtures]
+    text = _silence(planned, compared, trials) if compared.unanswered else ""
+    if not text or all(map(planned.in_quarantine, names)):
+        return
+    told = plan.adds_config if compared.base is not None else plan.adds_gate
+    verdict = GateVerdict.INCONCLUSIVE
+    if told:
+        verdict = GateVerdict.PASS
+        text += "; this change first brings the gate config, so it is told and not blocked"
+    elif compared.base is None and (compared.head.threshold or 0) > 0:
+        verdict = GateVerdict.FAIL
+    yield reason_of(verdict, ReasonCode.UNANSWERED, text, compared.eval)
+
+
+def dead_reasons(
+    planned: PlannedEval, compared: EvalComparison, policy: Policy
+) -> Iterator[DecisionReason]:
+    """Yield that an Eval with answers cannot see a regression, as nothing passes on either side."""
+    if not compared.dead:
+        return
+    blocks = policy.dead_baseline is DeadBaselinePolicy.BLOCK
+    verdict = GateVerdict.INCONCLUSIVE if blocks else GateVerdict.PASS
+    text = (
+        f"{planned.shown_name}: nothing passes, and nothing passes on base either; this "
+        f"{planned.kind} cannot see a regression"
+    )
+    yield reason_of(verdict, ReasonCode.DEAD_BASELINE, text, compared.eval)
+
+
+def _silence(planned: PlannedEval, compared: EvalComparison, trials: Grouped) -> str:
+    """Say which Agent did not answer and why, in one sentence without its full stop.
+
+    Empty where head's trials were lost: then these say why.
+    """
+    causes = {side: why_silent(planned, side, trials) for side in planned.sides}
+    head = causes[Side.HEAD]
+    if not head:
+        return ""
+    verb = "did not start" if never_began(head) else "gave no answer"
+    if compared.base is None:
+        return f"{planned.agent} {verb}: {head}"
+    other = causes[Side.BASE]
+    beside = f"; on base: {other}" if other not in {head, ""} else ""
+    return f"{planned.agent} {verb}, on base neither: {head}{beside}"
+
+
+def why_silent(planned: PlannedEval, side: Side, trials: Grouped) -> str:
+    """Return why most trials of a side have no answer, as the end of a sentence."""
+    found = Counter(
+        _in_short(trial.reason)
+        for name, owner in planned.owners().items()
+        for trial in trials.get((owner, name, side), ())
+        if not trial.answered and trial.outcome is not Outcome.PASS
+    )
+    return found.most_common(1)[0][0] if found else ""
+
+
+_MISSING = re.compile(r"[Tt]he (?:module|package|command) \S+ is not installed")
+_START = re.compile(r"is not installed|set-up|start|ready|could not be run|cannot be found")
+"""How reasons say that a candidate never came so far as to be asked."""
+
+
+def never_began(why: str) -> bool:
+    """Whether a reason says that a candidate never came so far as to be asked."""
+    return _START.search(why) is not None
+
+
+def _in_short(reason: str) -> str:
+    """Return what a reason says: what is missing, else its first sentence."""
+    found = _MISSING.search(reason)
+    first = found[0] if found else re.split(r"(?<=\.)\s", reason, maxsplit=1)[0]
+    return (first[:1].lower() + first[1:]).removesuffix(".")
+
 
 ACCEPTED = "; accepted by "
 """What stands in a reason before who accepted a lower bar."""
@@ -225,7 +389,7 @@ def may_pass_judge_errors(
     )
 
 
-_CODES = {
+_MEASURED_CODES = {
     Cause.CANDIDATE: ReasonCode.CANDIDATE_ERROR,
     Cause.PROVIDER: ReasonCode.PROVIDER_ERROR,
     Cause.JUDGE: ReasonCode.JUDGE_ERROR,
@@ -240,7 +404,7 @@ def _unmeasured(trial: Trial, *, lenient: bool) -> DecisionReason:
     on_head = trial.key.side is Side.HEAD
     passes = lenient and cause is Cause.JUDGE
     verdict = GateVerdict.PASS if passes else GateVerdict.INCONCLUSIVE
-    code = _CODES[cause] if on_head else ReasonCode.BASELINE_ERROR
+    code = _MEASURED_CODES[cause] if on_head else ReasonCode.BASELINE_ERROR
     name, where = trial.key.fixture, "" if on_head else " on base"
     text = f"{name} was not measured{where} ({cause}): {trial.reason}"
     return reason_of(verdict, code, text, trial.key.eval, name)

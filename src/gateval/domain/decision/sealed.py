@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from gateval.domain.decision.reasons import all_reasons
-from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.sealed_eval import SealedEval
+from gateval.domain.plan.plan import Plan, SealedEval
 from gateval.domain.plan.sealing import kept_apart, published_plan
+from gateval.domain.results.averages import group_trials
 from gateval.domain.results.comparison import Comparison
-from gateval.domain.results.grouping import group_trials
-from gateval.domain.results.results import Results
-from gateval.domain.results.sealed_verdict import SealedVerdict, bits_of
-from gateval.domain.results.sealing import is_public_warning, public_rate
+from gateval.domain.results.progress import is_public_warning, public_rate
+from gateval.domain.results.results import Results, SealedVerdict, bits_of
 from gateval.domain.trials.trial import Trial
 from gateval.domain.verdicts import PRECEDENCE, DecisionReason, GateVerdict, ReasonCode, reason_of
 

@@ -1,4 +1,4 @@
-"""A pull request and its comments, as the forge (GitHub) tells of them. Whatever is text is theirs.
+"""Pull requests, comments and runs of workflows, as the forge (GitHub) tells of them.
 
 Field names follow GitHub's REST API where it has one:
 https://docs.github.com/en/rest/pulls/pulls, https://docs.github.com/en/rest/issues/comments.
@@ -55,3 +55,31 @@ class Comment(Value):
     url: str
     created_at: str = ""
     edited: bool = False
+
+
+class WorkflowRun(Value):
+    """A run: its event, the branch and commit it is of, the file of its workflow.
+
+    `repository` and `head_repository` are `owner/name`; they differ where the head is a fork's.
+    """
+
+    number: int
+    event: str
+    branch: str
+    head: str
+    path: str
+    repository: str
+    head_repository: str
+
+
+class Artifact(Value):
+    """What a run uploaded, by name, as an archive of `size` bytes; `digest` is its SHA-256 in hex.
+
+    GitHub Enterprise may tell no digest; it is empty then.
+    """
+
+    number: int
+    name: str
+    size: int
+    expired: bool = False
+    digest: str = ""

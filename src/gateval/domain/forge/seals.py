@@ -17,7 +17,7 @@ from pydantic import Field
 from gateval.domain.base import SHA_PATTERN, Value
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open, kept_apart
-from gateval.domain.results.sealed_verdict import bits_of
+from gateval.domain.results.results import bits_of
 
 _WARNED = 0.8
 _OVER = 2.0

@@ -10,14 +10,59 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gateval.domain.forge.workflow_run import WorkflowRun
-from gateval.domain.history.runs.record import RunEval, RunFixture, RunRecord
-from gateval.domain.history.runs.setting import fixture_digest, setting_digest
-from gateval.domain.plan.bar import Baseline
+from pydantic import JsonValue
+
+from gateval import __version__
+from gateval.domain.base import digest
+from gateval.domain.forge.pull_request import WorkflowRun
+from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
+from gateval.domain.manifests.evaluation import script_name
+from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.plan.stored import BaselineRun, StoredTrials, UsedBaseline
+from gateval.domain.plan.planned_eval import (
+    Baseline,
+    BaselineRun,
+    PlannedEval,
+    StoredTrials,
+    UsedBaseline,
+)
 from gateval.domain.trials.trial import Side
+
+DIGITS = 20
+"""Of a fixture's digest. 80 bits: nobody finds another fixture with the same ones."""
+
+
+def setting_digest(plan: Plan, planned: PlannedEval, side: Side) -> str:
+    """Return the digest of all that trials of an Eval on a side depend on, but for the fixture.
+
+    The Agent's closure and models, the judge as it is configured, the rules of a scripted one, the
+    time for an answer, and Gateval's version.
+    """
+    agent = plan.agent(planned.agent, side)
+    models: list[JsonValue] = [*agent.models, *agent.uses] if agent else []
+    judge = planned.judge
+    script = script_name(judge.model)
+    rules: list[JsonValue] = [
+        model.digest
+        for one in plan.scripts
+        if one.side is Side.HEAD
+        for model in one.models
+        if model.name == script
+    ]
+    closure = agent.closure if agent else ""
+    asked = judge.model_dump(mode="json")
+    seconds = planned.execution.timeout_seconds
+    about: list[JsonValue] = [closure, models, asked, rules, seconds, __version__]
+    if planned.wants_calibration and planned.calibration:
+        about.append(planned.calibration.digest)
+    passes = planned.scoring.trials_pass  # what a pass is, where not all assertions have to
+    return digest(about if passes is None else [*about, passes])
+
+
+def fixture_digest(fixture: Fixture) -> str:
+    """Return the first `DIGITS` of what a fixture means."""
+    return fixture.digest[:DIGITS]
+
 
 EVENTS = ("push", "schedule")
 MOST_RUNS = 20

@@ -4,16 +4,20 @@ A finding belongs to what was compared, not to a run: head's and base's Agent, t
 and its judge. Until one of these changes it holds. Two places remember it: the records in git, of
 every head, and the gate's own check runs, of their own head alone. Anybody who may push can write a
 record; so it can keep a head red, and never makes one green.
+
+A broken line is left out and counted. The file belongs to who runs the gate; it only adds reds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from gateval.domain.base import digest
-from gateval.domain.decision.report import Report
-from gateval.domain.forge.check_run import CheckRun, Conclusion
+from pydantic import Field, ValidationError
+
+from gateval.domain.base import TIME_PATTERN, ascii_json, digest
+from gateval.domain.decision.decision import Report
+from gateval.domain.forge.check_run import CheckRun, Conclusion, Stamp
 from gateval.domain.forge.findings import (
     MOST,
     Finding,
@@ -22,14 +26,14 @@ from gateval.domain.forge.findings import (
     marks,
     unknown_keys,
 )
-from gateval.domain.forge.stamp import Stamp
-from gateval.domain.history.record import HistoryRecord, StoredRegression, record_digest
-from gateval.domain.manifests.policy.words import RegressionPolicy
+from gateval.domain.history.verdicts import HistoryRecord, StoredRegression, record_digest
+from gateval.domain.manifests.gate_config import RegressionPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
 from gateval.domain.plan.sealing import NO_KEY, OwnKey, kept_apart
+from gateval.domain.results.averages import Grouped, group_trials
 from gateval.domain.results.comparison import FixtureChange
-from gateval.domain.results.grouping import Grouped, group_trials
+from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Side
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 
@@ -298,3 +302,102 @@ def _with_standing(
         if found is not None:
             standing.append(found.on(name))
     return planned.model_copy(update={"standing": tuple(standing)})
+
+
+KEPT = 1_000
+"""Findings that are kept; the oldest go first."""
+
+BYTES_READ = 2 * 1024 * 1024
+"""Of a larger file, its end is read; what we write is smaller."""
+
+_NAMED = 10
+
+
+class LocalFinding(StoredRegression):
+    """A comparison that regressed, and when that was found."""
+
+    version: Literal["finding.v1"] = "finding.v1"
+    found_at: str = Field(pattern=TIME_PATTERN)
+
+
+class LocalFindings(NamedTuple):
+    """What a file holds; `broken` counts lines that are none of ours."""
+
+    found: Sequence[LocalFinding]
+    broken: int = 0
+
+    @property
+    def remembered(self) -> Remembered:
+        """Return it by what was compared."""
+        return Remembered(
+            {
+                one.key: Known(
+                    (one.base_passes, one.base_trials),
+                    (one.head_passes, one.head_trials),
+                    one.found_at,
+                    one.says,
+                )
+                for one in self.found
+            }
+        )
+
+
+def read_findings(content: bytes) -> LocalFindings:
+    """Read the content of a file, the newest finding of a comparison last and alone."""
+    lines = [line for line in content.split(b"\n") if line]
+    read = [one for line in lines if (one := _finding(line)) is not None]
+    return LocalFindings(_newest(read), len(lines) - len(read))
+
+
+def write_findings(found: Iterable[LocalFinding]) -> bytes:
+    """Return the content of a file with the newest `KEPT` findings."""
+    lines = [ascii_json(one.model_dump(mode="json")) for one in _newest(found)[-KEPT:]]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def new_findings(report: Report, found_at: str) -> tuple[LocalFinding, ...]:
+    """Return what a report found regressed by itself, not by what stood before.
+
+    Of sealed Evals nothing is kept here: the file is not encrypted.
+    """
+    apart = kept_apart(report.results.plan)
+    standing = {
+        (planned.name, one.fixture)
+        for planned in report.results.plan.evals
+        for one in planned.standing
+    }
+    return tuple(
+        LocalFinding(**one.model_dump(), found_at=found_at)
+        for one in regressions_of(report)
+        if (one.eval, one.fixture) not in standing and one.eval not in apart
+    )
+
+
+def measured_anew(plan: Plan, found: Remembered) -> Plan:
+    """Return the plan with a sentence on what would stand and does not count this time."""
+    standing = [
+        one.fixture for planned in with_standing(plan, found).evals for one in planned.standing
+    ]
+    names = list(dict.fromkeys(standing))
+    if not names:
+        said = "measured anew (--fresh); no earlier finding was known"
+    else:
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        listed = ", ".join(names[:_NAMED])
+        said = f"measured anew (--fresh), though an earlier run found regressed: {listed}{more}"
+    return plan.model_copy(update={"fresh": said})
+
+
+def _newest(found: Iterable[LocalFinding]) -> list[LocalFinding]:
+    by_key = dict[str, LocalFinding]()
+    for one in found:
+        by_key.pop(one.key, None)
+        by_key[one.key] = one
+    return list(by_key.values())
+
+
+def _finding(line: bytes) -> LocalFinding | None:
+    try:
+        return LocalFinding.model_validate(read_json(line.decode("ascii")))
+    except (UnicodeDecodeError, NotStrictJson, ValidationError):
+        return None

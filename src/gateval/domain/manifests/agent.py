@@ -2,17 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
-from typing import Literal
+from functools import cache
+from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
-from gateval.domain.manifests.fixtures.playground import OWN_FILES, PLAYGROUND
-from gateval.domain.manifests.fixtures.services import ServiceSpec
-from gateval.domain.manifests.tools import AgentTool, ToolServerSpec
-from gateval.domain.repository.place import Place
+from gateval.domain.manifests.playground import (
+    NAME_PATTERN,
+    OWN_FILES,
+    PLAYGROUND,
+    ServiceSpec,
+    plain_path,
+)
+from gateval.domain.paths import Place
+from gateval.domain.text import quote
+
+MCP_TOOL = "mcp"
+"""The `type` of such an entry, which has a `command` too."""
+
+
+class AgentTool(Spec):
+    """A tool of the agent; `name` or, in older manifests, `type` names it. Extra keys are kept."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: str | None = Field(default=None, description="The name that the model calls.")
+    type: str | None = Field(default=None, description="Names the tool where `name` is absent.")
+    description: str = Field(default="", description="What the model is told about the tool.")
+    input_schema: JsonObject | None = Field(
+        default=None, description="JSON Schema of the tool's arguments, an object."
+    )
+    enabled: bool = Field(default=True, description="Whether the model is offered the tool.")
+
+    @property
+    def tool_name(self) -> str:
+        """The name assertions use."""
+        return self.name or self.type or ""
+
+    @property
+    def is_server(self) -> bool:
+        """Whether it stands for the tools of an MCP server, which a `command` starts."""
+        return self.type == MCP_TOOL and "command" in (self.model_extra or {})
+
+
+class ToolServerSpec(Spec):
+    """An MCP server that the gate starts for each trial, behind the walls of candidates."""
+
+    type: Literal["mcp"]
+    name: Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=63)] = Field(
+        description="What it is called in sentences."
+    )
+    description: str = Field(default="", description="For readers.")
+    enabled: bool = Field(default=True, description="Whether it is started.")
+    command: tuple[str, ...] = Field(
+        min_length=1,
+        description="A program and its arguments, in `runtime.cwd`. It speaks over standard input "
+        "and output, or over HTTP where there is a `path`.",
+    )
+    env: dict[str, str] = Field(
+        default={}, description="Environment variables with literal values; no secrets."
+    )
+    path: Annotated[str, Field(max_length=2000), AfterValidator(plain_path)] | None = Field(
+        default=None,
+        description="Where it listens over Streamable HTTP (`/mcp`), at the port that `{port}` in "
+        "the command, or the variable PORT, tells it.",
+    )
+
 
 MODEL_RUNTIME = "model"
 
@@ -231,3 +290,93 @@ class Agent(Value):
     def starts_process(self) -> bool:
         """Whether a program of the repository runs for it."""
         return self.spec.runtime is not None and self.spec.runtime.starts_process
+
+
+_PRIVATE = frozenset({"HOME", "TMPDIR"})
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_EXPRESSION = re.compile(r"\$\{\{[^{}]*\}\}")
+_SECRET = re.compile(r"secrets\.(\w+)")
+
+_OTHER_PROVIDERS = [
+    "AZURE_OPENAI",
+    "CLAUDE",
+    "MISTRAL",
+    "GROQ",
+    "XAI",
+    "COHERE",
+    "DEEPSEEK",
+    "VOYAGE",
+    "TOGETHER",
+    "FIREWORKS",
+    "PERPLEXITY",
+    "CEREBRAS",
+    "REPLICATE",
+    "NVIDIA",
+    "HF",
+    "HUGGINGFACE",
+    "HUGGING_FACE",
+    "GOOGLE_GENAI",
+    "GOOGLE_GENERATIVE_AI",
+]
+
+_RUNNER = re.compile(
+    r"(ACTIONS|INPUT|GATEVAL)_.*|(GITHUB|GH)_.*TOKEN.*|GITHUB_(ENV|OUTPUT|PATH|STATE|STEP_SUMMARY)"
+)
+
+
+def refusal(name: str, providers: Collection[str]) -> str | None:
+    """Return why `policy.candidateEnv` may not name this variable, as a sentence, or None.
+
+    `providers` are the prefixes of the variables of the providers that the gate calls itself.
+    """
+    if not _NAME.fullmatch(name):
+        return f"{name!r} is no name of an environment variable."
+    upper = name.upper()
+    if upper in _PRIVATE:
+        return f"{name} cannot be passed to candidates: each trial has a private one."
+    if _provider_key(frozenset(providers)).fullmatch(upper):
+        return (
+            f"{name} looks like the key of a model provider, and candidates run code from the pull "
+            "request. They reach models through the gateway, without the key; remove the name."
+        )
+    if _RUNNER.fullmatch(upper):
+        return (
+            f"{name} belongs to the gate or to the runner and would let code from the pull request "
+            "act in their name; remove the name."
+        )
+    return None
+
+
+def refusals(names: Iterable[str], providers: Collection[str]) -> tuple[str, ...]:
+    """Return the sentences for all names that `policy.candidateEnv` may not hold."""
+    return tuple(sentence for name in names if (sentence := refusal(name, providers)))
+
+
+def expression_problem(literal: str, name: str) -> str | None:
+    """Return what is wrong with a literal for the variable `name` that only a workflow would fill
+    in, as `${{ secrets.X }}` is, or None.
+    """
+    found = _EXPRESSION.search(literal)
+    if found is None:
+        return None
+    secret = _SECRET.search(found[0])
+    said = f"{quote(found[0])} is an expression of a workflow, which nobody fills in here. "
+    if (secret[1] if secret else name).upper().endswith("_API_KEY"):
+        said += "A program reaches models without their keys; for another one, set "
+    else:
+        said += "Set "
+    return (
+        f"{said}{name} in the environment of the gate, remove it here, and name it in "
+        "policy.candidateEnv of .github/gateval.yml."
+    )
+
+
+@cache
+def _provider_key(providers: frozenset[str]) -> re.Pattern[str]:
+    prefix = "|".join(sorted({*providers, *_OTHER_PROVIDERS}))
+    return re.compile(
+        rf"({prefix})_(.*_)?(KEYS?|TOKEN|SECRET)(_.*)?"
+        "|GOOGLE_API_KEY|CO_API_KEY|AWS_BEARER_TOKEN_BEDROCK"
+    )

@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from gateval.domain.manifests.agent import Agent
-from gateval.domain.manifests.calibration import Calibration
-from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.evaluation import Calibration, Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.repository.place import Place, Problem
+from gateval.domain.paths import Place, Problem
 
 Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
 

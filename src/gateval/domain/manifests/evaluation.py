@@ -1,19 +1,149 @@
-"""The Eval: which agent, which fixtures, which judge, which threshold.
+"""The Eval and what stands beside it: calibrations of its judge, scripted models, sealed files.
 
 Benchmarks and Experiments are read into it, too: one engine runs all three.
+
+The first line of what is encrypted names the file, so that one sealed file is never taken for
+another, and holds a salt: digests of what is sealed are published, and without a salt anybody could
+try guesses against them.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+import re
+from typing import Literal, NamedTuple, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
-from gateval.domain.manifests.fixtures.feedback import Feedback
+from gateval.domain.manifests.fixture import Origin, Reference
+from gateval.domain.manifests.messages import Feedback
 from gateval.domain.manifests.scoring import ScoringSpec
-from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
-from gateval.domain.repository.place import Place
+from gateval.domain.paths import Place
+
+
+class CalibrationExample(Spec):
+    """One labelled example."""
+
+    trace_ref: str | None = Field(default=None, description="The trace it was taken from.")
+    input: JsonValue = Field(default=None, description="What the agent was asked.")
+    candidate_output: str = Field(description="What the agent answered.")
+    human_score: float = Field(ge=0, le=1, description="The score in [0, 1] that a person gave.")
+    human_label: str | None = Field(default=None, description="Why, in that person's words.")
+    disagreement_reason: str | None = Field(
+        default=None, description="Why judge and person disagreed, where that was settled."
+    )
+    expected: JsonValue = Field(
+        default=None, description="A good answer, where the judge is shown one."
+    )
+    reference: JsonValue = Field(
+        default=None, description="What a good answer rests on, where the judge is shown that."
+    )
+    origin: Origin | None = Field(
+        default=None, description="Who took it from which trace, where a challenge added it."
+    )
+
+    @property
+    def given(self) -> Reference:
+        """What the judge is shown of a good answer."""
+        return Reference(answer=self.expected, context=self.reference)
+
+    @property
+    def asked(self) -> list[JsonValue]:
+        """All of it that the judge is asked with, and the score that a person gave."""
+        grounds = [] if self.given == Reference() else [self.expected, self.reference]
+        return [self.input, self.candidate_output, self.human_score, *grounds]
+
+
+class Calibration(Value):
+    """A JudgeCalibration as read from one revision."""
+
+    kind: Literal["JudgeCalibration"] = "JudgeCalibration"
+    name: Name
+    labels: dict[str, str] = {}
+    rubric: str
+    judge_models: tuple[ModelName, ...] = Field(min_length=1)
+    examples: tuple[CalibrationExample, ...] = Field(min_length=1)
+    place: Place
+    path: str
+    digest: str
+
+
+SCRIPTED_FOLDER = ".gateval/scripted"
+SCRIPTED_PROVIDER = "scripted"
+
+
+class When(Spec):
+    """Conditions of a rule; all that are given must hold. Texts match as substrings."""
+
+    user: str | None = Field(default=None, description="Part of the last user message.")
+    tool: str | None = Field(
+        default=None, description="Part of the last message, which must be a tool result."
+    )
+    system: str | None = Field(default=None, description="Part of the system prompt.")
+    turn: int | None = Field(
+        default=None, ge=1, description="How many assistant messages came before, plus 1."
+    )
+    model: str | None = Field(default=None, description="The whole model id asked for.")
+
+
+class ScriptedToolCall(Spec):
+    """A tool call that the scripted model makes."""
+
+    name: str = Field(min_length=1, description="The tool.")
+    arguments: JsonObject = Field(default={}, description="Its arguments.")
+
+
+class ScriptedRule(Spec):
+    """When it applies, and what the model then says."""
+
+    when: When = Field(default=When(), description="When the rule applies; always, if absent.")
+    reply: str = Field(default="", description="What the model says.")
+    tool_calls: tuple[ScriptedToolCall, ...] = Field(
+        default=(), description="The tools that the model calls."
+    )
+    probability: float = Field(
+        default=1.0,
+        gt=0,
+        le=1,
+        description="The share of cases in which the rule applies, drawn from the seed, the "
+        "conversation, the side and the repetition, so that a rerun draws the same.",
+    )
+    latency_seconds: float = Field(
+        default=0.0, ge=0, le=600, description="Seconds that the answer takes."
+    )
+
+
+class ScriptedSpec(Spec):
+    """A scripted model: rules that answer like a model. The first rule that applies answers."""
+
+    description: str = Field(default="", description="What the script is for.")
+    seed: int = Field(default=0, description="Where `probability` begins to draw.")
+    rules: tuple[ScriptedRule, ...] = Field(
+        min_length=1,
+        description="The rules, in the order in which they are tried. A moderation flags the "
+        "categories that the reply names.",
+    )
+    dimensions: int | None = Field(
+        default=None,
+        ge=1,
+        le=4096,
+        description="Numbers in an embedding, if the request does not say; 256, if absent.",
+    )
+
+
+class ScriptedModel(Value):
+    """A scripted model as read from one revision; asked for as `scripted/NAME`."""
+
+    name: str
+    spec: ScriptedSpec
+    path: str
+    digest: str
+
+
+def script_name(model: str | None) -> str | None:
+    """Return NAME of `scripted/NAME`, else None."""
+    prefix = f"{SCRIPTED_PROVIDER}/"
+    return model.removeprefix(prefix) if model and model.startswith(prefix) else None
 
 
 class FixtureSelector(Spec):
@@ -106,3 +236,50 @@ class Eval(Value):
     places: dict[str, Place] = {}
     path: str
     digest: str
+
+
+SUFFIXES = (".yaml.age", ".yml.age")
+"""How the name of a sealed file of manifests ends."""
+
+_FIRST_LINE = re.compile(rb"# gateval sealed v1 ([0-9a-f]{32}) ([^\r\n]+)\n")
+
+SEALED_PROBLEM = (
+    "Something is wrong here in what is sealed; the words stay sealed. Whoever has the key opens "
+    "the file with `gateval unseal`; `gateval seal` says what it is, or `gateval validate` with "
+    "the plain file in its place."
+)
+
+SEALED_WARNING = (
+    "Something here in what is sealed is allowed, but hardly meant; the words stay sealed. Whoever "
+    "has the key unseals the file, and `gateval validate` tells while it lies there plainly."
+)
+
+
+class SealedContent(NamedTuple):
+    """What a sealed file holds: its own path from the root, 32 hex digits of salt, the manifests.
+
+    `text` is None where the first line is not as `gateval seal` writes it.
+    """
+
+    path: str
+    salt: str
+    text: bytes | None
+
+
+def is_sealed(path: str) -> bool:
+    """Whether a file of manifests is sealed, by its path; as people are shown it, too."""
+    return path.removesuffix('"').endswith(SUFFIXES)
+
+
+def with_first_line(path: str, salt: str, text: bytes) -> bytes:
+    """Return what is encrypted: manifests (`text`) for the sealed file `path`."""
+    return f"# gateval sealed v1 {salt} {path}\n".encode() + text
+
+
+def without_first_line(content: bytes) -> SealedContent:
+    """Return what `with_first_line` put together; lines count as in the manifests themselves."""
+    found = _FIRST_LINE.match(content)
+    if found is None:
+        return SealedContent("", "", None)
+    path = found[2].decode("utf-8", "replace")
+    return SealedContent(path, found[1].decode(), content[found.end() :])

@@ -1,18 +1,21 @@
-"""The EvalFixture manifest: one input and the assertions on what comes of it."""
+"""The EvalFixture manifest: one input and the assertions on what comes of it.
+
+The words are those of chat APIs, so that programs and templates of others read them as they are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, JsonValue
 
 from gateval.domain.base import JsonObject, Name, Spec, Value, canonical_json
-from gateval.domain.manifests.fixtures.attached import FilePart
-from gateval.domain.manifests.fixtures.messages import (
+from gateval.domain.manifests.messages import (
     MESSAGES_LIMIT,
     Content,
+    FilePart,
     InputMessage,
     Part,
     Role,
@@ -20,12 +23,145 @@ from gateval.domain.manifests.fixtures.messages import (
     text_of,
     with_files,
 )
-from gateval.domain.manifests.fixtures.playground import PlaygroundSpec
-from gateval.domain.manifests.fixtures.recorded import Origin, ToolReplay
-from gateval.domain.manifests.fixtures.reference import Reference
-from gateval.domain.manifests.severity import AnyWeight, Severity
-from gateval.domain.repository.file_rules import FileRules
-from gateval.domain.repository.place import Place
+from gateval.domain.manifests.playground import PlaygroundSpec
+from gateval.domain.paths import Place
+from gateval.domain.tree import FileRules
+
+
+class Severity(StrEnum):
+    """From `low` to `critical`."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+DEFAULT_WEIGHTS: dict[Severity, float] = {
+    Severity.LOW: 0.5,
+    Severity.MEDIUM: 1.0,
+    Severity.HIGH: 2.0,
+    Severity.CRITICAL: 4.0,
+}
+
+LEAST_WEIGHT = 0.001
+
+Weight = Annotated[float, Field(ge=LEAST_WEIGHT, le=1000)]
+"""How much something counts beside others. Outside of these bounds, sums would lose what counts
+little, or be no numbers any more."""
+
+
+def _none_or_enough(weight: float) -> float:
+    if 0 < weight < LEAST_WEIGHT:
+        raise ValueError(f"Must be 0, or at least {LEAST_WEIGHT}, but is {weight:g}.")
+    return weight
+
+
+AssertionWeight = Annotated[float, Field(ge=0, le=1000), AfterValidator(_none_or_enough)]
+"""How much an assertion counts in its fixture's score; 0 is not at all."""
+
+AnyWeight = Annotated[float, Field(ge=0, le=1_000_000)]
+"""The same of an assertion that a file of another tool may have weighed."""
+
+
+class ToolReplay(Spec):
+    """A recorded answer of a tool.
+
+    It answers calls of `tool`; with `arguments`, only calls with exactly these arguments. Among the
+    entries that match a call equally, the nth answers the nth such call and the last one all
+    further calls. With `error`, the tool fails with that text; with `status`, it is out of reach.
+    """
+
+    tool: str = Field(min_length=1, description="The tool whose calls are answered.")
+    arguments: JsonObject | None = Field(
+        default=None, description="Answer only calls with exactly these arguments."
+    )
+    result: JsonValue = Field(default=None, description="What the tool answers.")
+    error: str | None = Field(default=None, description="The text that the tool fails with.")
+    status: int | None = Field(
+        default=None,
+        ge=400,
+        le=599,
+        description="The HTTP status with which the tool is out of reach, for a program.",
+    )
+    delay: float = Field(
+        default=0, ge=0, le=300, description="Seconds that the tool takes to answer."
+    )
+
+
+class Origin(Spec):
+    """Where a promoted fixture came from."""
+
+    trace_id: str | None = Field(default=None, description="The trace it was taken from.")
+    side: Literal["head", "base"] | None = Field(
+        default=None, description="Which side answered so, in a run of the gate."
+    )
+    promoted_at: str | None = Field(default=None, description="When it was taken, in quotes.")
+    promoted_by: str | None = Field(default=None, description="Who took it.")
+
+
+class Reference(Spec):
+    """What a good answer is. No candidate is told of it; assertions, judges and checks are."""
+
+    outcome: str = Field(
+        default="", max_length=20_000, description="What a good answer does, in prose."
+    )
+    answer: JsonValue = Field(
+        default=None, description="A good answer: a text, or JSON. Without it, that of `messages`."
+    )
+    context: JsonValue = Field(
+        default=None,
+        description="What a good answer rests on: a text, or JSON such as a list of documents.",
+    )
+    messages: tuple[JsonObject, ...] = Field(
+        default=(),
+        max_length=500,
+        description="The messages of a good run, each with `role`, `content` and `tool_calls`.",
+    )
+    metadata: JsonObject = Field(default={}, description="What judges and checks are told besides.")
+    case: str = Field(default="", description="What the case is called where it was written.")
+    conversation: str = Field(default="", description="The conversation that the case is part of.")
+    input_files: tuple[str, ...] = Field(
+        default=(), description="The files that stand in the input, by path."
+    )
+    guideline_files: tuple[str, ...] = Field(
+        default=(), description="Those of them that are rules to keep to."
+    )
+
+    @property
+    def wanted(self) -> JsonValue:
+        """The content of a good answer: `answer`, else that of the last expected message.
+
+        A message without content stands for its tool calls; None where nothing is expected.
+        """
+        if self.answer is not None or not self.messages:
+            return self.answer
+        last = self.messages[-1]
+        content = last.get("content")
+        return content if content not in (None, "", []) else last.get("tool_calls")
+
+    @property
+    def text(self) -> str:
+        """`wanted` as text: JSON where it is none, empty where nothing is expected."""
+        return _text(self.wanted)
+
+    @property
+    def context_text(self) -> str:
+        """`context` as text, in the same way."""
+        return _text(self.context)
+
+    @property
+    def expected(self) -> list[JsonValue]:
+        """The expected messages, where only an answer is written as one of the assistant."""
+        if self.messages or self.answer is None:
+            return list(self.messages)
+        return [{"role": "assistant", "content": self.answer}]
+
+
+def _text(value: JsonValue) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else canonical_json(value)
 
 
 class FixtureKind(StrEnum):
@@ -219,3 +355,35 @@ class Fixture(Value):
         for number, turn in enumerate(self.turns):
             for at, part in files_in(turn):
                 yield ("spec", "turns", number, "user", at), part
+
+
+DEFAULT_AXIS = "__default__"
+"""The axis of assertions that name none."""
+
+
+def axis_of(spec: AssertionSpec) -> str:
+    """Return the axis of an assertion."""
+    return spec.axis or DEFAULT_AXIS
+
+
+def show_axis(axis: str) -> str:
+    """Return what people read for an axis: `no axis` for the assertions that name none."""
+    return "no axis" if axis == DEFAULT_AXIS else axis
+
+
+def weighed_axes(fixtures: Iterable[Fixture]) -> Mapping[str, tuple[str, ...]]:
+    """Return the names of the fixtures that each axis has a say in, in the order they come."""
+    found: dict[str, dict[str, None]] = {}
+    for fixture in fixtures:
+        for spec in fixture.assertions:
+            if spec.weight:
+                found.setdefault(axis_of(spec), {})[fixture.name] = None
+    return {axis: tuple(names) for axis, names in found.items()}
+
+
+def input_of(written: JsonValue) -> FixtureInput:
+    """Return an input as that of a fixture: text is a prompt, anything else a payload."""
+    if isinstance(written, dict):
+        return FixtureInput(type=InputType.WEBHOOK, payload=written)
+    text = written if isinstance(written, str) else canonical_json(written)
+    return FixtureInput(type=InputType.PROMPT, payload={"prompt": text})

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pydantic import JsonValue
 
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.repository.paths import resolve_path
-from gateval.domain.repository.tree import Tree, has_folder, under
+from gateval.domain.paths import resolve_path
+from gateval.domain.tree import Tree, has_folder, under
 
 OWN_CHECKS: Mapping[str, str] = {
     "script": "command",

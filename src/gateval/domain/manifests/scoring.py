@@ -21,7 +21,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from gateval.domain.base import JsonObject, Spec, Value
-from gateval.domain.manifests.severity import DEFAULT_WEIGHTS, Severity, Weight
+from gateval.domain.manifests.fixture import DEFAULT_WEIGHTS, Severity, Weight
 
 TOLERANCE: Final = 1e-9
 """Scores are sums of products of decimals; a threshold is met within this distance."""

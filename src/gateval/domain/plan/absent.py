@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from gateval.domain.base import Value
-from gateval.domain.repository.paths import resolve_path, show_path
+from gateval.domain.paths import resolve_path, show_path
 
 _ABSENT = re.compile(
     r"no such file|not found|enoent|cannot find|can't find|can't open|cannot open|no module"

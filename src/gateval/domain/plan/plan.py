@@ -3,25 +3,75 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from gateval.domain.base import SHA_PATTERN, Name, Value, digest
-from gateval.domain.calibration.replay import CalibrationReplay
-from gateval.domain.manifests.agent import RuntimeSpec
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.scripted import ScriptedModel
-from gateval.domain.manifests.tools import AgentTool
-from gateval.domain.plan.absent import Lacking
-from gateval.domain.plan.bar import Doubt, Lowered, Reason
-from gateval.domain.plan.planned_eval import AfterMerge, PlannedEval, Removed
-from gateval.domain.plan.sealed_eval import SealedEval
-from gateval.domain.plan.stored import UsedBaseline
-from gateval.domain.repository.file_rules import FileRules
-from gateval.domain.repository.place import Place
+from gateval.domain.calibration import CalibrationReplay
+from gateval.domain.manifests.agent import AgentTool, LayerSpec, RuntimeSpec
+from gateval.domain.manifests.evaluation import EvalKind, ScriptedModel
+from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.paths import Place, has_wildcard, path_text, resolve_pattern
+from gateval.domain.plan.absent import Lacking, Surroundings
+from gateval.domain.plan.planned_eval import (
+    AfterMerge,
+    Doubt,
+    LeftFixture,
+    Lowered,
+    PlannedEval,
+    Reason,
+    Removed,
+    UsedBaseline,
+)
+from gateval.domain.tree import FileRules, Tree, TreeEntry, file_rules, under
 from gateval.domain.trials.trial import Side
+
+
+class SealedEval(Value):
+    """A planned Eval without what it asks, and without what was found of its fixtures before.
+
+    `trials` is how many are planned at first, whatever earlier runs found. `bar` says that it is
+    the target branch's version, `lowered` what the change asks less than that.
+    """
+
+    kind: EvalKind = "Eval"
+    name: Name
+    own_name: Name
+    shown_name: str
+    agent: Name
+    place: Place
+    bar: bool = False
+    lowered: tuple[Lowered, ...] = ()
+    fixtures: tuple[Name, ...] = Field(min_length=1)
+    left_out: tuple[LeftFixture, ...] = ()
+    trials: int = Field(ge=0)
+
+
+def sealed_eval(planned: PlannedEval) -> SealedEval:
+    """Return what everybody may know of a planned Eval."""
+    return SealedEval(
+        kind=planned.kind,
+        name=planned.name,
+        own_name=planned.own_name,
+        shown_name=planned.shown_name,
+        agent=planned.agent,
+        place=Place(file=planned.place.file),
+        bar=planned.bar is not None,
+        lowered=planned.bar.lowered if planned.bar else (),
+        fixtures=tuple(one.name for one in planned.fixtures),
+        left_out=planned.left_out,
+        trials=planned_trials(planned),
+    )
+
+
+def planned_trials(planned: PlannedEval) -> int:
+    """Return how many trials are planned at first, whatever earlier runs found."""
+    reps = planned.execution.reps_per_fixture
+    return reps * len(planned.sides) * len(planned.own_fixtures)
 
 
 class Revision(Value):
@@ -299,3 +349,53 @@ class Plan(Value):
                 if fixture.name not in known:
                     total += reps * len(planned.sides) - min(reps, stored.get(fixture.name, 0))
         return total
+
+
+@dataclass(frozen=True)
+class LayerInputs:
+    """The files that a layer's set-up sees, by their path from the repository's root.
+
+    `root` is the folder of the repository that the layer's own root stands for: the working
+    directory if all inputs lie there, so that Agents in several folders can share a layer.
+    """
+
+    entries: Mapping[str, TreeEntry]
+    root: str
+    cwd: str
+    around: Surroundings
+
+    @property
+    def inside(self) -> str:
+        """The working directory as seen from the layer's root."""
+        return "" if self.root else self.cwd
+
+    def digest(self, spec: LayerSpec, surroundings: Iterable[str]) -> str:
+        """Hash all that the outcome depends on; `surroundings` are environment and platform."""
+        cut = len(self.root) + 1 if self.root else 0
+        files = sorted(
+            f"{path_text(path[cut:])}\0{entry.mode} {entry.oid}"
+            for path, entry in self.entries.items()
+        )
+        parts = (files, [self.inside], spec.run, spec.creates, sorted(surroundings))
+        return digest([[*part] for part in parts])
+
+
+def layer_inputs(
+    agent: AgentDefinition, spec: LayerSpec, tree: Tree, hidden: Collection[str]
+) -> LayerInputs:
+    """Return what an Agent's layer sees at one revision. `hidden` is what no candidate gets."""
+    roots: set[str] = set()
+    patterns: set[str] = set()
+    for written in spec.inputs:
+        path = resolve_pattern(agent.cwd, written)
+        if path is not None:
+            (patterns if has_wildcard(path) else roots).add(path)
+    given = file_rules(roots, patterns, None).contents(tree, hidden).paths
+    below = all(under(path, {agent.cwd}) for path in given)
+    outside = tree.keys() - set(given) - set(hidden)
+    return LayerInputs(
+        entries={path: tree[path] for path in given},
+        root=agent.cwd if below else "",
+        cwd=agent.cwd,
+        around=Surroundings(given, outside),
+    )

@@ -1,28 +1,239 @@
-"""One Eval that will run, why it does, and what the target branch asks of it."""
+"""One Eval that will run: why, what the target branch asks of it, what is tested together, what
+is stored.
+
+The cases of one file are a family. Up to `ALONE_AT_MOST` of them are tested alone, too; beyond
+that, the family is tested in one look at the planned trials, which has power enough: 201 cases
+of rate .95 that fall by ten points are found in 19 of 20 runs, and a second look would cost
+thousands of trials.
+
+A quality that weighs little can fall while the whole stays as it is, so each axis of scores has a
+test over all fixtures that have it. Where there is one axis only, the test of everything is that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cached_property
-from typing import Literal, Self
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from functools import cached_property, lru_cache
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from gateval.domain.base import Name, Value
-from gateval.domain.manifests.calibration import Calibration
-from gateval.domain.manifests.evaluation import EvalKind, ExecutionSpec, JudgeSpec
-from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.fixtures.feedback import Feedback
+from gateval.domain.base import SHA_PATTERN, Name, Value
+from gateval.domain.manifests.evaluation import Calibration, EvalKind, ExecutionSpec, JudgeSpec
+from gateval.domain.manifests.fixture import Fixture, Severity, weighed_axes
+from gateval.domain.manifests.messages import Feedback
 from gateval.domain.manifests.scoring import ScoringSpec
-from gateval.domain.manifests.severity import Severity
-from gateval.domain.plan.bar import Bar, Baseline, Reason
-from gateval.domain.plan.joint import Joint, axis_tests, joint_tests
-from gateval.domain.plan.stored import StoredTrials
-from gateval.domain.repository.place import Place
-from gateval.domain.statistics.broad import CONFIRMING_TRIALS
-from gateval.domain.statistics.looks import Look, looks
-from gateval.domain.text.bounded import ShortText
-from gateval.domain.trials.trial import Side
+from gateval.domain.paths import Place, Problem
+from gateval.domain.statistics.broad import CONFIRMING_TRIALS, LEAST_DROP, LEAST_DROP_OF_MANY
+from gateval.domain.statistics.design import Look, broad_looks, looks
+from gateval.domain.statistics.graded import axis_looks
+from gateval.domain.text import ShortText
+from gateval.domain.trials.trial import Cause, Outcome, Side, Trial, TrialKey
+
+
+class Reason(Value):
+    """Why something counts as changed or selected: `place` as text, and what is there.
+
+    `where` reads `agents/support.yaml:14` or `prompts/refund.md`; `what` reads `spec.system`,
+    `new`, `selected by Eval`; `before` and `after` are short and may be empty.
+    """
+
+    where: str
+    what: str = ""
+    before: str = ""
+    after: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where} {self.what}".strip()
+
+
+class Baseline(StrEnum):
+    """Where an Eval's baseline comes from."""
+
+    MERGE_BASE = "merge-base"
+    NEW_AGENT = "new agent"
+    SAME_AGENT = "agent unchanged"
+    NONE = "not compared"
+
+
+class Lowered(Value):
+    """Something that head asks less than the base tip, or differently, in words.
+
+    `moved` says that the target branch asks it since the branch was made: the change itself lowers
+    nothing there. `fixture` and `family` are set where it is about a case of a file.
+    """
+
+    place: Place
+    what: str
+    before: str = ""
+    after: str = ""
+    moved: bool = False
+    fixture: str = ""
+    family: str = ""
+
+    @property
+    def edit(self) -> str:
+        """What it is, before and after."""
+        moved = (
+            f" {self.before} \N{RIGHTWARDS ARROW} {self.after}" if self.before or self.after else ""
+        )
+        return f"{self.what}{moved}"
+
+    def __str__(self) -> str:
+        return f"{self.place.file}:{self.place.line} {self.edit}"
+
+
+Where = Literal["target branch", "merge-base", "head"]
+
+
+class Doubt(Value):
+    """Something that the target branch or head may ask, or that an Agent was, and nobody can read.
+
+    `where` is the revision, in words: `target branch`, `merge-base` or `head`.
+    """
+
+    where: Where
+    problem: Problem
+
+    @property
+    def revision(self) -> str:
+        """The revision with its article."""
+        return self.where if self.where == "head" else f"the {self.where}"
+
+    def __str__(self) -> str:
+        return f"{self.problem} (on {self.revision})"
+
+
+class Bar(Value):
+    """Marks an Eval as the base tip's version of `eval`, which head must meet beside its own.
+
+    The fixtures in `reused` ask the same on head: the trials of head's own Eval count for them.
+    """
+
+    eval: Name
+    lowered: tuple[Lowered, ...] = ()
+    reused: tuple[Name, ...] = ()
+
+
+ALONE_AT_MOST = 200
+"""Compared cases of one file up to which each is tested alone."""
+
+
+class Joint(NamedTuple):
+    """One test of several fixtures together; `family` is empty where it is all of an Eval.
+
+    `axis` is the one whose scores it tests, empty for the whole.
+
+    `looks` are those at every fixture of it, `least_drop` that of their mean rate, in [0, 1].
+    """
+
+    family: str
+    fixtures: tuple[str, ...]
+    looks: tuple[Look, ...]
+    least_drop: float
+    share: float = 0.0
+    axis: str = ""
+
+
+def families(fixtures: Iterable[Fixture], compared: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """Return the compared cases by family, those of one case alone left out."""
+    known = set(compared)
+    found: dict[str, list[str]] = {}
+    for fixture in fixtures:
+        if fixture.family and fixture.name in known:
+            found.setdefault(fixture.family, []).append(fixture.name)
+    return {family: names for family, names in found.items() if len(names) > 1}
+
+
+def together_only(fixtures: Iterable[Fixture], compared: Iterable[str]) -> frozenset[str]:
+    """Return the compared fixtures that are tested with their family and never alone."""
+    found = families(fixtures, compared)
+    return frozenset(
+        name for names in found.values() if len(names) > ALONE_AT_MOST for name in names
+    )
+
+
+def joint_tests(
+    fixtures: Sequence[Fixture], compared: Sequence[str], repetitions: int
+) -> tuple[Joint, ...]:
+    """Return the tests of an Eval, that of everything first; a family that is all has no other."""
+    if len(compared) < 2:
+        return ()
+    of_file = families(fixtures, compared)
+    together = together_only(fixtures, compared)
+    groups = [("", tuple(compared))]
+    groups += [
+        (name, tuple(cases)) for name, cases in of_file.items() if len(cases) < len(compared)
+    ]
+    looks = broad_looks(repetitions)
+    return tuple(_joint(names, together, looks)._replace(family=family) for family, names in groups)
+
+
+def axis_tests(
+    fixtures: Sequence[Fixture], compared: Sequence[str], repetitions: int
+) -> tuple[Joint, ...]:
+    """Return the tests of the axes of these compared fixtures; none where there is one axis."""
+    known = set(compared)
+    axes = weighed_axes(one for one in fixtures if one.name in known)
+    if len(axes) < 2:
+        return ()
+    together = together_only(fixtures, compared)
+    return tuple(
+        _joint(names, together, axis_looks(repetitions, len(names)))._replace(axis=axis)
+        for axis, names in axes.items()
+    )
+
+
+def _joint(names: tuple[str, ...], together: frozenset[str], looks: tuple[Look, ...]) -> Joint:
+    if together.isdisjoint(names):
+        return Joint("", names, looks, LEAST_DROP)
+    return Joint("", names, looks[:1], LEAST_DROP_OF_MANY)
+
+
+_MOST = 100
+
+
+class StoredTrials(Value):
+    """Base trials of one fixture, the newest run's first.
+
+    `marks` has a letter for each: passed, failed, failed without an answer (`p`, `f`, `s`).
+    `claimed` says that its assertions rested on what the candidate claims.
+    """
+
+    fixture: Name
+    marks: Annotated[str, Field(pattern=rf"^[pfs]{{1,{_MOST}}}$")]
+    claimed: bool = False
+
+
+class BaselineRun(Value):
+    """A run of the default branch whose trials are used, as the forge confirmed it."""
+
+    run: int = Field(ge=1)
+    commit: str = Field(pattern=SHA_PATTERN)
+    at: str
+    url: str = ""
+
+
+class UsedBaseline(Value):
+    """Which stored trials a plan uses: of these runs. Equal digests, equal trials."""
+
+    digest: str
+    runs: tuple[BaselineRun, ...] = Field(min_length=1)
+
+
+@lru_cache(maxsize=20_000)
+def trials_of(evaluation: str, fixture: str, marks: str) -> tuple[Trial, ...]:
+    """Return stored trials as the first repetitions of base, without traces."""
+    return tuple(
+        Trial(
+            key=TrialKey(eval=evaluation, fixture=fixture, side=Side.BASE, repetition=number),
+            outcome=Outcome.PASS if mark == "p" else Outcome.FAIL,
+            cause=Cause.CANDIDATE if mark == "s" else None,
+        )
+        for number, mark in enumerate(marks, start=1)
+    )
+
 
 CONFIRMING = 3
 """Trials that decide where one would not be fair: a new fixture, a missed threshold, silence."""
@@ -79,7 +290,7 @@ class PlannedEval(Value):
     merge-base, or on the target branch. `added` have to pass by themselves. The shares are parts of
     the budget for false alarms, of each compared fixture and of all together; 0 where nothing is
     compared. `family_share` is that of the cases of one file, `axis_share` that of one axis of
-    scores, `silence_share` that of a fixture which is tested with its family only (`joint.py`).
+    scores, `silence_share` that of a fixture which is tested with its family only.
     `calibration` is what its judge is measured against, None where it names none, or none is there.
     `deterministic` says that the candidates are known to do the same each time, `strict` that the
     policy asks for a threshold of 1 where none is written. `standing` is what an earlier run found

@@ -9,13 +9,11 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
-from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.evaluation import Eval, is_sealed
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
-from gateval.domain.manifests.sealed import is_sealed
-from gateval.domain.plan.plan import Plan
+from gateval.domain.paths import Place
+from gateval.domain.plan.plan import Plan, planned_trials, sealed_eval
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.plan.sealed_eval import planned_trials, sealed_eval
-from gateval.domain.repository.place import Place
 
 SEALED = "sealed"
 """The type of an assertion that nobody is told."""

@@ -2,23 +2,107 @@
 
 Meaning is compared, not bytes: comments, key order, formatting and the manifest's own path do not
 matter; a key of `spec`, the text of a prompt file and any file of the closure do.
+
+A pull request that copies an Agent's code, moves only the manifest to the copy and spoils the
+original changes nothing that is measured; the original may run in production. So moving away is a
+change.
+
+A sealed file names only what lies beside or below it, so a change of something else, in which no
+Agent, manifest or script differs, does not concern it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent, SystemFile
-from gateval.domain.manifests.scripted import script_name
-from gateval.domain.plan.bar import Reason
+from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, Eval, script_name
+from gateval.domain.paths import resolve_path, show_path
 from gateval.domain.plan.plan import AgentChange, ChangeKind
-from gateval.domain.planning.closure import closure_files, closure_of
-from gateval.domain.planning.files.departures import departures
+from gateval.domain.plan.planned_eval import Reason
+from gateval.domain.planning.closure import (
+    Closure,
+    closure_files,
+    closure_of,
+    closure_paths,
+    working_directory,
+)
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.repository.paths import resolve_path, show_path
-from gateval.domain.repository.tree import changed_paths
-from gateval.domain.text.excerpts import excerpts, same
+from gateval.domain.text import excerpts, same
+from gateval.domain.tree import TreeEntry, changed_paths, under
+
+TELLING_BYTES = 256
+"""Files no larger than this are alike by chance: empty modules, stubs, licence headers."""
+
+
+def prompt_path(agent: Agent) -> str | None:
+    """The path of the Agent's prompt file, or None if it has none."""
+    system = agent.spec.system
+    return resolve_path(agent.folder, system.file) if isinstance(system, SystemFile) else None
+
+
+def left_behind(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) -> list[str]:
+    """Return the files of the base's closure whose path is still taken on head, outside head's."""
+    new, old = closure_of(ours, head), closure_of(theirs, base)
+    if new.same_paths(old) and prompt_path(ours) == prompt_path(theirs):
+        return []
+    return sorted(path for path in _depended_on(theirs, old, base, new, ours) if head.below(path))
+
+
+def departures(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) -> Iterator[Reason]:
+    """Yield a reason for each file that was left behind, or whose content left for another path."""
+    for path in left_behind(ours, theirs, head, base):
+        yield Reason(where=show_path(path), what="still there, but no longer a file of this Agent")
+    for path, target in _moved(ours, theirs, head, base):
+        if head.sizes.get(base.tree[path].oid, 0) > TELLING_BYTES:
+            yield Reason(
+                where=show_path(path),
+                what=f"left for {show_path(target)}, which is no file of this Agent",
+            )
+
+
+def moved_contents(head: Snapshot, base: Snapshot) -> set[str]:
+    """Return the object ids that may have left an Agent for another path: their sizes matter."""
+    found: set[str] = set()
+    for theirs in base.catalogue.agents:
+        ours = head.catalogue.agent(theirs.name)
+        if ours is not None:
+            found |= {base.tree[path].oid for path, _ in _moved(ours, theirs, head, base)}
+    return found
+
+
+def _moved(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) -> Iterator[tuple[str, str]]:
+    """Files of the base's closure that are gone, with a new path of the same content outside."""
+    new, old = closure_of(ours, head), closure_of(theirs, base)
+    came: Mapping[str, str] | None = None
+    for path in sorted(_depended_on(theirs, old, base, new, ours)):
+        if head.below(path):
+            continue
+        if came is None:
+            added = head.tree.keys() - base.tree.keys()
+            kept = {prompt_path(ours)}
+            came = {
+                head.tree[one].oid: one
+                for one in sorted(added, reverse=True)
+                if one not in kept and not new.covers(one)
+            }
+        target = came.get(base.tree[path].oid)
+        if target is not None:
+            yield path, target
+
+
+def _depended_on(
+    theirs: Agent, old: Closure, base: Snapshot, new: Closure, ours: Agent
+) -> set[str]:
+    """The files that base's Agent depends on and head's does not."""
+    prompt = prompt_path(theirs)
+    paths = {path for path in closure_paths(old, base) if not new.covers(path)}
+    if prompt in base.tree and prompt is not None and not new.covers(prompt):
+        paths.add(prompt)
+    return paths - {prompt_path(ours)}
 
 
 def detect_changes(head: Snapshot, base: Snapshot) -> tuple[AgentChange, ...]:
@@ -130,3 +214,93 @@ def _file_reasons(
             continue
         what = "changed" if path in new and path in old else "added" if path in new else "removed"
         yield Reason(where=show_path(full or path), what=what)
+
+
+Kind = Literal["file", "link", "submodule"]
+
+
+class Listed(NamedTuple):
+    """One file of a closure. `shown` is its path as `show_path` gives it."""
+
+    shown: str
+    kind: Kind
+    oid: str
+    why: str
+
+
+class Inventory(NamedTuple):
+    """The closure of one Agent; `cwd` is where it works, "" for the repository's root."""
+
+    agent: str
+    cwd: str
+    files: tuple[Listed, ...]
+
+
+def inventory(agent: Agent, snapshot: Snapshot) -> Inventory:
+    """Return everything that an Agent's behaviour depends on beside its manifest, by path.
+
+    The prompt file of an Agent that starts no program is among it, though no candidate opens it.
+    """
+    closure = closure_of(agent, snapshot)
+    why = {path: closure.why(path) for path in closure_paths(closure, snapshot)}
+    prompt = prompt_path(agent)
+    if prompt is not None and prompt in snapshot.tree:
+        why.setdefault(prompt, "system.file")
+    files = (
+        Listed(show_path(path), _kind(snapshot.tree[path]), snapshot.tree[path].oid, why[path])
+        for path in sorted(why)
+    )
+    return Inventory(agent.name, show_path(working_directory(agent) or ""), tuple(files))
+
+
+def _kind(entry: TreeEntry) -> Kind:
+    if entry.is_submodule:
+        return "submodule"
+    return "link" if entry.is_symlink else "file"
+
+
+def beside_locked(paths: Iterable[str], locked: Collection[str]) -> bool:
+    """Whether one of these paths is a locked file, or lies where one may name it."""
+    folders = {path.rpartition("/")[0] for path in locked}
+    return bool(folders) and any(under(path, folders) for path in paths)
+
+
+def locked_files(
+    head: Snapshot, base: Snapshot, tip: Snapshot | None, changes: Sequence[AgentChange]
+) -> tuple[str, ...]:
+    """Return the locked files that may concern a change from `base` to `head`, as people see them.
+
+    `changes` are its changed Agents. `tip` is the target branch, None where nothing of the
+    change can matter to manifests.
+    """
+    every = head.locked | base.locked | (tip.locked if tip else frozenset())
+    if not every or tip is None:
+        return ()
+    changed = changed_paths(head.tree, base.tree)
+    known = head.manifest_paths | base.manifest_paths
+    touches = any(path in known or under(path, {SCRIPTED_FOLDER}) for path in changed)
+    moved = touches or beside_locked(changed, every) or bool(changes)
+    return tuple(map(show_path, sorted(every))) if moved else ()
+
+
+def locked_for(evals: Sequence[Eval], catalogue: Catalogue) -> tuple[str, ...]:
+    """Return the locked files that may hold fixtures of these Evals, as people see them."""
+    may = any(
+        one.fixture_selector is not None
+        or any(not (catalogue.fixture(f) or catalogue.family(f)) for f in one.fixtures)
+        for one in evals
+    )
+    return tuple(map(show_path, sorted(catalogue.locked))) if may else ()
+
+
+def why_locked(files: Sequence[str]) -> str:
+    """Return the sentence about locked files; empty for none."""
+    if not files:
+        return ""
+    more = f" and {len(files) - 3:,} more" if len(files) > 3 else ""
+    verb, asks = ("is", "it asks") if len(files) == 1 else ("are", "they ask")
+    return (
+        f"{', '.join(files[:3])}{more} {verb} sealed, and the key is not here, so what {asks} was "
+        "not run. A run with GATEVAL_IDENTITY in its environment measures that: a maintainer's, or "
+        "yours if you hold the key of one of policy.recipients."
+    )

@@ -6,25 +6,236 @@ nothing any more. `include`, the inputs of a layer and a program's prompt file c
 symbolic link in there points to belongs to it, and so does every link on the way. The manifest
 itself counts by its meaning, and so do other manifests that happen to stand in the same folder:
 they are no code, and no candidate gets them (`is_hidden`).
+
+Only whole words are followed (`process_roots`). What else may be a path, in a line for a shell or
+behind an option, is looked at so that people can be told (`literals`).
 """
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+import re
+import shlex
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from gateval.domain.base import digest
-from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, SystemFile
-from gateval.domain.planning.files.links import follow_links
-from gateval.domain.planning.files.named_paths import process_roots
+from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent, RuntimeSpec, SystemFile
+from gateval.domain.paths import (
+    folder_of,
+    has_wildcard,
+    match_any,
+    may_match_below,
+    resolve_path,
+    resolve_pattern,
+    show_path,
+)
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.repository.file_rules import FileRules, file_rules
-from gateval.domain.repository.links import walk_links
-from gateval.domain.repository.paths import resolve_path, resolve_pattern
-from gateval.domain.repository.patterns import folder_of, has_wildcard, match_any
-from gateval.domain.repository.tree import folders_of, under
+from gateval.domain.tree import FileRules, file_rules, folders_of, under, walk_links
+
+
+def follow_links(
+    roots: Mapping[str, str],
+    patterns: Mapping[str, str],
+    snapshot: Snapshot,
+    hidden: Callable[[str], bool] | None = None,
+) -> dict[str, str]:
+    """Return the roots and, with why, where links lead that stand in them, in patterns or on the
+    way to a root.
+
+    The links that are passed on the way belong to it, too: another target leads elsewhere. `hidden`
+    says which paths do not count; by default those that no candidate gets.
+    """
+    found = _linked(roots, patterns, snapshot, hidden or snapshot.is_hidden)
+    for path in snapshot.submodules:
+        if not under(path, found.keys()):
+            why = _why_of_submodule(path, found, patterns)
+            found |= {path: why} if why else {}
+    return found
+
+
+def _why_of_submodule(
+    path: str, roots: Mapping[str, str], patterns: Mapping[str, str]
+) -> str | None:
+    """Return why something in a submodule may belong; None where nothing does. All of it counts
+    then: what its commits differ in is not looked into.
+    """
+    told = (why for root, why in roots.items() if under(root, {path}))
+    return next(told, None) or next(
+        (why for one, why in patterns.items() if may_match_below(one, path)), None
+    )
+
+
+def _linked(
+    roots: Mapping[str, str],
+    patterns: Mapping[str, str],
+    snapshot: Snapshot,
+    is_hidden: Callable[[str], bool],
+) -> dict[str, str]:
+    links, found = snapshot.links, dict(roots)
+    if not links:
+        return found
+    passed: dict[str, str] = {}
+    names = sorted(links)
+    watched = match_any(patterns)
+    todo = [*roots, *(path for path in names if under(path, roots.keys()) or watched(path))]
+    followed = set()
+    while todo:
+        path = todo.pop()
+        if path in followed or is_hidden(path):
+            continue
+        followed.add(path)
+        on_the_way, end = walk_links(path, links)
+        passed |= {link: f"on the way to {show_path(path)}" for link in on_the_way}
+        if on_the_way and end is not None and not under(end, found.keys()):
+            found[end] = f"link {show_path(path)}"
+            todo += _inside(end, names)
+    return {**passed, **found}
+
+
+def _inside(folder: str, names: Sequence[str]) -> Sequence[str]:
+    """Those of the sorted names that stand in the folder; "" is the root."""
+    if not folder:
+        return names
+    return names[bisect_left(names, f"{folder}/") : bisect_left(names, f"{folder}0")]
+
+
+_NO_FILE_FOLLOWS = frozenset({"-m", "-c", "-e", "--eval", "-p"})
+_SCRIPT = re.compile(r"\.(?:py|js|mjs|cjs|ts|mts|tsx|sh|rb|pl|php|lua)$")
+
+_ENV = re.compile(r"(?:/.*/)?env")
+_SPLITS = re.compile(r"-[0iv]*S|--split-string")
+_SPLIT = re.compile(r"-[0iv]*S(?=.)|--split-string=")
+_VARIABLE = re.compile(r"[A-Za-z_]\w*=")
+
+
+def process_roots(runtime: RuntimeSpec, cwd: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Yield the working directory and the paths named in command lines, each with why."""
+    yield cwd, "cwd"
+    for key, words in runtime.own_commands():
+        for word in words:
+            for path in named(cwd, word, snapshot):
+                yield path, f"{key} {word}"
+
+
+def program_index(words: Sequence[str]) -> int | None:
+    """Return which word of a command line names a program (`program_named`), None if none does."""
+    found = program_named(words)
+    return found[0] if found else None
+
+
+def program_named(words: Sequence[str]) -> tuple[int, str] | None:
+    """Return the program of a command line that a repository holds, and which word names it.
+
+    It is the first with the ending of a script, unless it comes behind `-m` or `-c`; or the first
+    word of all, if it is a path. `env -S` has it in a line of its own, with what stands behind.
+    """
+    for index, word in enumerate(words):
+        if index == 0 and _ENV.fullmatch(word):
+            continue
+        line = _split_by_env(words, index)
+        if line is not None:
+            inner = program_named([*line, *words[index + 1 :]])
+            return inner and (index + max(0, inner[0] - len(line) + 1), inner[1])
+        if word in _NO_FILE_FOLLOWS or "{" in word or word.startswith("/"):
+            return None
+        if (index == 0 and "/" in word) or (_SCRIPT.search(word) and not word.startswith("-")):
+            return index, word
+    return None
+
+
+def _split_by_env(words: Sequence[str], index: int) -> list[str] | None:
+    """Return the words that `env` makes of one word, from the program on; None if it makes none."""
+    if not _ENV.fullmatch(words[0]):
+        return None
+    attached = _SPLIT.match(words[index])
+    if attached is None and not _SPLITS.fullmatch(words[index - 1]):
+        return None
+    try:
+        line = shlex.split(words[index][attached.end() if attached else 0 :])
+    except ValueError:
+        return []
+    while line and _VARIABLE.match(line[0]):
+        del line[0]
+    return line
+
+
+def named(cwd: str, word: str, snapshot: Snapshot) -> Iterator[str]:
+    """Yield the paths that a word of a command line may name, also behind `--option=`.
+
+    No folder around the working directory: that is where a program runs, not what it runs.
+    """
+    for text in (word, word.partition("=")[2]):
+        path = resolve_path(cwd, text) if text else None
+        if not path or under(cwd, {path}):
+            continue
+        yield path
+        _, end = walk_links(path, snapshot.links)
+        passed, real = walk_links(f"{cwd}/{text}", snapshot.links)
+        if real and real != end and real in snapshot.tree:  # `..` behind a link
+            yield from passed
+            yield real
+
+
+_RUN = re.compile(r"[^\s'\"`;|&<>()=:,@#!\\]+")
+_EXTRAS = re.compile(r"(?<=[^/])\[[\w,.-]*\]$")
+"""What stands behind a folder that pip installs: `../lib[dev]`."""
+
+_APART = re.compile(r"[=:;,@]")
+_LEAD = re.compile(r"-{1,2}(?:[A-Za-z][\w-]*?(?=[./])|[A-Za-z](?=.))")
+"""What stands before a path in one word with an option: `-r../x`, `--require../x`, `-Clib/x`."""
+
+_HERE = re.compile(r"\$\(pwd\)|`pwd`|\$\{PWD\}|\$PWD\b")
+_CHANGED = re.compile(r"(?:^|[\s;&|(])(?:cd|pushd)\s+[\"']?([^\s;&|)\"']+)")
+_NO_LITERAL = re.compile(r"[{}$*?\0\n]|^[/~]")
+_WORDS_IN_WORDS = 3
+_LONGEST = 4096
+"""Characters of a path that Linux opens (PATH_MAX)."""
+
+
+def literals(text: str) -> Iterator[str]:
+    """Yield what in a text of a command line may be a path relative to where it runs, each once.
+
+    The text is a word, the value of a variable or a line for a shell. No paths are those from the
+    machine's root, names without a slash or a dot, and what is known only when it runs.
+    """
+    found = (part for word in _words(_HERE.sub(".", text), 0) for part in _parts(word))
+    yield from dict.fromkeys(filter(_may_be_path, found))
+
+
+def changed_folders(line: str) -> Iterator[str]:
+    """Yield the folders to which a line for a shell changes, as it names them."""
+    found = _CHANGED.findall(_HERE.sub(".", line))
+    yield from dict.fromkeys(filter(_may_be_path, found))
+
+
+def _may_be_path(part: str) -> bool:
+    return "." in part.replace("/", ".") and len(part) <= _LONGEST and not _NO_LITERAL.search(part)
+
+
+def _words(text: str, depth: int) -> Iterator[str]:
+    """Yield a text and the words in it, as a shell has them, and those of quoted words in turn."""
+    yield text
+    if depth == _WORDS_IN_WORDS or not re.search(r"\s", text.strip()):
+        return
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    for word in words:
+        if word != text:
+            yield from _words(word, depth + 1)
+
+
+def _parts(word: str) -> Iterator[str]:
+    for part in (word, *_APART.split(word), *_RUN.findall(word)):
+        yield part
+        if "[" in part or "]" in part:
+            yield _EXTRAS.sub("", part).removeprefix("[").removesuffix("]")
+        if lead := _LEAD.match(part):
+            yield part[lead.end() :]
 
 
 @dataclass(frozen=True)

@@ -6,37 +6,52 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gateval.domain.manifests.agent import ModelCallsNeed
+from gateval.domain.base import digest
+from gateval.domain.manifests.agent import Agent, ModelCallsNeed, RuntimeSpec
 from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.domain.manifests.evaluation import Eval
-from gateval.domain.manifests.policy.gate_config import Policy, policy_digest
-from gateval.domain.manifests.policy.words import BarPolicy
-from gateval.domain.plan.bar import Baseline, Doubt, Lowered, Reason
+from gateval.domain.manifests.embedding import embedding_scripts
+from gateval.domain.manifests.evaluation import Eval, ScriptedModel, script_name
+from gateval.domain.manifests.gate_config import BarPolicy, Policy, policy_digest
+from gateval.domain.paths import show_path
 from gateval.domain.plan.plan import (
     AgentChange,
+    AgentDefinition,
+    HiddenFiles,
     Plan,
     Revision,
+    SideScripts,
 )
-from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.planned_eval import Baseline, Doubt, Lowered, PlannedEval, Reason
 from gateval.domain.plan.sealing import is_sealed_eval
-from gateval.domain.planning.bar.agents import narrowed_closures, weaker_agents
-from gateval.domain.planning.bar.doubts import (
-    base_doubts,
-    head_doubts,
-    old_problems,
-    suite_doubts,
+from gateval.domain.planning.bar.doubts import base_doubts, head_doubts, old_problems, suite_doubts
+from gateval.domain.planning.bar.fixtures import narrowed_closures, weaker_agents
+from gateval.domain.planning.bar.planning import (
+    NOTHING_HELD,
+    BarPlan,
+    Held,
+    RulesEdit,
+    held_back,
+    laxer_rules,
+    plan_bar,
 )
-from gateval.domain.planning.bar.planning import BarPlan, plan_bar
-from gateval.domain.planning.bar.rules import RulesEdit, laxer_rules
-from gateval.domain.planning.bar.sealed import NOTHING_HELD, Held, held_back
-from gateval.domain.planning.budget import within
-from gateval.domain.planning.change import detect_changes
-from gateval.domain.planning.definitions import asked_scripts, definitions, hidden_files
-from gateval.domain.planning.files.locked import locked_files, locked_for, why_locked
+from gateval.domain.planning.change import (
+    detect_changes,
+    locked_files,
+    locked_for,
+    meaning,
+    scripted_names,
+    system_text,
+    why_locked,
+)
+from gateval.domain.planning.closure import (
+    closure_digest,
+    closure_files,
+    closure_of,
+    working_directory,
+)
 from gateval.domain.planning.selection import baseline_of, removed_since, why_selected
-from gateval.domain.planning.shares import with_shares
+from gateval.domain.planning.shares import with_shares, within
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.planning.unmeasured import unclaimed, why_nothing
 from gateval.domain.planning.warnings import (
     after_merge_sentence,
     coverage_warnings,
@@ -47,9 +62,94 @@ from gateval.domain.planning.warnings import (
     rules_warnings,
     shown_warnings,
     tip_warnings,
+    unclaimed,
+    why_nothing,
 )
-from gateval.domain.repository.paths import show_path
 from gateval.domain.trials.trial import Side
+
+
+def definitions(
+    planned: Iterable[PlannedEval], snapshot: Snapshot, side: Side
+) -> tuple[AgentDefinition, ...]:
+    """Return the Agents that the planned Evals ask on this side, by name."""
+    names = sorted({one.agent for one in planned if side in one.sides})
+    agents = (snapshot.catalogue.agent(name) for name in names)
+    return tuple(define(agent, snapshot, side) for agent in agents if agent is not None)
+
+
+def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
+    """Resolve an Agent at one revision: its prompt's text, its folder, its closure's hash.
+
+    Rules of scripted models that it asks are in the hash.
+    """
+    closure = closure_of(agent, snapshot)
+    files = closure_files(closure, snapshot)
+    scripts = (snapshot.scripts.get(name) for name in scripted_names(agent))
+    rules = [script.digest for script in scripts if script]
+    meant = digest(meaning(agent, snapshot))
+    return AgentDefinition(
+        name=agent.name,
+        side=side,
+        place=agent.place,
+        models=agent.spec.models,
+        uses=agent.spec.uses,
+        system=system_text(agent, snapshot),
+        tools=agent.spec.tools,
+        runtime=agent.spec.runtime or RuntimeSpec(),
+        folder=agent.folder,
+        cwd=working_directory(agent) or "",
+        closure=closure_digest(digest([meant, *rules]) if rules else meant, files),
+        files=closure.rules(),
+    )
+
+
+def asked_scripts(
+    planned: Sequence[PlannedEval],
+    head: Snapshot,
+    base: Snapshot | None,
+    more: Sequence[ScriptedModel] = (),
+) -> tuple[SideScripts, ...]:
+    """Return the scripted models that are asked, by side; `more` are judges of the base tip."""
+    judges = {name for one in planned if (name := script_name(one.judge.model))}
+    judges |= {name for one in planned for name in embedding_scripts(one.fixtures)}
+    scripts = []
+    for side, snapshot in ((Side.HEAD, head), (Side.BASE, base)):
+        if snapshot is None:
+            continue
+        names = set(judges) if side is Side.HEAD else set()
+        for one in planned:
+            agent = snapshot.catalogue.agent(one.agent) if side in one.sides else None
+            names |= set(scripted_names(agent)) if agent else set()
+        models = tuple(snapshot.scripts[name] for name in sorted(names) if name in snapshot.scripts)
+        models += tuple(more) if side is Side.HEAD else ()
+        if models:
+            scripts.append(SideScripts(side=side, models=models))
+    return tuple(scripts)
+
+
+def hidden_files(
+    planned: Iterable[PlannedEval], head: Snapshot, base: Snapshot | None
+) -> tuple[HiddenFiles, ...]:
+    """Return the hidden files of each side from which a program is started, as git has them."""
+    found = []
+    for side, snapshot in ((Side.HEAD, head), (Side.BASE, base)):
+        if snapshot is None:
+            continue
+        agents = [snapshot.catalogue.agent(one.agent) for one in planned if side in one.sides]
+        if all(agent is None or not agent.starts_process for agent in agents):
+            continue
+        paths = (path for path in snapshot.paths if snapshot.is_hidden(path) and _is_text(path))
+        found.append(HiddenFiles(side=side, paths=tuple(paths)))
+    return tuple(found)
+
+
+def _is_text(path: str) -> bool:
+    """Whether the path is UTF-8, as a plan can hold it. Manifests of other names are refused."""
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,32 @@
-"""Which fixtures of a plan are held against the baseline, and how sure each verdict has to be.
+"""How a plan splits what it has: certainty over fixtures, repetitions over the run, none for
+quarantine.
 
 The budget for false alarms is split over the Evals, equally unless the policy gives weights, then
 over the fixtures of each and its tests of several together. What the pull request adds gets nothing
 of it, and so dilutes nothing.
+
+It is done before anything runs, so the schedule that follows is as valid as one that asks for so
+few by itself. Of n repetitions the nth tells least: the variance of a rate falls by p(1-p)/n(n-1).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.policy.words import UnsetThresholdPolicy
-from gateval.domain.manifests.scripted import script_name
-from gateval.domain.plan.bar import Baseline
-from gateval.domain.plan.joint import axis_tests, joint_tests, together_only
-from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.manifests.evaluation import script_name
+from gateval.domain.manifests.gate_config import Policy, QuarantinedFixture, UnsetThresholdPolicy
+from gateval.domain.paths import nearest
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import (
+    Baseline,
+    PlannedEval,
+    Quarantined,
+    axis_tests,
+    joint_tests,
+    together_only,
+)
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.statistics.shares import (
     BROAD,
@@ -158,3 +168,87 @@ def _follows_rules(name: str, snapshot: Snapshot) -> bool:
         script is not None and all(rule.probability >= 1 for rule in script.spec.rules)
         for script in scripts
     )
+
+
+def within(planned: Sequence[PlannedEval], trials: int | None) -> list[PlannedEval]:
+    """Return the Evals with at most so many planned trials in all; None is no limit.
+
+    The most repeated are cut first, all to the same number; what is then left over goes to the
+    first ones again. No fixture goes without one trial on each of its sides.
+    """
+    if trials is None or _total(planned, None) <= trials:
+        return list(planned)
+    low, high = 1, max(one.execution.reps_per_fixture for one in planned)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if _total(planned, middle) <= trials else (low, middle - 1)
+    spare = trials - _total(planned, low)
+    raised: set[str] = set()
+    for name in dict.fromkeys(one.own_name for one in planned):
+        group = [one for one in planned if one.own_name == name]
+        more = sum(_trials(one, low + 1) - _trials(one, low) for one in group)
+        if 0 < more <= spare:
+            raised.add(name)
+            spare -= more
+    return [_cut(one, low + (one.own_name in raised)) for one in planned]
+
+
+def _total(planned: Sequence[PlannedEval], most: int | None) -> int:
+    return sum(_trials(one, most) for one in planned)
+
+
+def _trials(planned: PlannedEval, most: int | None) -> int:
+    reps = planned.execution.reps_per_fixture
+    reps = reps if most is None else min(reps, most)
+    return len(planned.own_fixtures) * reps * len(planned.sides)
+
+
+def _cut(planned: PlannedEval, most: int) -> PlannedEval:
+    asked = planned.execution.reps_per_fixture
+    if asked <= most:
+        return planned
+    execution = planned.execution.model_copy(update={"reps_per_fixture": most})
+    return planned.model_copy(update={"execution": execution, "repetitions_asked": asked})
+
+
+def with_quarantine(plan: Plan, today: str, catalogues: Iterable[Catalogue]) -> Plan:
+    """Return the plan with what its policy has in quarantine on a day (`2026-12-01`).
+
+    What has ended, and what names no fixture of these catalogues, is told as a warning.
+    """
+    entries = plan.policy.quarantine
+    if not entries or not plan.evals:
+        return plan
+    evals = tuple(
+        one.model_copy(update={"quarantined": tuple(_of(plan, one, today))}) for one in plan.evals
+    )
+    fixtures = [fixture for catalogue in catalogues for fixture in catalogue.fixtures]
+    known = {name for one in fixtures for name in (one.name, one.family) if name}
+    told = (*_ended(entries, today), *_unknown(entries, known))
+    return plan.model_copy(update={"evals": evals, "warnings": (*plan.warnings, *told)})
+
+
+def _ended(entries: Iterable[QuarantinedFixture], today: str) -> Iterator[str]:
+    every = tuple(entries)
+    for one in every:
+        others = (e for e in every if e.fixture == one.fixture and e.eval in {None, one.eval})
+        if not any(other.holds(today) for other in others):
+            yield (
+                f"The quarantine of {one.fixture} ended on {one.until}: it blocks again. "
+                f"{one.owner} owned it; take it out of policy.quarantine."
+            )
+
+
+def _unknown(entries: Iterable[QuarantinedFixture], known: Collection[str]) -> Iterator[str]:
+    for one in entries:
+        if one.fixture not in known:
+            hint = nearest(one.fixture, known) or " Take it out."
+            yield f"policy.quarantine names {one.fixture}, and there is no such fixture.{hint}"
+
+
+def _of(plan: Plan, planned: PlannedEval, today: str) -> Iterator[Quarantined]:
+    for fixture in planned.fixtures:
+        for one in plan.policy.quarantine:
+            if one.holds(today) and one.about(planned.own_name, fixture.name, fixture.family):
+                yield Quarantined(fixture=fixture.name, owner=one.owner, until=one.until)
+                break

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.evaluation import ScriptedModel
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.own_checks import all_own_roots
-from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
-from gateval.domain.manifests.scripted import ScriptedModel
+from gateval.domain.paths import Problem, match_any, resolve_pattern
 from gateval.domain.plan.plan import Revision
-from gateval.domain.repository.paths import resolve_pattern
-from gateval.domain.repository.patterns import match_any
-from gateval.domain.repository.place import Problem
-from gateval.domain.repository.tree import Tree, below, under
+from gateval.domain.tree import Tree, below, under
 
 OWN_FOLDER = ".gateval/"
 """Holds what belongs to the gate: scripted models, and results of local runs."""

@@ -3,42 +3,132 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import fsum
 from typing import NamedTuple
 
-from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.plan.bar import Baseline
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.axes import compare_axes, without_base
-from gateval.domain.results.comparison import (
-    Comparison,
-    EvalComparison,
-    FixtureChange,
-    FixtureComparison,
-    Repeated,
-)
-from gateval.domain.results.doubts.models import refusal
-from gateval.domain.results.grouping import (
+from gateval.domain.manifests.fixture import Fixture, weighed_axes
+from gateval.domain.plan.planned_eval import Baseline, Joint, PlannedEval
+from gateval.domain.results.averages import (
     Grouped,
     outcomes,
     too_many_lost,
     unanswered,
     with_stored,
 )
-from gateval.domain.results.looks.course import Course
-from gateval.domain.results.parts import grades
+from gateval.domain.results.broad_slippage import axis_units
+from gateval.domain.results.comparison import (
+    AxisComparison,
+    Comparison,
+    EvalComparison,
+    FixtureChange,
+    FixtureComparison,
+    Repeated,
+    rises,
+)
+from gateval.domain.results.course import Course
+from gateval.domain.results.doubts import refusal
 from gateval.domain.results.progress import PlanProgress, Together, progress
 from gateval.domain.results.results import Results
-from gateval.domain.results.rises import rises
-from gateval.domain.results.scoring import EvalScore, FixtureScore, score_eval
-from gateval.domain.results.threshold import threshold_repetitions
-from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.graded.grid import sample
-from gateval.domain.statistics.graded.rule import LEAST_DROP
-from gateval.domain.statistics.graded.status import graded_status
-from gateval.domain.statistics.looks import Look
-from gateval.domain.statistics.status import deterministic, status
-from gateval.domain.statistics.walk import counted
+from gateval.domain.results.scoring import (
+    EvalScore,
+    FixtureScore,
+    score_eval,
+    threshold_repetitions,
+)
+from gateval.domain.results.trial_verdict import axis_grades, grades, whole_mean
+from gateval.domain.statistics.broad import LEAST_DROP, Broad
+from gateval.domain.statistics.design import Look, LookResult
+from gateval.domain.statistics.graded import (
+    ESCALATION,
+    LEAST_GRADED_DROP,
+    axis_rose,
+    graded_status,
+    sample,
+)
+from gateval.domain.statistics.walk import CLEAR, counted, deterministic, status
 from gateval.domain.trials.trial import Side, Trial
+
+
+def compare_axes(
+    planned: PlannedEval, trials: Grouped, together: Together
+) -> tuple[AxisComparison, ...]:
+    """Return the axes of an Eval with scores, in the order of the plan; none of other Evals.
+
+    `together` is what the tests of several fixtures say.
+    """
+    if not planned.scoring.graded:
+        return ()
+    tests = {test.axis: (test, said) for test, said in together if test.axis}
+    shown = [one for one in planned.fixtures if not planned.in_quarantine(one.name)]
+    silent = unanswered(planned, trials)
+    found = []
+    for axis, names in weighed_axes(shown).items():
+        fixtures = [one for one in shown if one.name in set(names)]
+        head, base = (
+            [] if silent else _means(planned, axis, fixtures, trials, side)
+            for side in (Side.HEAD, Side.BASE)
+        )
+        test, said = tests.get(axis, (None, None))
+        found.append(
+            AxisComparison(
+                axis=axis,
+                change=_change(planned, trials, test, said),
+                head=_mean(head),
+                base=_mean(base),
+                fixtures=len(fixtures),
+                measured=len(head),
+                measured_base=len(base),
+                said=said,
+            )
+        )
+    return tuple(found)
+
+
+def without_base(baseline: Baseline) -> FixtureChange:
+    """Return how something moved of which base was not measured."""
+    if baseline is Baseline.SAME_AGENT:
+        return FixtureChange.UNCHANGED
+    return FixtureChange.NEW if baseline is Baseline.NEW_AGENT else FixtureChange.NOT_COMPARED
+
+
+def _means(
+    planned: PlannedEval, axis: str, fixtures: list[Fixture], trials: Grouped, side: Side
+) -> list[float]:
+    """The mean scores on an axis of the fixtures of which all planned repetitions were measured."""
+    reps, owners = planned.execution.reps_per_fixture, planned.owners()
+    found: list[float | None] = []
+    for fixture in fixtures:
+        own = trials.get((owners[fixture.name], fixture.name, side), ())
+        found.append(whole_mean(axis_grades(axis, fixture, own), reps))
+    return [one for one in found if one is not None]
+
+
+def _mean(scores: list[float]) -> float | None:
+    return fsum(scores) / len(scores) if scores else None
+
+
+def _change(
+    planned: PlannedEval, trials: Grouped, test: Joint | None, said: Broad | None
+) -> FixtureChange:
+    if planned.baseline is not Baseline.MERGE_BASE:
+        return without_base(planned.baseline)
+    if test is None:  # the only axis is the whole, which has a test of its own
+        return FixtureChange.NOT_COMPARED
+    if said is None or said.step is LookResult.GO_ON:
+        return FixtureChange.INCONCLUSIVE
+    if said.step is LookResult.REGRESSED:
+        return FixtureChange.REGRESSED
+    moved = said.head - said.base
+    if -moved >= test.least_drop and said.p_value <= ESCALATION:
+        clear = said.p_value <= CLEAR
+        return FixtureChange.SUSPECT if clear else FixtureChange.NOT_CONFIRMED
+    if moved < LEAST_DROP:
+        return FixtureChange.UNCHANGED
+    look = test.looks[said.at]
+    units = axis_units(planned, test, trials)
+    scores = [(one.base[: look.base], one.head[: look.head]) for one in units]
+    rose = said.exact or axis_rose(scores) <= CLEAR
+    return FixtureChange.IMPROVED if rose else FixtureChange.UNCHANGED
 
 
 class _Found(NamedTuple):
@@ -176,7 +266,7 @@ def _compare_fixture(
     lost = found.standing and theirs.unclear and not found.perfect
     return FixtureComparison(
         fixture=found.fixture.name,
-        change=_change(planned.baseline, found, ours, theirs),
+        change=_score_change(planned.baseline, found, ours, theirs),
         head=head,
         base=base,
         head_all=ours,
@@ -194,7 +284,9 @@ def _compare_fixture(
     )
 
 
-def _change(baseline: Baseline, found: _Found, head: Repeated, base: Repeated) -> FixtureChange:
+def _score_change(
+    baseline: Baseline, found: _Found, head: Repeated, base: Repeated
+) -> FixtureChange:
     """The first row that applies counts."""
     course, walk = found.course, found.course.walk
     if found.added:
@@ -223,7 +315,7 @@ def _change(baseline: Baseline, found: _Found, head: Repeated, base: Repeated) -
 
 def _exactly(head: Repeated, base: Repeated) -> FixtureChange:
     """How a score moved that is the same each time, and no worse."""
-    risen = (head.mean or 0.0) - (base.mean or 0.0) >= LEAST_DROP
+    risen = (head.mean or 0.0) - (base.mean or 0.0) >= LEAST_GRADED_DROP
     return FixtureChange.IMPROVED if risen else FixtureChange.UNCHANGED
 
 

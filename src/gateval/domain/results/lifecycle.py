@@ -13,9 +13,9 @@ from enum import StrEnum
 from gateval.domain.base import Value
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.grouping import Grouped, group_trials, unanswered
-from gateval.domain.results.parts import grade
+from gateval.domain.results.averages import Grouped, group_trials, unanswered
 from gateval.domain.results.results import Results
+from gateval.domain.results.trial_verdict import grade
 from gateval.domain.trials.trial import Outcome, Side, Trial
 
 

@@ -8,17 +8,15 @@ from math import inf
 from typing import Literal
 
 from gateval.domain.base import Value
-from gateval.domain.manifests.axes import DEFAULT_AXIS, weighed_axes
-from gateval.domain.plan.joint import Joint, together_only
+from gateval.domain.manifests.fixture import DEFAULT_AXIS, weighed_axes
 from gateval.domain.plan.plan import Plan, SeenDrop
-from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.planned_eval import Joint, PlannedEval, together_only
 from gateval.domain.results.comparison import Comparison
-from gateval.domain.results.looks.score_rule import graded_rule_of
+from gateval.domain.results.course import graded_rule_of
 from gateval.domain.statistics.design import Design, design, first_looks
-from gateval.domain.statistics.graded.broad import Axis
-from gateval.domain.statistics.graded.power import PairedRule, smallest_fall
-from gateval.domain.statistics.graded.rule import LEAST_DROP, on_passes
-from gateval.domain.statistics.power import expected, smallest_drop
+from gateval.domain.statistics.graded import LEAST_GRADED_DROP, Axis, on_passes
+from gateval.domain.statistics.graded_power import PairedRule, smallest_fall
+from gateval.domain.statistics.walk import expected, smallest_drop
 
 STEADY_RATE = 0.95
 """The pass rate of a fixture for which costs and drops are stated."""
@@ -107,7 +105,7 @@ def _seen(planned: PlannedEval, spare: float) -> Iterator[SeenDrop]:
         return SeenDrop(eval=planned.own_name, of=of, axis=axis, drop=known)
 
     exact, graded = planned.deterministic, planned.scoring.graded
-    least = LEAST_DROP if graded else 0.0
+    least = LEAST_GRADED_DROP if graded else 0.0
     yield seen("one", least if exact else found_drop(planned, spare))
     if not graded:
         return

@@ -1,24 +1,182 @@
-"""How far a run is: all rules looked at once, for the trials to start next and the comparison."""
+"""How far a run is: which trials are next, what the budget leaves, and what may be told
+meanwhile.
+
+Stopping a fixture earlier than its rule would can only take alarms away: a look is reached by going
+on at all looks before it, and the chance of ever meeting the cut is bounded over all of them. So
+the budget may end any fixture, whatever the trials said, and the bound on false alarms holds.
+
+It is asked at fixed borders only: before the first trial, and whenever all that it asked for are
+finished. So no verdict depends on which trial ended first, and a run that lacks trials in the end
+lacks just those that are still asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
+from math import inf
 from typing import NamedTuple, TypeAlias
 
-from gateval.domain.plan.joint import Joint
-from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.grouping import Grouped
-from gateval.domain.results.looks.broad_slippage import Stored, broad_slippage
-from gateval.domain.results.looks.course import AGREEING, Course, course_of, larger, rules_of
-from gateval.domain.results.looks.purse import Purse, purse_of
-from gateval.domain.results.threshold import threshold_repetitions
+from gateval.domain.manifests.gate_config import BudgetPolicy
+from gateval.domain.plan.plan import Plan, planned_trials
+from gateval.domain.plan.planned_eval import Joint, PlannedEval
+from gateval.domain.plan.sealing import PlanPart, kept_apart, parts_of
+from gateval.domain.results.averages import Grouped, with_stored
+from gateval.domain.results.broad_slippage import Stored, broad_slippage
+from gateval.domain.results.course import AGREEING, Course, course_of, larger, rules_of
+from gateval.domain.results.doubts import refused_on_both
+from gateval.domain.results.results import LEAST_FIXTURES, Results, in_steps
+from gateval.domain.results.scoring import threshold_repetitions
 from gateval.domain.statistics.broad import CONFIRMING_TRIALS, Broad
-from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.fisher import fisher
-from gateval.domain.statistics.looks import Look
-from gateval.domain.trials.trial import Side, Trial
+from gateval.domain.statistics.design import Look, LookResult, fisher
+from gateval.domain.trials.trial import Side, Trial, TrialKey
+
+
+def result_parts(results: Results) -> Iterable[tuple[Results, int]]:
+    """Yield the results of each part of the plan, with the planned trials beside it."""
+    for plan, beside in parts_of(results.plan):
+        names = {one.name for one in plan.evals}
+        mine = tuple(one for one in results.trials if one.key.eval in names)
+        trials = results.trials if len(mine) == len(results.trials) else mine
+        yield results.model_copy(update={"plan": plan, "trials": trials}), beside
+
+
+def sealed_agents(plan: Plan) -> frozenset[str]:
+    """Return the Agents that are asked what is sealed."""
+    apart = kept_apart(plan)
+    return frozenset(one.agent for one in plan.evals if one.name in apart)
+
+
+def is_public_warning(warning: str, plan: Plan) -> bool:
+    """Whether a warning of a run is not of a candidate that was asked what is sealed.
+
+    A warning of theirs begins with the Agent and its side.
+    """
+    agents = sealed_agents(plan)
+    return not warning.startswith(tuple(f"{one} ({side}): " for one in agents for side in Side))
+
+
+def public_rate(planned: PlannedEval, trials: Grouped) -> float | None:
+    """Return the share of head's planned trials that passed, in steps; None where it is not told.
+
+    What an earlier run found of a fixture counts as its trials.
+    """
+    if len(planned.fixtures) < LEAST_FIXTURES:
+        return None
+    owners, reps = planned.owners(), planned.execution.reps_per_fixture
+    passed, measured = 0.0, 0.0
+    for name, owner in owners.items():
+        if known := planned.stands(name):
+            passed, measured = passed + known.head_passes / known.head_trials, measured + 1
+            continue
+        mine = trials.get((owner, name, Side.HEAD), ())
+        said = [one.passed for one in mine if one.key.repetition <= reps and one.passed is not None]
+        if said:
+            passed, measured = passed + sum(said) / len(said), measured + 1
+    return in_steps(passed / measured) if measured else None
+
+
+def unsealed(results: Results) -> Results:
+    """Return opened results as those of Evals that were never sealed, to be looked at."""
+    evals = tuple(one.model_copy(update={"sealed": False}) for one in results.plan.evals)
+    return results.model_copy(update={"plan": results.plan.model_copy(update={"evals": evals})})
+
+
+_MINUTE = 60
+
+
+class Purse:
+    """So many more trials may be asked for; None without a limit. Small and mutable."""
+
+    def __init__(self, trials: float | None) -> None:
+        self._left = inf if trials is None else trials
+
+    @property
+    def left(self) -> float:
+        """How many may still be asked for; infinite without a limit."""
+        return self._left
+
+    def take(self, trials: int) -> bool:
+        """Take so many, if they are there, and say whether they were.
+
+        What was refused is refused again when it is asked for later: what is left only falls.
+        """
+        if trials > self._left:
+            return False
+        self._left -= trials
+        return True
+
+
+def purse_of(plan: Plan, trials: Iterable[Trial], beside: int | None = None) -> Purse:
+    """Return what the budget leaves after the trials of a run, each counted at their mean cost.
+
+    Of tokens and money, what is known counts. `beside` is how many planned trials share the budget
+    and are decided apart, so that what is spent on the ones tells nothing of the others; None is
+    those of the sealed Evals of published results.
+    """
+    budget: BudgetPolicy = plan.policy.budget
+    every = list(trials)
+    if not budget.is_set or not every:
+        return Purse(None)
+    share = _share(plan, beside)
+    limits: list[float] = []
+    if budget.repetitions is not None:
+        limits.append(budget.repetitions * share - len(every))
+    if budget.tokens is not None:
+        limits.append(_left(budget.tokens * share, [_tokens(trial) for trial in every]))
+    if budget.usd is not None:
+        limits.append(_left(budget.usd * share, [_usd(trial) for trial in every]))
+    if budget.minutes is not None:
+        waited = waited_seconds(plan, every)
+        limits.append(_left(_MINUTE * budget.minutes * share, [waited / len(every)] * len(every)))
+    return Purse(max(0.0, min(limits)))
+
+
+def _share(plan: Plan, beside: int | None) -> float:
+    """Return how much of the budget is for the Evals of this plan, by planned trials."""
+    others = sum(one.trials for one in plan.sealed) if beside is None else beside
+    own = sum(map(planned_trials, plan.evals))
+    return own / (own + others) if others else 1
+
+
+def left_after_planned(plan: Plan, trials: Iterable[Trial]) -> float:
+    """Return how many trials the budget left when the planned ones were made.
+
+    Stored trials, which cost nothing now, are not among `trials`.
+    """
+    evals = {one.name: (one.execution.reps_per_fixture, one.stored_counts()) for one in plan.evals}
+
+    def _is_planned(trial: Trial) -> bool:
+        reps, stored = evals[trial.key.eval]
+        known = stored.get(trial.key.fixture, 0) if trial.key.side is Side.BASE else 0
+        return trial.key.repetition <= max(reps, known)
+
+    return purse_of(plan, filter(_is_planned, trials)).left
+
+
+def waited_seconds(plan: Plan, trials: Iterable[Trial]) -> float:
+    """Return how long agents were waited for, side by side: that of the slowest Eval."""
+    parallel = {planned.name: planned.execution.parallel for planned in plan.evals}
+    sums: dict[str, float] = defaultdict(float)
+    for trial in trials:
+        sums[trial.key.eval] += trial.seconds
+    return max((total / parallel.get(name, 1) for name, total in sums.items()), default=0.0)
+
+
+def _left(limit: float, costs: list[float]) -> float:
+    """Return how many trials of the mean cost are left; without any cost, there is no limit."""
+    spent = sum(costs)
+    return (limit - spent) * len(costs) / spent if spent else inf
+
+
+def _tokens(trial: Trial) -> float:
+    return (trial.spent.total or 0) + (trial.judge_usage.total or 0)
+
+
+def _usd(trial: Trial) -> float:
+    return (trial.spent.usd or 0.0) + (trial.judge_usage.usd or 0.0)
+
 
 Together: TypeAlias = tuple[tuple[Joint, Broad | None], ...]
 """Each test of several fixtures of an Eval, with what it says so far."""
@@ -228,3 +386,40 @@ def _counts(name: _Name, trials: Grouped) -> tuple[int, int, int, int]:
         for side in (Side.BASE, Side.HEAD)
     )
     return sum(base), len(base), sum(head), len(head)
+
+
+def next_trials(plan: Plan, finished: Iterable[Trial]) -> tuple[TrialKey, ...]:
+    """Return the trials to start now, in (fixture, repetition) order, base and head interleaved.
+
+    An empty answer ends the run.
+    """
+    trials = with_stored(plan, refused_on_both(plan, finished))
+    keys: list[TrialKey] = []
+    wanted = {
+        where: look for part in parts_of(plan) for where, look in _far(part, trials).wanted.items()
+    }
+    for planned in plan.evals:
+        for fixture in planned.own_fixtures:
+            if planned.stands(fixture.name) is not None and not planned.sealed:
+                continue
+            look = wanted[planned.name, fixture.name]
+            keys += _keys(planned, fixture.name, look, trials)
+    return tuple(keys)
+
+
+def _far(part: PlanPart, trials: Grouped) -> PlanProgress:
+    names = {one.name for one in part.plan.evals}
+    mine = {where: group for where, group in trials.items() if where[0] in names}
+    return progress(part.plan, mine, part.beside)
+
+
+def _keys(planned: PlannedEval, fixture: str, look: Look, trials: Grouped) -> Iterable[TrialKey]:
+    done = {
+        side: {trial.key.repetition for trial in trials.get((planned.name, fixture, side), ())}
+        for side in planned.sides
+    }
+    for repetition in range(1, max(look.base, look.head) + 1):
+        for side in planned.sides:
+            most = look.base if side is Side.BASE else look.head
+            if repetition <= most and repetition not in done[side]:
+                yield TrialKey(eval=planned.name, fixture=fixture, side=side, repetition=repetition)

@@ -1,20 +1,47 @@
-"""What a trial's assessments make of it, by the scoring model of its Eval.
+"""What a trial's assessments make of it: its outcome, its score, its parts and what stands for
+them.
 
 An assertion that could not be evaluated makes a trial an `error`, unless it fails anyway: one
 failed assertion where all have to pass, or a score that misses `passScore` even if all that could
 not be evaluated were perfect. What does not count makes nothing, unless there is nothing else. What
 was not measured is no score.
+
+A trial that was measured says itself what it scores. What stands for all others is told by one
+table, `STANDS_FOR`, to which a test holds scores, tests, axes and averages, cell by cell: silence
+is the candidate's doing and scores 0, whatever it is asked for; what nobody measured is no score,
+and never one that helps to find a regression.
+
+An axis of a trial scores Σ score × weight / Σ weight over its assertions, as the trial does over
+all. Assertions that name no axis have one together, `__default__`. An axis whose assertions weigh
+nothing scores 0 there, and has no say in means over several trials.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from math import fsum
-from typing import NamedTuple, TypeAlias
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 
-from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.base import Value
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture, axis_of
 from gateval.domain.manifests.scoring import TOLERANCE, ScoringSpec
-from gateval.domain.trials.trial import Assessment, Cause, NotAssessed, Outcome
+from gateval.domain.statistics.graded import Scores
+from gateval.domain.trials.model_call import CallsMade, RefusedBy, Usage
+from gateval.domain.trials.trial import (
+    DETAIL_LINES,
+    OUTPUT_LIMIT,
+    Answer,
+    Assessment,
+    Cause,
+    NoAnswer,
+    NotAssessed,
+    Outcome,
+    Trial,
+    TrialKey,
+    numbered_steps,
+)
 
 Pairs: TypeAlias = Sequence[tuple[AssertionSpec, Assessment]]
 """Assertions, each with what came of it."""
@@ -160,3 +187,258 @@ def _nothing_counts(assessments: Sequence[Assessment]) -> TrialVerdict:
 
 def _called(spec: AssertionSpec) -> str:
     return spec.name or spec.type
+
+
+class State(StrEnum):
+    """What became of a planned trial, or of one criterion in it, that has no score of its own.
+
+    `silent`: the candidate gave no answer. `lost`: gate, provider, judge or check could not measure
+    it. `missing`: it never ran. `uncounted`: a judge said something, and its word does not count.
+    """
+
+    SILENT = "silent"
+    LOST = "lost"
+    MISSING = "missing"
+    UNCOUNTED = "uncounted"
+
+
+class Use(StrEnum):
+    """What a trial is asked for: the score of its fixture, the tests of head against base, an axis,
+    a scorer's average.
+    """
+
+    SCORE = "score"
+    HEAD = "test of head"
+    BASE = "test of base"
+    AXIS = "axis"
+    SCORER = "scorer"
+
+
+class StandIn(StrEnum):
+    """What stands for a score: 0, both ends of the interval, the end that finds no regression,
+    nothing at all (the mean is unknown, the test waits), or the rest without it.
+    """
+
+    ZERO = "0"
+    BOTH_ENDS = "0 and 1"
+    HARMLESS = "1 on head, 0 on base"
+    UNKNOWN = "unknown"
+    LEFT_OUT = "left out"
+
+
+STANDS_FOR: Final[Mapping[State, Mapping[Use, StandIn]]] = MappingProxyType(
+    {
+        State.SILENT: dict.fromkeys(Use, StandIn.ZERO),
+        State.LOST: {
+            Use.SCORE: StandIn.BOTH_ENDS,
+            Use.HEAD: StandIn.HARMLESS,
+            Use.BASE: StandIn.HARMLESS,
+            Use.AXIS: StandIn.UNKNOWN,
+            Use.SCORER: StandIn.UNKNOWN,
+        },
+        State.MISSING: {
+            Use.SCORE: StandIn.BOTH_ENDS,
+            Use.HEAD: StandIn.UNKNOWN,
+            Use.BASE: StandIn.UNKNOWN,
+            Use.AXIS: StandIn.UNKNOWN,
+            Use.SCORER: StandIn.UNKNOWN,
+        },
+        State.UNCOUNTED: {
+            **dict.fromkeys(Use, StandIn.LEFT_OUT),
+            Use.SCORER: StandIn.UNKNOWN,
+        },
+    }
+)
+"""What stands for the score of a trial that has none. Where a criterion is left out and nothing
+else is there, the trial is lost.
+"""
+
+
+def grade(trial: Trial) -> float | None:
+    """Return the score of a trial in [0, 1], 0 of a silent one; None where it has none."""
+    return 0.0 if trial.score is None and _is_silent(trial) else trial.score
+
+
+def unbroken(trials: Iterable[Trial]) -> list[Trial]:
+    """Return a side's trials by repetition, as far as none is missing."""
+    by_number = {trial.key.repetition: trial for trial in trials}
+    found: list[Trial] = []
+    while (trial := by_number.get(len(found) + 1)) is not None:
+        found.append(trial)
+    return found
+
+
+def grades(trials: Sequence[Trial]) -> Scores:
+    """Return the scores of a side's trials as far as no repetition is missing."""
+    return [grade(trial) for trial in unbroken(trials)]
+
+
+def _is_silent(trial: Trial) -> bool:
+    """Whether the candidate gave nothing that could be assessed, by its own fault."""
+    return not trial.assessments and trial.passed is False
+
+
+def by_criterion(trials: Iterable[Trial], index: int) -> list[float | None]:
+    """Return what the assertion at this position scores in each trial, None where unknown."""
+    return [_criterion(trial, index) for trial in trials]
+
+
+def _criterion(trial: Trial, index: int) -> float | None:
+    if _is_silent(trial):
+        return 0.0
+    found = next((one for one in trial.assessments if one.index == index), None)
+    if found is None or isinstance(found, NotAssessed) or not found.counts:
+        return None
+    return criterion_score(found)
+
+
+class AxisScore(Value):
+    """The score of one axis of one trial in [0, 1], None where it was not measured in full.
+
+    `weight` is the sum of the weights of its assertions.
+    """
+
+    score: float | None
+    weight: float
+
+
+def axis_scores(fixture: Fixture, trial: Trial) -> Mapping[str, AxisScore]:
+    """Return the scores of a trial by axis; of a silent one each is 0."""
+    pairs: dict[str, list[tuple[AssertionSpec, Assessment | None]]] = {}
+    by_index = {one.index: one for one in trial.assessments}
+    for index, spec in enumerate(fixture.assertions):
+        pairs.setdefault(axis_of(spec), []).append((spec, by_index.get(index)))
+    silent = _is_silent(trial)
+    return {axis: _axis_score(found, silent=silent) for axis, found in pairs.items()}
+
+
+def axis_grades(axis: str, fixture: Fixture, trials: Iterable[Trial]) -> list[float | None]:
+    """Return a fixture's scores on an axis as far as no repetition is missing."""
+    scores = [axis_scores(fixture, trial).get(axis) for trial in unbroken(trials)]
+    return [score.score if score else None for score in scores]
+
+
+def whole_mean(scores: Sequence[float | None], many: int) -> float | None:
+    """Return the mean of the first `many` scores; None unless all of them are known."""
+    known = [one for one in scores[:many] if one is not None]
+    return fsum(known) / many if len(known) == many else None
+
+
+def _axis_score(pairs: list[tuple[AssertionSpec, Assessment | None]], *, silent: bool) -> AxisScore:
+    weight = sum(spec.weight for spec, _ in pairs)
+    if silent:
+        return AxisScore(score=0.0, weight=weight)
+    counted: list[tuple[float, float]] = []
+    for spec, one in pairs:
+        if one is None or (one.counts and isinstance(one, NotAssessed)):
+            return AxisScore(score=None, weight=weight)
+        if one.counts:
+            counted.append((spec.weight, criterion_score(one)))
+    return AxisScore(score=mean(counted) if counted else None, weight=weight)
+
+
+MORE_TIME = "If it needs more time, raise `spec.execution.timeoutSeconds` of the Eval."
+MORE_TIME_FOR_TASK = "If it needs more time, raise `timeoutSeconds` of the task or benchmark."
+
+
+_NOT_SAID = (
+    "So no model gave the answer of the agent, and it does not count. Where one without a model "
+    "may, the Agent manifest of the target branch says `modelCalls: optional`."
+)
+
+
+def unanswered(answer: Answer) -> NoAnswer | None:
+    """Return why what a candidate gave is no answer of a model, though it asked one; None if it is
+    one, or asked none, or nobody saw its calls.
+
+    In a conversation that holds for each turn.
+    """
+    turns = [(f"In turn {at} of {len(answer.turns)}: ", one.calls, one.output)
+             for at, one in enumerate(answer.turns, 1)]  # fmt: skip
+    for where, calls, output in turns or [("", answer.calls, answer.output)]:
+        if calls is not None and calls.unanswered:
+            return NoAnswer(
+                cause=Cause.PROVIDER if calls.refused_by is RefusedBy.OUTAGE else Cause.CANDIDATE,
+                reason=f"{where}{calls.why} {_NOT_SAID}",
+                detail=tuple(f"answered: {line}" for line in output.splitlines()[:DETAIL_LINES]),
+                repeats=calls.is_refused,
+                trace=answer.trace,
+                calls=calls,
+                seconds=answer.seconds,
+            )
+    return None
+
+
+def conclude_answer(
+    key: TrialKey,
+    fixture: Fixture,
+    answer: Answer,
+    assessments: Sequence[Assessment],
+    judge_usage: Usage,
+    scoring: ScoringSpec,
+) -> Trial:
+    """Return the trial of a candidate that answered; `scoring` is that of its Eval."""
+    outcome, cause, reason, score = trial_verdict(scoring, fixture, assessments)
+    return Trial(
+        key=key,
+        outcome=outcome,
+        cause=cause,
+        reason=reason,
+        assessments=tuple(assessments),
+        score=score,
+        output=answer.output[:OUTPUT_LIMIT],
+        output_truncated=len(answer.output) > OUTPUT_LIMIT,
+        trace=numbered_steps(fixture.input, answer),
+        calls=answer.calls,
+        usage=answer.usage,
+        judge_usage=judge_usage,
+        seconds=answer.seconds,
+    )
+
+
+def reassessed(
+    trial: Trial, fixture: Fixture, assessments: Sequence[Assessment], scoring: ScoringSpec
+) -> Trial:
+    """Return the trial as these assessments make it, in place of its own."""
+    outcome, cause, reason, score = trial_verdict(scoring, fixture, assessments)
+    return trial.model_copy(
+        update={
+            "outcome": outcome,
+            "cause": cause,
+            "reason": reason,
+            "assessments": tuple(assessments),
+            "score": score,
+        }
+    )
+
+
+def conclude_no_answer(
+    key: TrialKey, silence: NoAnswer, scoring: ScoringSpec | None = None
+) -> Trial:
+    """Return the trial of a candidate that gave nothing to assess; `scoring` is that of its Eval.
+
+    It is `error` if that is not the candidate's own fault, be it late or not; else `skip` if it is
+    late, and `fail` if not.
+    """
+    own = silence.cause is Cause.CANDIDATE
+    late = silence.timed_out and own
+    failed = Outcome.SKIP if late else Outcome.FAIL
+    task = scoring is not None and scoring.model.tasks
+    more = MORE_TIME_FOR_TASK if task else MORE_TIME
+    return Trial(
+        key=key,
+        outcome=failed if own else Outcome.ERROR,
+        cause=silence.cause,
+        reason=f"{silence.reason} {more}" if late else silence.reason,
+        detail=silence.detail,
+        trace=silence.trace,
+        calls=silence.calls,
+        endless=silence.endless,
+        repeats=silence.repeats or _is_refused(silence.calls),
+        usage=silence.trace.usage if silence.trace else Usage(),
+        seconds=silence.seconds,
+    )
+
+
+def _is_refused(calls: CallsMade | None) -> bool:
+    return calls is not None and calls.is_refused

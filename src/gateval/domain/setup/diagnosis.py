@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from gateval.domain.repository.place import Problem, nearest
+from gateval.domain.paths import Problem, nearest
+from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.gate_job import COMMENTED, LABELING, NEEDED, GateJob, lacking, records
 
 CHECK_NAME = "gateval"
@@ -320,3 +321,70 @@ def worst(findings: Iterable[HealthCheck]) -> Health:
 def counted(findings: Sequence[HealthCheck]) -> Mapping[Health, int]:
     """Return how many findings there are of each health."""
     return {one: sum(finding.health is one for finding in findings) for one in Health}
+
+
+class LabelStyle(NamedTuple):
+    """The look of a label: `color` as six hexadecimal digits."""
+
+    color: str
+    description: str
+
+
+LABEL_STYLES = {
+    GateLabel.BYPASS: LabelStyle("b60205", "Lets this revision through the gate; recorded"),
+    GateLabel.ACCEPT_BAR: LabelStyle("d93f0b", "Accepts the lower bar of this revision; recorded"),
+}
+
+FIX = "gateval doctor --fix"
+"""What makes the labels with a token."""
+
+
+def making(label: GateLabel, repository: str = "") -> str:
+    """Return the command that makes a label; `repository` is OWNER/NAME, empty for this one."""
+    look = LABEL_STYLES[label]
+    there = f" --repo {repository}" if repository else ""
+    return f'gh label create {label}{there} --color {look.color} --description "{look.description}"'
+
+
+def about_missing(
+    missing: Sequence[GateLabel], made: Sequence[GateLabel], name: str
+) -> HealthCheck:
+    """Say which of the gate's labels the repository `name` lacks; `made` were made just now.
+
+    The gate works without them, so this is no problem; a person who needs one makes it first.
+    """
+    if missing:
+        seen = f"{name} has no label {' and no label '.join(missing)}."
+        todo = " && ".join(making(label, name) for label in missing)
+        return HealthCheck(Health.OK, "labels", seen, f"Make them with `{FIX}`, or: {todo}")
+    new = f" ({' and '.join(made)} made now)" if made else ""
+    return HealthCheck(Health.OK, "labels", f"{name} has {' and '.join(LABEL_STYLES)}{new}.")
+
+
+MARGIN_MINUTES = 5.0
+"""For what a job does before and after the run: the image, the history, the report."""
+
+
+def about_time(jobs: Sequence[GateJob]) -> list[HealthCheck]:
+    """Compare `timeout-minutes` of each job that measures with `max-minutes` of the gate's step."""
+    return [_about(job) for job in jobs if job.step in {"all", "run"} and not job.called]
+
+
+def _about(job: GateJob) -> HealthCheck:
+    where = f"{job.path}, job {job.check}"
+    given = job.minutes
+    if given.job is None or given.run is None:
+        seen = f"{where}: timeout-minutes or max-minutes is an expression, unknown from here."
+        return HealthCheck(Health.UNKNOWN, "time", seen)
+    if given.job >= given.run + MARGIN_MINUTES:
+        seen = f"{where}: the run ends after {given.run:g} minutes, the job after {given.job:g}."
+        return HealthCheck(Health.OK, "time", seen)
+    seen = (
+        f"{where}: GitHub ends the job after {given.job:g} minutes, and the gate its run after "
+        f"{given.run:g}; cut off, it reports nothing."
+    )
+    todo = (
+        f"Let `timeout-minutes` be at least {given.run + MARGIN_MINUTES:g}, or lower the input "
+        "`max-minutes`."
+    )
+    return HealthCheck(Health.PROBLEM, "time", seen, todo)

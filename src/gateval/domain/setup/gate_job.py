@@ -1,10 +1,16 @@
-"""A job of a GitHub workflow that uses the gate, as far as `doctor` looks at it."""
+"""A job of a GitHub workflow that uses the gate, and what its expressions come to.
+
+https://docs.github.com/en/actions/reference/workflows-and-actions/expressions. Pure. Names that
+nobody told about are unknown, and so is what hangs on them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 NEEDED = {"contents": "write", "pull-requests": "write", "checks": "write"}
 """What the token of a job needs that evaluates pull requests and publishes the result.
@@ -160,3 +166,228 @@ def lacking(job: GateJob) -> tuple[str, ...]:
 def _level(given: Mapping[str, str] | str, name: str) -> str:
     level = _ALL.get(given, "none") if isinstance(given, str) else given.get(name, "none")
     return level if level in _LEVELS else "none"
+
+
+Facts = Mapping[str, Any]
+"""Values by the lower-case names of expressions: `github.event_name`. None is null. `success()` and
+`failure()` may be told, too."""
+
+_LONGEST = 4_000
+_DEEPEST = 40
+_TOKEN = re.compile(
+    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>-?\d+(?:\.\d+)?)"
+    r"|(?P<name>[A-Za-z_][\w-]*(?:\.(?:[\w-]+|\*)|\['[^']*'\])*)"
+    r"|(?P<sign>\|\||&&|==|!=|<=|>=|[!<>(),]))"
+)
+_WRAPPED = re.compile(r"\$\{\{(?P<inner>(?:(?!\}\}).)*)\}\}", re.DOTALL)
+
+_TEXTS = re.compile(r"'(?:[^']|'')*'")
+_STATUS = re.compile(r"\b(?:always|success|failure|cancelled)\s*\(", re.IGNORECASE)
+
+
+class Unknown(NamedTuple):
+    """A value that nobody told, by its name; empty for one that was computed."""
+
+    name: str = ""
+
+
+_UNKNOWN = Unknown()
+
+
+def holds(text: str, facts: Facts) -> bool | None:
+    """Return whether a condition holds; None where that is unknown, or it cannot be read."""
+    whole = _WRAPPED.fullmatch(text.strip())
+    inner = whole["inner"] if whole else text
+    if len(inner) > _LONGEST or "${{" in inner:
+        return None
+    try:
+        value = _Reader(inner, facts).whole()
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return None if isinstance(value, Unknown) else _true(value)
+
+
+def asks_status(text: str) -> bool:
+    """Whether a condition asks how the steps before ended; GitHub adds `success() &&` to others."""
+    return _STATUS.search(_TEXTS.sub("", text)) is not None
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Return the names that a text with `${{ }}` asks for, in lower case."""
+    parts = (found["inner"] for found in _WRAPPED.finditer(text[:_LONGEST]))
+    return frozenset(
+        _plain(found["name"]) for part in parts for found in _TOKEN.finditer(part) if found["name"]
+    )
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\['([^']*)'\]", r".\1", name).lower()
+
+
+def _true(value: Any) -> bool:
+    return value not in (None, False, 0, "")
+
+
+class _Reader:
+    """Reads and evaluates at once, by precedence."""
+
+    def __init__(self, text: str, facts: Facts) -> None:
+        self._tokens = _tokens(text)
+        self._facts = facts
+        self._at = 0
+        self._depth = 0
+
+    def whole(self) -> Any:
+        value = self._or()
+        if self._at != len(self._tokens):
+            raise ValueError("more follows")
+        return value
+
+    def _or(self) -> Any:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise ValueError("too deep")
+        value = self._and()
+        while self._take("||"):
+            other = self._and()
+            value = _either(value, other)
+        self._depth -= 1
+        return value
+
+    def _and(self) -> Any:
+        value = self._compared()
+        while self._take("&&"):
+            other = self._compared()
+            value = _both(value, other)
+        return value
+
+    def _compared(self) -> Any:
+        value = self._single()
+        while sign := self._take("==", "!=", "<", ">", "<=", ">="):
+            other = self._single()
+            value = _compare(sign, value, other)
+        return value
+
+    def _single(self) -> Any:
+        if self._take("!"):
+            value = self._single()
+            return value if isinstance(value, Unknown) else not _true(value)
+        if self._take("("):
+            value = self._or()
+            self._expect(")")
+            return value
+        kind, text = self._next()
+        if kind == "text":
+            return text[1:-1].replace("''", "'")
+        if kind == "number":
+            return float(text)
+        if kind != "name":
+            raise ValueError(text)
+        return self._call(text) if self._take("(") else _look_up(_plain(text), self._facts)
+
+    def _call(self, name: str) -> Any:
+        given: list[Any] = []
+        while not self._take(")"):
+            given.append(self._or())
+            if not self._take(","):
+                self._expect(")")
+                break
+        if not given and f"{name.lower()}()" in self._facts:
+            return self._facts[f"{name.lower()}()"]
+        made = _FUNCTIONS.get(name.lower())
+        if made is None or any(isinstance(one, Unknown) for one in given):
+            return _UNKNOWN
+        return made(*given)
+
+    def _next(self) -> tuple[str, str]:
+        if self._at == len(self._tokens):
+            raise ValueError("it ends too early")
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _take(self, *signs: str) -> str:
+        here = self._tokens[self._at] if self._at < len(self._tokens) else ("", "")
+        if here[0] != "sign" or here[1] not in signs:
+            return ""
+        self._at += 1
+        return here[1]
+
+    def _expect(self, sign: str) -> None:
+        if not self._take(sign):
+            raise ValueError(f"{sign} is missing")
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    found, at, text = [], 0, text.rstrip()
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None:
+            raise ValueError(text[at:])
+        found.append((str(token.lastgroup), token[str(token.lastgroup)]))
+        at = token.end()
+    return found
+
+
+def _look_up(name: str, facts: Facts) -> Any:
+    if name in {"true", "false", "null"}:
+        return {"true": True, "false": False, "null": None}[name]
+    if name in facts:
+        return facts[name]
+    parts = name.split(".")
+    around = (".".join(parts[:end]) for end in range(1, len(parts)))
+    return None if any(one in facts and facts[one] is None for one in around) else Unknown(name)
+
+
+def _either(one: Any, other: Any) -> Any:
+    if isinstance(one, Unknown):
+        return True if not isinstance(other, Unknown) and _true(other) else _UNKNOWN
+    return one if _true(one) else other
+
+
+def _both(one: Any, other: Any) -> Any:
+    if isinstance(one, Unknown):
+        return False if not isinstance(other, Unknown) and not _true(other) else _UNKNOWN
+    return other if _true(one) else one
+
+
+def _compare(sign: str, one: Any, other: Any) -> Any:
+    if isinstance(one, Unknown) or isinstance(other, Unknown):
+        same = one == other != _UNKNOWN and sign in {"==", "!="}
+        return sign == "==" if same else _UNKNOWN
+    if isinstance(one, str) and isinstance(other, str):
+        one, other = one.lower(), other.lower()
+    elif type(one) is not type(other):
+        one, other = _number(one), _number(other)
+    if sign in {"==", "!="}:
+        return (one == other) is (sign == "==")
+    order = {"<": one < other, ">": one > other, "<=": one <= other, ">=": one >= other}
+    return order[sign]
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value or 0)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _contains(where: Any, what: Any) -> bool:
+    if isinstance(where, list | tuple):
+        return any(_compare("==", one, what) for one in where)
+    return str(what or "").lower() in str(where or "").lower()
+
+
+def _from_json(text: Any) -> Any:
+    return json.loads(str(text))
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "contains": _contains,
+    "startswith": lambda text, start: str(text or "").lower().startswith(str(start).lower()),
+    "endswith": lambda text, end: str(text or "").lower().endswith(str(end).lower()),
+    "fromjson": _from_json,
+    "always": lambda: True,
+    "success": lambda: True,
+    "failure": lambda: False,
+    "cancelled": lambda: False,
+}

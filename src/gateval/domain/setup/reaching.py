@@ -11,8 +11,15 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from gateval.domain.setup.expressions import Facts, Unknown, holds, names_in
-from gateval.domain.setup.gate_job import EventFilter, GateJob, Line
+from gateval.domain.setup.gate_job import (
+    EventFilter,
+    Facts,
+    GateJob,
+    Line,
+    Unknown,
+    holds,
+    names_in,
+)
 
 if TYPE_CHECKING:
     import re2

@@ -8,10 +8,10 @@ from posixpath import basename, splitext
 from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER
-from gateval.domain.setup.programs.around import worth_reading
-from gateval.domain.setup.programs.found import FoundProgram
-from gateval.domain.setup.programs.installing import PROJECT_FILES
+from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
+from gateval.domain.setup.program import FoundProgram
+from gateval.domain.setup.program_install import PROJECT_FILES
+from gateval.domain.setup.program_search import worth_reading
 
 FIRST_NAME = "assistant"
 SCRIPTED_NAME = "first"

@@ -15,8 +15,7 @@ from gateval.domain.statistics.broad import (
     confirmed,
     first,
 )
-from gateval.domain.statistics.design import Design, LookResult, design
-from gateval.domain.statistics.looks import Look, broad_looks, looks
+from gateval.domain.statistics.design import Design, Look, LookResult, broad_looks, design, looks
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
 from gateval.domain.statistics.walk import FRESH, borne_out, counted, walk
 

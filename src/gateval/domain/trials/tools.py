@@ -8,8 +8,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, canonical_json
-from gateval.domain.manifests.fixtures.recorded import ToolReplay
-from gateval.domain.manifests.tools import AgentTool
+from gateval.domain.manifests.agent import AgentTool
+from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.trials.model_call import ToolDefinition
 
 SHADOW = '{"shadow": true}'

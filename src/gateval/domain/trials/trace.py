@@ -79,7 +79,7 @@ class Trace(Value):
     """The ordered steps of a trial.
 
     `source` says who recorded them; `answer` means that nobody did, and that there are only the
-    input and the final message (`domain/trials/transcript.py`).
+    input and the final message (`domain/trials/trial.py`).
     """
 
     steps: tuple[Step, ...] = ()

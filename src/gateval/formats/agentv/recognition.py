@@ -8,12 +8,17 @@ told: cases that vanish by one wrong letter are a gate that looks at nothing.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from enum import StrEnum
 
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.repository.place import nearest
+from gateval.domain.paths import Place, Problem, nearest, show_path
+from gateval.formats.base import Pending, Registries
+from gateval.formats.parsed import Parsed
+from gateval.formats.yaml_document import Document
+from gateval.formats.yaml_reader import read_documents
 
 CASES_KEYS = ("tests", "eval_cases", "evalcases", "cases")
 """Where the cases stand, the newest spelling first."""
@@ -212,3 +217,68 @@ def _holds_mappings(value: JsonValue) -> bool:
 def _names_files(value: JsonValue) -> bool:
     entries = value if isinstance(value, list) else []
     return any(isinstance(one, str) and one.startswith("file://") for one in entries)
+
+
+_BY_POINTS = "score_ranges"
+_NO_TEXT = "A key must be text. Put it in quotes:"
+
+
+def read_yaml(path: str, data: bytes) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
+    """Return the documents and problems of a file, as `read_documents` does.
+
+    The keys of `score_ranges` are points: `0: …` is no mistake there, and stands for `"0": …`.
+    """
+    documents, problems = read_documents(path, data)
+    if not any(map(_is_points, problems)):
+        return documents, problems
+    kept = [replace(one, problems=_without(one.problems)) for one in documents]
+    return tuple(kept), _without(problems)
+
+
+def _without(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    return tuple(one for one in problems if not _is_points(one))
+
+
+def _is_points(problem: Problem) -> bool:
+    return problem.path.endswith(_BY_POINTS) and problem.message.startswith(_NO_TEXT)
+
+
+_PECULIAR_KEYS = re.compile(rb"^[\"']?(?:evalcases|eval_cases)[\"']?[ \t]*:", re.MULTILINE)
+_NEWER = (
+    "This suite is written for AgentV 5, which is not read yet. Versions 2.6.1 to 4 are: cases as "
+    "`tests` with `input`, and a target in `execution`."
+)
+
+
+def read_file(path: str, data: bytes, registries: Registries) -> Parsed:
+    """Return a suite or companion as something to be put together, be it with what is wrong with
+    its YAML. What belongs to others gives nothing.
+    """
+    del registries
+    if path.endswith(".jsonl"):
+        return Parsed((), (), pending=(Pending(path, None),))
+    documents, problems = read_yaml(path, data)
+    kinds = [kind_of(path, document.data) for document in documents]
+    if not documents and not problems and is_surely_named(path):
+        return _broken(
+            path,
+            (Problem(place=Place(file=show_path(path), line=1, column=1), message=NO_MAPPING),),
+        )
+    if not any(kinds):
+        plain = narrow(data)
+        surely = b"agentv-eval" in plain or _PECULIAR_KEYS.search(plain) is not None
+        if problems and (surely or is_named(path)):
+            return _broken(path, problems)
+        return Parsed((), ())
+    if problems:
+        return _broken(path, problems)
+    if len(documents) > 1:
+        said = "Only one document may stand in this file."
+        return _broken(path, (Problem(place=documents[1].place(), message=said),))
+    if kinds[0] is Kind.NEWER:
+        return _broken(path, (Problem(place=documents[0].place(), message=_NEWER),))
+    return Parsed((), (), pending=(Pending(path, documents[0]),))
+
+
+def _broken(path: str, problems: tuple[Problem, ...]) -> Parsed:
+    return Parsed((), (), pending=(Pending(path, None, problems=problems),))

@@ -1,14 +1,28 @@
-"""Finds the files that a suite names, as AgentV does: beside it, then in each folder around it."""
+"""What files of AgentV refer to: other files, variables, guidelines; and what they are called.
+
+Only variables that `policy.candidateEnv` names are filled in: everything else in the environment of
+the gate is none of a pull request's business.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
-from gateval.domain.repository.lfs import is_lfs_pointer
-from gateval.domain.repository.paths import resolve_path, show_path
-from gateval.domain.repository.tree import folders_of
-from gateval.domain.text.quoting import quote
-from gateval.formats.gathering import TEXT_LIMIT, GatheringContext
+from pydantic import JsonValue
+
+from gateval.domain.base import JsonObject, digest
+from gateval.domain.manifests.catalogue import Broken
+from gateval.domain.paths import Problem, match_any, resolve_path, show_path
+from gateval.domain.text import quote
+from gateval.domain.tree import folders_of, is_lfs_pointer
+from gateval.formats.agentv.node import Node
+from gateval.formats.agentv.recognition import read_yaml
+from gateval.formats.base import TEXT_LIMIT, GatheringContext
 
 
 class NoFile(ValueError):
@@ -81,3 +95,230 @@ def _text(data: bytes, shown: str) -> str | None:
     if len(data) > TEXT_LIMIT:
         raise NoFile(f"{shown} has more than {TEXT_LIMIT:,} bytes of text. Name a part of it.")
     return text.replace("\r\n", "\n")
+
+
+@dataclass
+class Findings:
+    """What is wrong, and which files were read.
+
+    `own` say what is asked, so no candidate gets them; `shown` are told to candidates, too.
+    `told` are files of which it is said that nothing names them, `passed_over` those that look like
+    some of AgentV and are not read. `filled` counts the characters that were filled into texts.
+    `wrong` and `read` have, by the file of a suite, what of `problems` is wrong with it alone, and
+    which files it was read from.
+    """
+
+    problems: list[Problem] = field(default_factory=list)
+    broken: list[Broken] = field(default_factory=list)
+    own: set[str] = field(default_factory=set)
+    shown: set[str] = field(default_factory=set)
+    filled: int = 0
+    told: set[str] = field(default_factory=set)
+    passed_over: list[Problem] = field(default_factory=list)
+    wrong: dict[str, list[Problem]] = field(default_factory=dict)
+    read: dict[str, set[str]] = field(default_factory=dict)
+
+    @contextmanager
+    def of(self, path: str) -> Iterator[None]:
+        """Put what is found meanwhile down to the suite in this file."""
+        before, own, shown = len(self.problems), self.own, self.shown
+        self.own, self.shown = set(), set()
+        try:
+            yield
+        finally:
+            self.blame(path, *self.problems[before:])
+            self.read[path] |= self.own | self.shown
+            self.own, self.shown = own | self.own, shown | self.shown
+
+    def tell(self, path: str, *problems: Problem) -> None:
+        """Tell what is wrong with the suite in this file."""
+        self.problems += problems
+        self.blame(path, *problems)
+
+    def blame(self, path: str, *problems: Problem) -> None:
+        """Put down what is told to the suite in this file."""
+        self.wrong.setdefault(path, []).extend(problems)
+        self.read.setdefault(path, {path})
+
+
+_CONFIG = ".agentv/config.yaml"
+_KEY = "guideline_patterns"
+
+
+def guidelines_for(folder: str, around: GatheringContext, found: Findings) -> Callable[[str], bool]:
+    """Return whether a tracked file is a guideline to suites in `folder`, by the next config."""
+    for root in roots(folder):
+        path = f"{root}/{_CONFIG}".lstrip("/")
+        if path in around.tree and around.tree[path].is_file:
+            return _patterns(path, around, found)
+    return lambda _path: False
+
+
+def _patterns(path: str, around: GatheringContext, found: Findings) -> Callable[[str], bool]:
+    documents, problems = read_yaml(path, around.content(path) or b"")
+    found.own.add(path)
+    found.problems += problems
+    if problems or not documents:
+        return lambda _path: False
+    listed = Node(documents[0], (), documents[0].data).at(_KEY)
+    if listed.value is not None and not isinstance(listed.value, list):
+        found.problems.append(listed.wrong("a list of patterns"))
+    patterns = [one.value for one in listed.items() if isinstance(one.value, str)]
+    return match_any(patterns)
+
+
+VARIABLE = re.compile(r"\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
+_TEMPLATE = re.compile(r"(?<!\$)\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}")
+FILLED_LIMIT = 128 * 1024 * 1024
+"""Characters of all values and files that are filled in, in the suites of a revision."""
+
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
+
+
+def lacking(name: str) -> str:
+    """Return what to do about a variable that is not there."""
+    return (
+        f"The variable {name} is not filled in: name it in policy.candidateEnv of "
+        ".github/gateval.yml, and set it in the environment of the gate."
+    )
+
+
+def with_variables(node: Node, variables: Mapping[str, str], found: Findings) -> Node:
+    """Return the value with all `${{ NAME }}` filled in; what cannot be is told.
+
+    A text that is nothing but one variable becomes a number or truth value if it reads like one.
+    """
+
+    def fill(one: Node, text: str) -> JsonValue:
+        for name in VARIABLE.findall(text):
+            if name not in variables:
+                found.problems.append(one.problem(lacking(name)))
+                return text
+        whole = VARIABLE.fullmatch(text.strip())
+        if whole:
+            return _plain(variables[whole[1]])
+        return _replaced(one, text, VARIABLE, lambda name, _: variables[name], found)
+
+    return _each(node, fill) if "${{" in json.dumps(node.value) else node
+
+
+def with_vars(node: Node, values: JsonObject, found: Findings) -> Node:
+    """Return the value with each `{{ name }}` that `values` has filled in; others stay."""
+    if not values or "{{" not in json.dumps(node.value):
+        return node
+
+    def fill(one: Node, text: str) -> JsonValue:
+        whole = _TEMPLATE.fullmatch(text.strip())
+        if whole and not isinstance(value := _found(values, whole[1]), str | None):
+            return value
+        return _replaced(
+            one, text, _TEMPLATE, lambda name, hole: _shown(_found(values, name), hole), found
+        )
+
+    return _each(node, fill)
+
+
+def _replaced(
+    one: Node,
+    text: str,
+    holes: re.Pattern[str],
+    value: Callable[[str, str], str],
+    found: Findings,
+) -> str:
+    """Return a text with its holes filled, as long as all such texts stay within the limit."""
+    parts: list[str] = []
+    end = 0
+    for hole in holes.finditer(text):
+        parts += (text[end : hole.start()], value(hole[1], hole[0]))
+        end = hole.end()
+        if not counted(one, len(parts[-1]), found):
+            return text
+    return "".join((*parts, text[end:]))
+
+
+def counted(node: Node, characters: int, found: Findings) -> bool:
+    """Count what is put in the place of something short; whether it stays within the limit."""
+    found.filled += characters
+    if found.filled <= FILLED_LIMIT:
+        return True
+    said = f"All that is filled in has more than {FILLED_LIMIT:,} characters. Write less."
+    found.problems.append(node.problem(said))
+    return False
+
+
+def _each(node: Node, fill: Callable[[Node, str], JsonValue]) -> Node:
+    """Return the value with every text in it replaced."""
+    value = node.value
+    if isinstance(value, str):
+        return node.having(fill(node, value))
+    if isinstance(value, dict):
+        return node.having({key: _each(node.at(key), fill).value for key in value})
+    if isinstance(value, list):
+        return node.having([_each(one, fill).value for one in node.items()])
+    return node
+
+
+def _plain(text: str) -> JsonValue:
+    if text in {"true", "false"}:
+        return text == "true"
+    if _NUMBER.fullmatch(text):
+        number: JsonValue = json.loads(text)
+        return number
+    return text
+
+
+def _found(values: JsonObject, dotted: str) -> JsonValue:
+    found: JsonValue = values
+    for step in dotted.split("."):
+        found = found.get(step) if isinstance(found, dict) else None
+    return found
+
+
+def _shown(value: JsonValue, otherwise: str) -> str:
+    if value is None:
+        return otherwise
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+_ENDING = re.compile(r"(?:\.eval)?\.(?:ya?ml|jsonl)$", re.IGNORECASE)
+_LONGEST = 120
+_DIGITS = 6
+
+
+def suite_name(path: str) -> str:
+    """Return the name of the Eval of a suite: `evals/support.eval.yaml` is `evals.support`."""
+    return _dotted(without_ending(path)) or "evals"
+
+
+def without_ending(path: str) -> str:
+    """Return a path without what tells that it is a suite: `.yaml`, `.eval.yaml`, `.jsonl`."""
+    return _ENDING.sub("", path)
+
+
+def agent_name(target: str, home: str, cwd: str) -> str:
+    """Return the name of the Agent that a target is.
+
+    `home` is the folder that its targets file is for, `cwd` where it works; both are part of the
+    name where they are not the root, and the same.
+    """
+    parts = [_dotted(home), slug(target)]
+    if cwd != home:
+        parts.append(f"in-{_dotted(cwd)}" if cwd else "in-root")
+    return ".".join(part for part in parts if part)
+
+
+def slug(text: str) -> str:
+    """Return `text` as a part of a name: small letters, digits, `-` and `.`.
+
+    Where more than case and punctuation is lost, a digest tells it from others.
+    """
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    word = re.sub(r"[^a-z0-9.]+", "-", plain).strip("-.")
+    if text.isascii() and word and len(word) <= _LONGEST:
+        return word
+    return f"{word[:_LONGEST]}-{digest(text)[:_DIGITS]}".lstrip("-")
+
+
+def _dotted(path: str) -> str:
+    whole = ".".join(slug(part) for part in path.split("/") if part.strip("."))
+    return whole if len(whole) <= _LONGEST else f"{whole[:_LONGEST]}-{digest(path)[:_DIGITS]}"

@@ -14,11 +14,10 @@ from enum import StrEnum
 from typing import TypeVar
 
 from gateval.domain.base import NAME_PATTERN, is_sha
-from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
-from gateval.domain.repository.paths import resolve_path
-from gateval.domain.repository.place import nearest
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.paths import nearest, resolve_path
 from gateval.domain.setup.gate_job import RUN_MINUTES
-from gateval.domain.text.quoting import quote
+from gateval.domain.text import quote
 from gateval.errors import UsageError
 
 

@@ -9,19 +9,21 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from gateval.domain.repository.place import Problem
-from gateval.domain.setup.expressions import Facts, asks_status, holds
+from gateval.domain.paths import Problem
 from gateval.domain.setup.gate_job import (
     JOB_MINUTES,
     RUN_MINUTES,
     Checkout,
     EventFilter,
+    Facts,
     GateJob,
     Line,
     Minutes,
+    asks_status,
+    holds,
 )
-from gateval.formats.yaml.document import Document, DocumentPath
-from gateval.formats.yaml.reader import read_documents
+from gateval.formats.yaml_document import Document, DocumentPath
+from gateval.formats.yaml_reader import read_documents
 
 FOLDER = ".github/workflows/"
 

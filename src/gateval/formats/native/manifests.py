@@ -1,31 +1,36 @@
 """The native manifest format: YAML documents with a known apiVersion and kind.
 
 A file is ours when its text holds one of our apiVersions, spelled plainly, or nearly so (see
-`versions.py`). In it, documents of other apiVersions are left alone, and so are kinds of pai.io/v1
+`almost_ours`). In it, documents of other apiVersions are left alone, and so are kinds of pai.io/v1
 that the gate has no use for (ModelProvider, AgentWorkload, ...). Two manifests of one kind may not
 share a name, whatever their namespace. `status` of pai.io/v1 documents is left alone, because
 exports carry it.
+
+What is almost ours is an error, never passed over: an Eval that vanishes by one wrong letter is a
+gate that looks at nothing. What belongs to others is left alone: Kubernetes' own groups hold no
+dot and none of our kinds, and every other group there has to hold one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import lru_cache
 
 from pydantic import JsonValue
 
-from gateval.domain.manifests.catalogue import Broken
-from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.place import Place, Problem, nearest, sort_problems
-from gateval.domain.text.quoting import quote
-from gateval.formats.gathering import Pending
-from gateval.formats.native.broken import broken_manifest
-from gateval.formats.native.cases.template import TemplateRead, is_template, read_template
-from gateval.formats.native.cases.written import Template
-from gateval.formats.native.kinds.fixture import FIXTURE
-from gateval.formats.native.kinds.registry import KINDS
-from gateval.formats.native.markers import looks_like_manifest
-from gateval.formats.native.versions import has_group, is_like_ours
+from gateval.domain.manifests.catalogue import Broken, ManifestReference
+from gateval.domain.manifests.evaluation import EVAL_KINDS
+from gateval.domain.manifests.own_checks import OWN_CHECKS
+from gateval.domain.paths import Place, Problem, nearest, show_path, sort_problems
+from gateval.domain.text import quote
+from gateval.formats.base import Pending, Registries
+from gateval.formats.native.case_templates import TemplateRead, is_template, read_template
+from gateval.formats.native.cases import Template
+from gateval.formats.native.fixture import FIXTURE
+from gateval.formats.native.kinds import KINDS
 from gateval.formats.native.written import (
     API_VERSIONS,
     NATIVE_VERSION,
@@ -36,11 +41,166 @@ from gateval.formats.native.written import (
     Source,
 )
 from gateval.formats.parsed import Parsed
-from gateval.formats.problems.sentences import expected_sentence, missing_key, unknown_word
-from gateval.formats.problems.validation import PROBLEM_LIMIT, problem_at
-from gateval.formats.registries import Registries
-from gateval.formats.yaml.document import Document
-from gateval.formats.yaml.reader import read_documents
+from gateval.formats.problems import (
+    PROBLEM_LIMIT,
+    expected_sentence,
+    missing_key,
+    problem_at,
+    unknown_word,
+)
+from gateval.formats.yaml_document import Document, DocumentPath, write_path
+from gateval.formats.yaml_reader import read_documents
+
+
+def broken_manifest(kind: str, document: Document, problems: Sequence[Problem]) -> Broken:
+    """Return what such a manifest says of itself; nothing if its YAML is ambiguous."""
+    name = document.data_at(("metadata", "name"))
+    agent = document.data_at(("spec", "targetAgent"))
+    metadata = document.data_at(("metadata",))
+    labels = metadata.get("labels", {}) if isinstance(metadata, dict) else None
+    if document.problems:
+        agent, labels = None, None
+    return Broken(
+        problem=problems[0],
+        kind=kind,
+        name=name if isinstance(name, str) else "",
+        agent=agent if isinstance(agent, str) else "",
+        labels={key: str(value) for key, value in labels.items()}
+        if isinstance(labels, dict)
+        else None,
+        references=_references(document, problems)
+        if kind in EVAL_KINDS and not document.problems
+        else (),
+    )
+
+
+def _references(document: Document, problems: Sequence[Problem]) -> tuple[ManifestReference, ...]:
+    """Return the names in a broken Eval, so that all its problems are told in one go."""
+    fixtures = document.data_at(("spec", "fixtures"))
+    named: list[tuple[str, DocumentPath]] = [
+        ("Agent", ("spec", "targetAgent")),
+        ("JudgeCalibration", ("spec", "judge", "calibration")),
+    ]
+    if isinstance(fixtures, list):
+        named += [("EvalFixture", ("spec", "fixtures", index)) for index in range(len(fixtures))]
+    told = {problem.place for problem in problems}
+    return tuple(
+        ManifestReference(kind, name, write_path(path), document.key_place(path))
+        for kind, path in named
+        if isinstance(name := document.data_at(path), str) and document.place(path) not in told
+    )
+
+
+_GROUPS = ("gateval", "pai.io")
+_KNOWN = ("gateval/v1", "pai.io/v1")
+_ALIKE = 0.85
+_LONGEST = 80
+"""Characters of an apiVersion that may be ours."""
+
+_VERSION = re.compile(rb"apiVersion[\"']?[ \t]*:[ \t]*[\"']?([^\s\"',}#]{1,%d})" % _LONGEST)
+_OUR_KIND = rb"kind[\"']?[ \t]*:[ \t]*[\"']?(?:%s)[\"']?[ \t]*(?:[\r\n,}#]|\Z)"
+_KIND = re.compile(_OUR_KIND % b"Agent|Eval|EvalFixture|JudgeCalibration|Benchmark|Experiment")
+_PECULIAR = re.compile(_OUR_KIND % b"Eval|EvalFixture|JudgeCalibration")
+
+
+def almost_ours(data: bytes) -> bool:
+    """Whether a file may hold a document of ours with a typo in its apiVersion, or without any."""
+    if b"kind" not in data:
+        return False
+    found = set(_VERSION.findall(data)) if b"apiVersion" in data else set()
+    versions = {version.decode("utf-8", "replace") for version in found}
+    if not versions:
+        return _KIND.search(data) is not None
+    if any(map(is_like_ours, versions)):
+        return True
+    return not all(map(has_group, versions)) and _PECULIAR.search(data) is not None
+
+
+@lru_cache(maxsize=1024)
+def is_like_ours(version: str) -> bool:
+    """Whether an apiVersion is one of ours, another version of ours, or nearly so."""
+    if len(version) > _LONGEST:
+        return False
+    folded = version.casefold()
+    group = folded.partition("/")[0]
+    return group in _GROUPS or any(_ratio(folded, known) >= _ALIKE for known in _KNOWN)
+
+
+def has_group(version: str) -> bool:
+    """Whether an apiVersion names a group with a dot, as every product but Kubernetes has to."""
+    return "." in version.partition("/")[0]
+
+
+def _ratio(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()
+
+
+_MARKERS = (b"gateval/v", b"pai.io/v1")
+_WIDE_MARKERS = tuple(
+    marker.decode().encode(encoding)
+    for marker in _MARKERS
+    for encoding in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+)
+_AGENT = re.compile(rb"(?<![A-Za-z0-9])Agent(?![A-Za-z0-9])")
+_NAMES_FILES = tuple(word.encode() for word in (*OWN_CHECKS, "playground"))
+_CHECK = re.compile(rb"(?<![A-Za-z0-9])(?:" + b"|".join(_NAMES_FILES) + rb")(?![A-Za-z0-9])")
+_MESSAGES = re.compile(rb"(?<![A-Za-z0-9])(?:messages|turns)(?![A-Za-z0-9])")
+_WITH_CHECKS = (b"EvalFixture", b"Benchmark")
+_TARGET = re.compile(
+    rb"targetAgent[\"']?[ \t]*:[ \t]*[\"']?([a-z0-9.-]+)[\"']?[ \t]*(?=[\r\n,}#]|\Z)"
+)
+_ESCAPE = re.compile(rb"\\[xuU\r\n]")
+
+
+def looks_like_manifest(data: bytes) -> bool:
+    """Whether the text holds `pai.io/v1` or any `gateval/v…` anywhere, or nearly so.
+
+    Versions of ours that do not exist are let in, so that they are refused and not passed over;
+    and so are files in UTF-16 and UTF-32.
+    """
+    if any(marker in data for marker in _MARKERS) or almost_ours(data):
+        return True
+    return b"\0" in data and any(marker in data for marker in _WIDE_MARKERS)
+
+
+def may_hold_agent(data: bytes) -> bool:
+    """Whether a manifest file can hold an Agent, told without parsing; false is certain.
+
+    `kind: Agent` needs the word by itself, or an escape that can spell it or joins two lines. An
+    Experiment may be about a function, which is an Agent then. What is in UTF-16 or UTF-32 is for
+    the reader to refuse.
+    """
+    if b"Experiment" in data or b"\0" in data:
+        return True
+    if data.count(b"Agent") > data.count(b"targetAgent") and _AGENT.search(data) is not None:
+        return True
+    return b"\\" in data and _ESCAPE.search(data) is not None
+
+
+def targets(data: bytes) -> frozenset[str | None]:
+    """Return the Agents that Evals in a manifest file are about, told without parsing.
+
+    None stands for one that only a reader can tell.
+    """
+    found = [name.decode() for name in _TARGET.findall(data)]
+    unclear = [None] if len(found) < data.count(b"targetAgent") else []
+    return frozenset([*found, *unclear])
+
+
+def may_name_files(data: bytes) -> bool:
+    """Whether a manifest file can hold an own check, a playground, or messages with files, told
+    without parsing; false is certain.
+
+    `type: script`, `playground:` and `path:` need the word by itself and a fixture, or an escape
+    that can spell them.
+    """
+    if any(kind in data for kind in _WITH_CHECKS):
+        if any(word in data for word in _NAMES_FILES) and _CHECK.search(data) is not None:
+            return True
+        if b"path" in data and _MESSAGES.search(data) is not None:
+            return True
+    return b"\\" in data and _ESCAPE.search(data) is not None
+
 
 _PAI_GROUP = PAI_VERSION.partition("/")[0]
 

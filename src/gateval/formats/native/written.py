@@ -10,13 +10,11 @@ from pydantic import ConfigDict, Field, JsonValue
 
 from gateval.domain.base import Name, Spec, digest
 from gateval.domain.manifests.agent import Agent
-from gateval.domain.manifests.calibration import Calibration
-from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.evaluation import Calibration, Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.repository.place import Problem
-from gateval.formats.gathering import Pending
-from gateval.formats.registries import Registries
-from gateval.formats.yaml.document import Document
+from gateval.domain.paths import Problem
+from gateval.formats.base import Pending, Registries
+from gateval.formats.yaml_document import Document
 
 NATIVE_VERSION = "gateval/v1"
 PAI_VERSION = "pai.io/v1"

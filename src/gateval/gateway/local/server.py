@@ -3,6 +3,12 @@
 Only POST on the endpoints of our formats is answered, the list of the manifest's models, and the
 gate's own MCP server at the address of an instance; everything else is our own 404, because with a
 real key behind it any other path could read or delete an account's data.
+
+It is written by hand: of the protocol it needs four methods, and the official SDK's server would
+bring a second HTTP server beside the one whose limits hold candidates (docs/adr/0029). What is
+listed is the Agent's manifest, so that no fixture shows in it.
+
+A provider's list would tell what the account behind the key may use, so it is not asked.
 """
 
 from __future__ import annotations
@@ -12,25 +18,165 @@ from types import TracebackType
 from typing import Self
 
 from aiohttp import web
+from pydantic import JsonValue
 
+from gateval import __version__
+from gateval.domain.base import JsonObject
+from gateval.domain.strict_json import is_strict
 from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway
-from gateval.gateway.local.call import Reply, error_reply
-from gateval.gateway.local.candidate_call import CandidateCall
-from gateval.gateway.local.connections import Connections, connection_limit
-from gateval.gateway.local.http_replies import write_reply, write_stream
-from gateval.gateway.local.http_server import HttpServer
-from gateval.gateway.local.input_call import InputCall
-from gateval.gateway.local.limits import CallLimits, RateLimiter
-from gateval.gateway.local.model_list import list_models
-from gateval.gateway.local.presented import presented_key, shape
-from gateval.gateway.local.routing import Endpoint, find
-from gateval.gateway.local.session import TOOLS_PATH, Session
-from gateval.gateway.tools.answering import answer_tools
+from gateval.gateway.local.calls import CandidateCall, InputCall, Reply, error_reply
+from gateval.gateway.local.http import (
+    Connections,
+    HttpServer,
+    connection_limit,
+    write_reply,
+    write_stream,
+)
+from gateval.gateway.local.session import TOOLS_PATH, Endpoint, Session, find, presented_key, shape
+from gateval.gateway.local.trial_calls import CallLimits, RateLimiter
 from gateval.wire import mcp
-from gateval.wire.base import Format
+from gateval.wire.base import Format, WireError, write_json
 from gateval.wire.registry import FORMATS, INPUT_FORMATS
+
+TOOL_BODY_LIMIT = 1024 * 1024
+"""Bytes read of a message, after decompression."""
+
+NAME_LIMIT = 200
+"""Characters kept of the name of a tool that there is not."""
+
+
+async def answer_tools(request: web.BaseRequest, session: Session) -> web.StreamResponse:
+    """Answer one request at the address of `session`. Never raises for what a candidate does."""
+    if request.method != "POST":
+        said = mcp.error(None, mcp.INVALID, "Nothing is streamed here; send messages by POST.")
+        return write_reply(Reply(405, said))
+    if session.turns.is_full:
+        said = mcp.error(None, mcp.REFUSED, "Too many calls of this candidate wait for their turn.")
+        return write_reply(Reply(429, said))
+    async with session.turns.turn(request.content_length):
+        try:
+            async with asyncio.timeout(session.limits.body_seconds):
+                body = await _read(request)
+        except TimeoutError:
+            said = mcp.error(None, mcp.REFUSED, "The message was not here in time.")
+            return write_reply(Reply(408, said))
+    if body is None:
+        said = mcp.error(None, mcp.REFUSED, f"A message may have {TOOL_BODY_LIMIT} bytes.")
+        return write_reply(Reply(413, said))
+    try:
+        message = mcp.read(body)
+    except WireError as error:
+        return write_reply(Reply(400, mcp.error(None, mcp.UNREADABLE, f"The message is {error}.")))
+    session.tools_asked = True
+    if message.id is None or not message.method:
+        return web.Response(status=202)
+    return write_reply(await _answer(message, session))
+
+
+async def _read(request: web.BaseRequest) -> bytes | None:
+    """Return the body, or None for one that is too long; of that no more is kept than allowed."""
+    kept = bytearray()
+    async for chunk in request.content.iter_chunked(64 * 1024):
+        kept += chunk
+        if len(kept) > TOOL_BODY_LIMIT:
+            return None
+    return bytes(kept)
+
+
+async def _answer(message: mcp.McpMessage, session: Session) -> Reply:
+    if message.method == "initialize":
+        return _said(message, mcp.introduction(message.params, "gateval", __version__))
+    if message.method == "ping":
+        return _said(message, {})
+    if message.method == "tools/list":
+        return _said(message, mcp.listing(session.tools))
+    if message.method == "tools/call":
+        return await _call(message, session)
+    told = f"There is no method {message.method[:NAME_LIMIT]} here."
+    return Reply(200, mcp.error(message.id, mcp.NO_METHOD, told))
+
+
+async def _call(message: mcp.McpMessage, session: Session) -> Reply:
+    try:
+        name, arguments = mcp.call(message.params)
+    except WireError as error:
+        return Reply(200, mcp.error(message.id, mcp.BAD_PARAMS, f"{error}."))
+    if not is_strict(arguments):
+        told = "The arguments are nested too deeply."
+        return Reply(200, mcp.error(message.id, mcp.BAD_PARAMS, told))
+    trial = session.trial
+    if trial is None:
+        told = "No trial is under way, so no tool may be called."
+        return Reply(200, mcp.error(message.id, mcp.REFUSED, told))
+    if refused := trial.tools.refusal():
+        return Reply(429, mcp.error(message.id, mcp.REFUSED, refused))
+    names = [tool.name for tool in session.tools]
+    answer = await trial.tools.answer(name[:NAME_LIMIT], arguments, names)
+    if name not in names:
+        return Reply(200, mcp.error(message.id, mcp.BAD_PARAMS, answer.text))
+    if answer.status is not None:
+        return Reply(answer.status, mcp.error(message.id, mcp.REFUSED, answer.text))
+    return _said(message, mcp.answered(answer))
+
+
+def _said(message: mcp.McpMessage, value: JsonObject) -> Reply:
+    return Reply(200, mcp.result(message.id, value))
+
+
+_LONG_AGO = "1970-01-01T00:00:00Z"
+_METHODS = ["generateContent", "streamGenerateContent", "embedContent", "batchEmbedContents"]
+
+
+def list_models(names: tuple[str, ...], asked: str, wire: Format) -> Reply:
+    """Return the models `names` (`provider/model-id`), or the one that is `asked` for by its name.
+
+    They are called by their bare ids, as a program asks for them. `wire` says in which shape.
+    """
+    if asked and asked not in names:
+        names = tuple(name for name in names if name.partition("/")[2] == asked)
+        if not names:
+            message = f"The Agent's manifest does not name {asked}; add it to `spec.uses`."
+            return error_reply(wire, 404, message)
+    elif asked:
+        names = (asked,)
+    if wire is FORMATS["gemini-content"]:
+        return _reply([_google(name) for name in names], asked, {}, "models")
+    if wire is FORMATS["anthropic-messages"]:
+        listed = [_anthropic(name) for name in names]
+        ends = (listed[0]["id"], listed[-1]["id"]) if listed else (None, None)
+        more: JsonObject = {"has_more": False, "first_id": ends[0], "last_id": ends[1]}
+        return _reply(listed, asked, more, "data")
+    return _reply([_openai(name) for name in names], asked, {"object": "list"}, "data")
+
+
+def _reply(listed: list[JsonObject], asked: str, frame: JsonObject, key: str) -> Reply:
+    if asked:
+        return Reply(200, write_json(listed[0]))
+    items: list[JsonValue] = [*listed]
+    return Reply(200, write_json({**frame, key: items}))
+
+
+def _openai(name: str) -> JsonObject:
+    owner, _, model_id = name.partition("/")
+    return {"id": model_id, "object": "model", "created": 0, "owned_by": owner}
+
+
+def _anthropic(name: str) -> JsonObject:
+    model_id = name.partition("/")[2]
+    return {"type": "model", "id": model_id, "display_name": model_id, "created_at": _LONG_AGO}
+
+
+def _google(name: str) -> JsonObject:
+    model_id = name.partition("/")[2]
+    methods: list[JsonValue] = [*_METHODS]
+    return {
+        "name": f"models/{model_id}",
+        "displayName": model_id,
+        "supportedGenerationMethods": methods,
+    }
+
 
 HOST = "127.0.0.1"
 BODY_LIMIT = 20 * 1024 * 1024

@@ -1,28 +1,203 @@
-"""One POST to a provider: limits on size and time, no redirects, no context trusted.
+"""One POST to a provider: pinned names, limits on size and time, no redirects, no context
+trusted.
 
 `trust_env` stays off, because it would also read `~/.netrc`; a forward proxy is part of the
 `Upstream`. POST is never repeated by the library itself, so each attempt here is one request.
+
+Resolved anew for each connection, `localhost` leads to `[::1]` once somebody listens there, who is
+then sent a key. A name that leads off this machine is resolved as ever, but is not followed back to
+it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import io
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
-from typing import NamedTuple
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
+import aiohappyeyeballs
 import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.client_reqrep import ClientRequest
+from aiohttp.resolver import ThreadedResolver
 from pydantic import Field
 
 from gateval.domain.base import Value
 from gateval.domain.setup.authorities import CERTIFICATE_HINT
-from gateval.domain.trials.input_call import InputReply
-from gateval.domain.trials.model_call import ModelReply
-from gateval.gateway.peers import Allowed, NotTheirs, Peers
-from gateval.gateway.upstream.pinned import PinnedResolver, Pins
-from gateval.gateway.upstream.pooled_client import LookingConnector, PooledClient, trusting
+from gateval.domain.trials.model_call import InputReply, ModelReply
+from gateval.gateway.peers import Allowed, NotTheirs, Peers, is_own, plain_address
 from gateval.gateway.upstream.retry import Transient, Unreached
+
+
+class PooledClient:
+    """Opens its pool on entering and closes it on leaving. May be entered again."""
+
+    def __init__(self, open_pool: Callable[[], aiohttp.ClientSession]) -> None:
+        self._open_pool = open_pool
+        self._pool: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._pool = self._open_pool()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        pool, self._pool = self._opened(), None
+        await pool.close()
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._pool is None:
+            raise RuntimeError("the HTTP client is not open")
+        return self._pool
+
+
+class LookingConnector(aiohttp.TCPConnector):
+    """Has `look` at each fresh connection: before TLS, and before anything is said.
+
+    What it raises ends the attempt. aiohttp offers no hook there, so this stands in for the step
+    that connects (docs/adr/0067). Raises `RuntimeError` for an aiohttp that has no such step.
+    """
+
+    def __init__(self, look: Callable[[socket.socket], Awaitable[None]], **options: Any) -> None:
+        if not hasattr(aiohttp.TCPConnector, "_wrap_create_connection"):
+            raise RuntimeError("this version of aiohttp connects in another way")
+        super().__init__(**options)
+        self._look = look
+
+    async def _wrap_create_connection(
+        self,
+        *args: Any,
+        addr_infos: list[aiohappyeyeballs.AddrInfoType],
+        req: ClientRequest,
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - as aiohttp calls it
+        client_error: type[Exception] = aiohttp.ClientConnectorError,
+        **kwargs: Any,
+    ) -> tuple[asyncio.Transport, ResponseHandler]:
+        try:
+            async with asyncio.timeout(timeout.sock_connect):
+                made = await aiohappyeyeballs.start_connection(
+                    addr_infos, happy_eyeballs_delay=self._happy_eyeballs_delay
+                )
+        except TimeoutError:
+            raise aiohttp.ConnectionTimeoutError
+        except OSError as error:
+            raise client_error(req.connection_key, error) from error
+        try:
+            await self._look(made)
+        except BaseException:
+            made.close()
+            raise
+        return await self._wrap_existing_connection(
+            *args, req=req, timeout=timeout, client_error=client_error, sock=made, **kwargs
+        )
+
+
+def trusting(ca_file: str) -> ssl.SSLContext | bool:
+    """Return a context with these authorities besides the machine's; true for its own alone."""
+    if not ca_file:
+        return True
+    context = ssl.create_default_context()
+    context.load_verify_locations(ca_file)
+    return context
+
+
+RESOLVE_SECONDS = 2.0
+"""How long a name is waited for at the start. One that means this machine is known at once."""
+
+CONNECT_SECONDS = 1.0
+
+Pins = Mapping[tuple[str, int], tuple[str, ...]]
+"""The addresses of names, by name and port, that mean this machine: the first that answered."""
+
+
+async def pins_of(urls: Iterable[str]) -> Pins:
+    """Return what the hosts of these URLs mean, of those that mean this machine."""
+    places = {_place(url) for url in urls}
+    named = sorted(place for place in places if place[0] and not plain_address(place[0]))
+    found = await asyncio.gather(*(_pin(host, port) for host, port in named))
+    return {place: pinned for place, pinned in zip(named, found, strict=True) if pinned}
+
+
+class PinnedResolver(AbstractResolver):
+    """Resolves by `pins`, else as ever. Raises `NotTheirs` for a name that has moved to here."""
+
+    def __init__(self, pins: Pins) -> None:
+        self._pins = pins
+        self._names = ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """See aiohttp."""
+        pinned = self._pins.get((host.lower().rstrip("."), port))
+        if pinned is not None:
+            return [_result(host, address, port) for address in pinned]
+        found = await self._names.resolve(host, port, family)
+        kept = [one for one in found if not _means_here(one["host"])]
+        if not kept:
+            raise NotTheirs("did not lead to this machine when the run began, and does now")
+        return kept
+
+    async def close(self) -> None:
+        """See aiohttp."""
+        await self._names.close()
+
+
+def leads_here(url: str) -> bool:
+    """Whether a URL names an address of this machine in digits."""
+    return _means_here(_place(url)[0])
+
+
+async def _pin(host: str, port: int) -> tuple[str, ...]:
+    loop = asyncio.get_running_loop()
+    with suppress(OSError, UnicodeError, TimeoutError):
+        async with asyncio.timeout(RESOLVE_SECONDS):
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = tuple(dict.fromkeys(str(one[4][0]) for one in found))
+        own = tuple(one for one in addresses if _means_here(one))
+        if own:
+            answering = [one for one in own if await _answers(one, port)]
+            return tuple(answering[:1]) or own
+    return ()
+
+
+async def _answers(address: str, port: int) -> bool:
+    with suppress(OSError, TimeoutError):
+        async with asyncio.timeout(CONNECT_SECONDS):
+            _, writer = await asyncio.open_connection(address, port)
+        writer.close()
+        return True
+    return False
+
+
+def _means_here(address: str) -> bool:
+    plain = plain_address(address)
+    return plain is not None and is_own(plain)
+
+
+def _place(url: str) -> tuple[str, int]:
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    return host, parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _result(host: str, address: str, port: int) -> ResolveResult:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return ResolveResult(
+        hostname=host, host=address, port=port, family=family, proto=0, flags=socket.AI_NUMERICHOST
+    )
+
 
 ANSWER_LIMIT = 20 * 1024 * 1024
 """Bytes read of an answer, after decompression."""

@@ -1,10 +1,17 @@
-"""When a model call is made again, and after which wait."""
+"""When a model call is made again, what went wrong with it, and when a model is given up.
+
+Each call is patient by itself, since providers hiccup. But a run makes thousands of calls, and if
+nothing gets through, waiting for each of them helps nobody: then one call at a time is tried, once,
+and all others fail at once.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from pydantic import Field
 from tenacity import AsyncRetrying, RetryCallState
@@ -13,9 +20,169 @@ from tenacity.stop import stop_after_attempt, stop_before_delay
 from tenacity.wait import wait_random_exponential
 
 from gateval.domain.base import Value
-from gateval.gateway.upstream.circuit_breaker import CircuitBreaker
-from gateval.gateway.upstream.tries import Tries
-from gateval.ports.model_calls import ModelCallError
+from gateval.domain.trials.trace import CallCost
+from gateval.ports.model_calls import ModelCallError, ModelCallFault
+from gateval.wire.base import WireError, read_object
+
+if TYPE_CHECKING:
+    from gateval.gateway.ledger import Entry
+
+
+RETRIED_BELOW_500 = frozenset({408, 429})
+
+
+def is_transient(status: int, headers: Mapping[str, str]) -> bool:
+    """Whether an answer with this status is worth another attempt.
+
+    Both official SDKs let the provider forbid it by `x-should-retry: false`; so do we.
+    """
+    if headers.get("x-should-retry") == "false":
+        return False
+    return status in RETRIED_BELOW_500 or status >= 500
+
+
+def asked_wait(headers: Mapping[str, str], *, now: float) -> float | None:
+    """Return the wait in seconds that `retry-after-ms` or `Retry-After` asks for, or None.
+
+    `now` is Unix time, for `Retry-After` as a date (RFC 9110, section 10.2.3). A wait that is
+    over, or no number, counts as none.
+    """
+    wait = _seconds(headers.get("retry-after-ms", ""), divisor=1000)
+    header = headers.get("Retry-After", "")
+    if wait is None:
+        wait = _seconds(header, divisor=1)
+    if wait is None:
+        wait = _until(header, now=now)
+    return wait if wait is not None and wait > 0 else None
+
+
+def _seconds(text: str, *, divisor: float) -> float | None:
+    try:
+        return float(text) / divisor
+    except ValueError:
+        return None
+
+
+def _until(text: str, *, now: float) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp() - now
+    except (ValueError, OverflowError):
+        return None
+
+
+HANG_SECONDS = 10.0
+"""An attempt that nobody waits for any longer counts as failed if it took this long."""
+
+
+class CircuitBreaker:
+    """Watches one model. `outage_seconds` is how long all calls may fail before it is down, in
+    seconds; `clock` gives seconds that only grow.
+    """
+
+    def __init__(self, outage_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._outage_seconds = outage_seconds
+        self._clock = clock
+        self._failing_since: float | None = None
+        self._probes = 0
+
+    def begin(self) -> float | None:
+        """Admit an attempt and return when it begins; None if it must not be made. The
+        caller ends an admitted attempt by `answered`, `failed` or `given_up`.
+        """
+        if self.lost() and self._probes:
+            return None
+        self._probes += 1
+        return self._clock()
+
+    def answered(self) -> None:
+        """Note an answer, be it one that the caller does not like: the provider is there."""
+        self._probes -= 1
+        self._failing_since = None
+
+    def failed(self, began: float) -> None:
+        """Note a failure that may pass: an outage, a rate limit, a dropped connection."""
+        self._probes -= 1
+        if self._failing_since is None or began < self._failing_since:
+            self._failing_since = began
+
+    def given_up(self, began: float) -> None:
+        """Note that nobody waits any longer for an attempt without an answer: maybe it hung."""
+        if self._clock() - began >= HANG_SECONDS:
+            self.failed(began)
+        else:
+            self._probes -= 1
+
+    def lost(self) -> bool:
+        """Whether nothing has got through for too long. The next answer ends that."""
+        since = self._failing_since
+        return since is not None and self._clock() - since >= self._outage_seconds
+
+
+class Wait(NamedTuple):
+    """When a provider that refused or dropped a call was waited for, by the monotonic clock."""
+
+    begin: float
+    end: float
+
+
+class Tries:
+    """How often a call was made, and since when.
+
+    `failure` says in a sentence how the latest attempt ended that failed, or nothing. `most` is how
+    many tokens the answer may have, None if the request does not say; `entry` is the latest attempt
+    in the account of the run.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self.count = 0
+        self.failure = ""
+        self.most = most
+        self.entry: Entry | None = None
+        self._began = time.monotonic()
+        self._first = self._latest = self._began
+        self._between = False
+
+    def begin(self) -> None:
+        """An attempt begins."""
+        self.count += 1
+        self._between = False
+        self._latest = time.monotonic()
+        if self.count == 1:
+            self._first = self._latest
+
+    def failed(self) -> None:
+        """The attempt has failed in a way that may pass."""
+        self._between = True
+
+    def over(self) -> None:
+        """The call is over: what was not counted until now is lost."""
+        if self.entry is not None:
+            self.entry.lost()
+
+    @property
+    def wait(self) -> Wait | None:
+        """From the first attempt until the one that was answered, or is under way, began; None if
+        none has failed.
+        """
+        end = time.monotonic() if self._between else self._latest
+        return Wait(self._first, end) if end > self._first else None
+
+    @property
+    def cost(self) -> CallCost:
+        """The cost of the call until now."""
+        wait = self.wait
+        waited = wait.end - wait.begin if wait else 0.0
+        return CallCost(time.monotonic() - self._began, max(self.count - 1, 0), waited)
+
+
+def together(waits: list[Wait]) -> float:
+    """Return the seconds that lie in at least one of the waits: calls may wait side by side."""
+    seconds, until = 0.0, float("-inf")
+    for begin, end in sorted(waits):
+        seconds += max(end - max(begin, until), 0.0)
+        until = max(until, end)
+    return seconds
+
 
 Result = TypeVar("Result")
 
@@ -166,3 +333,102 @@ async def _felt(
         raise
     breaker.answered()
     return result
+
+
+_STATUSES = frozenset({400, 403, 429})
+_CODES = frozenset({
+    "insufficient_quota", "billing_not_active", "billing_hard_limit_reached", "billing_error",
+})  # fmt: skip
+"""OpenAI's `error.code` or `error.type`, and Anthropic's `error.type`."""
+
+_SENTENCE = "Your credit balance is too low"
+"""How Anthropic's message begins, whose type is that of any wrong request."""
+
+
+def cannot_pay(status: int, body: bytes) -> bool:
+    """Whether an answer with this HTTP status says that the account has nothing left.
+
+    A message that quotes the request is no such answer: only its beginning and its code count.
+    """
+    if status not in _STATUSES:
+        return False
+    try:
+        error = read_object(body).get("error")
+    except WireError:
+        return False
+    if not isinstance(error, dict):
+        return False
+    coded = any(str(error.get(key)) in _CODES for key in ("code", "type"))
+    return coded or str(error.get("message", "")).startswith(_SENTENCE)
+
+
+_MEANINGS = {
+    401: "the key is refused",
+    402: "the account cannot pay",
+    403: "the key is not allowed to do this",
+    404: "no such model or address; look at spec.models of the Agent or judge.model of the Eval",
+    413: "the request is too large",
+    429: "too many requests",
+    529: "overloaded",
+}
+_FAULT_STATUSES = {
+    ModelCallFault.OUTAGE: 503,
+    ModelCallFault.DENIED: 403,
+    ModelCallFault.REJECTED: 400,
+    ModelCallFault.UNREADABLE: 502,
+    ModelCallFault.UNCONFIGURED: 400,
+    ModelCallFault.BUDGET: 429,
+    ModelCallFault.HELD: 503,
+}
+
+
+def fault_of(status: int) -> ModelCallFault:
+    """Return the fault that an HTTP status other than 2xx stands for."""
+    if status in {401, 402, 403}:
+        return ModelCallFault.DENIED
+    if status in {408, 429} or status >= 500:
+        return ModelCallFault.OUTAGE
+    return ModelCallFault.REJECTED if status >= 400 else ModelCallFault.UNREADABLE
+
+
+def status_text(status: int, said: str, *, no_quota: bool = False) -> str:
+    """Return the end of a sentence on an answer other than 2xx; `said` is its own message.
+
+    `no_quota` where it says that the account has nothing left, which waiting does not mend.
+    """
+    meaning = _MEANINGS.get(status, "")
+    if no_quota:
+        meaning = "the account has no quota left; look at its plan and billing"
+    if 300 <= status < 400:
+        meaning = "a redirect, which is not followed; check the base URL"
+    detail = f" ({meaning})" if meaning else ""
+    return f"answered {status}{detail}{f': {said}' if said else ''}"
+
+
+def status_error(provider: str, status: int, said: str) -> ModelCallError:
+    """Return the error for an answer with a status other than 2xx; `said` is its own message."""
+    message = sentence(f"{provider} {status_text(status, said)}")
+    return ModelCallError(fault_of(status), message, status=status)
+
+
+def unreadable(provider: str, why: str) -> ModelCallError:
+    """Return the error for a 2xx answer that is no reply; `why` is a `WireError`'s text."""
+    message = sentence(f"{provider} answered with {why}")
+    return ModelCallError(ModelCallFault.UNREADABLE, message)
+
+
+def http_status(error: ModelCallError) -> int:
+    """Return the status with which the local server passes `error` on to a candidate.
+
+    That of an account without quota is one that clients take for final: they try 429 again.
+    """
+    if error.lasting and error.status == 429:
+        return _FAULT_STATUSES[error.fault]
+    if error.status is not None and error.status >= 400:
+        return error.status
+    return _FAULT_STATUSES[error.fault]
+
+
+def sentence(text: str) -> str:
+    """Return `text` with a full stop, unless it ends like a sentence already."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."

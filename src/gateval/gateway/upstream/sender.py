@@ -9,9 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from gateval.gateway.ledger import Entry, Ledger
-from gateval.gateway.upstream.billing import cannot_pay
 from gateval.gateway.upstream.endpoints import Upstream
-from gateval.gateway.upstream.faults import sentence, status_error, status_text
 from gateval.gateway.upstream.http_client import (
     HttpClient,
     OpenStream,
@@ -19,14 +17,24 @@ from gateval.gateway.upstream.http_client import (
     Unanswerable,
     Untrusted,
 )
-from gateval.gateway.upstream.retry import Denied, Garbled, Retrier, Transient, Unreached
-from gateval.gateway.upstream.retry_after import asked_wait, is_transient
-from gateval.gateway.upstream.scrub import Scrubber
-from gateval.gateway.upstream.tries import Tries
+from gateval.gateway.upstream.keys import Scrubber
+from gateval.gateway.upstream.retry import (
+    Denied,
+    Garbled,
+    Retrier,
+    Transient,
+    Tries,
+    Unreached,
+    asked_wait,
+    cannot_pay,
+    is_transient,
+    sentence,
+    status_error,
+    status_text,
+)
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire.base import WireError
-from gateval.wire.registry import FORMATS, INPUT_FORMATS, WIRE_FORMATS
-from gateval.wire.streams import STREAM_FORMATS
+from gateval.wire.registry import FORMATS, INPUT_FORMATS, STREAM_FORMATS, WIRE_FORMATS
 
 Got = TypeVar("Got")
 

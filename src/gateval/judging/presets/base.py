@@ -8,10 +8,10 @@ from functools import cached_property
 from pydantic import JsonValue
 
 from gateval.domain.base import ModelName, digest
-from gateval.domain.manifests.calibration import Calibration, CalibrationExample
-from gateval.domain.manifests.fixtures.reference import Reference
-from gateval.domain.repository.place import Place
-from gateval.judging.grounds import with_grounds
+from gateval.domain.manifests.evaluation import Calibration, CalibrationExample
+from gateval.domain.manifests.fixture import Reference
+from gateval.domain.paths import Place
+from gateval.judging.prompt import with_grounds
 
 EXPECTED, REFERENCE = "expected", "reference"
 """What a case may say of a good answer, and what that rests on."""

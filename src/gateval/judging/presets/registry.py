@@ -6,7 +6,7 @@ import functools
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from gateval.domain.repository.place import nearest
+from gateval.domain.paths import nearest
 
 if TYPE_CHECKING:
     from gateval.judging.presets.base import Preset

@@ -1,23 +1,22 @@
-"""Demands that a change lowers, and whether it meets those of its target branch all the same."""
+"""Lowered demands, labels and sealed Evals of a report, in sentences (not sanitised)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from gateval.domain.decision.report import Report
+from gateval.domain.decision.decision import Decision, Report
 from gateval.domain.history.standing import UNREADABLE
-from gateval.domain.plan.bar import Lowered
-from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.plan.sealed_eval import SealedEval
-from gateval.domain.planning.files.locked import why_locked
+from gateval.domain.plan.plan import Plan, SealedEval
+from gateval.domain.plan.planned_eval import Lowered, PlannedEval
+from gateval.domain.planning.change import why_locked
 from gateval.domain.results.comparison import EvalComparison
+from gateval.domain.results.results import STEPS, SealedVerdict
 from gateval.domain.results.scoring import EVERY_CASE, Meets
-from gateval.domain.results.sealed_verdict import SealedVerdict
-from gateval.domain.ruling import GateLabel
-from gateval.domain.text.figures import show_score
+from gateval.domain.ruling import GateLabel, Ruling, RulingStatus
+from gateval.domain.text import show_score
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.report.words.counts import listing
+from gateval.render.report.kinds import count, listing, words_of
 
 _MEETS = {
     Meets.YES: "which head meets",
@@ -203,3 +202,126 @@ def _lines(planned: PlannedEval, compared: EvalComparison) -> list[str]:
 def _item(lowered: Lowered) -> str:
     since = " (new on the target branch since this branch was made)" if lowered.moved else ""
     return f"{lowered}{since}"
+
+
+_COUNTS = {
+    GateLabel.BYPASS: "Bypassed by",
+    GateLabel.ACCEPT_BAR: "The lower bar is accepted by",
+}
+
+
+class LabelLine(NamedTuple):
+    """The fate of a label, and the audit log's entry about it: 0 and empty for none."""
+
+    text: str
+    entry: int
+    hash: str
+
+    def __str__(self) -> str:
+        log = f" Audit log: entry {self.entry}, hash {self.hash}." if self.hash else ""
+        return f"{self.text}{log}"
+
+
+def label_lines(decision: Decision) -> Sequence[LabelLine]:
+    """Return a sentence or two about each label that was looked at."""
+    return [
+        LabelLine(_line(one, carried=one.head != decision.head), one.entry, one.hash)
+        for one in decision.labels
+    ]
+
+
+def bypass_title(decision: Decision) -> str:
+    """Return `BYPASSED by @ada: 3 failures`; empty when nothing was bypassed."""
+    ruling = decision.bypass
+    if ruling is None:
+        return ""
+    own = " (self-bypass)" if ruling.use.own else ""
+    blocking = sum(reason.verdict is decision.evals for reason in decision.reasons)
+    failed = decision.evals is GateVerdict.FAIL
+    what = count(blocking, "failure") if failed else f"{decision.evals}, {blocking} not measured"
+    return f"BYPASSED by @{ruling.use.by.login}{own}: {what}"
+
+
+def _line(ruling: Ruling, *, carried: bool) -> str:
+    use = ruling.use
+    who = f"{use.by.login} ({use.by.role})" if use.by.role else use.by.login or "somebody"
+    about = f"pull request {ruling.pull_request}" if carried else "this revision"
+    if ruling.granted:
+        own = ", author of the pull request (self-bypass)" if use.own else ""
+        when = f" put on at {use.applied_at}" if use.applied_at else ""
+        what = f"{_COUNTS[ruling.label]} {who}{own}, for {about}: label {ruling.label}{when}."
+        said = f" Reason: {_quoted(ruling.reason)}." if ruling.reason else " No reason was given."
+    else:
+        ended = ruling.status is RulingStatus.ENDED
+        verb = "no longer counts" if ended else "does not count"
+        what = f"The label {ruling.label} that {who} put on {verb} for {about}. {ruling.why}"
+        said = ""
+    return f"{what}{said}"
+
+
+def _quoted(reason: str) -> str:
+    return f"\N{LEFT DOUBLE QUOTATION MARK}{reason}\N{RIGHT DOUBLE QUOTATION MARK}"
+
+
+_KEYS_SHOWN = 5
+
+
+class SealedLine(NamedTuple):
+    """A sealed Eval as published results have it; `verdict` is what it adds to the decision."""
+
+    planned: SealedEval
+    told: SealedVerdict
+    verdict: GateVerdict
+    words: str
+
+    @property
+    def rate(self) -> str:
+        """The coarse share of trials that passed; a dash where it is not told."""
+        return "\N{EN DASH}" if self.told.rate is None else f"{self.told.rate:.2f}"
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Its line of a table."""
+        return self.planned.agent, self.planned.shown_name, self.rate, self.cases, self.words
+
+    @property
+    def counts(self) -> bool:
+        """Whether it keeps the gate from passing."""
+        return self.verdict is not GateVerdict.PASS
+
+    @property
+    def cases(self) -> str:
+        """How many fixtures it has."""
+        return count(len(self.planned.fixtures), words_of([self.planned.kind]).case)
+
+
+def sealed_lines(report: Report) -> tuple[SealedLine, ...]:
+    """Return the sealed Evals in the plan's order."""
+    results = report.results
+    return tuple(
+        _sealed_line(planned, told, results.plan.bar_accepted)
+        for planned, told in zip(results.plan.sealed, results.sealed, strict=True)
+    )
+
+
+def _sealed_line(planned: SealedEval, told: SealedVerdict, accepted: str) -> SealedLine:
+    verdict = told.accepted if accepted else told.verdict
+    words = verdict.value if verdict is told.verdict else f"{told.verdict}, accepted"
+    return SealedLine(planned, told, verdict, words)
+
+
+def rate_note() -> str:
+    """Say what the rate of a sealed Eval is."""
+    return f"The rate is in steps of {1 / STEPS:g}; no trial of these Evals stands anywhere here."
+
+
+def whom_to_ask(plan: Plan) -> str:
+    """Say who can tell more of what is sealed, and how."""
+    keys = plan.policy.recipients
+    if not keys:
+        return "Nobody can tell more of this run: `policy.recipients` names nobody."
+    return (
+        "Why, and which, is told by who holds a key of `policy.recipients` in the target branch's "
+        f"gate config ({listing(keys, _KEYS_SHOWN)}): `gateval show RESULTS` with "
+        "GATEVAL_IDENTITY set, or `gateval unseal RESULTS`."
+    )

@@ -1,14 +1,23 @@
-"""The evidence behind the numbers: who saw the steps of the trials, and doubts about them."""
+"""The evidence behind the numbers: steps of trials, head beside base, changed prompts, and
+doubts.
+"""
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
 
-from gateval.domain.decision.evidence import EVIDENCE_CODES
-from gateval.domain.decision.report import Report
-from gateval.domain.trials.trial import Side, Trial
-from gateval.render.report.words.counts import count, listing
+from gateval.domain.base import canonical_json
+from gateval.domain.decision.decision import Report
+from gateval.domain.decision.measured_reasons import EVIDENCE_CODES
+from gateval.domain.plan.plan import Plan
+from gateval.domain.trials.trace import Step, StepKind, Trace
+from gateval.domain.trials.trial import Assessment, Side, Trial
+from gateval.render.report.facts import FixtureFacts, FixtureStatus
+from gateval.render.report.kinds import count, listing
 
 _MORE_TIME = (
     "What was measured until then is shown. Give it more (`max-minutes`), or let more trials run "
@@ -105,3 +114,199 @@ def _by_agent(report: Report) -> dict[str, dict[Side, list[Trial]]]:
         if trial.output is not None:
             found[agents[trial.key.eval]][trial.key.side].append(trial)
     return found
+
+
+_MOST = 1_000_000
+"""Comparisons of steps that an alignment may take; longer traces stand side by side by number."""
+
+
+class Pair(NamedTuple):
+    """A trial of head, and one of base to hold beside it; None where there is none."""
+
+    head: Trial | None
+    base: Trial | None
+
+    @property
+    def rows(self) -> list[tuple[Step | None, Step | None]]:
+        """The steps of both, those that mean the same in one row: see `aligned`."""
+        return aligned(_steps(self.head), _steps(self.base))
+
+
+def chosen(fact: FixtureFacts, repetition: int | None) -> Pair:
+    """Return the trials to show: this repetition, else head's worst and base's beside it."""
+    head = _repetition(fact.head, repetition) if repetition else fact.worst
+    number = repetition or (head.key.repetition if head else 1)
+    base = _repetition(fact.base, number) or (None if repetition else next(iter(fact.base), None))
+    return Pair(head, base)
+
+
+def aligned(head: Sequence[Step], base: Sequence[Step]) -> list[tuple[Step | None, Step | None]]:
+    """Return both in rows, by a longest common subsequence of what the steps mean: their kind, and
+    the tool that is called or answers. What stands between two such steps is put side by side.
+    """
+    ours, theirs = list(map(_meaning, head)), list(map(_meaning, base))
+    if len(ours) * len(theirs) > _MOST:
+        same = [(at, at) for at in range(min(len(ours), len(theirs)))]
+    else:
+        same = _common(ours, theirs)
+    rows: list[tuple[Step | None, Step | None]] = []
+    row, column = 0, 0
+    for left, right in [*same, (len(head), len(base))]:
+        rows += zip_longest(head[row:left], base[column:right])
+        if left < len(head) and right < len(base):
+            rows.append((head[left], base[right]))
+        row, column = left + 1, right + 1
+    return rows
+
+
+def _common(ours: Sequence[object], theirs: Sequence[object]) -> list[tuple[int, int]]:
+    """Return the positions of a longest common subsequence, the earliest pairs first."""
+    lengths = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
+    for at in range(len(ours) - 1, -1, -1):
+        for to in range(len(theirs) - 1, -1, -1):
+            lengths[at][to] = (
+                lengths[at + 1][to + 1] + 1
+                if ours[at] == theirs[to]
+                else max(lengths[at + 1][to], lengths[at][to + 1])
+            )
+    found, at, to = [], 0, 0
+    while at < len(ours) and to < len(theirs):
+        if ours[at] == theirs[to]:
+            found.append((at, to))
+            at, to = at + 1, to + 1
+        elif lengths[at + 1][to] >= lengths[at][to + 1]:
+            at += 1
+        else:
+            to += 1
+    return found
+
+
+def _meaning(step: Step) -> object:
+    return step.kind, step.tool
+
+
+def _steps(trial: Trial | None) -> Sequence[Step]:
+    return trial.trace.steps if trial and trial.trace else ()
+
+
+def _repetition(trials: Sequence[Trial], number: int) -> Trial | None:
+    return next((trial for trial in trials if trial.key.repetition == number), None)
+
+
+_WORSE = (FixtureStatus.REGRESSED, FixtureStatus.SILENT, FixtureStatus.SUSPECT)
+
+
+class PromptEdit(NamedTuple):
+    """An Agent whose prompt differs: a unified diff of base and head, and where head's stands.
+
+    `where` is a path, or a path with a line after a colon; empty if nobody noted it.
+    """
+
+    agent: str
+    where: str
+    lines: Sequence[str]
+
+    @property
+    def diff(self) -> str:
+        """The diff as text."""
+        return "\n".join(self.lines)
+
+    def count(self, sign: str) -> int:
+        """How many lines begin with `+`, or with `-`."""
+        return sum(line.startswith(sign) for line in self.lines)
+
+
+def prompt_edits(plan: Plan, facts: Iterable[FixtureFacts]) -> Sequence[PromptEdit]:
+    """Return the prompts' changes of all Agents that do worse than base, or look like it."""
+    agents = dict.fromkeys(one.planned.agent for one in facts if one.status in _WORSE)
+    found = (_edit(plan, agent) for agent in agents)
+    return [one for one in found if one is not None]
+
+
+def _edit(plan: Plan, name: str) -> PromptEdit | None:
+    head, base = plan.agent(name, Side.HEAD), plan.agent(name, Side.BASE)
+    if head is None or base is None:
+        return None
+    old, new = base.system.splitlines(), head.system.splitlines()
+    lines = list(difflib.unified_diff(old, new, lineterm=""))[2:]  # the first two name the files
+    if not lines:
+        return None
+    reasons = (one for change in plan.changes if change.agent == name for one in change.reasons)
+    where = next((one.where for one in reasons if one.what == "spec.system"), "")
+    return PromptEdit(name, where, lines)
+
+
+STEPS_SHOWN = 10
+STEP_WIDTH = 240
+"""Characters shown of one step."""
+
+KINDS = {
+    StepKind.USER: "user",
+    StepKind.ASSISTANT: "agent",
+    StepKind.TOOL_CALL: "tool call",
+    StepKind.TOOL_RESULT: "tool result",
+    StepKind.ERROR: "error",
+}
+
+
+def blamed_steps(assessments: Iterable[Assessment]) -> tuple[int, ...]:
+    """Return the numbers of the steps that these assessments rest on, ascending."""
+    numbers: set[int] = set()
+    for assessment in assessments:
+        numbers.update(assessment.steps)
+        if assessment.verdict is not None:
+            numbers.update(v.evidence_step for v in assessment.verdict.violations if v.supported)
+    return tuple(sorted(numbers))
+
+
+def excerpt(trace: Trace, blamed: tuple[int, ...]) -> str:
+    """Return the blamed steps, marked with `>`, with their neighbours; else the last steps.
+
+    Where there were several conversations, `[2]` says that a step belongs to the second.
+    """
+    chosen, parallel = _chosen(trace, blamed), trace.is_parallel
+    lines = []
+    previous = 0
+    for step in chosen:
+        if step.number > previous + 1:
+            lines.append("   ...")
+        mark = ">" if step.number in blamed else " "
+        which = f"[{step.conversation}]  " if parallel else ""
+        kind = KINDS[step.kind]
+        lines.append(f"{mark} {step.number:>2}  {which}{kind:<11}  {describe(step)}")
+        previous = step.number
+    if previous < len(trace.steps):
+        lines.append("   ...")
+    return "\n".join(lines)
+
+
+def _chosen(trace: Trace, blamed: tuple[int, ...]) -> tuple[Step, ...]:
+    near = {number + offset for number in blamed for offset in (-1, 0, 1)}
+    chosen = [step for step in trace.steps if step.number in near]
+    if not chosen:
+        return trace.steps[-STEPS_SHOWN:]
+    return tuple(chosen[:STEPS_SHOWN])
+
+
+def describe(step: Step) -> str:
+    """Return what a step says on one line, cut at `STEP_WIDTH`."""
+    if step.kind is StepKind.TOOL_CALL:
+        refused = " (refused)" if step.refused else ""
+        text = f"{step.tool or '?'}{refused} {canonical_json(step.arguments or {})}"
+    elif step.kind is StepKind.TOOL_RESULT and step.tool:
+        text = f"{step.tool}: {step.text}"
+    else:
+        text = step.text
+    folded = " ".join(text.split())
+    if len(folded) > STEP_WIDTH:
+        return f"{folded[:STEP_WIDTH]}\N{HORIZONTAL ELLIPSIS}"
+    return folded
+
+
+def trial_excerpt(trial: Trial | None, assessments: Iterable[Assessment] = ()) -> str:
+    """Return the excerpt of a trial's trace, or its final message when there is no trace."""
+    if trial is None:
+        return ""
+    if trial.trace is not None and trial.trace.steps:
+        return excerpt(trial.trace, blamed_steps(assessments))
+    return trial.output or ""

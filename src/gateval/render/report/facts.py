@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
 from gateval.domain.base import known_of_last
-from gateval.domain.decision.report import Report
+from gateval.domain.decision.decision import Report
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.paths import Place
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import SEALED
-from gateval.domain.repository.place import Place
+from gateval.domain.results.averages import group_trials
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
-from gateval.domain.results.grouping import group_trials
 from gateval.domain.trials.trial import Assessment, Side, Trial
-from gateval.render.report.words.wording import what_happened
+from gateval.render.report.wording import what_happened
 
 
 class FixtureStatus(StrEnum):
@@ -212,3 +213,118 @@ def silent_agents(facts: Iterable[FixtureFacts]) -> Sequence[SilentAgent]:
     for fact in with_status(facts, FixtureStatus.SILENT):
         found.setdefault(fact.planned.agent, []).append(fact)
     return [SilentAgent(agent, mine) for agent, mine in found.items()]
+
+
+class Frame(NamedTuple):
+    """`unverified` is the sentence that says why the results are only a claim, empty if they are
+    none. `run_url` leads to the run's log, `files_url` to what it uploads of the results; each is
+    empty when there is none. `may_bypass` are the
+    roles whose label lets a revision through, for a pull request. `anchor` is number and hash of
+    the audit log's entry about this verdict; None when this run wrote none. `unkept` is the
+    sentence that says that the verdict could not be recorded, empty if it was. `tree_url` is where
+    head's files can be seen; empty if nowhere.
+    """
+
+    unverified: str = ""
+    run_url: str = ""
+    files_url: str = ""
+    may_bypass: tuple[str, ...] = ()
+    anchor: tuple[int, str] | None = None
+    tree_url: str = ""
+    unkept: str = ""
+
+
+PLAIN = Frame()
+"""A run on somebody's own machine."""
+
+
+FEW = 12
+"""Causes that a reader takes in. Where there are more, fixtures are put together more coarsely."""
+
+
+class FailureGroup(NamedTuple):
+    """Fixtures that fail alike, worst first. `alike` says how: empty for equally."""
+
+    facts: Sequence[FixtureFacts]
+    alike: str = ""
+
+    @property
+    def first(self) -> FixtureFacts:
+        """The fixture that is told in full."""
+        return self.facts[0]
+
+    @property
+    def others(self) -> Sequence[FixtureFacts]:
+        """Those of which it is enough to say that they fail alike."""
+        return self.facts[1:]
+
+    @property
+    def agents(self) -> Sequence[str]:
+        """The Agents that fail so."""
+        return list(dict.fromkeys(fact.planned.agent for fact in self.facts))
+
+
+def causes(facts: Sequence[FixtureFacts]) -> Sequence[FailureGroup]:
+    """Put facts together that fail for the same reason, in their order.
+
+    Those of one Agent; with more than `FEW` reasons, of all Agents. With more still, those with the
+    same expectation; then those whose expectations differ in their values only; then those in which
+    the same types of assertions fail.
+    """
+    found: Sequence[Sequence[FixtureFacts]] = ()
+    for level in _LEVELS:
+        for by_agent in (True, False):
+            found = _grouped(facts, level, by_agent=by_agent)
+            if len(found) <= FEW:
+                return [FailureGroup(mine, _alike(mine)) for mine in found]
+    return [FailureGroup(mine, _alike(mine)) for mine in found]
+
+
+def _grouped(
+    facts: Sequence[FixtureFacts], level: _Level, *, by_agent: bool
+) -> Sequence[Sequence[FixtureFacts]]:
+    groups: dict[object, list[FixtureFacts]] = {}
+    for fact in facts:
+        agent = fact.planned.agent if by_agent else ""
+        groups.setdefault((agent, _signature(fact, level)), []).append(fact)
+    return list(groups.values())
+
+
+def _signature(fact: FixtureFacts, level: _Level) -> object:
+    if not fact.broken:
+        return fact.why
+    return tuple(sorted({(one.type, level.key(one)) for one in fact.broken}))
+
+
+def _alike(facts: Sequence[FixtureFacts]) -> str:
+    """Return how much these have in common."""
+    for level in _LEVELS:
+        if len({_signature(fact, level) for fact in facts}) == 1:
+            return level.alike
+    return ""
+
+
+def _expected(assessment: Assessment) -> str:
+    """What was expected, without what was seen; of a judge, the rules that it found broken."""
+    if assessment.verdict is not None:
+        return "; ".join(sorted({one.rule for one in assessment.verdict.violations}))
+    return assessment.reason.partition(", saw ")[0]
+
+
+def _shape(assessment: Assessment) -> str:
+    return re.sub(r'"[^"]*"|`[^`]*`|/.*/|\d+', "\N{HORIZONTAL ELLIPSIS}", _expected(assessment))
+
+
+class _Level(NamedTuple):
+    """How much has to be equal, and that in words."""
+
+    alike: str
+    key: Callable[[Assessment], str]
+
+
+_LEVELS = (
+    _Level("", lambda one: one.reason),
+    _Level("the same is expected, and something else seen", _expected),
+    _Level("the same is expected, with other values", _shape),
+    _Level("the same types of assertions fail", lambda _: ""),
+)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 
 from gateval.domain.base import is_sha
-from gateval.domain.decision.report import Report
+from gateval.domain.decision.decision import Report
 from gateval.domain.plan.plan import Plan
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, with_status

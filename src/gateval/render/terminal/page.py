@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from gateval.safe.sanitize import plain, plain_line
-from gateval.safe.triggers import defuse_log
+from gateval.safe.sanitize import defuse_log, plain, plain_line
 
 if TYPE_CHECKING:
     from rich.console import Group

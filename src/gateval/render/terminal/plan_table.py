@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gateval.domain.plan.bar import Baseline, Reason
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.planning.files.locked import why_locked
-from gateval.domain.text.figures import show_bytes
-from gateval.render.report.words.counts import count
-from gateval.render.report.words.kinds import words_of
-from gateval.render.report.words.plan_wording import (
+from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.planning.change import why_locked
+from gateval.domain.text import show_bytes
+from gateval.render.report.kinds import count, words_of
+from gateval.render.report.plan_wording import (
     judge_questions,
     models_needed,
     outlook_lines,

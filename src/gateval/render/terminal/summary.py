@@ -6,15 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from gateval.domain.trials.judge_verdict import Verdict
+from gateval.domain.trials.trial import Verdict
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.facts import FixtureFacts
+from gateval.render.report.kinds import count, listing, words_of
 from gateval.render.report.reproduce import after_check, one_fixture_command
-from gateval.render.report.scores.experiments import DOWN, UP
+from gateval.render.report.scores import DOWN, UP
 from gateval.render.report.usage import AgentUsage, Spent
-from gateval.render.report.words.counts import count, listing
-from gateval.render.report.words.kinds import words_of
-from gateval.render.report.words.wording import (
+from gateval.render.report.wording import (
     GAP_TITLES,
     evidence_icon,
     evidence_mark,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import GitRepository, open_repository
+from gateval.adapters.git.repository import GitRepository, open_repository
 from tests.helpers.repo import Repo
 
 

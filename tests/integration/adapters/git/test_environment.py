@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import GitRepository, open_repository
+from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.errors import RepositoryError
 from tests.helpers.repo import Repo
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import GitRepository
-from gateval.adapters.git.contents.export import write_tree
+from gateval.adapters.git.export import write_tree
+from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.git.run import Git
-from gateval.domain.repository.links import check_links
+from gateval.domain.tree import check_links
 from gateval.errors import RepositoryError
 from tests.helpers import forged
 from tests.helpers.listing import listing

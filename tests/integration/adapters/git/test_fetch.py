@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import Remote, open_repository
+from gateval.adapters.git.repository import open_repository
 from gateval.adapters.git.run import Git
-from gateval.adapters.git.server.asking import FetchRetries
-from gateval.adapters.git.server.fetch import FIRST_DEPTH, Fetcher
+from gateval.adapters.git.server import FIRST_DEPTH, Fetcher, FetchRetries, Remote
 from gateval.errors import RepositoryError
 from tests.helpers.certificates import self_signed
 from tests.helpers.repo import Repo

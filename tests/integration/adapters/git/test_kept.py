@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import GitRepository
+from gateval.adapters.git.repository import GitRepository
 from gateval.errors import RepositoryError
 from tests.helpers.repo import Repo
 

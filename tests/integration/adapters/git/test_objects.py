@@ -5,9 +5,9 @@ from contextlib import nullcontext
 
 import pytest
 
-from gateval.adapters.git import GitRepository
+from gateval.adapters.git.repository import GitRepository
 from gateval.domain.plan.plan import Revision
-from gateval.domain.repository.tree import TreeEntry
+from gateval.domain.tree import TreeEntry
 from gateval.errors import RepositoryError
 from tests.helpers import forged
 from tests.helpers.repo import Repo

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import open_repository
-from gateval.adapters.git.records.records import GitRecords
-from gateval.domain.audit.chain import append
+from gateval.adapters.git.records import GitRecords
+from gateval.adapters.git.repository import open_repository
+from gateval.domain.audit import append
 from gateval.errors import RecordsError
-from gateval.ports.records import Edit, RecordFile, Stored
+from gateval.ports.storage import Edit, RecordFile, Stored
 from tests.helpers.audit_events import event, reasons
 from tests.helpers.remotes import cloned, everything
 from tests.helpers.repo import Repo

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import open_repository
-from gateval.adapters.git.records.records import GitRecords
-from gateval.domain.audit.chain import read_log
-from gateval.ports.records import AUDIT_LOG
+from gateval.adapters.git.records import GitRecords
+from gateval.adapters.git.repository import open_repository
+from gateval.domain.audit import read_log
+from gateval.ports.storage import AUDIT_LOG
 from gateval.publish.audit import append_entry, record_event
 from tests.helpers.audit_events import event
 from tests.helpers.repo import Repo

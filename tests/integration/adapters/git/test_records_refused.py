@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git.records.records import GitRecords
-from gateval.adapters.git.records.remotes import open_records
-from gateval.adapters.git.records.retries import PushRetries
+from gateval.adapters.git.record_errors import PushRetries
+from gateval.adapters.git.records import GitRecords, open_records
 from gateval.adapters.git.run import Git
 from gateval.errors import RecordsError, UsageError
-from gateval.ports.records import Edit, RecordFile
+from gateval.ports.storage import Edit, RecordFile
 from tests.helpers.command import ROOT
 from tests.helpers.remotes import cloned, everything, refuse_with
 from tests.helpers.repo import Repo

@@ -11,14 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import open_repository
-from gateval.adapters.git.records.once import RecordsOnce
-from gateval.adapters.git.records.records import GitRecords
-from gateval.adapters.git.records.remotes import open_records
-from gateval.adapters.git.records.retries import PATIENCE
+from gateval.adapters.git.record_errors import PATIENCE
+from gateval.adapters.git.records import GitRecords, RecordsOnce, open_records
+from gateval.adapters.git.repository import open_repository
 from gateval.adapters.git.run import Git
 from gateval.errors import RecordsError
-from gateval.ports.records import Edit, RecordFile, Stored
+from gateval.ports.storage import Edit, RecordFile, Stored
 from tests.helpers.remotes import cloned
 from tests.helpers.repo import Repo
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import open_repository
+from gateval.adapters.git.repository import open_repository
 from gateval.errors import RepositoryError, UsageError
 from tests.helpers import forged
 from tests.helpers.repo import Repo

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git import open_repository
-from gateval.domain.history.runs.file import newest_first
-from gateval.publish.history import store_run
+from gateval.adapters.git.repository import open_repository
+from gateval.domain.history.run_record import newest_first
+from gateval.publish.audit import store_run
 from tests.helpers.remotes import cloned
 from tests.helpers.runs import run_eval, run_fixture, run_record
 from tests.helpers.tiers import some_always

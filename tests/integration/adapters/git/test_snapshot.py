@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from gateval.adapters.git import GitRepository
+from gateval.adapters.git.repository import GitRepository
 from gateval.errors import RepositoryError
 from tests.helpers.repo import Repo
 

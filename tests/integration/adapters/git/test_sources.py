@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.git.server.asking import FetchRetries
+from gateval.adapters.git.server import FetchRetries
 from gateval.adapters.git.sources import GitSources
-from gateval.app.foreign import git_sources
+from gateval.app.readers import git_sources
 from gateval.errors import RepositoryError
 from tests.helpers.foreign import Elsewhere, elsewhere
 from tests.helpers.repo import Repo

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.adapters.git.explain import explain, summary
+from gateval.adapters.git.run import explain, summary
 
 DUBIOUS = b"""fatal: detected dubious ownership in repository at '/github/workspace'
 To add an exception for this directory, call:

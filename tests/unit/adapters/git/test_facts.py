@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.adapters.git.facts import read_address
+from gateval.adapters.git.repository import read_address
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gateval.adapters.git.environment import clean_environment, global_options
+from gateval.adapters.git.run import clean_environment, global_options
 
 
 def test_only_harmless_variables_reach_git() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.adapters.git.records.refusals import RefusalKind, refusal
+from gateval.adapters.git.record_errors import RefusalKind, refusal
 
 GITHUB_403 = (
     "remote: Permission to acme/shop.git denied to github-actions[bot].\n"

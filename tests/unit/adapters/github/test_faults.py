@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from gateval.adapters.github.faults import refusal
-from gateval.adapters.github.response import ApiResponse
+from gateval.adapters.github.transport import ApiResponse, refusal
 from gateval.errors import (
     ForgeError,
     ForgeRejected,

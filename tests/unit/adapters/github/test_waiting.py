@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from gateval.adapters.github.response import ApiResponse
-from gateval.adapters.github.waiting import Pause, RetryLimits, Trouble, pause_after
+from gateval.adapters.github.transport import ApiResponse, Pause, RetryLimits, Trouble, pause_after
 
 NOW = 1_800_000_000.0
 LIMIT, OUTAGE = Trouble.LIMIT, Trouble.OUTAGE

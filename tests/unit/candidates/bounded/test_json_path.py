@@ -7,7 +7,7 @@ import time
 import pytest
 from pydantic import JsonValue
 
-from gateval.candidates.bounded.json_path import Nothing, PathError, check, find
+from gateval.candidates.bounded import Nothing, PathError, check_path, find
 
 DOCUMENT: JsonValue = {
     "reply": "hi",
@@ -31,7 +31,7 @@ FOUND: list[tuple[str, JsonValue]] = [
 
 @pytest.mark.parametrize(("expression", "expected"), FOUND)
 def test_the_one_value(expression: str, expected: JsonValue) -> None:
-    check(expression)
+    check_path(expression)
     assert find(expression, DOCUMENT) == expected
 
 
@@ -69,10 +69,10 @@ def test_what_is_refused_when_the_manifest_is_read(expression: str, expected: st
     began = time.process_time()
     if expected:
         with pytest.raises(PathError) as refused:
-            check(expression)
+            check_path(expression)
         assert expected in str(refused.value)
     else:
-        check(expression)
+        check_path(expression)
     assert time.process_time() - began < 1
 
 

@@ -7,9 +7,9 @@ import time
 import pytest
 from pydantic import JsonValue
 
-from gateval.candidates.bounded.template import Budget, check, render
+from gateval.candidates.bounded import Budget, check_template, render
 from gateval.domain.base import JsonObject
-from gateval.formats.templates.parts import TemplateError
+from gateval.formats.templates import TemplateError
 
 VALUES: JsonObject = {
     "prompt": "hi {{ there }}",
@@ -45,7 +45,7 @@ GIVEN: list[tuple[str, JsonValue]] = [
 
 @pytest.mark.parametrize(("source", "expected"), GIVEN)
 def test_what_a_template_gives(source: str, expected: JsonValue) -> None:
-    check(source)
+    check_template(source)
     assert render(source, VALUES, Budget()) == expected
 
 
@@ -95,7 +95,7 @@ REFUSED = [
 def test_what_is_refused_when_the_manifest_is_read(source: str, expected: str) -> None:
     began = time.process_time()
     with pytest.raises(TemplateError) as refused:
-        check(source)
+        check_template(source)
     assert expected in str(refused.value)
     assert time.process_time() - began < 1
     with pytest.raises(TemplateError):
@@ -107,7 +107,7 @@ def test_what_is_refused_when_the_manifest_is_read(source: str, expected: str) -
     ["{{ input.payload.gone }}", "{{ input.payload.items[5] }}", "{{ input.payload.n.x }}"],
 )
 def test_what_the_fixture_lacks_is_named(source: str) -> None:
-    check(source)
+    check_template(source)
     with pytest.raises(TemplateError, match="the fixture has no `input"):
         render(source, VALUES, Budget())
 

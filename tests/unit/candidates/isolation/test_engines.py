@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.engines import open_engines, refusal
-from gateval.candidates.isolation.walls import Walls
-from gateval.candidates.isolation.wishes import NOBODY_ELSES
+from gateval.candidates.isolation.walls import NOBODY_ELSES, Walls, open_engines, refusal
 
 OWN = Walls(supervised=True, users=NOBODY_ELSES)
 FENCED = Walls(supervised=True, landlock=7)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.toolchains import tool_places
+from gateval.candidates.isolation.visible_paths import tool_places
 
 HOME = """
 .cargo/bin/rustup*  .cargo/bin/cargo*  .cargo/credentials.toml  .cargo/registry/index

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gateval.candidates.isolation.toolchains import tool_places
 from gateval.candidates.isolation.visible_paths import (
     hidden_places,
     passable,
     shared_places,
+    tool_places,
     visible_places,
 )
 

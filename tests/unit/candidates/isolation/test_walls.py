@@ -6,11 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from gateval.candidates.isolation.egress import egress_text, ports_allowed, refuse_what_is_not_held
-from gateval.candidates.isolation.walls import System, Walls, build_walls, look_around
-from gateval.candidates.isolation.wishes import IN_SMALL_NAMESPACES, NOBODY_ELSES, Wishes
-from gateval.domain.manifests.policy.gate_config import Policy
-from gateval.domain.manifests.policy.words import EgressPolicy
+from gateval.candidates.isolation.walls import (
+    IN_SMALL_NAMESPACES,
+    NOBODY_ELSES,
+    System,
+    Walls,
+    Wishes,
+    build_walls,
+    egress_text,
+    look_around,
+    ports_allowed,
+    refuse_what_is_not_held,
+)
+from gateval.domain.manifests.gate_config import EgressPolicy, Policy
 from gateval.errors import UsageError
 
 ALL = (1 << 41) - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.candidates.isolation.wishes import Wishes, read_wishes
+from gateval.candidates.isolation.walls import Wishes, read_wishes
 from gateval.errors import UsageError
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.history.runs.due import Moments, due_eval, last_runs
-from gateval.domain.history.runs.turning import turns
+from gateval.domain.history.trend import Moments, due_eval, last_runs, turns
 from tests.helpers.runs import run_eval, run_fixture, run_record
 
 NINE = datetime(2026, 11, 22, 9, tzinfo=UTC)

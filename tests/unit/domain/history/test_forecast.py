@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.history.runs.forecast import Forecast, forecast
-from gateval.domain.history.runs.record import RunSpent
-from gateval.domain.history.runs.recorded import spent_on
-from gateval.domain.manifests.policy.spending import BudgetPolicy
+from gateval.domain.history.forecast import Forecast, forecast
+from gateval.domain.history.recorded import spent_on
+from gateval.domain.history.run_record import RunSpent
+from gateval.domain.manifests.gate_config import BudgetPolicy
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
-from gateval.render.report.words.forecast_wording import forecast_lines
+from gateval.render.report.plan_wording import forecast_lines
 from tests.helpers.reports import make_results
 from tests.helpers.runs import run_eval, run_record
 

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.history.compared.runs import Measured, compare_runs
-from gateval.domain.history.runs.flakiness import wavering
-from gateval.domain.history.runs.record import RunRecord
-from gateval.domain.history.runs.status import (
-    EvalPhase,
-    FixtureMark,
-    Present,
-    newest_runs,
-    status_of,
-)
-from gateval.domain.history.runs.trend import trend
+from gateval.domain.history.compared import Measured, compare_runs
+from gateval.domain.history.run_record import RunRecord
+from gateval.domain.history.status import EvalPhase, FixtureMark, Present, newest_runs, status_of
+from gateval.domain.history.trend import trend, wavering
 from tests.helpers.runs import run_eval, run_fixture, run_record
 
 HERE = Present(name="support-eval", agent="support", closure="c" * 64, fixtures=1)

@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from gateval.domain.history.runs.file import (
+from gateval.domain.history.run_record import (
     BYTES_KEPT,
     OF_PULL_REQUESTS,
     RUNS_KEPT,
     add_run,
     newest_first,
     read_line,
+    record_line,
 )
-from gateval.domain.history.runs.record import record_line
 from tests.helpers.runs import run_eval, run_fixture, run_record
 
 NAMES = [f"refund-request-number-{number:03}" for number in range(200)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.history.record import HistoryRecord, StoredReason
 from gateval.domain.history.standing import BUDGET_SPENT, with_spent_budget
+from gateval.domain.history.verdicts import HistoryRecord, StoredReason
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.reports import make_results
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.manifests.checks.catalogue import check_catalogue
-from gateval.domain.manifests.fixtures.services import ServiceSpec, filled, references
+from gateval.domain.manifests.catalogue_checks import check_catalogue
+from gateval.domain.manifests.playground import ServiceSpec, filled, references
 from tests.helpers.manifests import REGISTRIES, catalogue_of, parse
 
 AT = {"db": ("127.0.0.1", 5432), "six": ("::1", 80)}

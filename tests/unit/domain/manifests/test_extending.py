@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gateval.domain.manifests.policy.extending import extend
-from gateval.domain.manifests.policy.gate_config import GateConfig
-from gateval.domain.manifests.policy.strictness import (
+from gateval.domain.manifests.gate_config import GateConfig
+from gateval.domain.manifests.strictness import (
     STRICTNESS,
     config_of,
     direction_of,
+    extend,
     leaves,
     written,
 )
-from gateval.domain.planning.bar.rules import RulesEdit, laxer_rules
+from gateval.domain.planning.bar.planning import RulesEdit, laxer_rules
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 SOURCE = f"acme/rules/gates/strict.yml@{SHA}"

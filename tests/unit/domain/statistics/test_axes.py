@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks.statistics.axes import simulate
 from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.graded.broad import Axis, axis_looks, axis_rose, axis_step
+from gateval.domain.statistics.graded import Axis, axis_looks, axis_rose, axis_step
 from gateval.domain.statistics.shares import BROAD, joint_shares
 from tests.helpers.tiers import examples
 

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.statistics.bernstein import coefficients, never_above
-from gateval.domain.statistics.design import design
-from gateval.domain.statistics.looks import looks
+from gateval.domain.statistics.design import coefficients, design, looks, never_above
 from tests.helpers.false_alarms import largest
 
 

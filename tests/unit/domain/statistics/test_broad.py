@@ -10,8 +10,7 @@ from gateval.domain.statistics.broad import (
     confirmed,
     first,
 )
-from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.looks import broad_looks
+from gateval.domain.statistics.design import LookResult, broad_looks
 from gateval.domain.statistics.walk import Count
 
 THREE = broad_looks(3)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.statistics.design import Design, LookResult, design, step
-from gateval.domain.statistics.looks import looks
-from gateval.domain.statistics.power import expected, power
+from gateval.domain.statistics.design import Design, LookResult, design, looks, step
+from gateval.domain.statistics.walk import expected, power
 
 ENTRY, ENTRY_STORED = looks(1), looks(1, 10)
 THREE, THREE_STORED = looks(3), looks(3, 10)

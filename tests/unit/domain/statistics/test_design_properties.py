@@ -10,11 +10,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.statistics.design import Design, LookResult, design
-from gateval.domain.statistics.fisher import fisher, improvement
-from gateval.domain.statistics.looks import Look, looks
-from gateval.domain.statistics.power import expected, power, smallest_drop
-from gateval.domain.statistics.walk import walk
+from gateval.domain.statistics.design import (
+    Design,
+    Look,
+    LookResult,
+    design,
+    fisher,
+    improvement,
+    looks,
+)
+from gateval.domain.statistics.walk import expected, power, smallest_drop, walk
 from tests.helpers.false_alarms import false_alarm
 from tests.helpers.tiers import examples, some_always
 

@@ -9,14 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.statistics.graded_runs import Draw, simulate_scores
-from gateval.domain.statistics.design import LookResult, step
-from gateval.domain.statistics.graded.broad import graded_broad_step
-from gateval.domain.statistics.graded.grid import LEVELS, Scores
-from gateval.domain.statistics.graded.rule import graded_rule, graded_walk, on_passes, watched_only
-from gateval.domain.statistics.graded.status import graded_status
-from gateval.domain.statistics.looks import Look, broad_looks, looks
+from gateval.domain.statistics.design import Look, LookResult, broad_looks, looks, step
+from gateval.domain.statistics.graded import (
+    LEVELS,
+    Scores,
+    graded_broad_step,
+    graded_rule,
+    graded_status,
+    graded_walk,
+    on_passes,
+    watched_only,
+)
 from gateval.domain.statistics.simulation import RunSettings
-from gateval.domain.statistics.status import RegressionStatus
+from gateval.domain.statistics.walk import RegressionStatus
 from tests.helpers.tiers import examples
 
 ONE, THREE = looks(1), looks(3)

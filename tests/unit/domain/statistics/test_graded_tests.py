@@ -10,10 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.statistics.fisher import fisher
-from gateval.domain.statistics.graded.grid import LEVELS, MOST, blocks
-from gateval.domain.statistics.graded.paired import BLOCKS, differences, sign_flip
-from gateval.domain.statistics.graded.permutation import permutation
+from gateval.domain.statistics.design import fisher
+from gateval.domain.statistics.graded import (
+    BLOCKS,
+    LEVELS,
+    MOST,
+    blocks,
+    differences,
+    permutation,
+    sign_flip,
+)
 from tests.helpers.tiers import examples
 
 SCORES = st.lists(st.integers(0, LEVELS).map(lambda level: level / LEVELS), min_size=1, max_size=6)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.statistics.looks import looks
+from gateval.domain.statistics.design import looks
 
 
 @pytest.mark.parametrize(

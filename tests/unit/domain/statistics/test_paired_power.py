@@ -8,11 +8,17 @@ from random import Random
 import pytest
 
 from gateval.domain.statistics.broad import Broad
-from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.graded.broad import Axis, axis_looks, axis_step, graded_broad_step
-from gateval.domain.statistics.graded.power import PairedRule, paired_power, smallest_fall
-from gateval.domain.statistics.graded.rule import LEAST_DROP, graded_rule, graded_walk
-from gateval.domain.statistics.looks import Look, broad_looks, looks
+from gateval.domain.statistics.design import Look, LookResult, broad_looks, looks
+from gateval.domain.statistics.graded import (
+    LEAST_GRADED_DROP,
+    Axis,
+    axis_looks,
+    axis_step,
+    graded_broad_step,
+    graded_rule,
+    graded_walk,
+)
+from gateval.domain.statistics.graded_power import PairedRule, paired_power, smallest_fall
 from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share, joint_shares
 from tests.helpers.tiers import examples
 
@@ -32,7 +38,7 @@ def axis(units: int, repetitions: int) -> tuple[tuple[Look, ...], PairedRule, St
 def whole(units: int, repetitions: int) -> tuple[tuple[Look, ...], PairedRule, Step]:
     asked = broad_looks(repetitions)
     pairs = tuple(look.head * units for look in asked)
-    rule = PairedRule(pairs, tuple(BROAD / len(asked) for _ in asked), LEAST_DROP)
+    rule = PairedRule(pairs, tuple(BROAD / len(asked) for _ in asked), LEAST_GRADED_DROP)
     return asked, rule, lambda at, drawn: graded_broad_step(asked, at, drawn, BROAD)
 
 
@@ -97,6 +103,6 @@ def test_what_blocks_is_observed_to_have_fallen_by_five_points() -> None:
             taken = graded_walk(rule, base, head)
             if taken.step is LookResult.REGRESSED:
                 falls.append(taken.base.mean - taken.head.mean)
-        assert all(fall >= LEAST_DROP - 1e-9 for fall in falls)
+        assert all(fall >= LEAST_GRADED_DROP - 1e-9 for fall in falls)
         blocked += bool(falls)
     assert 0.25 < blocked / runs < 0.7

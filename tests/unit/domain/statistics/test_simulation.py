@@ -6,10 +6,9 @@ from random import Random
 
 import pytest
 
-from gateval.domain.statistics.design import design
-from gateval.domain.statistics.looks import looks
-from gateval.domain.statistics.power import expected, power
+from gateval.domain.statistics.design import design, looks
 from gateval.domain.statistics.simulation import Rates, Run, RunSettings, simulate, simulated
+from gateval.domain.statistics.walk import expected, power
 from tests.helpers.tiers import examples
 
 STEADY = Rates(base=(0.95,) * 20, head=(0.95,) * 20)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.statistics.design import design
-from gateval.domain.statistics.estimates.interval import wilson_rate
-from gateval.domain.statistics.looks import looks
+from gateval.domain.statistics.design import design, looks
+from gateval.domain.statistics.estimates import wilson_rate
 from gateval.domain.statistics.shares import fixture_share, split
-from gateval.domain.statistics.status import RegressionStatus, deterministic, status
-from gateval.domain.statistics.walk import walk
+from gateval.domain.statistics.walk import RegressionStatus, deterministic, status, walk
 
 RULE = design(looks(1), 0.03 / 20)
 THREE = design(looks(3), 0.03 / 20)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.statistics.fisher import fisher, weights
-from gateval.domain.statistics.stratified import MARGIN, stratified
+from gateval.domain.statistics.broad import MARGIN, stratified
+from gateval.domain.statistics.design import fisher, weights
 from gateval.domain.statistics.walk import Count
 from tests.helpers.tiers import examples
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.statistics.design import LookResult, design
-from gateval.domain.statistics.looks import looks
+from gateval.domain.statistics.design import LookResult, design, looks
 from gateval.domain.statistics.walk import Count, Outcomes, walk
 
 RULE = design(looks(1), 0.03 / 20)

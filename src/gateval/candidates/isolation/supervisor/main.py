@@ -21,16 +21,15 @@ import sys
 import time
 
 from gateval.candidates.isolation.supervisor import kernel
-from gateval.candidates.isolation.supervisor.census import (
+from gateval.candidates.isolation.supervisor.confine import Grounds, unpack_house, unpack_order
+from gateval.candidates.isolation.supervisor.disk import remove_tree, shared_folders
+from gateval.candidates.isolation.supervisor.warden import (
+    Warden,
     descendants,
     kill_descendants,
     kill_user,
     user_has_processes,
 )
-from gateval.candidates.isolation.supervisor.confine import Grounds
-from gateval.candidates.isolation.supervisor.leftovers import remove_tree, shared_folders
-from gateval.candidates.isolation.supervisor.orders import unpack_house, unpack_order
-from gateval.candidates.isolation.supervisor.warden import Warden
 
 WARDENS_SECONDS = 30.0
 """How long wardens may take to end their candidates once the gate is gone."""

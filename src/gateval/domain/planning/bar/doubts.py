@@ -18,19 +18,16 @@ from gateval.domain.manifests.catalogue import (
     Contained,
     select_fixtures,
 )
-from gateval.domain.manifests.evaluation import EVAL_KINDS, Eval
+from gateval.domain.manifests.evaluation import EVAL_KINDS, SCRIPTED_FOLDER, Eval, script_name
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, script_name
-from gateval.domain.plan.bar import Doubt, Where
+from gateval.domain.paths import Place, Problem, show_path, sort_problems
 from gateval.domain.plan.plan import AgentChange
-from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.planned_eval import Doubt, PlannedEval, Where
 from gateval.domain.planning.bar.evals import lowered
 from gateval.domain.planning.bar.fixtures import lowered_in_fixture
 from gateval.domain.planning.change import detect_changes
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.place import Place, Problem, sort_problems
-from gateval.domain.repository.tree import changed_paths, under
+from gateval.domain.tree import changed_paths, under
 
 SHOWN = 20
 """Doubts that a plan holds of one revision; one is enough to keep it from passing."""

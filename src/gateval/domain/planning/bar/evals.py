@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.domain.manifests.evaluation import Eval
-from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, Eval, is_sealed, script_name
+from gateval.domain.manifests.fixture import Fixture, Severity
 from gateval.domain.manifests.scoring import ScoringSpec
-from gateval.domain.manifests.scripted import SCRIPTED_FOLDER, script_name
-from gateval.domain.manifests.sealed import is_sealed
-from gateval.domain.manifests.severity import Severity
-from gateval.domain.plan.bar import Lowered
+from gateval.domain.paths import Place, show_path
+from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.planning.bar.fixtures import lowered_in_fixture, same_test
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.repository.paths import show_path
-from gateval.domain.repository.place import Place
-from gateval.domain.text.figures import show_threshold
+from gateval.domain.text import show_threshold
 
 NAMES_SHOWN = 5
 

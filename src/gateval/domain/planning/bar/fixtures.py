@@ -1,18 +1,176 @@
-"""The demands of a fixture, before and after: whether it is the same test, and what it lowers."""
+"""The demands of fixtures, their assertions and Agents, before and after: what a change lowers.
+
+A part of `all` or `not` that is gone asks less, one that is added asks more; for `any` it is the
+other way round. Inside a `not` everything is turned round once more.
+
+A script stands for a model, the gate for a program; or a file's change is no longer measured.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from gateval.domain.base import canonical_json
-from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.sealed import is_sealed
-from gateval.domain.manifests.severity import DEFAULT_WEIGHTS
-from gateval.domain.plan.bar import Lowered
-from gateval.domain.planning.bar.assertions import lowered_assertions
-from gateval.domain.text.excerpts import excerpts
+from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
+from gateval.domain.manifests.evaluation import is_sealed, script_name
+from gateval.domain.manifests.fixture import DEFAULT_WEIGHTS, AssertionSpec, Fixture
+from gateval.domain.paths import Place, show_path
+from gateval.domain.plan.plan import AgentChange, ChangeKind
+from gateval.domain.plan.planned_eval import Lowered
+from gateval.domain.planning.change import prompt_path, system_text
+from gateval.domain.planning.closure import closure_of, closure_paths
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.text import excerpts
+
+_NAMING = ("tool", "tools", "value", "pattern", "name", "command", "function", "to")
+"""Options that tell one assertion of a type from another, in the order in which they are shown."""
+
+_ANY, _NOT = "any", "not"
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Assertions that stand together: in a fixture, or in a combinator on head.
+
+    `more_asks_less` says that one more of them lets more answers pass, `negated` that they stand in
+    a `not`.
+    """
+
+    name: str
+    place: Place
+    more_asks_less: bool = False
+    negated: bool = False
+
+
+def lowered_assertions(before: Fixture, after: Fixture) -> Iterator[Lowered]:
+    """Yield what the assertions of `after` ask less than those of `before`, or differently."""
+    group = _Group(f"fixture {before.name}", after.place)
+    yield from _lowered(before.assertions, after.assertions, group)
+
+
+def _lowered(
+    before: Sequence[AssertionSpec], after: Sequence[AssertionSpec], group: _Group
+) -> Iterator[Lowered]:
+    """Pair the assertions: equal ones first, then the likest of the same type; the rest is gone."""
+    before, after = _worth_a_look(before, after)
+    were, are = [*map(_meaning, before)], [*map(_meaning, after)]
+    old = [one for one, meant in zip(before, were, strict=True) if meant not in are]
+    new = [one for one, meant in zip(after, are, strict=True) if meant not in were]
+    for was in old:
+        now = _likest(was, new)
+        if now is not None:
+            new.remove(now)
+            yield from _changed(was, now, group)
+        elif not group.more_asks_less:
+            what = f"assertion {_called(was)} of {group.name} dropped"
+            yield Lowered(place=group.place, what=what)
+    for added in new if group.more_asks_less else ():
+        what = f"assertion {_called(added)} of {group.name} added, so that more passes"
+        yield Lowered(place=added.place, what=what)
+
+
+def _changed(was: AssertionSpec, now: AssertionSpec, group: _Group) -> Iterator[Lowered]:
+    rubric, reworded = was.options.get("rubric"), now.options.get("rubric")
+    if rubric != reworded:
+        before, after = excerpts(rubric, reworded)
+        what = f"rubric of {group.name} reworded"
+        yield Lowered(place=now.place, what=what, before=before, after=after)
+    old = {key: value for key, value in was.options.items() if key != "rubric"}
+    new = {key: value for key, value in now.options.items() if key != "rubric"}
+    about = f"assertion {_called(was)} of {group.name}"
+    if old != new:
+        before, after = excerpts(old, new)
+        yield Lowered(place=now.place, what=f"{about} changed", before=before, after=after)
+    if was.own and now.own and was.own.digest != now.own.digest:
+        yield Lowered(place=now.place, what=f"files of {about} changed")
+    if was.script and now.script and was.script != now.script:
+        yield Lowered(place=now.place, what=f"scripted model of {about} changed")
+    for key, one, other in (
+        ("weight", was.weight, now.weight),
+        ("required", was.required, now.required),
+        ("severity", was.severity, now.severity),
+    ):
+        if one != other:
+            what = f"{key} of {about}"
+            yield Lowered(place=now.place, what=what, before=_shown(one), after=_shown(other))
+    if was.parts or now.parts:
+        inside = _Group(
+            name=f"`{now.type}` of {group.name}",
+            place=now.place,
+            more_asks_less=(now.type == _ANY) is not group.negated,
+            negated=group.negated is not (now.type == _NOT),
+        )
+        yield from _lowered(was.parts, now.parts, inside)
+
+
+def _shown(value: object) -> str:
+    """Return the value of a key; an assertion without a severity has that of its fixture."""
+    if value is None:
+        return "the fixture's"
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+
+def _worth_a_look(
+    before: Sequence[AssertionSpec], after: Sequence[AssertionSpec]
+) -> tuple[Sequence[AssertionSpec], Sequence[AssertionSpec]]:
+    """Return them without those that stand unchanged where they stood and are like no other."""
+    if len(before) != len(after):
+        return before, after
+    pairs = [(was, now, _is_plainly(was, now)) for was, now in zip(before, after, strict=True)]
+    types = {one.type for was, now, same in pairs if not same for one in (was, now)}
+    left = [(was, now) for was, now, same in pairs if not same or was.type in types]
+    return [was for was, _ in left], [now for _, now in left]
+
+
+def _is_plainly(one: AssertionSpec, other: AssertionSpec) -> bool:
+    """Whether two assertions ask the same, as far as a quick look tells."""
+    return one is other or (
+        not (one.parts or other.parts)
+        and (one.type, one.turn, one.weight, one.severity, one.axis)
+        == (other.type, other.turn, other.weight, other.severity, other.axis)
+        and (one.own, one.script) == (other.own, other.script)
+        and repr(one.options) == repr(other.options)  # which tells 1 from true
+    )
+
+
+def _likest(was: AssertionSpec, candidates: Sequence[AssertionSpec]) -> AssertionSpec | None:
+    """Return the assertion that `was` has become: of its type, and about the same thing if told.
+
+    Of combinators, the one that has most parts in common.
+    """
+    alike = [one for one in candidates if (one.type, one.turn) == (was.type, was.turn)]
+    if was.parts:
+        return max(alike, key=lambda one: _shared(was, one), default=None)
+    same = [one for one in alike if _subject(one) == _subject(was)]
+    if same:
+        return same[0]
+    return alike[0] if alike and len(candidates) == len(alike) == 1 else None
+
+
+def _shared(one: AssertionSpec, other: AssertionSpec) -> int:
+    theirs = [*map(_meaning, other.parts)]
+    return sum(_meaning(part) in theirs for part in one.parts)
+
+
+def _called(assertion: AssertionSpec) -> str:
+    subject = _subject(assertion)
+    called = f"{assertion.type} {subject}" if subject else assertion.type
+    return f"{called} in turn {assertion.turn}" if assertion.turn else called
+
+
+def _subject(assertion: AssertionSpec) -> str:
+    for key in _NAMING:
+        if key in assertion.options:
+            value = assertion.options[key]
+            return value if isinstance(value, str) else canonical_json(value)
+    return ""
+
+
+def _meaning(assertion: AssertionSpec) -> str:
+    return canonical_json(assertion.meaning)
 
 
 def same_test(before: Fixture, after: Fixture) -> bool:
@@ -44,11 +202,11 @@ def lowered_in_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:
         yield Lowered(place=after.place, what=what, before="", after="")
         return
     about = {"fixture": before.name, "family": before.family} if before.family else {}
-    for one in _lowered(before, after):
+    for one in _lowered_fixture(before, after):
         yield one.model_copy(update=about) if about else one
 
 
-def _lowered(before: Fixture, after: Fixture) -> Iterator[Lowered]:
+def _lowered_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:
     name = before.name
     if DEFAULT_WEIGHTS[after.severity] < DEFAULT_WEIGHTS[before.severity]:
         yield Lowered(
@@ -94,3 +252,113 @@ def _plain(value: object) -> JsonValue:
         return [_plain(item) for item in value]
     dump = getattr(value, "model_dump", None)
     return dump(mode="json", by_alias=True, exclude_defaults=True) if dump else str(value)
+
+
+NAMES_SHOWN = 5
+
+
+def weaker_agents(
+    head: Snapshot, base: Snapshot, tip: Snapshot, changes: Iterable[AgentChange]
+) -> Iterator[Lowered]:
+    """Yield every Agent that is measured and that head runs on less than the merge-base did.
+
+    A scripted model says what a file of the change says, and the gate's own loop runs no line of a
+    program: neither tells how the Agent that is deployed would answer.
+    """
+    for new, old in _modified(head, base, tip, changes):
+        yield from _scripted(new, old)
+        yield from _no_program(new, old)
+
+
+def _scripted(new: Agent, old: Agent) -> Iterator[Lowered]:
+    """Real model to scripted: the first one, or one more that may answer in its place."""
+    was, now = _first(old), _first(new)
+    if was is None or script_name(was) is not None:
+        return
+    before, after = old.asked_models, new.asked_models
+    added = [name for name in after if script_name(name) is not None and name not in before]
+    if added or (now is not None and script_name(now) is not None):
+        yield Lowered(
+            place=_place(new, "spec.models", "spec.uses"),
+            what=f"real model of Agent {new.name} replaced by a scripted one",
+            before=", ".join(before),
+            after=", ".join(after),
+        )
+
+
+def _no_program(new: Agent, old: Agent) -> Iterator[Lowered]:
+    if new.runtime_type == MODEL_RUNTIME and old.runtime_type != MODEL_RUNTIME:
+        yield Lowered(
+            place=_place(new, "spec.runtime"),
+            what=f"Agent {new.name} is no longer run as the program that it was",
+            before=old.runtime_type,
+            after=new.runtime_type,
+        )
+
+
+def _first(agent: Agent) -> str | None:
+    return next(iter(agent.spec.models), None)
+
+
+def narrowed_closures(
+    head: Snapshot, base: Snapshot, tip: Snapshot, changes: Iterable[AgentChange]
+) -> Iterator[Lowered]:
+    """Yield every Agent that is measured and no longer depends on files that are still there.
+
+    This change is measured with all of them, but for those that it turns into manifests, which no
+    candidate gets. A later one to such a file would not be, though the program that is started
+    could read it.
+    """
+    for new, old in _modified(head, base, tip, changes):
+        lost = _lost(new, old, head, base)
+        if lost:
+            names = ", ".join(map(show_path, lost[:NAMES_SHOWN]))
+            more = f" and {len(lost) - NAMES_SHOWN:,} more" if len(lost) > NAMES_SHOWN else ""
+            noun = "file" if len(lost) == 1 else "files"
+            yield Lowered(
+                place=_place(new, "spec.watch", "spec.runtime"),
+                what=f"Agent {new.name} no longer depends on {len(lost):,} {noun}: {names}{more}",
+            )
+
+
+def _lost(new: Agent, old: Agent, head: Snapshot, base: Snapshot) -> list[str]:
+    ours, theirs = closure_of(new, head), closure_of(old, base)
+    lost = set(_lost_prompt(new, old, head, base))
+    if not new.starts_process:
+        return sorted(lost)
+    if ours.same_paths(theirs) and head.manifest_paths <= base.manifest_paths:
+        return sorted(lost)
+    before = {
+        path
+        for path in closure_paths(theirs, head)
+        if path in base.tree or not head.is_hidden(path)
+    }
+    return sorted((lost | before) - set(closure_paths(ours, head)) - {prompt_path(new)})
+
+
+def _lost_prompt(new: Agent, old: Agent, head: Snapshot, base: Snapshot) -> Iterator[str]:
+    """A prompt file that stays where it was while the manifest moves, or names a copy of it.
+
+    Another prompt in another file is an edit like any other, and measured.
+    """
+    path = prompt_path(old)
+    if path is None or path == prompt_path(new) or path not in head.tree:
+        return
+    if new.path != old.path or system_text(new, head) == system_text(old, base):
+        yield path
+
+
+def _modified(
+    head: Snapshot, base: Snapshot, tip: Snapshot, changes: Iterable[AgentChange]
+) -> Iterator[tuple[Agent, Agent]]:
+    """Yield the measured Agents that the change modifies, each as it is on head and at the base."""
+    measured = {one.target_agent for side in (head, tip) for one in side.catalogue.evals}
+    for change in changes:
+        if change.kind is ChangeKind.MODIFIED and change.agent in measured:
+            new, old = head.catalogue.agent(change.agent), base.catalogue.agent(change.agent)
+            if new is not None and old is not None:
+                yield new, old
+
+
+def _place(agent: Agent, *keys: str) -> Place:
+    return next((agent.places[key] for key in keys if key in agent.places), agent.place)

@@ -2,21 +2,35 @@
 
 Only what differs runs again: a fixture that asks the same on head is measured there, once, and
 counts for both.
+
+Nothing of it counts before it is merged: the base tip's rules decide. But who merges it should
+have seen it, and a laxer rule is a lower bar for everything that comes after.
+
+Whoever may push writes Evals, and needs no key for that: more repetitions, a judge or an embedding
+model of their own, fixtures chosen one at a time would each tell something of what is sealed. So
+head's version of a sealed Eval runs only if it is the very test that stands on the base tip. What
+the change adds or edits has been validated, and first runs after the merge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 from typing import NamedTuple
 
+from pydantic import JsonValue
+
+from gateval.domain.base import digest
 from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.embedding import embedding_scripts, with_script_names
+from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER, Eval, ScriptedModel, script_name
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.fixtures.embedding import embedding_scripts, with_script_names
-from gateval.domain.manifests.scripted import SCRIPTED_PROVIDER, ScriptedModel, script_name
-from gateval.domain.plan.bar import Bar, Doubt, Lowered, Reason
+from gateval.domain.manifests.gate_config import GateConfig
+from gateval.domain.manifests.strictness import KeyPath, direction_of, leaves, written
+from gateval.domain.paths import Place
 from gateval.domain.plan.plan import AgentChange
-from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.planned_eval import AfterMerge, Bar, Doubt, Lowered, PlannedEval, Reason
 from gateval.domain.plan.sealing import is_sealed_eval
 from gateval.domain.planning.bar.doubts import about_eval, tip_doubts
 from gateval.domain.planning.bar.evals import (
@@ -27,10 +41,31 @@ from gateval.domain.planning.bar.evals import (
     same_judge,
 )
 from gateval.domain.planning.bar.fixtures import same_test
-from gateval.domain.planning.bar.names import free_name
-from gateval.domain.planning.cases import lowered_cases
-from gateval.domain.planning.selection import baseline_of
+from gateval.domain.planning.selection import baseline_of, lowered_cases
 from gateval.domain.planning.snapshot import Snapshot
+
+SUFFIX = ".base-tip"
+"""Added to the name of an Eval or a scripted judge as the base tip has it."""
+
+LONGEST = 253
+"""Characters of a name of Kubernetes."""
+
+_MARK = 12
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return `name` with the suffix, as often as it takes to be none of `taken`.
+
+    What would be too long is cut, and marked with digits that stand for the whole of it.
+    """
+    free = f"{name}{SUFFIX}"
+    while free in taken and len(free) <= LONGEST:
+        free += SUFFIX
+    if len(free) <= LONGEST:
+        return free
+    stem = name[: LONGEST - len(SUFFIX) - _MARK - 1].rstrip("-.")
+    marked = (f"{stem}-{digest([name, attempt])[:_MARK]}{SUFFIX}" for attempt in count())
+    return next(one for one in marked if one not in taken)
 
 
 class BarPlan(NamedTuple):
@@ -256,3 +291,156 @@ def _scripts(asked: Eval, renamed: Mapping[str, str], tip: Snapshot) -> Mapping[
         for script in (script_name(asked.judge.model) or "", *measured)
         if script in renamed
     }
+
+
+@dataclass(frozen=True)
+class RulesEdit:
+    """The gate config before and after a change, and on the base tip, which decides.
+
+    `before` is the merge-base's; None if that cannot be read. `places` are those of head's keys.
+    An absent file means the defaults; `first` says that the change brings one where there was none.
+    """
+
+    before: GateConfig | None
+    after: GateConfig
+    tip: GateConfig
+    file: str
+    places: Mapping[str, Place] = field(default_factory=dict)
+    first: bool = False
+
+
+def laxer_rules(edit: RulesEdit) -> tuple[Lowered, ...]:
+    """Return every rule that the change itself makes laxer than the base tip has it."""
+    found = tuple(_laxer(edit.tip, edit))
+    if edit.before is None:
+        return found
+    own = {one.what for one in _laxer(edit.before, edit)}
+    return tuple(one for one in found if one.what in own)
+
+
+def other_edits(edit: RulesEdit) -> tuple[str, ...]:
+    """Return the other edits in words, such as `policy.drafts evaluate -> wait`."""
+    before = edit.before or edit.tip
+    laxer = {one.what for one in laxer_rules(edit)}
+    old, new = leaves(before), leaves(edit.after)
+    return tuple(
+        f"{written(path)} {_show(old.get(path))} \N{RIGHTWARDS ARROW} {_show(new.get(path))}"
+        for path in sorted(old.keys() | new.keys())
+        if old.get(path) != new.get(path) and written(path) not in laxer
+    )
+
+
+def _laxer(before: GateConfig, edit: RulesEdit) -> Iterator[Lowered]:
+    old, new = leaves(before), leaves(edit.after)
+    for path in sorted(old.keys() & new.keys()):
+        if direction_of(path).laxer(old[path], new[path]):
+            yield _lowered(path, old[path], new[path], edit)
+
+
+def _lowered(path: KeyPath, old: JsonValue, new: JsonValue, edit: RulesEdit) -> Lowered:
+    key = written(path)
+    return Lowered(place=_place(key, edit), what=key, before=_show(old, key), after=_show(new, key))
+
+
+def _place(key: str, edit: RulesEdit) -> Place:
+    """Where the key stands on head, or what is around it; a rule that is gone stands nowhere."""
+    while key:
+        if key in edit.places:
+            return edit.places[key]
+        key = key.rpartition(".")[0]
+    return Place(file=edit.file)
+
+
+def _show(value: JsonValue, key: str = "") -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or ("every YAML file" if key == "manifests" else "none")
+    return str(value) or "none"
+
+
+class Held(NamedTuple):
+    """Head's sealed Evals that do not run as they are.
+
+    Of those in `instead` the base tip's version runs. `gone` are those that the base tip has no
+    more.
+    """
+
+    evals: tuple[PlannedEval, ...] = ()
+    instead: frozenset[str] = frozenset()
+    after_merge: tuple[AfterMerge, ...] = ()
+    gone: tuple[str, ...] = ()
+
+    def left(self, planned: Iterable[PlannedEval]) -> list[PlannedEval]:
+        """Return the others."""
+        names = {one.name for one in self.evals}
+        return [one for one in planned if one.name not in names]
+
+    @property
+    def idle(self) -> tuple[PlannedEval, ...]:
+        """Those of which nothing runs."""
+        return tuple(one for one in self.evals if one.name not in self.instead)
+
+
+NOTHING_HELD = Held()
+
+
+def held_back(
+    planned: Iterable[PlannedEval], head: Snapshot, base: Snapshot, tip: Snapshot
+) -> Held:
+    """Return which of head's Evals that would run are sealed, and not those of the base tip."""
+    held = [one for one in planned if one.sealed and not _is_same_test(one.name, tip, head)]
+    edited = [one for one in held if not _is_same_test(one.name, base, head)]
+    return Held(
+        evals=tuple(held),
+        instead=frozenset(one.name for one in held if tip.catalogue.eval(one.name) is not None),
+        after_merge=tuple(_after_merge(one, head, base, tip) for one in edited),
+        gone=tuple(
+            one.name for one in held if one not in edited and tip.catalogue.eval(one.name) is None
+        ),
+    )
+
+
+def _is_same_test(name: str, before: Snapshot, head: Snapshot) -> bool:
+    """Whether an Eval asks the same of the same fixtures, as often, and is judged alike.
+
+    The digests of sealed manifests are salted, so nobody without the key makes two that are equal.
+    """
+    asked, ours = before.catalogue.eval(name), head.catalogue.eval(name)
+    return (
+        asked is not None
+        and ours is not None
+        and _meaning(asked) == _meaning(ours)
+        and _tests(name, before) == _tests(name, head)
+        and same_judge(asked, ours, before, head)
+        and as_calibrated(asked, ours, before, head)
+    )
+
+
+def _meaning(evaluation: Eval) -> dict[str, object]:
+    return evaluation.model_dump(exclude={"place", "places", "path"})
+
+
+def _tests(name: str, snapshot: Snapshot) -> Mapping[str, str]:
+    """The digest of each fixture of an Eval, which covers the files that it uses, too."""
+    found = snapshot.catalogue.eval(name)
+    fixtures = select_fixtures(found, snapshot.catalogue) if found is not None else ()
+    return {one.name: one.digest for one in fixtures}
+
+
+def _after_merge(planned: PlannedEval, head: Snapshot, base: Snapshot, tip: Snapshot) -> AfterMerge:
+    """Return what of an Eval of head first runs after the merge: all of it, or some fixtures."""
+    name, instead = planned.name, tip.catalogue.eval(planned.name) is not None
+    now, was = _tests(name, tip), _tests(name, base)
+    names = [
+        fixture
+        for fixture, digest in _tests(name, head).items()
+        if digest not in {now.get(fixture), was.get(fixture)}
+    ]
+    return AfterMerge(
+        kind=planned.kind,
+        eval=planned.shown_name,
+        fixtures=len(names) if instead else len(planned.fixtures),
+        named=tuple(names) if instead else (),
+        instead=instead,
+    )

@@ -15,21 +15,24 @@ from typing import NamedTuple
 
 from gateval.domain.base import canonical_json
 from gateval.domain.manifests.agent import Agent, RuntimeSpec
-from gateval.domain.manifests.checks.files import problem_in
+from gateval.domain.manifests.agent_checks import problem_in
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.manifests.fixtures.playground import OWN_FILES
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.own_checks import included, own_checks, starting_folder
-from gateval.domain.manifests.policy.gate_config import GATE_CONFIG_PATH
-from gateval.domain.planning.closure import Closure, closure_of, working_directory
-from gateval.domain.planning.files.check_files import check_closure
-from gateval.domain.planning.files.named_paths import changed_folders, literals, named
+from gateval.domain.manifests.playground import OWN_FILES
+from gateval.domain.paths import Problem, folder_of, resolve_path, show_path
+from gateval.domain.planning.closure import (
+    Closure,
+    changed_folders,
+    closure_of,
+    literals,
+    named,
+    working_directory,
+)
+from gateval.domain.planning.files.fixture_files import check_closure
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.repository.links import walk_links
-from gateval.domain.repository.paths import resolve_path, show_path
-from gateval.domain.repository.patterns import folder_of
-from gateval.domain.repository.place import Problem
-from gateval.domain.repository.tree import folders_of, under
-from gateval.domain.text.quoting import quote
+from gateval.domain.text import quote
+from gateval.domain.tree import folders_of, under, walk_links
 
 _DECLARED = ("include ", "watch ", "setup.inputs ")
 _PLAIN = re.compile(r"[\w./+*-]+")

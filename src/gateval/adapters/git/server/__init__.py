@@ -1,1 +1,0 @@
-"""The server that a clone came from: how git gets there, and what is fetched."""

@@ -1,1 +1,0 @@
-"""Commands that people write as comments: a rerun, an explanation."""

@@ -1,1 +1,0 @@
-"""Labels: reviewed on each run, and a reason to say a stored verdict again."""

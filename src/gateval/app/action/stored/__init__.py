@@ -1,1 +1,0 @@
-"""What earlier runs measured, and the proof that they did: baselines, agreement, own record."""

@@ -1,0 +1,340 @@
+"""What earlier runs said, kept in git: verdicts, findings, and what was told of sealed files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+from gateval.adapters.age import identities, own_key
+from gateval.app.action.context import ActionContext, ActionEvent
+from gateval.app.action.progress import ActionProgress
+from gateval.domain.decision.decision import Report
+from gateval.domain.forge.check_run import Announcement, CheckReport, CheckRun, Conclusion
+from gateval.domain.forge.seals import Given, Room, given_in, room, seals_of
+from gateval.domain.forge.trigger import EventName, Trigger
+from gateval.domain.history.standing import (
+    UNREADABLE,
+    findings_of,
+    kept_findings,
+    regressions_of,
+    remembered,
+    with_spent_budget,
+    with_standing,
+)
+from gateval.domain.history.verdicts import (
+    HistoryRecord,
+    all_records,
+    inputs_digest,
+    outdated,
+    overtaken,
+    plan_digest,
+    record_of,
+)
+from gateval.domain.manifests.gate_config import Policy, policy_digest
+from gateval.domain.plan.plan import Plan
+from gateval.domain.ruling import GateLabel
+from gateval.errors import ForgeError, GatevalError, MissingPermission, RecordsError
+from gateval.formats.github.action_inputs import ActionStep
+from gateval.pipeline.resolved_event import StoredRecords, read_stored_records, verdict_in
+from gateval.pipeline.rules import read_rules
+from gateval.ports.storage import HISTORY, RUNS, Stored
+from gateval.publish.audit import store_verdict
+from gateval.publish.check import newest_check
+from gateval.publish.target import PublishTarget
+
+
+class StoredVerdict(NamedTuple):
+    """A verdict that may be restated with the check run that shows it now, or why there is none."""
+
+    record: HistoryRecord | None
+    check: CheckRun | None = None
+    why_not: str = ""
+
+
+def verdict_record(event: ActionEvent, report: Report, whole: Report) -> HistoryRecord | None:
+    """Return what is to be stored of the verdict on a pull request's head; None if nothing is.
+
+    `whole` has what is sealed in it.
+    """
+    if not event.binds or event.resolved.number is None or report.results.plan.nothing:
+        return None
+    return record_of(
+        report,
+        run=event.context.run,
+        recorded_at=event.context.clock.utc_now(),
+        started_at=event.target.stamp.started,
+        check=event.target.check_name,
+        read_from=_inputs(event),
+        regressed=tuple(regressions_of(report)),
+        kept=kept_findings(whole, own_key(event.context.settings.environ)),
+        plan=whole.results.plan,
+    )
+
+
+def keep_verdict(event: ActionEvent, record: HistoryRecord | None) -> str:
+    """Store a verdict; return a sentence if that failed."""
+    if record is None:
+        return ""
+    try:
+        with event.context.open_records() as records:
+            store_verdict(records, record)
+    except (GatevalError, OSError) as error:
+        return f"{NOT_KEPT} {said_by(error)}"
+    return ""
+
+
+NOT_KEPT = (
+    "The verdict could not be kept in git (refs/gateval/history), so what regressed stands on this "
+    "commit alone, by the check run, and not at all where that cannot be written either; another "
+    "commit is measured anew, and a label runs the evals again. The job needs "
+    "`contents: write`; its log says what stood in the way."
+)
+
+
+class StoredVerdicts:
+    """Looks for a verdict to restate while the run finds out what it is about.
+
+    A stored verdict is a cache that anybody who may push can write, so the gate's own check run has
+    to confirm it. It never becomes a pass: one that says so only leaves a check run alone that
+    passed on this commit already. The label that
+    accepts a lower bar can turn a fail into a pass, so while it is there the evals run; and so they
+    do when somebody runs the job again, for that is how one asks for them.
+    """
+
+    def __init__(self, context: ActionContext, trigger: Trigger) -> None:
+        self._label = trigger.label
+        whole = context.inputs.step is ActionStep.ALL and trigger.trust.verified
+        self._reading: Future[StoredRecords] | None = None
+        if self._label is not None and whole:
+            aside = ThreadPoolExecutor(1)
+            self._reading = aside.submit(read_stored_records, context.open_records)
+            aside.shutdown(wait=False)
+
+    def audit(self) -> Stored | None:
+        """Return the audit log as it was read, None when it is to be read later."""
+        reading = self._reading
+        if reading is None or reading.exception() is not None:
+            return None
+        return reading.result().audit
+
+    def find(self, event: ActionEvent) -> StoredVerdict | None:
+        """Return what there is to restate, whatever would run now; None if it is not asked for."""
+        if self._reading is None or self._label is None:
+            return None
+        if event.context.run.attempt > 1:
+            return StoredVerdict(None, why_not="somebody asked for another attempt")
+        if GateLabel.ACCEPT_BAR in {GateLabel.named(self._label.name), *event.labels}:
+            return StoredVerdict(
+                None, why_not="what the label accept-bar-change accepts has to be measured"
+            )
+        try:
+            history = self._reading.result().history
+            record = verdict_in(history, event.target.head, event.target.check_name)
+            if record is None:
+                return StoredVerdict(None, why_not="no verdict on this revision is stored")
+            check = newest_check(event.context.forge, event.target)
+        except (GatevalError, OSError) as error:
+            return StoredVerdict(
+                None, why_not=f"the stored verdict cannot be read: {said_by(error)}"
+            )
+        why = overtaken(record, check)
+        return StoredVerdict(None, why_not=why) if why else StoredVerdict(record, check)
+
+
+def unchanged_rules(stored: StoredVerdict | None, event: ActionEvent) -> Policy | None:
+    """Return the policy if a plan made now is sure to be the record's; None if it has to be made.
+
+    A draft may have to wait, which the plan decides.
+    """
+    if stored is None or stored.record is None or event.resolved.draft:
+        return None
+    if stored.record.read_from != _inputs(event) or stored.record.head != event.target.head:
+        return None
+    context, tip = event.context, event.resolved.revisions.base_tip
+    rules = read_rules(context.repository, tip, context.shared, context.inputs.config).rules
+    same = not rules.unread and policy_digest(rules.policy) == stored.record.policy
+    return rules.policy if same else None
+
+
+def _inputs(event: ActionEvent) -> str:
+    revisions, context = event.resolved.revisions, event.context
+    return inputs_digest(
+        head=revisions.head,
+        base=revisions.base,
+        base_tip=revisions.base_tip,
+        config=context.inputs.config,
+        narrowing=context.narrowing,
+    )
+
+
+def same_plan(stored: StoredVerdict | None, plan: Plan) -> StoredVerdict | None:
+    """Return what was found if a plan made now is the record's, else why it is not."""
+    if stored is None or stored.record is None:
+        return stored
+    head, policy = plan.head.commit or "", policy_digest(plan.policy)
+    why = outdated(stored.record, head=head, policy=policy, plan=plan_digest(plan))
+    return StoredVerdict(None, why_not=why) if why else stored
+
+
+def said_by(error: Exception) -> str:
+    """Return an error for the log: it may quote what somebody pushed."""
+    from gateval.safe.sanitize import plain_line
+
+    return plain_line(str(error), 1_000)
+
+
+def with_earlier_findings(
+    event: ActionEvent, plan: Plan, progress: ActionProgress
+) -> tuple[Plan, str]:
+    """Return the plan with what earlier runs found regressed, and lines for the log, if any.
+
+    A comment goes on with what was found and never starts over: where the records cannot be read,
+    it raises `RecordsError`. Other events go by the check runs then, and where neither can be read
+    there is no pass.
+    """
+    if not event.binds or not plan.evals:
+        return plan, ""
+    records, unread = _records(event)
+    checks, unlisted, doubtful = _checks(progress, event.target, records)
+    if doubtful or (unread and unlisted):
+        plan = plan.model_copy(update={"findings_lost": UNREADABLE})
+    secrets = _secrets(event)
+    own = own_key(event.context.settings.environ)
+    found = remembered(records, checks, secrets, own, event.target.head)
+    plan = with_spent_budget(with_standing(plan, found, secrets), records, found.spent)
+    return plan, unread + unlisted
+
+
+def remembering(event: ActionEvent, said: Announcement, report: Report) -> Announcement:
+    """Return what is said with what its check run is to remember."""
+    if not event.binds:
+        return said
+    return said.model_copy(
+        update={"findings": findings_of(report, own_key(event.context.settings.environ))}
+    )
+
+
+def _secrets(event: ActionEvent) -> Sequence[str]:
+    return identities(event.context.settings.environ)
+
+
+def _records(event: ActionEvent) -> tuple[Sequence[HistoryRecord], str]:
+    """Return the records in git, and a line if they cannot be read."""
+    try:
+        with event.context.open_records() as records:
+            records.preload(HISTORY, RUNS)
+            stored = records.read(HISTORY)
+    except (GatevalError, OSError) as error:
+        why = said_by(error)
+        if event.trigger.event is EventName.COMMENT:
+            raise RecordsError(
+                f"Earlier findings on this head cannot be read, so nothing is run. {why}",
+                hint="Ask again when they can be, or push.",
+            ) from error
+        return (), f"Records in git cannot be read, so check runs tell what was found. {why}\n"
+    return all_records(stored.content) if stored and stored.content else (), ""
+
+
+def _checks(
+    progress: ActionProgress, target: PublishTarget, records: Sequence[HistoryRecord]
+) -> tuple[Sequence[CheckRun], str, bool]:
+    """Return our check runs on head; a line if they cannot be listed; and whether they may know
+    more than the records: not if one of those is of this head, nor where the job may write none.
+    """
+    try:
+        return progress.earlier_checks(target), "", False
+    except ForgeError as error:
+        note = f"Check runs on this commit cannot be listed. {said_by(error)}\n"
+        there = any((one.head, one.check) == (target.head, target.check_name) for one in records)
+        return (), note, not there and not isinstance(error, MissingPermission)
+
+
+CHECK_NAME = "gateval (sealed)"
+"""The check run that a run leaves on the commit that sealed a file."""
+
+
+class Counted(NamedTuple):
+    """The plan with what has to be said, and what may be told of what is sealed."""
+
+    plan: Plan
+    room: Room
+
+
+def counted(event: ActionEvent, plan: Plan) -> Counted:
+    """Count what this run gives away of sealed files, each on the commit that sealed it.
+
+    A head that was measured before costs nothing more. What cannot be counted is not told.
+    """
+    seals = seals_of(plan)
+    if not seals or not event.binds or event.context.inputs.step is not ActionStep.ALL:
+        return Counted(plan, Room.FREE)
+    limit, left, said = plan.policy.sealed_bits, Room.FREE, list[str]()
+    for path in sorted(seals):
+        try:
+            given, known = _of_file(event, plan, path)
+            mine = Room.FREE if known and given < limit else room(given, limit)
+            if not known and mine is not Room.NONE:
+                _count(event, path, plan, rates=mine is not Room.VERDICTS)
+        except GatevalError as error:
+            mine = Room.NONE
+            said.append(
+                f"What runs give away of {path} cannot be counted, so what is sealed there did not "
+                f"run. {said_by(error)}"
+            )
+        else:
+            said += [_sentence(path, given, limit, mine)] if mine is not Room.FREE else []
+        left = max(left, mine)
+    warned = plan.model_copy(update={"warnings": (*plan.warnings, *said)})
+    return Counted(warned, left)
+
+
+def _of_file(event: ActionEvent, plan: Plan, path: str) -> tuple[float, bool]:
+    """Return the bits given away of a file this month, and whether this head was measured."""
+    context = event.context
+    listed = context.forge.check_runs(_sealed_at(event, plan, path), CHECK_NAME)
+    ours = [one for one in listed if f"{one.app}[bot]" == context.forge.viewer()]
+    entries = [given for one in ours if (given := Given.parse(one.text)) is not None]
+    known = any(one.head == event.target.head for one in entries)
+    return given_in(_month(event), entries), known
+
+
+def _sealed_at(event: ActionEvent, plan: Plan, path: str) -> str:
+    """Return the commit of the target branch that wrote a file last."""
+    tip = plan.base_tip or plan.head
+    commit = tip.commit or event.target.head
+    return event.context.forge.last_commit(path, commit) or commit
+
+
+def _month(event: ActionEvent) -> str:
+    return event.context.clock.utc_now()[:7]
+
+
+def _count(event: ActionEvent, path: str, plan: Plan, *, rates: bool) -> None:
+    bits = seals_of(plan, rates=rates)[path]
+    given = Given(month=_month(event), head=event.target.head, bits=bits)
+    report = CheckReport(
+        name=CHECK_NAME,
+        external_id=str(event.target.stamp),
+        details_url=event.target.details_url,
+        started_at=event.target.stamp.started,
+        conclusion=Conclusion.NEUTRAL,
+        title=f"{bits:.2f} bits of what is sealed here were told",
+        summary="A run told a verdict on what this commit seals. The gate counts these by month "
+        "(`policy.sealedBits`).",
+        text=str(given),
+    )
+    event.context.forge.create_check_run(_sealed_at(event, plan, path), report)
+
+
+def _sentence(path: str, given: float, limit: int, left: Room) -> str:
+    """Say how much was given away, and what follows."""
+    said = f"{given:,.0f} of {limit:,} bits a month of {path} were told (policy.sealedBits)"
+    if left is Room.WARNED:
+        return f"{said}. Beyond that, verdicts alone are told. Seal other fixtures."
+    if left is Room.VERDICTS:
+        return f"{said}, so verdicts alone are told. Seal other fixtures in their place."
+    return (
+        f"{said}, more than twice as many as may be. What is sealed there did not run: a holder of "
+        "the key seals other fixtures in their place."
+    )

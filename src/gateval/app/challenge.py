@@ -1,0 +1,247 @@
+"""What `challenge` does: a verdict that a person does not share becomes a labelled example."""
+
+from __future__ import annotations
+
+import re
+from math import isnan
+from pathlib import Path
+from typing import NamedTuple
+
+from gateval.adapters.clock import SystemClock
+from gateval.adapters.folders import opened_folder, replace_file, write_new
+from gateval.adapters.git.repository import GitRepository, open_repository
+from gateval.app.guard import LINE_LIMIT
+from gateval.app.readers import registries, valid_snapshot
+from gateval.app.show import last_run
+from gateval.app.stored import named_run, read_results
+from gateval.domain.base import NAME_PATTERN, JsonObject
+from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.evaluation import Calibration
+from gateval.domain.paths import nearest
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.promotion import (
+    Judged,
+    Objection,
+    Promoter,
+    example_of,
+    judged_in,
+    new_calibration,
+)
+from gateval.domain.results.results import Results
+from gateval.domain.text import quote
+from gateval.domain.trials.trial import Side
+from gateval.errors import EXIT_PASS, UsageError
+from gateval.formats.native.manifests import read_manifests
+from gateval.formats.native.writing import manifest_text, with_example
+from gateval.judging.presets.registry import preset
+from gateval.pipeline.read import find_head
+from gateval.safe.sanitize import plain_line
+from gateval.settings import read_settings
+
+
+class NewCalibration(NamedTuple):
+    """What a new calibration begins with: the verdict that was objected to, and the example."""
+
+    judged: Judged
+    example: JsonObject
+
+
+def extend(root: Path, known: Calibration, example: JsonObject) -> str:
+    """Put the example into the file of a calibration that is there."""
+    if any(one.trace_ref == example["traceRef"] for one in known.examples):
+        raise UsageError(
+            f"{known.name} has an example of this trace already.",
+            hint=f"Change it in {known.place.file}; nothing is overwritten.",
+        )
+    file = root / known.path
+    before = file.read_bytes()
+    after = with_example(before.decode(), _number(known, before), example).encode()
+    _refuse_change(known, before, after)
+    with opened_folder(file.parent) as folder:
+        replace_file(folder, file.name, after)
+    return known.place.file
+
+
+def _number(known: Calibration, data: bytes) -> int:
+    """Which document of its file a calibration is."""
+    from gateval.formats.yaml_reader import read_documents
+
+    documents, _ = read_documents(known.path, data)
+    for number, document in enumerate(documents):
+        if document.place(("metadata", "name")) == known.place:
+            return number
+    raise UsageError(f"{known.place.file} has changed meanwhile.", hint="Do it again.")
+
+
+def _refuse_change(known: Calibration, before: bytes, after: bytes) -> None:
+    """Raise `UsageError` unless one example more is all that the file says now."""
+    old, new = (read_manifests(known.path, data, registries()) for data in (before, after))
+    said = [one.digest for one in old.manifests if one.name != known.name or one.kind != known.kind]
+    kept = [one.digest for one in new.manifests if one.name != known.name or one.kind != known.kind]
+    grown = next(
+        (one for one in new.manifests if isinstance(one, Calibration) and one.name == known.name),
+        None,
+    )
+    whole = (
+        grown is not None and grown.examples[:-1] == known.examples and grown.rubric == known.rubric
+    )
+    if new.problems or said != kept or not whole:
+        raise UsageError(
+            f"{known.place.file} is written in a way that Gateval cannot add to.",
+            hint="Write its examples as a list of lines, each with a dash.",
+        )
+
+
+def begin(
+    root: Path, catalogue: Catalogue, evaluation: str, named: str | None, start: NewCalibration
+) -> str:
+    """Write a new calibration beside an Eval, and return its path from the root."""
+    known = catalogue.eval(evaluation)
+    folder = known.path.rpartition("/")[0] if known else ""
+    name = named or _free(f"{evaluation}-judge", catalogue)
+    text = manifest_text([new_calibration(name, start.judged, start.example)])
+    path = f"{folder}/{name}.yaml" if folder else f"{name}.yaml"
+    if not write_new(root, path, text):
+        raise UsageError(f"{path} is there already.", hint="Name another with --calibration.")
+    return path
+
+
+def _free(name: str, catalogue: Catalogue) -> str:
+    number, free = 2, name
+    while catalogue.calibration(free) is not None:
+        free, number = f"{name}-{number}", number + 1
+    return free
+
+
+class Challenge(NamedTuple):
+    """What a person says of the verdict in a fixture's repetition."""
+
+    fixture: str
+    score: float
+    why: Objection
+    note: str
+    run: str | None
+    repetition: int
+    calibration: str | None
+
+
+class _Found(NamedTuple):
+    judged: Judged
+    planned: PlannedEval
+
+
+def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool) -> int:
+    """Add the example to the calibration that the Eval names, or begin one beside the Eval.
+
+    Raises `UsageError` where there is no such verdict, or the example is there already.
+    """
+    _refuse_wrong_words(asked)
+    repository = open_repository(Path.cwd())
+    snapshot = valid_snapshot(repository, find_head(repository, None))
+    found = _verdict(asked, _results(repository, asked.run))
+    origin = Promoter(by=repository.who(), at=SystemClock().utc_now())
+    example = example_of(
+        found.judged,
+        found.planned,
+        score=asked.score,
+        why=asked.why,
+        note=asked.note,
+        origin=origin,
+    )
+    if redact:
+        example = _redacted(example, environ)
+    named = asked.calibration or found.planned.judge.calibration
+    known = snapshot.catalogue.calibration(named) if named else None
+    path = (
+        extend(repository.root, known, example)
+        if known
+        else begin(
+            repository.root,
+            snapshot.catalogue,
+            found.planned.own_name,
+            named,
+            NewCalibration(found.judged, example),
+        )
+    )
+    _tell(path, found, asked, known)
+    return EXIT_PASS
+
+
+def _refuse_wrong_words(asked: Challenge) -> None:
+    if isnan(asked.score):
+        raise UsageError("--score is a number from 0 to 1, not nan.")
+    if asked.calibration is not None and not re.search(NAME_PATTERN, asked.calibration):
+        raise UsageError(
+            f"{quote(asked.calibration)} is no name of a JudgeCalibration.",
+            hint='Use lower-case letters, digits, "-" and ".", and begin and end with a letter or '
+            "digit; its file gets the same name.",
+        )
+
+
+def _results(repository: GitRepository, run: str | None) -> Results:
+    if run is None:
+        return read_results(last_run(repository.root))
+    return read_results(named_run(repository.root, run))
+
+
+def _verdict(asked: Challenge, results: Results) -> _Found:
+    """The one verdict on head that the words name; of several in a trial, the lowest."""
+    evaluation, _, name = asked.fixture.rpartition("/")
+    found = [
+        _Found(judged, planned)
+        for trial in results.trials
+        if trial.key.side is Side.HEAD and trial.key.repetition == asked.repetition
+        for planned in [results.plan.eval(trial.key.eval)]
+        if trial.key.fixture == name and evaluation in {"", planned.own_name}
+        for judged in judged_in(trial, planned, results.info.run)
+    ]
+    if not found:
+        judged = sorted(
+            {
+                trial.key.fixture
+                for trial in results.trials
+                if any(judged_in(trial, results.plan.eval(trial.key.eval), ""))
+            }
+        )
+        raise UsageError(
+            f'No judge said anything of "{name}" in repetition {asked.repetition} of this run.'
+            f"{nearest(name, judged)}",
+            hint=f"Judged there: {', '.join(judged[:20]) or 'nothing'}.",
+        )
+    if any(one.judged.trial.output_truncated for one in found):
+        raise UsageError(f"The answer in {name} was cut when it was stored; label it by hand.")
+    lowest = min(found, key=lambda one: one.judged.verdict.score)
+    return lowest._replace(judged=_with_rubric(lowest.judged))
+
+
+def _with_rubric(judged: Judged) -> Judged:
+    """Fill in the rubric of a preset."""
+    if not judged.preset:
+        return judged
+    try:
+        return judged.model_copy(update={"rubric": preset(judged.preset).rubric})
+    except ValueError as error:  # the results are of another version of Gateval
+        raise UsageError(str(error)) from None
+
+
+def _redacted(example: JsonObject, environ: dict[str, str]) -> JsonObject:
+    from gateval.safe.redaction import PersonalRedactor
+
+    redactor = PersonalRedactor(read_settings(environ).secrets)
+    kept: JsonObject = {key: example[key] for key in ("traceRef", "origin") if key in example}
+    return {**redactor.json(example), **kept}
+
+
+def _tell(path: str, found: _Found, asked: Challenge, known: Calibration | None) -> None:
+    score = found.judged.verdict.score
+    print(
+        plain_line(
+            f"{path}: the judge gave {score:g}, you give {asked.score:g} ({asked.why}).", LINE_LIMIT
+        )
+    )
+    if known is not None and known.rubric.strip() != found.judged.rubric.strip():
+        print(f"The rubric of {known.name} is another one than the fixture's.")
+    if known is None and found.planned.judge.calibration is None:
+        name = Path(path).stem
+        print(f"To have the judge measured by it, add `calibration: {name}` to the Eval's judge.")
+    print("`gateval calibrate` shows how far the judge agrees now.")

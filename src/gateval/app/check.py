@@ -1,0 +1,254 @@
+"""What `check`, `run` and `aa` do: plan, run, write everything, print the summary."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateval.adapters.clock import SystemClock
+from gateval.adapters.git.repository import GitRepository, open_repository
+from gateval.adapters.results_folder import ResultsFolder, create_results_folder
+from gateval.adapters.screen import PAPER, screen_of
+from gateval.adapters.shown_paths import show_here
+from gateval.app.planning import announce_worktree, make_plan
+from gateval.app.readers import registries, rules_here
+from gateval.domain.plan.plan import Plan
+from gateval.domain.planning.selection import Pick, against_itself
+from gateval.domain.setup.gate_job import RUN_MINUTES
+from gateval.errors import EXIT_INTERRUPTED, EXIT_PASS, EvaluationError, UsageError
+from gateval.pipeline.plan import plan_named_evals
+from gateval.pipeline.read import confirm_revisions, find_head
+from gateval.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from gateval.app.run.measure import LocalMemory
+    from gateval.domain.decision.decision import Report
+
+
+def check_change(
+    environ: dict[str, str],
+    *,
+    base: str | None,
+    head: str | None,
+    pick: Pick,
+    failed: bool,
+    fresh: bool,
+    results: Path | None,
+    accept_bar: bool,
+    minutes: float,
+) -> int:
+    """Plan a change and run what was picked of it for so many minutes.
+
+    With `failed`, what did not pass in the last stored run is picked. With `fresh`, what earlier
+    checks found does not count. With `accept_bar`, a lowered bar does not block.
+    """
+    from gateval.app.run.measure import local_memory
+
+    settings = read_settings(environ)
+    repository = open_repository(Path.cwd())
+    memory = local_memory(repository, settings)
+    if failed:
+        pick = pick.model_copy(update={"failed": _failed(repository)})
+    with _importing_the_run():
+        plan = make_plan(repository, environ, base=base, head=head, pick=pick)
+    if base is None:
+        _refuse_one_commit(plan)
+    plan = memory.applied(plan, fresh=fresh)
+    if accept_bar:
+        plan = plan.model_copy(update={"bar_accepted": "--accept-bar-change"})
+    return carry_out(plan, repository, settings, results, minutes, memory=memory)
+
+
+def _refuse_one_commit(plan: Plan) -> None:
+    """See that there is something to compare. Nobody named the base, so nobody meant head by it."""
+    if plan.base and plan.head.commit and plan.head.commit == plan.base.commit:
+        raise UsageError(
+            f"{plan.head.short} is on the default branch already, so there is nothing to compare "
+            "it with.",
+            hint="Name an older commit with --base REV; `gateval run EVAL` measures one revision.",
+        )
+
+
+@contextmanager
+def _importing_the_run() -> Iterator[None]:
+    """Import what a run needs while git is waited for and manifests are read, beside the body.
+
+    A module that needs it imports it again, which then costs nothing. An error of the import is
+    raised there, too, so it is not raised here.
+    """
+    with ThreadPoolExecutor(1) as aside:
+        aside.submit(import_module, "gateval.app.run.evaluate")
+        yield
+
+
+def _failed(repository: GitRepository) -> tuple[tuple[str, str], ...]:
+    from gateval.app.show import failed_last
+    from gateval.render.report.kinds import count
+
+    run, failed = failed_last(repository.root)
+    print(f"Again: {count(len(failed), 'fixture')} that did not pass in {run}.", file=sys.stderr)
+    return failed
+
+
+def run_evals(
+    environ: dict[str, str],
+    evals: Sequence[str],
+    *,
+    fixtures: Sequence[str],
+    rev: str | None,
+    results: Path | None,
+    minutes: float,
+) -> int:
+    """Run the named Evals on one revision, without a baseline, under that revision's rules."""
+    settings = read_settings(environ)
+    repository = open_repository(Path.cwd())
+    with _importing_the_run():
+        revision = find_head(repository, rev)
+        announce_worktree(revision)
+        shared = rules_here(environ)
+        plan = plan_named_evals(
+            repository,
+            registries(),
+            revision,
+            shared,
+            evals=evals,
+            fixtures=fixtures,
+            today=SystemClock().utc_now()[:10],
+        )
+    return carry_out(plan, repository, settings, results, minutes)
+
+
+def run_plan_file(
+    environ: dict[str, str], plan_file: str, *, results: Path | None, minutes: float
+) -> int:
+    """Run a plan that was written before, `-` for standard input."""
+    settings = read_settings(environ)
+    from gateval.app.stored import read_plan
+
+    plan = read_plan(plan_file)
+    repository = open_repository(Path.cwd())
+    confirm_revisions(repository, plan)
+    return carry_out(plan, repository, settings, results, minutes)
+
+
+def carry_out(
+    plan: Plan,
+    repository: GitRepository,
+    settings: Settings,
+    results: Path | None,
+    minutes: float,
+    *,
+    memory: LocalMemory | None = None,
+) -> int:
+    """Run a plan, write all views, print the summary; return the decision's exit code.
+
+    What it finds regressed is kept in `memory`.
+    """
+    from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
+    from gateval.app.run.measure import measure, remember
+    from gateval.app.run.views import write_views
+    from gateval.app.run_history import stored_runs
+    from gateval.app.show import with_spent_here
+    from gateval.domain.decision.decision import make_report
+    from gateval.domain.history.recorded import earlier_sets, experiments
+    from gateval.domain.history.run_record import RunFacts
+
+    refuse_unpriced(plan)
+    refuse_missing_keys(plan, settings)
+    plan = with_spent_here(plan, repository.root)
+    folder = create_results_folder(repository.root, SystemClock(), chosen=results)
+    names = [one.own_name for one in experiments(plan)]
+    earlier = earlier_sets(plan, stored_runs(repository).newest(names)) if names else ()
+    measured = measure(plan, repository, settings, folder, earlier=earlier, minutes=minutes)
+    report = make_report(measured.results)
+    whole = make_report(measured.whole)
+    facts = RunFacts(id=folder.run, at=SystemClock().utc_now())
+    remember(whole, measured.results, folder, facts)
+    views = write_views(report, folder)
+    if memory is not None:
+        memory.keep(whole)
+    told = memory.told if memory is not None else _UNKNOWN[: plan.base is not None]
+    with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
+        _show(report, views, settings)
+        print(f"Results: {folder.path}", file=sys.stderr)
+        for said in told:
+            print(said, file=sys.stderr)
+        if plan.base is not None and not measured.interrupted:
+            from gateval.render.terminal.summary import render_next_step
+            from gateval.render.view import ReportView
+
+            screen = screen_of(sys.stderr, settings.environ)
+            place = show_here(folder.path) if results is not None else ""
+            print(render_next_step(ReportView(report), place, *screen), end="", file=sys.stderr)
+        if measured.interrupted:
+            print("gateval: interrupted; what was finished is in the results.", file=sys.stderr)
+    return EXIT_INTERRUPTED if measured.interrupted else report.decision.exit_code
+
+
+_UNKNOWN = ["Measured anew: earlier runs are not known here."]
+
+
+def _show(report: Report, views: Mapping[str, str], settings: Settings) -> None:
+    screen = screen_of(sys.stdout, settings.environ)
+    if screen == PAPER:
+        sys.stdout.write(views["summary"])
+    else:
+        from gateval.app.run.views import summary_for
+
+        sys.stdout.write(summary_for(report, screen))
+
+
+CHECK_FILE = "self-check.v1.json"
+PLOT_FILE = "self-check.svg"
+
+
+def check_itself(
+    environ: dict[str, str],
+    evals: Sequence[str],
+    *,
+    runs: int,
+    rev: str | None,
+    results: Path | None,
+) -> int:
+    """Run the Evals `runs` times with one revision on both sides; write table, plot and figures."""
+    from gateval.app.run.evaluate import evaluate
+    from gateval.domain.results.self_check import self_check
+    from gateval.render.plots import render_power_plot
+    from gateval.render.stage import dump
+    from gateval.render.terminal.judges import render_self_check
+
+    settings = read_settings(environ)
+    repository = open_repository(Path.cwd())
+    revision = find_head(repository, rev)
+    announce_worktree(revision)
+    shared = rules_here(environ)
+    named = plan_named_evals(repository, registries(), revision, shared, evals=evals, fixtures=())
+    if named.rules_unread:
+        raise EvaluationError(named.rules_unread)
+    plan = against_itself(named)
+    folder = create_results_folder(repository.root, SystemClock(), chosen=results)
+    done = []
+    for number in range(1, runs + 1):
+        path = folder.path / f"run-{number}"
+        path.mkdir()
+        part = ResultsFolder(folder.run, path)
+        evaluation = evaluate(
+            plan, repository, settings, part, lambda _event: None, minutes=RUN_MINUTES
+        )
+        if evaluation.interrupted:
+            print("gateval: interrupted.", file=sys.stderr)
+            return EXIT_INTERRUPTED
+        done.append(evaluation.results)
+        print(f"Run {number} of {runs}: {len(evaluation.results.trials)} trials.", file=sys.stderr)
+    found = self_check(plan, done)
+    folder.write(CHECK_FILE, dump(found).encode())
+    folder.write(PLOT_FILE, render_power_plot(found).encode())
+    screen = screen_of(sys.stdout, environ)
+    sys.stdout.write(render_self_check(found, width=screen.width, color=screen.color))
+    print(f"Results: {folder.path}", file=sys.stderr)
+    return EXIT_PASS

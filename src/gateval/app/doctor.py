@@ -1,0 +1,490 @@
+"""What `doctor` does: look at all that can be seen from here, and print one line for each."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from gateval import __version__
+from gateval.adapters.git.repository import GitRepository, open_repository
+from gateval.adapters.screen import screen_of
+from gateval.app.readers import registries
+from gateval.app.run.isolation import KEYLESS, why_unused
+from gateval.candidates.isolation.supervisor.kernel import PORTS_SINCE
+from gateval.candidates.isolation.visible_paths import passed_over
+from gateval.candidates.isolation.walls import build_walls, look_around, read_wishes, why_not_apart
+from gateval.domain.base import plain_message
+from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
+from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.paths import Problem, show_path
+from gateval.domain.planning.files.start_problems import asked_programs
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.ruling import GateLabel
+from gateval.domain.setup.authorities import CA_VARIABLE
+from gateval.domain.setup.diagnosis import (
+    LABEL_STYLES,
+    Health,
+    HealthCheck,
+    about_audit_branch,
+    about_history,
+    about_inputs,
+    about_isolation,
+    about_keys,
+    about_local_providers,
+    about_missing,
+    about_namespaces,
+    about_required_check,
+    about_time,
+    about_unreadable,
+    about_workflows,
+    counted,
+    worst,
+)
+from gateval.domain.setup.gate_job import GateJob
+from gateval.domain.setup.program_install import passed_over_sentence
+from gateval.domain.setup.unmeasured import Branch, Known, about_reach, play
+from gateval.errors import (
+    EXIT_FAILED,
+    EXIT_NOT_EVALUATED,
+    EXIT_PASS,
+    ForgeError,
+    ForgeRejected,
+    GatevalError,
+    MissingPermission,
+    NotOnForge,
+    UsageError,
+)
+from gateval.formats.github.action_inputs import NAMES, OF_THE_RUNNER
+from gateval.formats.github.workflow import gate_jobs, is_workflow, unreadable
+from gateval.gateway.peers import is_own, may_be_unseen, plain_address
+from gateval.gateway.upstream.endpoints import LOOPBACK, PROVIDERS, missing_keys, read_upstreams
+from gateval.pipeline.read import survey
+from gateval.ports.forge import BranchGuards
+from gateval.ports.storage import AUDIT_BRANCH
+from gateval.publish.target import CHECK_NAME, shown_branch
+from gateval.render.report.kinds import count
+from gateval.safe.sanitize import plain, plain_line
+from gateval.settings import LAYERS, read_settings
+
+if TYPE_CHECKING:
+    from gateval.adapters.github.transport import GitHubAccess, RetryLimits
+    from gateval.ports.forge import RepositoryLabels
+
+
+WORKFLOW_LIMIT = 1_000_000
+"""Bytes of a workflow that is looked at."""
+
+
+def examine(environ: Mapping[str, str], *, repository: str | None, fix: bool = False) -> int:
+    """Print all findings; return 1 if one is a problem, else 0.
+
+    With `fix`, labels that are missing on GitHub are made.
+    """
+    findings = list(_findings(environ, repository, fix=fix))
+    show(findings, environ)
+    counts = counted(findings)
+    print(", ".join(f"{number} {health}" for health, number in counts.items() if number) + ".")
+    return EXIT_FAILED if worst(findings) is Health.PROBLEM else EXIT_PASS
+
+
+def show(findings: Sequence[HealthCheck], environ: Mapping[str, str]) -> None:
+    """Print findings, one below the other."""
+    width = max(len(finding.topic) for finding in findings)
+    columns = screen_of(sys.stdout, environ).width if sys.stdout.isatty() else None
+    for finding in findings:
+        print(_line(finding, width, columns))
+
+
+def _line(finding: HealthCheck, width: int, columns: int | None) -> str:
+    """Return a finding on one or two lines, or for a terminal in paragraphs of `columns`."""
+    head = f"{finding.health:<8} {finding.topic:<{width}}  "
+    said = [plain_line(finding.seen, 1_000)]
+    said += [plain_line(finding.todo, 500)] if finding.todo else []
+    if columns:
+        said = [line for text in said for line in wrap(text, columns - len(head))]
+    return head + f"\n{' ' * len(head)}".join(said)
+
+
+def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Iterator[HealthCheck]:
+    python = platform.python_version()
+    yield HealthCheck(Health.OK, "gateval", f"{__version__}, on Python {python}.")
+    try:
+        opened = open_repository(Path.cwd(), environ)
+    except GatevalError as error:
+        yield HealthCheck(Health.PROBLEM, "repository", error.message, error.hint)
+        return
+    facts = opened.facts()
+    yield HealthCheck(Health.OK, "git", f"{facts.version}, in {show_path(str(opened.root))}.")
+    yield from _isolation(environ)
+    runner = environ.get("GITHUB_ACTIONS") == "true"
+    yield from _history(opened, shallow=facts.shallow, runner=runner)
+    snapshot = survey(opened, registries(), opened.worktree())
+    yield _manifests(snapshot)
+    yield from _programs(environ, snapshot.catalogue)
+    yield from _layers(opened, environ)
+    jobs, unread = read_workflows(opened, snapshot)
+    yield from map(about_unreadable, unread)
+    yield from about_workflows(jobs)
+    yield from about_inputs(jobs, (*NAMES, *map(str.lower, OF_THE_RUNNER)))
+    yield from about_reach(jobs, known_here(opened, environ, name))
+    yield from about_time(jobs)
+    yield from _keys(environ, snapshot.catalogue, jobs, runner=runner)
+
+    yield from github_findings(environ, name, facts.origin, jobs, fix=fix)
+
+
+def _history(repository: GitRepository, *, shallow: bool, runner: bool) -> Iterator[HealthCheck]:
+    try:
+        repository.resolve("HEAD")
+        branch = repository.default_branch()
+        joined = branch is not None and bool(repository.merge_bases("HEAD", branch))
+    except GatevalError as error:
+        yield HealthCheck(Health.PROBLEM, "history", error.message, error.hint)
+        return
+    shown = branch.removeprefix("refs/remotes/").removeprefix("refs/heads/") if branch else None
+    yield about_history(shown, shallow=shallow, joined=joined, runner=runner)
+
+
+def _manifests(snapshot: Snapshot) -> HealthCheck:
+    catalogue = snapshot.catalogue
+    parts = (
+        ("Agent", catalogue.agents),
+        ("Eval", catalogue.evals),
+        ("fixture", catalogue.fixtures),
+    )
+    seen = ", ".join(count(len(found), noun) for noun, found in parts)
+    if snapshot.problems:
+        seen += f", {count(len(snapshot.problems), 'problem')}."
+        return HealthCheck(Health.PROBLEM, "manifests", seen, "See them all: gateval validate")
+    if not catalogue.evals:
+        todo = "Write the first with `gateval init`."
+        return HealthCheck(Health.PROBLEM, "manifests", f"{seen}: nothing to evaluate.", todo)
+    return HealthCheck(Health.OK, "manifests", f"{seen}, all valid.")
+
+
+def read_workflows(
+    repository: GitRepository, snapshot: Snapshot
+) -> tuple[tuple[GateJob, ...], tuple[Problem, ...]]:
+    """Return the jobs of this revision's workflows that use the gate, and why others are unread."""
+    flows = {path: entry.oid for path, entry in snapshot.tree.items() if is_workflow(path)}
+    blobs = repository.blobs(flows.values(), limit=WORKFLOW_LIMIT)
+    contents = {path: blobs[oid] or b"" for path, oid in flows.items()}
+    jobs = (job for path, data in contents.items() for job in gate_jobs(path, data, contents.get))
+    unread = (unreadable(path, data) for path, data in contents.items())
+    return tuple(jobs), tuple(problem for problem in unread if problem)
+
+
+def known_here(
+    repository: GitRepository, environ: Mapping[str, str], name: str | None = None
+) -> Known:
+    """Return what this clone tells of the repository, without asking anybody."""
+    origin = repository.facts().origin
+    named = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
+    try:
+        branch = repository.default_branch() or ""
+    except GatevalError:
+        branch = ""
+    short = branch.removeprefix("refs/remotes/origin/").removeprefix("refs/heads/")
+    return Known(named, short or None)
+
+
+def _means_here(host: str) -> bool:
+    """Whether a host is this machine as written; other names are looked up when a run begins."""
+    address = plain_address(host)
+    return host in LOOPBACK or (address is not None and is_own(address))
+
+
+def _isolation(environ: Mapping[str, str]) -> Iterator[HealthCheck]:
+    try:
+        walls = build_walls(look_around(), read_wishes(environ))
+        upstreams = read_upstreams(environ).values()
+    except GatevalError as error:
+        yield HealthCheck(Health.PROBLEM, "isolation", error.message, error.hint)
+        return
+    yield about_isolation(walls.text, walls.not_promised)
+    yield about_namespaces(why_not_apart(walls))
+    here = [(one.provider, urlsplit(one.base_url).hostname or "") for one in upstreams]
+    yield from about_local_providers(
+        [(name, host) for name, host in here if _means_here(host)],
+        told=walls.supervised and (bool(walls.users) or not may_be_unseen(os.getpid())),
+        held=walls.landlock >= PORTS_SINCE,
+    )
+
+
+def _programs(environ: Mapping[str, str], catalogue: Catalogue) -> Iterator[HealthCheck]:
+    """Look for programs that candidates do not find where the gate finds them."""
+    try:
+        walls = build_walls(look_around(), read_wishes(environ))
+    except GatevalError:
+        return  # told of with the isolation
+    names = {
+        name for one in catalogue.agents for _, name in asked_programs(one.spec.runtime) if name
+    }
+    for name in sorted(names) if walls.users else ():
+        found = passed_over(name, environ.get("PATH", "")) if "/" not in name else None
+        if found is not None:
+            said, todo = passed_over_sentence(name, *found).split(". ", 1)
+            yield HealthCheck(Health.PROBLEM, "programs", f"{said}.", todo)
+
+
+def _layers(repository: GitRepository, environ: Mapping[str, str]) -> Iterator[HealthCheck]:
+    """Look at the folder of kept layers, where the environment names one."""
+    folder = environ.get(LAYERS, "").strip()
+    if not folder:
+        return
+    try:
+        settings = read_settings(environ)
+        seen = why_unused(repository, settings)
+    except GatevalError as error:
+        yield HealthCheck(Health.PROBLEM, "layers", error.message, error.hint)
+        return
+    if seen == KEYLESS:
+        yield HealthCheck(Health.WARNING, "layers", seen)
+        return
+    if seen:
+        todo = "Name a folder that is yours alone, such as ~/.cache/gateval-layers."
+        yield HealthCheck(Health.PROBLEM, "layers", seen, todo)
+        return
+    yield HealthCheck(Health.OK, "layers", f"{show_path(folder)} is nobody else's to write.")
+
+
+def _keys(
+    environ: Mapping[str, str],
+    catalogue: Catalogue,
+    jobs: tuple[GateJob, ...],
+    *,
+    runner: bool,
+) -> list[HealthCheck]:
+    models = models_of(catalogue)
+    try:
+        complaints = missing_keys(sorted(models), read_upstreams(environ))
+    except GatevalError as error:
+        return [HealthCheck(Health.PROBLEM, "keys here", error.message, error.hint)]
+    return about_keys(complaints, key_variables(models), jobs, runner=runner)
+
+
+def models_of(catalogue: Catalogue) -> set[str]:
+    """Return the models that Agents, judges and assertions of these manifests ask."""
+    models = {model for agent in catalogue.agents for model in agent.asked_models}
+    models |= {one.judge.model for one in catalogue.evals if one.judge.model}
+    return models | embedding_models(catalogue.fixtures).keys()
+
+
+def key_variables(models: Iterable[str]) -> list[str]:
+    """Return the variables of the keys that these models need."""
+    providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
+    return sorted({one.key_variable for one in providers if one and not one.key_optional})
+
+
+def address_variables(models: Iterable[str]) -> list[str]:
+    """Return the variables of the addresses that only the person who runs a server can know."""
+    providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
+    return sorted({one.url_variable for one in providers if one and not one.default_url})
+
+
+UNAUTHORIZED = 401
+TOKENS = ("GITHUB_TOKEN", "GH_TOKEN", "INPUT_TOKEN")
+_NOT_SEEN = "what the token may do, and whether the check is required, cannot be seen"
+_NAME_IT = "Write it as OWNER/NAME: gateval doctor --repository OWNER/NAME."
+
+
+def github_findings(
+    environ: Mapping[str, str],
+    name: str | None,
+    origin: tuple[str, str] | None,
+    jobs: Sequence[GateJob],
+    *,
+    fix: bool,
+) -> Iterator[HealthCheck]:
+    """Ask GitHub about one repository; without its name or a token, say what cannot be seen.
+
+    With `fix`, the gate's labels are made where they are missing.
+    """
+    from gateval.adapters.github.forge import GitHubGuards
+
+    access = access_to(environ, name, origin)
+    if isinstance(access, HealthCheck):
+        yield access
+        return
+    guards: BranchGuards = GitHubGuards(access, limits_of_doctor())
+    if refused := _refused(guards):
+        yield refused
+        return
+    yield from _token(guards, access.repository)
+    yield from _required(guards, jobs)
+    yield from _queue(guards, jobs)
+    yield from _labels(access, fix=fix)
+    yield from _audit_branch(guards)
+
+
+def missing_labels(
+    environ: Mapping[str, str], origin: tuple[str, str] | None
+) -> tuple[GateLabel, ...] | None:
+    """Return which of the gate's labels the repository lacks; None where that cannot be seen."""
+    from gateval.adapters.github.forge import GitHubLabels
+
+    access = access_to(environ, None, origin)
+    if isinstance(access, HealthCheck):
+        return None
+    try:
+        return _missing(GitHubLabels(access, limits_of_doctor()))
+    except ForgeError:
+        return None
+
+
+def _missing(labels: RepositoryLabels) -> tuple[GateLabel, ...]:
+    return tuple(label for label in GateLabel if not labels.has_label(label))
+
+
+def _labels(access: GitHubAccess, *, fix: bool) -> Iterator[HealthCheck]:
+    from gateval.adapters.github.forge import GitHubLabels
+
+    labels, made = GitHubLabels(access, limits_of_doctor()), ()
+    try:
+        missing = _missing(labels)
+        if fix:
+            for label in missing:
+                labels.make_label(label, **LABEL_STYLES[label]._asdict())
+            missing, made = (), missing
+    except ForgeError as error:
+        yield HealthCheck(Health.UNKNOWN, "labels", error.message, error.hint)
+        return
+    yield about_missing(missing, made, access.repository)
+
+
+def access_to(
+    environ: Mapping[str, str], name: str | None, origin: tuple[str, str] | None
+) -> GitHubAccess | HealthCheck:
+    """Return where and as whom to ask, or what keeps us from asking."""
+    from pydantic import SecretStr, ValidationError
+
+    from gateval.adapters.github.transport import PUBLIC_API, GitHubAccess
+
+    chosen = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
+    if not chosen:
+        return HealthCheck(Health.UNKNOWN, "GitHub", f"No repository: {_NOT_SEEN}.", _NAME_IT)
+    if not re.fullmatch(REPOSITORY_PATTERN, chosen):
+        seen = f'"{chosen}" is no repository on GitHub.'
+        return HealthCheck(Health.PROBLEM, "GitHub", seen, _NAME_IT)
+    token = next((environ[one] for one in TOKENS if environ.get(one)), "")
+    if not token:
+        todo = "Set GITHUB_TOKEN or GH_TOKEN, e.g. GH_TOKEN=$(gh auth token) gateval doctor."
+        return HealthCheck(Health.UNKNOWN, "GitHub", f"No token: {_NOT_SEEN}.", todo)
+    url = environ.get("GITHUB_API_URL") or PUBLIC_API
+    try:
+        trusted = environ.get(CA_VARIABLE, "")
+        return GitHubAccess(repository=chosen, token=SecretStr(token), api_url=url, ca_file=trusted)
+    except ValidationError as error:
+        wrong = plain_message(error.errors(include_url=False, include_input=False)[0]["msg"])
+        return HealthCheck(Health.PROBLEM, "GitHub", f"{chosen} cannot be asked about: {wrong}.")
+
+
+def limits_of_doctor() -> RetryLimits:
+    """Return how long a person waits who only asks."""
+    from gateval.adapters.github.transport import RetryLimits
+
+    return RetryLimits(total_seconds=20, attempts=2, limit_wait=10)
+
+
+def _refused(guards: BranchGuards) -> HealthCheck | None:
+    """Return why nothing more can be asked: GitHub does not know the token."""
+    try:
+        guards.default_branch()
+    except ForgeRejected as error:
+        if error.status == UNAUTHORIZED:
+            todo = f"Set {' or '.join(TOKENS[:2])} to one that is valid: {_NOT_SEEN}."
+            return HealthCheck(Health.PROBLEM, "token", error.message, todo)
+    except ForgeError:
+        return None  # each line says it for itself
+    return None
+
+
+def _queue(guards: BranchGuards, jobs: Sequence[GateJob]) -> Iterator[HealthCheck]:
+    try:
+        branch = guards.default_branch()
+        known = Known(branch=branch, queue="merge_queue" in guards.rules(branch))
+    except ForgeError:
+        return  # the line on the required check says why
+    yield from (one for one in about_reach(jobs, known) if one.topic == "queue")
+
+
+def _token(guards: BranchGuards, name: str) -> Iterator[HealthCheck]:
+    asked: dict[str, Callable[[], object]] = {
+        "contents": guards.default_branch,
+        "pull-requests": guards.read_pull_requests,
+        "checks": lambda: guards.read_check_runs(guards.default_branch()),
+    }
+    denied = [finding for topic, ask in asked.items() if (finding := _denied(topic, ask))]
+    yield from denied
+    if not denied:
+        seen = f"The token reads {name}, its pull requests and its check runs."
+        yield HealthCheck(Health.OK, "token", seen)
+    seen = "Whether the token may write comments and check runs shows only when it does."
+    yield HealthCheck(
+        Health.UNKNOWN, "token", seen, "The line on permissions says what the job asks for."
+    )
+
+
+def _denied(topic: str, ask: Callable[[], object]) -> HealthCheck | None:
+    try:
+        ask()
+    except MissingPermission as error:
+        return HealthCheck(Health.PROBLEM, "token", error.message, error.hint)
+    except NotOnForge as error:
+        return HealthCheck(Health.PROBLEM, "token", error.message, error.hint or _NAME_IT)
+    except GatevalError as error:
+        seen = f"{topic}: {error.message}"
+        return HealthCheck(Health.UNKNOWN, "token", seen, error.hint)
+    return None
+
+
+def _required(guards: BranchGuards, jobs: Sequence[GateJob]) -> Iterator[HealthCheck]:
+    try:
+        branch = guards.default_branch()
+        yield about_required_check(branch, guards.required_checks(branch), jobs)
+    except ForgeError as error:
+        seen = f"Not seen which checks are required. {error.message}"
+        yield HealthCheck(Health.UNKNOWN, "required", seen, error.hint)
+
+
+def _audit_branch(guards: BranchGuards) -> Iterator[HealthCheck]:
+    try:
+        yield about_audit_branch(AUDIT_BRANCH, guards.rules(AUDIT_BRANCH))
+    except ForgeError as error:
+        seen = f"Not seen what protects {AUDIT_BRANCH}. {error.message}"
+        yield HealthCheck(Health.UNKNOWN, "audit log", seen, error.hint)
+
+
+def play_pull_request(environ: Mapping[str, str], number: int, *, repository: str | None) -> int:
+    """Print the way of a pull request and what comes of it; return the exit code.
+
+    The workflows are read as they are here. Raises `GatevalError` where GitHub cannot be asked.
+    """
+    from gateval.adapters.github.forge import GitHubGuards
+
+    opened = open_repository(Path.cwd(), environ)
+    access = access_to(environ, repository, opened.facts().origin)
+    if isinstance(access, HealthCheck):
+        raise UsageError(access.seen, hint=access.todo)
+    guards: BranchGuards = GitHubGuards(access, limits_of_doctor())
+    pull = guards.played_pull(number)
+    jobs, unread = read_workflows(opened, survey(opened, registries(), opened.worktree()))
+    check = CHECK_NAME
+    if pull.base != guards.default_branch():
+        check = f"{CHECK_NAME} (into {shown_branch(pull.base)})"
+    queue = "merge_queue" in guards.rules(pull.base)
+    branch = Branch(guards.required_checks(pull.base), queue=queue, check=check)
+    played = play(pull, jobs, branch, access.repository)
+    show([*map(about_unreadable, unread), *played.findings], environ)
+    print(plain(played.why, 4_000))
+    if played.through is None:
+        return EXIT_NOT_EVALUATED
+    return EXIT_PASS if played.through else EXIT_FAILED

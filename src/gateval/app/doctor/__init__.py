@@ -1,1 +1,0 @@
-"""What `doctor` does: it looks at the repository, the machine and GitHub."""

@@ -1,1 +1,0 @@
-"""The commands that look back: `get`, `history`, `compare`, `flaky`, `due`, `show`."""

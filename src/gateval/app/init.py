@@ -1,0 +1,268 @@
+"""What `init` does: look at the repository, write what is missing, say what to do next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from gateval import __version__
+from gateval.adapters.folders import write_new
+from gateval.adapters.git.repository import GitRepository, open_repository
+from gateval.app.doctor import (
+    address_variables,
+    key_variables,
+    missing_labels,
+    models_of,
+    read_workflows,
+)
+from gateval.app.readers import MEND, registries, valid_snapshot
+from gateval.domain.base import MODEL_NAME_PATTERN
+from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.ruling import GateLabel
+from gateval.domain.setup.diagnosis import FIX, making
+from gateval.domain.setup.gate_job import GateJob
+from gateval.domain.setup.program import FoundProgram, said_of
+from gateval.domain.setup.program_search import (
+    ENDINGS,
+    find_programs,
+    tells_of_project,
+    worth_reading,
+)
+from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
+from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
+from gateval.gateway.upstream.endpoints import PROVIDERS
+from gateval.pipeline.read import survey
+from gateval.render.starter import (
+    LAYERS_KEY,
+    WORKFLOW_PATH,
+    agent_files,
+    eval_file,
+    eval_name,
+    gate_files,
+)
+from gateval.safe.sanitize import plain_line
+
+
+def next_steps(
+    chosen: Sketch | None,
+    catalogue: Catalogue,
+    keys: Sequence[str],
+    addresses: Sequence[str],
+    *,
+    born: bool,
+    labels: Sequence[GateLabel] | None,
+    layers: bool,
+) -> str:
+    """Return what to do next, as numbered lines.
+
+    `born` when the branch has a commit; `labels` are those of the gate's that the repository on
+    GitHub lacks, None where nobody knows; `layers` when an Agent has a set-up that can be kept.
+    """
+    steps = []
+    if chosen is not None:
+        name = eval_name(chosen, [one.name for one in catalogue.evals])
+        steps += [
+            "Make the fixture a question that matters to you, and say what must hold.",
+            f"Try it:  gateval validate && gateval run {name}",
+        ]
+    steps += [f"Let the workflow have the key:  gh secret set {key}" for key in keys]
+    steps += [
+        f"Say where the model's server is:  export {name}=URL here, gh variable set {name} there"
+        for name in addresses
+    ]
+    if layers:
+        steps.append(
+            f"Let CI keep set-ups, signed:  openssl rand -hex 32 | gh secret set {LAYERS_KEY}"
+        )
+    if labels is None or labels:
+        unless = ", unless it has them" if labels is None else ""
+        made = "".join(f"\n     {making(label)}" for label in labels or GateLabel)
+        steps.append(f"Make the gate's labels on GitHub{unless}:  {FIX}, or{made}")
+    if not born:
+        steps.append("Commit this first: a change is compared with a commit, and there is none.")
+    push = "Commit, push," if born else "Push it,"
+    steps += [
+        f"{push} and open a pull request that changes the Agent.",
+        "Require the check `gateval` (not the job) in the rules of the branch.",
+        "See what is still missing:  gateval doctor",
+    ]
+    lines = [f"{number}. {step}\n" for number, step in enumerate(steps, 1)]
+    if chosen and chosen.others:
+        more = ", ".join(chosen.others)
+        lines.append(f"Without an Eval still: {more}. `gateval init` again takes the next.\n")
+    return "\nNext:\n" + "".join(lines)
+
+
+Choose = Callable[[Sequence[str]], int]
+"""Asks a person which of several lines is right and returns its index."""
+
+MOST_FILES = 2_000
+MOST_BYTES = 200_000
+"""How many files are read in search of a program, and how large one may be."""
+
+
+def programs_of(
+    repository: GitRepository, snapshot: Snapshot, wanted: str | None
+) -> tuple[FoundProgram, ...]:
+    """Return the programs that look like agents, the likeliest first, or the one that is `wanted`.
+
+    Raises `UsageError` when that is no file of the repository or none that can be read here.
+    """
+    named = _named(repository.root, snapshot, wanted) if wanted is not None else ""
+    nearest = sorted(
+        (path for path in snapshot.tree if worth_reading(path) or tells_of_project(path)),
+        key=lambda path: (path.count("/"), path),
+    )
+    paths = dict.fromkeys([*([named] if named else []), *nearest[:MOST_FILES]])
+    entries = {path: snapshot.tree[path] for path in paths}
+    oids = {path: entry.oid for path, entry in entries.items() if entry.is_file}
+    blobs = repository.blobs(oids.values(), limit=MOST_BYTES)
+    texts = {path: (blobs.get(oid) or b"").decode("utf-8", "replace") for path, oid in oids.items()}
+    return find_programs(texts, snapshot.tree, named)
+
+
+def one_of(found: Sequence[FoundProgram], choose: Choose) -> FoundProgram:
+    """Return the program to begin with; where several are as likely, a person says."""
+    likeliest = [one for one in found if one.score == found[0].score]
+    if len(likeliest) == 1:
+        return found[0]
+    return likeliest[choose([f"{one.path} ({one.framework})" for one in likeliest])]
+
+
+def _named(root: Path, snapshot: Snapshot, wanted: str) -> str:
+    """Return the path from the root of the file that a person named from where they are."""
+    whole = (Path.cwd() / wanted).resolve()
+    path = whole.relative_to(root).as_posix() if whole.is_relative_to(root) else ""
+    if path not in snapshot.tree or not snapshot.tree[path].is_file:
+        raise UsageError(
+            f'"{wanted}" is no file of this repository.',
+            hint="Name the file that starts the agent; what .gitignore leaves out does not count.",
+        )
+    if not path.endswith(ENDINGS) or not path.isprintable():
+        raise UsageError(
+            f'How "{wanted}" is started cannot be told: this reads {", ".join(ENDINGS)}.',
+            hint="Write the Agent by hand: docs/getting-started.md shows one.",
+        )
+    return path
+
+
+FIRST_MODELS = {"anthropic": "anthropic/claude-haiku-4-5", "openai": "openai/gpt-5-mini"}
+"""What a new Agent asks if the provider's key is set: small, quick and cheap."""
+
+
+def start_repository(
+    environ: Mapping[str, str], *, model: str | None, wanted: str | None, choose: Choose
+) -> int:
+    """Write what is missing and print each file and the next steps.
+
+    A person names the program that is `wanted`; `choose` is asked where several may be the agent.
+    Raises `InvalidManifests` when there are manifests that cannot be read, and `UsageError` for a
+    model or a program that cannot be one.
+    """
+    repository = open_repository(Path.cwd())
+    snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
+    looked = model is None and (wanted is not None or not snapshot.catalogue.agents)
+    found = programs_of(repository, snapshot, wanted) if looked else ()
+    program = one_of(found, choose) if found else None
+    chosen = sketch(snapshot.catalogue, snapshot.tree, _model(model, environ), program)
+    gates, _ = read_workflows(repository, snapshot)
+    files = _files(chosen, snapshot, gates)
+    _say_what_was_found(snapshot, chosen, found)
+    kept = {job.path: "the workflow" for job in gates}
+    for file in files:
+        if write_new(repository.root, file.path, file.text):
+            print(f"  wrote  {plain_line(file.path, 200)}  ({file.about})")
+        else:
+            kept[file.path] = file.about
+    for path, about in kept.items():
+        print(f"  kept   {plain_line(path, 200)}  ({about}; it was here, and stays as it is)")
+    written = _confirm(repository, chosen)
+    models = _models(chosen, snapshot.catalogue)
+    steps = next_steps(
+        chosen,
+        snapshot.catalogue,
+        key_variables(models),
+        address_variables(models),
+        born=repository.has_commit(),
+        labels=missing_labels(environ, repository.facts().origin),
+        layers=any(one.spec.runtime and one.spec.runtime.layer for one in written.agents),
+    )
+    print(steps, end="")
+    return EXIT_PASS
+
+
+def _confirm(repository: GitRepository, chosen: Sketch | None) -> Catalogue:
+    """Read everything again: what was written has to be valid, and has to be looked at."""
+    snapshot = survey(repository, registries(), repository.worktree())
+    if chosen is not None and snapshot.catalogue.agent(chosen.name) is None:
+        place = chosen.folder or "the repository's root"
+        raise UsageError(
+            f"The new files in {place} are not looked at.",
+            hint=f"Add them to `manifests` in {GATE_CONFIG_PATH}, if it has that, and see that no "
+            ".gitignore leaves them out.",
+        )
+    if snapshot.problems:
+        raise InvalidManifests(snapshot.problems, hint="This is a fault of `init`; mend the files.")
+    return snapshot.catalogue
+
+
+def _model(wanted: str | None, environ: Mapping[str, str]) -> str:
+    if wanted is not None:
+        provider = wanted.partition("/")[0]
+        if not re.match(MODEL_NAME_PATTERN, wanted) or provider not in PROVIDERS:
+            known = ", ".join(sorted(PROVIDERS))
+            raise UsageError(
+                f'"{wanted}" cannot be the model of an Agent.',
+                hint=f"Write it as provider/model-id; providers are {known}.",
+            )
+        return wanted
+    having = (name for name in FIRST_MODELS if environ.get(PROVIDERS[name].key_variable))
+    return FIRST_MODELS.get(next(having, ""), SCRIPTED_MODEL)
+
+
+def _files(
+    chosen: Sketch | None, snapshot: Snapshot, gates: Sequence[GateJob]
+) -> tuple[StarterFile, ...]:
+    catalogue = snapshot.catalogue
+    files: tuple[StarterFile, ...] = ()
+    if chosen is not None:
+        first_eval = eval_file(
+            chosen,
+            evals=[one.name for one in catalogue.evals],
+            fixtures=[one.name for one in catalogue.fixtures],
+            paths=snapshot.paths,
+        )
+        files = (*agent_files(chosen, __version__), first_eval)
+    models = _models(chosen, catalogue)
+    gate = gate_files(key_variables(models), address_variables(models), __version__)
+    return (*files, *(one for one in gate if one.path != WORKFLOW_PATH or not gates))
+
+
+def _models(chosen: Sketch | None, catalogue: Catalogue) -> set[str]:
+    """Return the models of the repository, with those of the new Agent."""
+    return {*models_of(catalogue), *(chosen.models if chosen else ())}
+
+
+def _say_what_was_found(
+    snapshot: Snapshot, chosen: Sketch | None, found: Sequence[FoundProgram]
+) -> None:
+    names = [agent.name for agent in snapshot.catalogue.agents]
+    if names:
+        print(f"Agents here: {', '.join(sorted(names))}.")
+    if chosen and chosen.program:
+        for line in said_of(chosen.program, others=found, first=not names):
+            print(plain_line(line, 300))
+    elif chosen is None:
+        print("Each of them has an Eval, so there is no Agent to begin with.")
+    elif chosen.prompt:
+        print(f"No Agent here. {plain_line(chosen.prompt, 200)} looks like a system prompt, so the")
+        print("first Agent uses it; change that if it is not one.")
+    elif chosen.new:
+        print("No Agent here, and no file that looks like a system prompt: this is a small one.")
+    if chosen and chosen.new and not chosen.program:
+        print("It runs no program of yours. If one is the agent:  gateval init PATH/TO/PROGRAM")
+        if any(path.endswith(".ipynb") for path in snapshot.tree):
+            print("A notebook is none: `jupyter nbconvert --to script NOTEBOOK` makes one of it.")

@@ -1,1 +1,0 @@
-"""What `promote` and `challenge` do: records and objections become files."""

@@ -1,1 +1,0 @@
-"""Seals manifests, and opens what is sealed, for people on the command line."""

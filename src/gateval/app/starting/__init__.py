@@ -1,1 +1,0 @@
-"""The command `init`: what it finds, writes and says."""

@@ -1,0 +1,239 @@
+"""What `get` and `due` do: manifests and runs side by side, as a table, JSON or YAML."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from gateval.adapters.git.repository import GitRepository, open_repository
+from gateval.adapters.screen import Screen, screen_of
+from gateval.app.agreements import binding, known_agreements
+from gateval.app.run_history import Runs, known_runs
+from gateval.domain.history.agreements import Measured, calibration_rows, judge_agreement
+from gateval.domain.history.run_record import RunRecord
+from gateval.domain.history.status import (
+    EvalStatus,
+    Present,
+    agent_rows,
+    fixture_rows,
+    newest_runs,
+    shown,
+    status_of,
+)
+from gateval.domain.history.trend import DueEval, Moments, due_eval, last_runs
+from gateval.domain.manifests.catalogue import select_fixtures
+from gateval.domain.manifests.evaluation import Eval, EvalKind
+from gateval.domain.paths import nearest
+from gateval.domain.planning.planner import define
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.trials.trial import Side
+from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
+from gateval.formats.native.cron import last_time, next_time
+from gateval.pipeline.read import find_head
+
+
+def due_evals(
+    evals: Iterable[Eval], records: Iterable[RunRecord], now: datetime
+) -> tuple[DueEval, ...]:
+    """Return the Evals that have a schedule, each with whether it is due `now`."""
+    last = last_runs(records, now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return tuple(
+        due_eval(
+            one.name,
+            one.schedule,
+            one.time_zone,
+            Moments(
+                last=last_time(one.schedule, one.time_zone, now),
+                following=next_time(one.schedule, one.time_zone, now),
+            ),
+            last.get(one.name, ""),
+        )
+        for one in sorted(evals, key=lambda one: one.name)
+        if one.schedule is not None
+    )
+
+
+def show_due(environ: Mapping[str, str], *, as_json: bool, fetch: bool) -> int:
+    """Print the names of the Evals that are due, one a line; the rest is said on stderr."""
+    here = look_here(environ, fetch=fetch)
+    evals = here.snapshot.catalogue.evals
+    found = due_evals(evals, here.runs.newest(), datetime.now(UTC))
+    if as_json:
+        print(json.dumps([shown(one) for one in found]))
+        return EXIT_PASS
+    for one in found:
+        if one.due:
+            print(one.name)
+    print(summary(found), file=sys.stderr)
+    return EXIT_PASS
+
+
+def summary(found: Iterable[DueEval]) -> str:
+    """Return a sentence on what is due, and when something is next."""
+    every = tuple(found)
+    due = [one for one in every if one.due]
+    if due:
+        each = [f"{one.name} (since {one.since or 'ever'})" for one in due]
+        return f"Due: {', '.join(each)}."
+    upcoming = min(
+        (one for one in every if one.following), key=lambda one: one.following, default=None
+    )
+    if upcoming is None:
+        return "No Eval has a schedule."
+    return f"No Eval is due; the next is {upcoming.name} at {upcoming.following}."
+
+
+@dataclass(frozen=True)
+class Here:
+    """The manifests of the working tree and the runs that are known."""
+
+    repository: GitRepository
+    snapshot: Snapshot
+    runs: Runs
+
+
+def look_here(environ: Mapping[str, str], *, fetch: bool) -> Here:
+    """Read the manifests and the runs. Raises `InvalidManifests`, `RecordsError`."""
+    repository = open_repository(Path.cwd(), environ)
+    with ThreadPoolExecutor(2) as aside:  # git and the remote work while Python imports
+        head = aside.submit(find_head, repository, None)
+        runs = aside.submit(known_runs, repository, environ, fetch=fetch)
+        from gateval.app.readers import registries
+        from gateval.pipeline.read import survey
+
+        snapshot = survey(repository, registries(), head.result())
+        if snapshot.problems:
+            raise InvalidManifests(snapshot.problems)
+        return Here(repository, snapshot, runs.result())
+
+
+def statuses(here: Here, names: frozenset[str] | None = None) -> tuple[EvalStatus, ...]:
+    """Return how the Evals stand, all or those of these names, in the order of their names."""
+    catalogue = here.snapshot.catalogue
+    evals = [one for one in catalogue.evals if names is None or one.name in names]
+    measured: list[Measured] = []
+    if any(one.judge.calibration for one in evals):
+        from gateval.app.agreements import known_agreements
+
+        measured = known_agreements(here.runs, here.snapshot)
+    present = [
+        present_of(one, here.snapshot, judge_agreement(one, measured))
+        for one in sorted(evals, key=lambda one: one.name)
+    ]
+    newest = newest_runs(here.runs.newest([one.name for one in present]), present)
+    running = here.runs.running()
+    return tuple(
+        status_of(one, newest.get(one.name), running=one.name in running) for one in present
+    )
+
+
+def present_of(evaluation: Eval, snapshot: Snapshot, agreement: str = "") -> Present:
+    """Return an Eval as it is now, with its Agent's closure and what is known of its judge."""
+    agent = snapshot.catalogue.agent(evaluation.target_agent)
+    return Present(
+        name=evaluation.name,
+        agent=evaluation.target_agent,
+        closure=define(agent, snapshot, Side.HEAD).closure if agent else "",
+        fixtures=len(select_fixtures(evaluation, snapshot.catalogue)),
+        schedule=evaluation.schedule or "",
+        time_zone=evaluation.time_zone,
+        agreement=agreement,
+        kind="" if evaluation.kind == "Eval" else evaluation.kind,
+        version=evaluation.version,
+    )
+
+
+def show(environ: Mapping[str, str], kind: str, name: str | None, *, form: str, fetch: bool) -> int:
+    """Print all of a kind, or one of it. Raises `UsageError` for a name that is not there."""
+    here = look_here(environ, fetch=fetch)
+    found = _KINDS[kind](here, name)
+    if name is not None:
+        found = [row for row in found if row["name"] == name]
+        if not found:
+            raise _unknown(kind, name, here)
+    if form in {"json", "yaml"}:
+        _print_data(found[0] if name is not None else list(found), form)
+        return EXIT_PASS
+    screen = screen_of(sys.stdout, environ)
+    _print_table(kind, found, name, screen, wide=form == "wide")
+    return EXIT_PASS
+
+
+def _evals(here: Here, name: str | None) -> list[dict[str, JsonValue]]:
+    names = None if name is None else frozenset({name})
+    return [shown(one) for one in statuses(here, names)]
+
+
+def _of_kind(kind: EvalKind) -> Callable[[Here, str | None], list[dict[str, JsonValue]]]:
+    def rows(here: Here, name: str | None) -> list[dict[str, JsonValue]]:
+        evals = here.snapshot.catalogue.evals
+        own = {one.name for one in evals if one.kind == kind and name in {None, one.name}}
+        return [shown(one) for one in statuses(here, frozenset(own))]
+
+    return rows
+
+
+def _calibrations(here: Here, _: str | None) -> list[dict[str, JsonValue]]:
+    measured = known_agreements(here.runs, here.snapshot)
+    return calibration_rows(here.snapshot.catalogue, measured, binding(here.snapshot))
+
+
+_KINDS: Mapping[str, Callable[[Here, str | None], list[dict[str, JsonValue]]]] = {
+    "evals": _evals,
+    "benchmarks": _of_kind("Benchmark"),
+    "experiments": _of_kind("Experiment"),
+    "agents": lambda here, _: agent_rows(here.snapshot.catalogue, statuses(here)),
+    "fixtures": lambda here, _: fixture_rows(here.snapshot.catalogue, statuses(here)),
+    "calibrations": _calibrations,
+}
+
+
+def _print_data(found: JsonValue, form: str) -> None:
+    if form == "yaml":
+        from gateval.formats.yaml_writer import write_yaml
+
+        sys.stdout.write(write_yaml(found))
+    else:
+        print(json.dumps(found, indent=2))
+
+
+def _print_table(
+    kind: str,
+    found: list[dict[str, JsonValue]],
+    name: str | None,
+    screen: Screen,
+    *,
+    wide: bool,
+) -> None:
+    from gateval.render.tables import render_one, render_rows
+
+    width = screen.width if not wide else max(screen.width, 200)
+    if name is not None:
+        text = render_one(found[0], width=screen.width, color=screen.color)
+    else:
+        text = render_rows(kind, found, width=width, color=screen.color, wide=wide)
+    sys.stdout.write(text)
+
+
+def _unknown(kind: str, name: str, here: Here) -> UsageError:
+    catalogue = here.snapshot.catalogue
+    known = {
+        "evals": [one.name for one in catalogue.evals],
+        "benchmarks": [one.name for one in catalogue.evals if one.kind == "Benchmark"],
+        "experiments": [one.name for one in catalogue.evals if one.kind == "Experiment"],
+        "agents": [one.name for one in catalogue.agents],
+        "fixtures": [one.name for one in catalogue.fixtures],
+        "calibrations": [one.name for one in catalogue.calibrations],
+    }[kind]
+    noun = {"evals": "Eval", "agents": "Agent"}.get(kind, kind.removesuffix("s"))
+    return UsageError(
+        f'There is no {noun} "{name}" here.{nearest(name, known)}',
+        hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
+    )

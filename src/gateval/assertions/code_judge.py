@@ -1,0 +1,313 @@
+"""`codeJudge`: a program written for AgentV scores the trial; what it is told, and how it is
+read.
+
+Newer words stand beside older ones, so that a program written for either finds what it reads. What
+nobody knows is null, never 0 or empty.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+from abc import ABC
+from collections import Counter
+from functools import partial
+from typing import ClassVar, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from gateval.assertions.base import PASS_SCORE, Asker, Assertion, MinScore, Priced, World
+from gateval.assertions.evidence import Basis, Evidence
+from gateval.assertions.own_checks import OwnProgram, first_mistake
+from gateval.domain.base import JsonObject, canonical_json
+from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, FixtureInput
+from gateval.domain.manifests.messages import Role, text_of
+from gateval.domain.paths import path_of_text, resolve_path
+from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.trials.trace import Step, StepKind, Trace
+from gateval.domain.trials.trial import Assessment
+from gateval.judging.prompt import shorten
+
+_LISTED = 200
+
+
+class CodeAnswer(NamedTuple):
+    """A score in [0, 1], what is said about it, and whether it passed where that is said too."""
+
+    score: float
+    words: str
+    passed: bool | None = None
+
+
+class _Told(BaseModel):
+    """Further keys are the program's own (`details`), as its makers' documents allow."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
+
+
+class _Point(_Told):
+    text: str
+    passed: bool
+
+
+class _Printed(_Told):
+    score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    hits: tuple[str, ...] = Field(default=(), max_length=_LISTED)
+    misses: tuple[str, ...] = Field(default=(), max_length=_LISTED)
+    reasoning: str | None = None
+    assertions: tuple[_Point, ...] = Field(default=(), max_length=_LISTED)
+    verdict: Literal["pass", "borderline", "fail"] | None = None
+
+
+def read_code_answer(printed: bytes, *, plain: bool = False) -> CodeAnswer:
+    """Return what a program that ended well said; with `plain`, a text that is no JSON is a 1.
+
+    Raises `ValueError` with the end of a sentence for anything else.
+    """
+    try:
+        text = printed.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8") from None
+    try:
+        value = read_json(text)
+    except NotStrictJson as error:
+        if plain:
+            return CodeAnswer(1.0, text)
+        raise ValueError(f"it is no JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object with `score`")  # noqa: TRY004 - one kind
+    try:
+        return _answer(_Printed.model_validate_json(canonical_json(value)))
+    except ValidationError as error:
+        raise ValueError(first_mistake(error)) from None
+
+
+def _answer(told: _Printed) -> CodeAnswer:
+    score = told.score
+    if score is None:
+        if not told.assertions:
+            raise ValueError("it has neither `score` nor `assertions`")
+        score = sum(one.passed for one in told.assertions) / len(told.assertions)
+    missed = [*told.misses, *(one.text for one in told.assertions if not one.passed)]
+    parts = [told.reasoning or "", f"missed: {'; '.join(missed)}" if missed else ""]
+    words = ". ".join(part for part in parts if part)
+    return CodeAnswer(score, words, None if told.verdict is None else told.verdict == "pass")
+
+
+_ENTER = 'cd -- "$1" && shift && exec "$@"'
+
+
+class CommandInFolder(Assertion, ABC):
+    """The program of an `OwnProgram`, as a command with a folder of its own."""
+
+    command: tuple[str, ...] = Field(
+        min_length=1, description="The program and its arguments; no shell reads them."
+    )
+    cwd: str = Field(
+        default="",
+        description="The folder in which it runs, relative to the manifest's folder; with a "
+        "leading `/`, to the repository root.",
+    )
+    config: JsonObject = Field(default={}, description="What the program is told as `config`.")
+
+    @property
+    def named(self) -> str:
+        """See `OwnProgram`."""
+        return f"`{shorten(shlex.join(self.command), 120)}`"
+
+    def argv(self, files: CheckFiles) -> tuple[str, ...]:
+        """See `OwnProgram`."""
+        return in_folder(self.command, self.cwd, path_of_text(files.rules.folder))
+
+
+def in_folder(command: tuple[str, ...], cwd: str, folder: str) -> tuple[str, ...]:
+    """Return the command so that it runs in `cwd` when it is started in the manifest's `folder`.
+
+    A folder outside of the repository is the manifest's own.
+    """
+    there = resolve_path(folder, cwd) if cwd else folder
+    if there is None or there == folder:
+        return command
+    return ("sh", "-c", _ENTER, "sh", posixpath.relpath(there or ".", folder or "."), *command)
+
+
+THE_ANSWER = "[the agent's final answer: step {step} of the recorded run]"
+THE_RUN = "[the steps of the recorded run]"
+"""Stand for the agent's own words wherever a judge's prompt would hold them: these words reach the
+judge between the delimiters of the recorded run alone, where nothing counts as an instruction."""
+
+
+def case_words(evidence: Evidence) -> JsonObject:
+    """Return what is known of the case, without anything that the agent said or did."""
+    asked, reference = evidence.input, evidence.reference
+    messages: list[JsonValue] = [*input_messages(asked)]
+    return {
+        "id": reference.case or None,
+        "conversation_id": reference.conversation or None,
+        "question": question(asked),
+        "expected_outcome": reference.outcome,
+        "criteria": reference.outcome,
+        "expected_messages": reference.expected,
+        "expected_output": reference.expected,
+        "reference_answer": reference.text,
+        "input_messages": messages,
+        "input": messages,
+        "input_files": list(reference.input_files),
+        "guideline_files": list(reference.guideline_files),
+        "sidecar": reference.metadata or None,
+        "metadata": reference.metadata or None,
+    }
+
+
+def trial_words(evidence: Evidence, config: JsonObject) -> JsonObject:
+    """Return all that a program is told: the case, what the agent did, and its own `config`."""
+    answer, recorded = evidence.answer, evidence.answer.recorded
+    said = output_messages(evidence.transcript)
+    return {
+        **case_words(evidence),
+        "candidate_answer": answer.output,
+        "output": answer.output,
+        "output_messages": said,
+        "messages": said,
+        "trace_summary": None if recorded is None else _summary(evidence, recorded),
+        "token_usage": _tokens(evidence),
+        "cost_usd": evidence.money[0],
+        "duration_ms": _milliseconds(evidence),
+        "start_time": None,
+        "end_time": None,
+        "output_path": None,
+        "workspace_path": None,
+        "file_changes": None,
+        "config": config or None,
+    }
+
+
+def prompt_words(evidence: Evidence, config: JsonObject) -> JsonObject:
+    """Return what a judge's prompt is made of: the agent's words are named there, not repeated."""
+    answer = THE_ANSWER.format(step=next(iter(evidence.final), "?"))
+    return {
+        **case_words(evidence),
+        "candidate_answer": answer,
+        "output": answer,
+        "output_messages": THE_RUN,
+        "messages": THE_RUN,
+        "config": config or None,
+    }
+
+
+def question(asked: FixtureInput) -> str:
+    """Return what the user says first; where nobody does, the prompt."""
+    first = next((one for one in asked.messages if one.role is Role.USER), None)
+    return asked.prompt if first is None else text_of(first.content)
+
+
+def input_messages(asked: FixtureInput) -> list[JsonObject]:
+    """Return the messages of the input, at least the user's one."""
+    if asked.messages:
+        return [message.as_json() for message in asked.messages]
+    return [{"role": "user", "content": asked.prompt}]
+
+
+def output_messages(transcript: Trace) -> list[JsonValue]:
+    """Return what the agent said and called as messages; a call has its result as `output`."""
+    messages: list[JsonObject] = []
+    calls: list[tuple[Step, JsonObject]] = []
+    for step in transcript.steps:
+        if step.kind is StepKind.ASSISTANT:
+            messages.append({"role": "assistant", "content": step.text})
+        elif step.kind is StepKind.TOOL_CALL:
+            call = _call(step)
+            calls.append((step, call))
+            _calls_of(messages).append(call)
+        elif step.kind is StepKind.TOOL_RESULT:
+            _put_result(step, calls)
+    return list(messages)
+
+
+def _calls_of(messages: list[JsonObject]) -> list[JsonValue]:
+    """The calls of the assistant's newest message, made where there is none."""
+    if not messages:
+        messages.append({"role": "assistant", "content": ""})
+    calls = messages[-1].setdefault("tool_calls", [])
+    return calls if isinstance(calls, list) else []
+
+
+def _call(step: Step) -> JsonObject:
+    call: JsonObject = {"tool": step.tool, "input": step.arguments, "id": step.call_id}
+    return call if step.took is None else {**call, "duration_ms": round(step.took * 1000, 3)}
+
+
+def _put_result(step: Step, calls: list[tuple[Step, JsonObject]]) -> None:
+    """Give the result to the call that it answers: by its id, else the first such one open."""
+    for called, call in calls:
+        same = called.call_id == step.call_id if step.call_id else called.tool == step.tool
+        if same and "output" not in call:
+            call["output"] = step.text
+            return
+
+
+def _summary(evidence: Evidence, trace: Trace) -> JsonObject:
+    names = Counter(step.tool or "" for step in trace.tool_calls())
+    return {
+        "event_count": sum(names.values()),
+        "tool_names": [*sorted(names)],
+        "tool_calls_by_name": dict(sorted(names.items())),
+        "error_count": sum(step.kind is StepKind.ERROR for step in trace.steps),
+        "llm_call_count": evidence.model_calls[0] or None,
+        "token_usage": _tokens(evidence),
+        "cost_usd": evidence.money[0],
+        "duration_ms": _milliseconds(evidence),
+        "start_time": None,
+        "end_time": None,
+    }
+
+
+def _milliseconds(evidence: Evidence) -> float:
+    """The time of the answer; a longer one, where the candidate itself reports it."""
+    answer = evidence.answer
+    return round(max(answer.seconds, answer.claimed.seconds or 0.0) * 1000, 3)
+
+
+def _tokens(evidence: Evidence) -> JsonObject | None:
+    usage = evidence.usage
+    if usage.input_tokens is None and usage.output_tokens is None:
+        return None
+    return {"input": usage.input_tokens, "output": usage.output_tokens}
+
+
+class CodeJudge(CommandInFolder, OwnProgram, Asker):
+    """A program scores the run at least `minScore`, by the contract of AgentV's code judges.
+
+    It gets one JSON object on standard input: `question`, `expected_outcome`, `reference_answer`,
+    `candidate_answer`, `input_messages`, `output_messages`, `expected_messages`, `input_files`,
+    `guideline_files`, `trace_summary`, `config`, `sidecar`, and the newer words for them. It prints
+    `score` from 0 to 1 with `hits`, `misses`, `reasoning` and `details`, or `assertions` with
+    `text` and `passed`, whose share is the score. It runs as `script` does. A crash, a time-out or
+    any other answer is an error, never a score of 0.
+    """
+
+    type: ClassVar[str] = "codeJudge"
+    basis: ClassVar[Basis] = Basis.TRACE
+
+    plain_text: bool = Field(
+        default=False,
+        description="Whether a program that ends well and prints no JSON has passed the run.",
+    )
+    min_score: MinScore = PASS_SCORE
+
+    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Priced:
+        """See `Asker`. Rests on the final message."""
+        told = trial_words(evidence, self.config)
+        read = partial(read_code_answer, plain=self.plain_text)
+        answer = await self.answer(told, spec.own, world.bench, read)
+        return self._assessment(answer, evidence), None
+
+    def _assessment(self, answer: CodeAnswer, evidence: Evidence) -> Assessment:
+        said = f": {shorten(answer.words, 400).rstrip('.')}" if answer.words.strip() else ""
+        return self.graded(
+            answer.score,
+            least=self.min_score,
+            expected=f"the check {self.named} to score at least {self.min_score:g}",
+            saw=f"{answer.score:g}{said}",
+            steps=evidence.final,
+        )

@@ -1,1 +1,0 @@
-"""Assertions that are made of others."""

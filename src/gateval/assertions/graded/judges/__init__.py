@@ -1,1 +1,0 @@
-"""Assertions whose score a model gives."""

@@ -1,1 +1,0 @@
-"""How outputs, arguments and tool calls are compared, shared by assertions."""

@@ -1,0 +1,309 @@
+"""`python` and `script`: programs of the repository that assess a trial."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+
+from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
+
+from gateval.assertions.base import Asker, Assertion, Priced, World
+from gateval.assertions.evidence import Basis, Evidence, NotMeasured
+from gateval.domain.base import JsonObject, Value, canonical_json, plain_message
+from gateval.domain.manifests.agent import LayerSpec
+from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, Fixture
+from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.text import quote
+from gateval.domain.trials.trace import STEPS_LIMIT
+from gateval.domain.trials.trial import Assessment, Cause
+from gateval.judging.prompt import shorten
+
+if TYPE_CHECKING:
+    from gateval.assertions.base import Bench
+
+
+T = TypeVar("T")
+
+
+class OwnProgram(Assertion, ABC):
+    """An assertion for which a program of the repository runs.
+
+    `python` says that it gets to import `gateval.checks`.
+    """
+
+    python: ClassVar[bool] = False
+    starts_program: ClassVar[bool] = True
+
+    include: tuple[str, ...] = Field(
+        default=(),
+        description="Patterns of further files that the check needs, relative to the manifest's "
+        "folder; with a leading `/`, to the repository root. Candidates may get them, too.",
+    )
+    timeout_seconds: float = Field(
+        default=30.0, gt=0, le=600, description="How long the check may take."
+    )
+    setup: LayerSpec | None = Field(
+        default=None,
+        description="Installs what the check needs, as `runtime.setup` of an Agent does; paths are "
+        "relative to the manifest's folder. The inputs are files of the check.",
+    )
+
+    @field_validator("setup")
+    @classmethod
+    def _makes_what_is_below(cls, setup: LayerSpec | None) -> LayerSpec | None:
+        for made in setup.creates if setup else ():
+            if made.startswith("/") or ".." in made.split("/") or not made.strip("./"):
+                raise ValueError("What a set-up creates has to be a name below the folder")
+        return setup
+
+    def assess(self, evidence: Evidence) -> Assessment:
+        """Raise `NotMeasured`: without anything to run it, there is nothing to say."""
+        del evidence
+        raise NotMeasured(Cause.GATE, f"`{self.type}` runs a program, and nothing runs any here")
+
+    @property
+    @abstractmethod
+    def named(self) -> str:
+        """What it is called in a sentence."""
+
+    @abstractmethod
+    def argv(self, files: CheckFiles) -> tuple[str, ...]:
+        """Return the command line of its program, whose files are these."""
+
+    async def printed(self, told: JsonObject, files: CheckFiles | None, bench: Bench) -> bytes:
+        """Run the program on what it is told and return what it printed.
+
+        Raises `NotMeasured` for one that crashes or is late.
+        """
+        from gateval.candidates.checks import CheckFailed, CheckOrder
+        from gateval.candidates.playground_files import Unreadable
+
+        if bench.checks is None:
+            raise NotMeasured(
+                Cause.GATE, f"`{self.type}` runs a program, and nothing runs any here"
+            )
+        if files is None:
+            raise NotMeasured(Cause.GATE, f"the plan does not name the files of `{self.type}`")
+        try:
+            order = CheckOrder(
+                self.argv(files),
+                files,
+                json.dumps(told).encode(),
+                self.timeout_seconds,
+                python=self.python,
+                setup=self.setup,
+            )
+            async with bench.place():
+                if bench.state is None:
+                    return await bench.checks.run(order)
+                async with bench.state.copied() as copy:
+                    return await bench.checks.run(replace(order, playground=copy))
+        except CheckFailed as error:
+            raise NotMeasured(error.cause, f"the check {self.named} gave no answer: {error.reason}")
+        except Unreadable as error:
+            raise NotMeasured(Cause.CANDIDATE, f"the end state cannot be looked at: {error}")
+
+    async def answer(
+        self,
+        told: JsonObject,
+        files: CheckFiles | None,
+        bench: Bench,
+        read: Callable[[bytes], T],
+    ) -> T:
+        """Run the program and return what `read` makes of what it printed.
+
+        Raises `NotMeasured` as `printed` does, and where `read` raises `ValueError`.
+        """
+        printed = await self.printed(told, files, bench)
+        try:
+            return read(printed)
+        except ValueError as error:
+            message = f"the answer of the check {self.named} cannot be used: {error}"
+            raise NotMeasured(Cause.CHECK, message) from None
+
+
+def first_mistake(error: ValidationError) -> str:
+    """Return what is wrong first with an answer, and where, as the end of a sentence."""
+    first = error.errors(include_url=False)[0]
+    at = ".".join(map(str, first["loc"]))
+    said = plain_message(first["msg"])
+    return f"{at}: {said}" if at else said
+
+
+VERSION = 1
+"""Of what a check is told. Keys may be added; another meaning is another version."""
+
+_SHOWN = 120
+"""Characters shown of what is no JSON."""
+
+
+class OwnCheck(OwnProgram, Asker, ABC):
+    """A program of the repository that is told of the trial and answers with a score."""
+
+    basis: ClassVar[Basis] = Basis.TRACE
+
+    min_score: float = Field(
+        default=0.5, ge=0, le=1, description="The lowest score that passes, if it does not say so."
+    )
+    vars: JsonObject = Field(default={}, description="What the check is told besides, as `vars`.")
+
+    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Priced:
+        """Run the check. Rests on the steps that it names, else on the final message.
+
+        Raises `NotMeasured` for a check that crashes, is late or does not answer as it should.
+        """
+        told = self._told(evidence, world.bench.fixture)
+        read = partial(read_answer, steps=[one.number for one in evidence.transcript.steps])
+        answer = await self.answer(told, spec.own, world.bench, read)
+        return self._assessment(answer, evidence), None
+
+    def _told(self, evidence: Evidence, fixture: Fixture) -> JsonObject:
+        trace, answer = evidence.transcript, evidence.answer
+        steps: list[JsonValue] = [
+            step.model_dump(mode="json", exclude_defaults=True, exclude={"seconds", "retries"})
+            for step in trace.steps
+        ]
+        recorded = answer.recorded
+        whole = recorded is not None and len(recorded.steps) < STEPS_LIMIT
+        return {
+            "version": VERSION,
+            "fixture": {"name": fixture.name, "labels": dict(fixture.labels)},
+            "input": evidence.input.model_dump(mode="json"),
+            "prompt": evidence.input.prompt,
+            "output": answer.output,
+            "steps": steps,
+            "trace": recorded.source if recorded else "none",
+            "complete": whole,
+            "usage": answer.usage.model_dump(mode="json"),
+            "seconds": answer.seconds,
+            "reference": evidence.reference.model_dump(mode="json", exclude_defaults=True),
+            "vars": self.vars,
+        }
+
+    def _assessment(self, answer: CheckAnswer, evidence: Evidence) -> Assessment:
+        score = answer.score if answer.score is not None else float(bool(answer.passed))
+        met = score >= self.min_score if answer.passed is None else answer.passed
+        asks = f"the check {self.named} to pass"
+        if answer.passed is None:
+            asks = f"the check {self.named} to score at least {self.min_score:g}"
+        said = f": {shorten(answer.reason, 400).rstrip('.')}" if answer.reason.strip() else ""
+        steps = answer.steps or evidence.final
+        found = self.result(met=met, expected=asks, saw=f"{score:g}{said}", steps=steps)
+        return found.model_copy(update={"score": score})
+
+
+class CheckAnswer(Value):
+    """What a check found. `passed` decides if it is there, else `score` does."""
+
+    score: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    passed: bool | None = None
+    reason: str = Field(default="", max_length=10_000)
+    steps: tuple[int, ...] = Field(default=(), max_length=1000)
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.score is None and self.passed is None:
+            raise ValueError("it has neither `score` nor `passed`")
+        return self
+
+
+def read_answer(printed: bytes, steps: Sequence[int]) -> CheckAnswer:
+    """Return the answer of a check on a trial with these numbers of steps.
+
+    Raises `ValueError` with the end of a sentence for anything but one JSON object of this form,
+    and for a step that the trial does not have.
+    """
+    if not printed.strip():
+        raise ValueError("it printed nothing on standard output")
+    try:
+        text = printed.decode("utf-8")
+        value = read_json(text)
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8") from None
+    except NotStrictJson as error:
+        raise ValueError(f"{error}; it printed {quote(text.strip()[:_SHOWN])}") from None
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object with `score` or `passed`")  # noqa: TRY004 - one kind
+    try:
+        answer = CheckAnswer.model_validate_json(canonical_json(value), strict=True)
+    except ValidationError as error:
+        raise ValueError(first_mistake(error)) from None
+    wrong = [number for number in answer.steps if number not in steps]
+    if wrong:
+        known = f"{steps[0]} to {steps[-1]}"
+        raise ValueError(f"it names step {wrong[0]}, and there are steps {known}")
+    return answer
+
+
+class Python(OwnCheck):
+    """A Python function of one's own says whether the trial passes.
+
+    The function has `@check` of `gateval.checks` above it, takes a `Trial` and returns `True` or
+    `False`, a score from 0 to 1, or a `Result`. It runs in an interpreter of its own, which needs
+    nothing installed: `gateval.checks` is there. What it prints is for people. Everything else is
+    as with `script`.
+    """
+
+    type: ClassVar[str] = "python"
+    python: ClassVar[bool] = True
+
+    function: str = Field(
+        pattern=r"^[^/:][^:]*\.py::[A-Za-z_]\w*$",
+        max_length=500,
+        description="The file, relative to the manifest's folder, and the function in it: "
+        "`checks/polite.py::is_polite`.",
+    )
+    interpreter: tuple[str, ...] = Field(
+        default=("python3",),
+        min_length=1,
+        description="The command that starts Python (3.8 or newer) with what the check imports.",
+    )
+
+    @property
+    def named(self) -> str:
+        """See `OwnCheck`."""
+        return f"`{shorten(self.function, 120)}`"
+
+    def argv(self, files: CheckFiles) -> tuple[str, ...]:
+        """See `OwnCheck`."""
+        from gateval.candidates.checks import LIBRARY, RUNNER
+
+        del files
+        file, _, name = self.function.partition("::")
+        return (*self.interpreter, f"{LIBRARY}/{RUNNER}", file, name)
+
+
+class Script(OwnCheck):
+    """A program of one's own says whether the trial passes.
+
+    It gets one JSON object on standard input (`input`, `prompt`, `output`, the numbered `steps`,
+    `fixture`, `vars` and more), and prints one: `score` from 0 to 1, or `passed`, or both;
+    `reason`, a sentence; `steps`, the numbers of those it rests on. What it prints on standard
+    error is for people. A crash, a time-out or any other answer is an error, never a pass.
+
+    It runs in the folder of the manifest, after the trial, apart from every candidate: with its own
+    files and nothing else, as a user of its own, without keys. Its own files are the folder of the
+    program that `command` names, or that file alone if it stands beside the manifest; no candidate
+    gets them. Where the fixture has a playground, GATEVAL_PLAYGROUND is a copy of its end state.
+    """
+
+    type: ClassVar[str] = "script"
+
+    command: tuple[str, ...] = Field(
+        min_length=1, description="The program and its arguments; no shell reads them."
+    )
+
+    @property
+    def named(self) -> str:
+        """See `OwnCheck`."""
+        return f"`{shorten(shlex.join(self.command), 120)}`"
+
+    def argv(self, files: CheckFiles) -> tuple[str, ...]:
+        """See `OwnCheck`."""
+        del files
+        return self.command

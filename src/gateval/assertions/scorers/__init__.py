@@ -1,1 +1,0 @@
-"""Scorers of experiments: a score between 0 and 1 against what the case's `reference` says."""

@@ -1,1 +1,0 @@
-"""Assertions on the final message: its text, or the JSON in it."""

@@ -1,1 +1,0 @@
-"""Assertions on the tools that were called."""

@@ -1,1 +1,0 @@
-"""What runs beside a candidate: its services, and commands before and after each trial."""

@@ -1,1 +1,0 @@
-"""The question to a candidate and its answer, the same for every runtime."""

@@ -1,1 +1,0 @@
-"""How a candidate comes to models, and to the tools that the gate answers for."""

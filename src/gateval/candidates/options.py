@@ -1,0 +1,222 @@
+"""The keys of the runtimes `command`, `agentv` and `http`, as manifests have them.
+
+They stand apart from what uses them: `plan` reads manifests and runs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
+
+from gateval.candidates import bounded as json_path
+from gateval.candidates import bounded as template
+from gateval.domain.base import Spec
+from gateval.domain.manifests.playground import Ready, plain_path
+from gateval.formats.templates import TemplateError
+
+
+def _json_path(expression: str) -> str:
+    json_path.check_path(expression)
+    return expression
+
+
+JsonPath = Annotated[str, AfterValidator(_json_path)]
+
+
+class Response(Spec):
+    """Where the answer stands in what an agent gives back. Without `output`, all of it is the
+    answer, as text or as `{"output", "trace"?, "usage"?}`.
+    """
+
+    output: JsonPath | None = Field(
+        default=None, description="JSONPath (RFC 9535) of the final message: `$.reply`."
+    )
+    trace: JsonPath | None = Field(
+        default=None, description="JSONPath of the steps, if the agent tells them."
+    )
+    usage: JsonPath | None = Field(
+        default=None, description="JSONPath of the token counts, if the agent tells them."
+    )
+
+    @model_validator(mode="after")
+    def _output_first(self) -> Self:
+        if self.output is None and (self.trace or self.usage):
+            raise ValueError("`trace` and `usage` need `output`: where the final message stands")
+        return self
+
+
+def _template(source: str) -> str:
+    template.check_template(source)
+    return source
+
+
+def _file(path: str) -> str:
+    parts = PurePosixPath(path).parts
+    if not parts or parts[0] == "/" or ".." in parts:
+        raise ValueError("the file is named relative to the program's HOME, without `..`")
+    return path
+
+
+class CommandResponse(Response):
+    """Where the answer stands in what the program printed, or in a file that it wrote."""
+
+    file: Annotated[str, Field(max_length=500), AfterValidator(_file)] | None = Field(
+        default=None,
+        description="A file below the program's HOME that holds the answer, in place of what it "
+        "prints: `answer.json`. `{home}/answer.json` names it in `command`.",
+    )
+
+
+class CommandOptions(Spec):
+    """The keys of `command` beyond the shared ones. Each word of `command` is a template; `{home}`
+    in it is the program's HOME.
+    """
+
+    stdin: Annotated[str, AfterValidator(_template)] | None = Field(
+        default=None,
+        description="What the program reads on its standard input, a template: `{{ prompt }}`. "
+        'Default: `{"version": 1, "input": {"type", "payload"}, "prompt"}` on one line.',
+    )
+    greeting: int = Field(
+        default=0,
+        ge=0,
+        le=100,
+        description="Lines that a program prints before it is asked, with `conversation: process`: "
+        "they are waited for, and are no answer.",
+    )
+    response: CommandResponse = Field(
+        default=CommandResponse(), description="Where the answer stands; by default it is printed."
+    )
+
+
+class AgentvOptions(Spec):
+    """The keys of `agentv` beyond the shared ones; `command` is none of them."""
+
+    line: str = Field(
+        min_length=1,
+        max_length=4_000,
+        description="The command line, for a shell: `{PROMPT}` stands for the question, "
+        "`{PROMPT_FILE}` for a file that holds it, `{FILES}` for the files of the case, "
+        "`{OUTPUT_FILE}` for the file that takes the answer; without it, the answer is printed.",
+    )
+    files_format: str | None = Field(
+        default=None,
+        max_length=500,
+        description="How each file stands in `{FILES}`: `--file {path}`, with `{basename}` for its "
+        "name. Default: its path.",
+    )
+
+
+BODY_PARTS_LIMIT = 500
+"""Values in the body of a request."""
+
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_OURS = frozenset(
+    {
+        "accept-encoding",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""Headers that belong to the connection, which is the gate's."""
+
+
+Path = Annotated[str, Field(max_length=2000)]
+
+
+class Request(Spec):
+    """The request of a trial. `path`, `headers` and `body` are templates."""
+
+    path: Path = Field(description="Path and query, a template: `/orders/{{ input.payload.id }}`.")
+    method: Literal["POST", "PUT", "PATCH", "GET", "DELETE"] = Field(
+        default="POST", description="The HTTP method."
+    )
+    headers: dict[str, str] = Field(
+        default={}, max_length=50, description="Further headers; their values are templates."
+    )
+    body: JsonValue = Field(
+        default=None,
+        description="The body, sent as JSON; every text in it is a template. Default: "
+        '`{"version": 1, "input": {"type", "payload"}, "prompt"}`; none for GET and DELETE.',
+    )
+
+    @field_validator("path")
+    @classmethod
+    def _usable_path(cls, path: str) -> str:
+        template.check_template(path)
+        plain_path(re.sub(r"\{\{.*?\}\}", "x", path))
+        return path
+
+    @field_validator("headers")
+    @classmethod
+    def _usable_headers(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name, value in headers.items():
+            if not _HEADER.fullmatch(name):
+                raise ValueError(f"`{name[:60]}` cannot name a header")
+            if name.lower() in _OURS:
+                raise ValueError(f"`{name}` belongs to the connection; remove it")
+            _checked(name, value)
+        return headers
+
+    @field_validator("body")
+    @classmethod
+    def _usable_body(cls, body: JsonValue) -> JsonValue:
+        for number, (where, text) in enumerate(_texts(body), 1):
+            if number > BODY_PARTS_LIMIT:
+                raise ValueError(f"a body may hold {BODY_PARTS_LIMIT} values")
+            if isinstance(text, str):
+                _checked(where, text)
+        return body
+
+    @model_validator(mode="after")
+    def _no_body_where_none_is_sent(self) -> Self:
+        if self.body is not None and self.method in {"GET", "DELETE"}:
+            raise ValueError(f"a {self.method} request has no body; use `path` or `headers`")
+        return self
+
+
+class HttpOptions(Spec):
+    """The keys of `http` beyond the shared ones. `{port}` in `command` and `env` is its port."""
+
+    ready: Ready = Field(default=Ready(), description="When the server can be asked.")
+    request: Request = Field(description="What is sent in each trial.")
+    response: Response = Field(
+        default=Response(), description="Where the answer stands in the response."
+    )
+    instances: int = Field(
+        default=4, ge=1, le=256, description="Servers side by side; one trial at a time each."
+    )
+    restart: Literal["never", "perTrial"] = Field(
+        default="never", description="Whether each trial gets a server of its own."
+    )
+
+
+def _checked(where: str, text: str) -> None:
+    try:
+        template.check_template(text)
+    except TemplateError as error:
+        raise ValueError(f"`{where[:80]}`: {error}") from None
+
+
+def _texts(body: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """Yield each value of a body with the way to it, without recursion."""
+    todo: list[tuple[str, JsonValue]] = [("body", body)]
+    while todo:
+        where, value = todo.pop()
+        yield where, value
+        if isinstance(value, dict):
+            todo += [(f"{where}.{key}", inner) for key, inner in value.items()]
+        elif isinstance(value, list):
+            todo += [(f"{where}[{index}]", inner) for index, inner in enumerate(value)]

@@ -1,1 +1,0 @@
-"""Playgrounds: made for one trial, looked at when its candidate is gone, removed after it."""

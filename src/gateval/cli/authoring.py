@@ -1,0 +1,363 @@
+"""Commands that help to write manifests, to calibrate judges and to seal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from gateval.cli import options
+
+
+@click.command(short_help="Measure how far judges agree with people.")
+@click.argument(
+    "names", nargs=-1, metavar="[NAME]...", shell_complete=options.names_of("calibrations")
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="PROVIDER/ID",
+    help="This judge instead of those of the manifests; may be given again.",
+)
+@click.option(
+    "--preset",
+    "presets",
+    multiple=True,
+    metavar="NAME",
+    help="The examples of a rubric that comes with the gate; may be given again.",
+)
+@options.rev
+@click.option("--json", "as_json", is_flag=True, help="Print calibrations.v1 JSON.")
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.svg",
+    help="Write the plot of the intervals here, too.",
+)
+@options.results
+def calibrate(
+    names: tuple[str, ...],
+    models: tuple[str, ...],
+    presets: tuple[str, ...],
+    rev: str | None,
+    plot: Path | None,
+    results: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Have judges score the examples of JudgeCalibrations, and compare with what people said.
+
+    Without a name all calibrations are replayed, with the models that they and the Evals that name
+    them list; the examples of presets with the models given, else with those of the Evals. Shows
+    Cohen's kappa with an interval of 95 %, the table of agreement, and where judge
+    and person disagree.
+
+    Exits with 0 if all judges are calibrated, with 1 if one agrees too little, and with 3 if one
+    gave no verdict.
+    """
+    from gateval.app.calibrate import calibrate_judges
+
+    return calibrate_judges(
+        dict(os.environ),
+        names,
+        models,
+        presets=presets,
+        rev=rev,
+        plot=plot,
+        results=results,
+        as_json=as_json,
+    )
+
+
+REASONS = ("rubricWrong", "judgeWrong", "traceWrong")
+
+
+@click.command(short_help="Add a labelled example where you disagree with a judge.")
+@click.argument("fixture", shell_complete=options.names_of("fixtures"))
+@click.option(
+    "--score",
+    type=click.FloatRange(0, 1),
+    required=True,
+    metavar="0..1",
+    help="What you would have given.",
+)
+@click.option(
+    "--reason",
+    type=click.Choice(REASONS),
+    required=True,
+    help="What was wrong.",
+)
+@click.option("--note", required=True, metavar="TEXT", help="Why, in your words.")
+@click.option(
+    "--run",
+    "run",
+    metavar="RUN",
+    help="Which run's verdict: its id, or a path. Default: the last here.",
+)
+@click.option(
+    "--repetition", type=click.IntRange(1), metavar="N", help="Which repetition. Default: 1."
+)
+@click.option(
+    "--calibration",
+    metavar="NAME",
+    help="The JudgeCalibration. Default: that of the Eval, or a new one.",
+    shell_complete=options.names_of("calibrations"),
+)
+@click.option("--redact", is_flag=True, help="Take out secrets and personal data first.")
+def challenge(
+    fixture: str,
+    score: float,
+    reason: str,
+    note: str,
+    run: str | None,
+    repetition: int | None,
+    calibration: str | None,
+    *,
+    redact: bool,
+) -> int:
+    """Add the agent's answer in FIXTURE, with your score, to the examples of its judge.
+
+    FIXTURE may be EVAL/FIXTURE. The example goes to the end of the JudgeCalibration that the Eval
+    names; all else in that file stays as it is. An Eval without one gets a new file beside it.
+    """
+    from gateval.app.challenge import Challenge, challenge_verdict
+    from gateval.domain.promotion import Objection
+
+    asked = Challenge(fixture, score, Objection(reason), note, run, repetition or 1, calibration)
+    return challenge_verdict(dict(os.environ), asked, redact=redact)
+
+
+@click.command(short_help="Say what keeps the gate from working.")
+@click.option(
+    "--repository",
+    metavar="OWNER/NAME",
+    help="The repository on GitHub. Default: GITHUB_REPOSITORY, else that of the remote origin.",
+)
+@click.option(
+    "--pr",
+    "number",
+    type=click.IntRange(1, 2**31),
+    metavar="N",
+    help="Play one pull request through: would it be measured, and could it be merged?",
+)
+@click.option("--fix", is_flag=True, help="Make the gate's labels on GitHub, with the token.")
+def doctor(repository: str | None, number: int | None, *, fix: bool) -> int:
+    """Check versions, history, manifests, keys, workflows, and, on GitHub, token and rules.
+
+    Each line is ok, problem or unknown. With GITHUB_TOKEN or GH_TOKEN in the environment it also
+    reads what GitHub knows; nothing is written without --fix. Exits with 1 if there is a problem.
+
+    --pr N asks what a push to one pull request would lead to: events, filters, conditions,
+    permissions, required checks, merge queue. It needs a token, and exits with 0 if that would be
+    measured and could be merged, with 1 if not, and with 3 if that cannot be told.
+    """
+    if number is not None:
+        from gateval.app.doctor import play_pull_request
+
+        return play_pull_request(dict(os.environ), number, repository=repository)
+    from gateval.app.doctor import examine
+
+    return examine(dict(os.environ), repository=repository, fix=fix)
+
+
+@click.command("import", short_help="Write native manifests for a file of another format.")
+@click.argument("format_", metavar="FORMAT", type=click.Choice(["agentv"]))
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
+def import_(format_: str, file: Path) -> int:
+    """Write native manifests for FILE, a suite of AgentV (FORMAT `agentv`), beside it.
+
+    Nothing needs to be imported: suites are read as they are. This is for those who want to go on
+    with native manifests. Says what does not carry over; no file is ever overwritten.
+    """
+    del format_
+    from gateval.app.authoring import import_agentv
+
+    return import_agentv(file)
+
+
+@click.command(short_help="Write a first Eval and the workflow.")
+@click.argument("program", required=False)
+@click.option(
+    "--model",
+    metavar="PROVIDER/MODEL",
+    help="The model of a new Agent. Default: one whose key is set, else a scripted model.",
+)
+@click.option("--yes", is_flag=True, help="Ask nothing: take the likeliest program.")
+def init(program: str | None, model: str | None, *, yes: bool) -> int:
+    """Write what a repository needs to be gated, and say what to do next.
+
+    Finds the Agents in this repository and gives one without an Eval its first fixture and Eval.
+    Without any Agent it looks for a program that is one, in Python, Node or Go, and writes how to
+    start and ask it; without a program, or with --model, it writes a small Agent. Then gate config
+    and workflow. No file is ever overwritten.
+
+    PROGRAM is the file that starts an agent, where the guess is wrong or there is a further one.
+    """
+    from gateval.app.init import start_repository
+
+    ask = sys.stdin.isatty() and not yes
+    if program is not None and model is not None:
+        raise click.UsageError("A program asks its own model: leave out PROGRAM or --model.")
+    return start_repository(
+        dict(os.environ), model=model, wanted=program, choose=_ask if ask else _guess
+    )
+
+
+def _ask(lines: Sequence[str]) -> int:
+    """Have a person choose one of the lines."""
+    click.echo("Which of these is the agent?")
+    for number, line in enumerate(lines, 1):
+        click.echo(f"  {number}  {line}")
+    chosen: int = click.prompt("Number", type=click.IntRange(1, len(lines)), default=1)
+    return chosen - 1
+
+
+def _guess(lines: Sequence[str]) -> int:
+    """Take the first, and say so."""
+    click.echo(f"Several programs may be the agent; this takes the first of: {', '.join(lines)}.")
+    return 0
+
+
+@click.group(short_help="Try a judge on one answer.")
+def judge() -> None:
+    """Look at what a judge is asked, and at what it says."""
+
+
+@judge.command("try", short_help="Ask the judge about one answer, and show everything.")
+@click.argument("fixture", metavar="[EVAL/]FIXTURE", shell_complete=options.names_of("fixtures"))
+@click.option(
+    "--trace",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="A record of a run, as `promote` reads it. Default: head's answer in the last run.",
+)
+@click.option("--model", metavar="PROVIDER/ID", help="This judge instead of that of the Eval.")
+def try_(fixture: str, trace: Path | None, model: str | None) -> int:
+    """Have the judge of an Eval look at one answer to a fixture.
+
+    Shows the prompt, what the judge answered, its verdict, and for each violation whether the quote
+    stands where the judge says. Nothing is stored, and nothing decided.
+
+    Exits with 0 if there is a verdict on each judged assertion, with 3 otherwise.
+    """
+    from gateval.app.try_judge import try_judge
+
+    return try_judge(dict(os.environ), fixture, trace=trace, model=model)
+
+
+@click.command(short_help="Pin files of other repositories that suites name.")
+def lock() -> int:
+    """Write .gateval/sources.lock: the commit and the content of every file that suites name by
+    URL, as they are now.
+
+    Files are fetched by git over https, without credentials, from the hosts that policy.sources of
+    .github/gateval.yml names. Commit the lock file: nothing else that these URLs lead to counts.
+    """
+    from gateval.app.authoring import lock_sources
+
+    return lock_sources()
+
+
+@click.command(short_help="Make fixtures of recorded runs.")
+@click.argument("trace", metavar="TRACE")
+@click.option(
+    "--agent",
+    metavar="NAME",
+    help="The Agent that the fixtures are for. Default: the only one.",
+    shell_complete=options.names_of("agents"),
+)
+@click.option("--fixture", metavar="NAME", help="Of results of a run, only this fixture.")
+@click.option(
+    "--allow-failed",
+    is_flag=True,
+    help="Write answers that did not pass, too, with assertions to fill in.",
+)
+@click.option("--redact", is_flag=True, help="Take out secrets and personal data first.")
+@click.option("--dry-run", is_flag=True, help="Print the fixtures, and write nothing.")
+def promote(
+    trace: str,
+    agent: str | None,
+    fixture: str | None,
+    *,
+    allow_failed: bool,
+    redact: bool,
+    dry_run: bool,
+) -> int:
+    """Propose fixtures for the runs in TRACE: a file, `-`, or a run (its id, or a path).
+
+    Reads results of Gateval, messages as chat APIs have them, OTLP in JSON, and JSONL of any of
+    these. A fixture has the input, `toolCalled` for the tools that were used, `contains` for what
+    the answer states, `toolReplay` with what the tools answered, and the label agent=NAME. They go
+    into a new file beside the Agent's other fixtures; nothing is overwritten. An answer that did
+    not pass is no example to follow, and is refused.
+    """
+    from gateval.app.promote import promote_traces
+
+    return promote_traces(
+        dict(os.environ),
+        trace,
+        agent=agent,
+        fixture=fixture,
+        allow_failed=allow_failed,
+        redact=redact,
+        dry_run=dry_run,
+    )
+
+
+@click.command(short_help="Print the JSON Schema of a kind.")
+@click.argument("kind", required=False)
+@click.option("--all", "every", is_flag=True, help="One schema for files with several kinds.")
+def schema(kind: str | None, *, every: bool) -> int:
+    """Print the JSON Schema of KIND, or, without KIND, the list of kinds."""
+    from gateval.app.authoring import show_all, show_schema
+
+    if every and kind:
+        raise click.UsageError("--all stands alone: it is one schema for all kinds of manifests.")
+    return show_all() if every else show_schema(kind)
+
+
+@click.command(short_help="Encrypt manifests for holders of a key.")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE]...")
+@click.option(
+    "--new-key",
+    "key",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Make a key instead: write it to FILE, and print its public one.",
+)
+def seal(files: tuple[Path, ...], key: Path | None) -> int:
+    """Write FILE.age beside each FILE of Evals and fixtures, for those in `policy.recipients`.
+
+    What they ask, and the evidence on it, is shown to holders of the key alone; scores are for
+    everybody. A run opens them with the key in GATEVAL_IDENTITY.
+    """
+    from gateval.app.sealing import new_key, seal_files
+
+    if bool(files) is (key is not None):
+        raise click.UsageError("Name files to seal, or a file for a new key.")
+    return new_key(key) if key is not None else seal_files(dict(os.environ), files)
+
+
+@click.command(short_help="Open sealed manifests, or the evidence of a run.")
+@click.argument("path", type=click.Path(exists=True, path_type=Path), metavar="FILE|RESULTS")
+@options.view("What to print of a run, as in `gateval report`.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Write a new file of manifests, or a folder with all views of a run, instead.",
+)
+def unseal(path: Path, view: str, output: Path | None) -> int:
+    """Open FILE.yaml.age, or the evidence in RESULTS, a run's folder or its results.v1.json.age.
+
+    Takes the key from GATEVAL_IDENTITY. `gateval show` works on a folder that --output wrote.
+    """
+    from gateval.app.sealing import is_manifest_file, unseal_manifests, unseal_results
+
+    if is_manifest_file(path):
+        return unseal_manifests(dict(os.environ), path, output)
+    return unseal_results(dict(os.environ), path, view, output)

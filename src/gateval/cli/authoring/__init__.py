@@ -1,1 +1,0 @@
-"""Commands that help to write manifests and to set the gate up."""

@@ -1,1 +1,0 @@
-"""Commands that judge a change, and what they judge."""

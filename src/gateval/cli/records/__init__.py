@@ -1,1 +1,0 @@
-"""Commands that look back at runs and their records."""

@@ -1,1 +1,0 @@
-"""Commands on what only holders of a key may read."""

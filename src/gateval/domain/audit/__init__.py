@@ -1,1 +1,0 @@
-"""The audit log: what an entry holds, and the chain that makes changes to it visible."""

@@ -1,0 +1,291 @@
+"""Calibrations of judges: what a replay measured, what it belongs to, and whether the judge's
+word counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import cached_property
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from gateval.domain.base import Name, Value, digest
+from gateval.domain.manifests.evaluation import Calibration, JudgeSpec
+from gateval.domain.manifests.gate_config import AgreementPolicy
+from gateval.domain.statistics.estimates import Confusion, agreement, kappa, kappa_interval
+from gateval.domain.text import NOT_MEASURED
+from gateval.domain.trials.model_call import Usage
+
+
+class Binding(Value):
+    """The judge and the examples of a replay; all but `model` and `temperature` are SHA-256.
+
+    `prompt` is that of Gateval's own words to judges, `script` that of a scripted judge's rules.
+    Of an example, the person's reason does not count: no judge sees it.
+    """
+
+    model: str
+    temperature: float
+    prompt: str
+    rubric: str
+    examples: str
+    script: str = ""
+
+    @property
+    def digest(self) -> str:
+        """The digest of all of it: equal digests, equal questions to the same judge."""
+        return digest(self.model_dump(mode="json"))
+
+    def changed(self, now: Binding) -> Iterator[str]:
+        """Yield what is otherwise now, in words."""
+        for name, word in _WORDS.items():
+            if getattr(self, name) != getattr(now, name):
+                yield word
+
+
+_WORDS = {
+    "model": "the model",
+    "temperature": "the temperature",
+    "prompt": "Gateval's prompt for judges",
+    "rubric": "the rubric",
+    "examples": "the examples",
+    "script": "the script of the judge",
+}
+
+
+def binding_of(
+    calibration: Calibration, spec: JudgeSpec, *, prompt: str, script: str = ""
+) -> Binding:
+    """Return what a replay of `calibration` by this judge is bound to.
+
+    `prompt` is the digest of the prompt, `script` that of a scripted judge.
+    """
+    examples = [one.asked for one in calibration.examples]
+    return Binding(
+        model=spec.model or "",
+        temperature=spec.temperature,
+        prompt=prompt,
+        rubric=digest(calibration.rubric),
+        examples=digest([*examples]),
+        script=script,
+    )
+
+
+CUT = 0.5
+"""A score of at least this is a pass, a person's as well as a judge's."""
+
+MISSING_SHARE = 0.2
+"""The largest part of the examples that a judge may leave without a verdict."""
+
+
+class CalibrationPhase(StrEnum):
+    """How a calibration stands: it agrees enough, it does not (any more), or nothing was scored."""
+
+    CALIBRATED = "Calibrated"
+    STALE = "Stale"
+    FAILED = "Failed"
+
+
+class JudgedExample(Value):
+    """What a judge said of one example, counted from 1.
+
+    `human` and `score` are in [0, 1]; `score` is None where the judge gave no verdict, and `error`
+    says why. `label` is the person's reason, `summary` the judge's.
+    """
+
+    number: int = Field(ge=1)
+    human: float = Field(ge=0, le=1)
+    label: str = ""
+    trace_ref: str = ""
+    score: float | None = Field(default=None, ge=0, le=1)
+    summary: str = ""
+    error: str = ""
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the judge passes what the person fails, or the other way round."""
+        return self.score is not None and (self.score >= CUT) is not (self.human >= CUT)
+
+
+class Agreement(Value):
+    """How far a judge agrees with people, from the four counts of its table.
+
+    `missing` examples got no verdict, and are not in the table.
+    """
+
+    true_pass: int = Field(default=0, ge=0)
+    false_pass: int = Field(default=0, ge=0)
+    false_fail: int = Field(default=0, ge=0)
+    true_fail: int = Field(default=0, ge=0)
+    missing: int = Field(default=0, ge=0)
+
+    @property
+    def table(self) -> Confusion:
+        """The counts."""
+        return Confusion(self.true_pass, self.false_pass, self.false_fail, self.true_fail)
+
+    @property
+    def scored(self) -> int:
+        """How many examples the judge scored."""
+        return self.true_pass + self.false_pass + self.false_fail + self.true_fail
+
+    @property
+    def kappa(self) -> float:
+        """Cohen's kappa in [-1, 1]; 0 where it is not defined."""
+        return kappa(self.table)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Limits of about 95 % for kappa."""
+        return kappa_interval(self.table)
+
+    @property
+    def raw(self) -> float:
+        """The share in [0, 1] of scored examples on which judge and person agree."""
+        return agreement(self.table)
+
+    @property
+    def prevalence(self) -> float | None:
+        """The share in [0, 1] of scored examples that the person passes; None without any."""
+        return self.table.passes / self.scored if self.scored else None
+
+    @property
+    def sensitivity(self) -> float | None:
+        """The share in [0, 1] of the person's passes that the judge passes; None without any."""
+        return self.true_pass / self.table.passes if self.table.passes else None
+
+    @property
+    def specificity(self) -> float | None:
+        """The share in [0, 1] of the person's fails that the judge fails; None without any."""
+        return self.true_fail / self.table.fails if self.table.fails else None
+
+    @property
+    def baseline(self) -> float | None:
+        """The raw agreement of a judge that always says what most people say; None without any."""
+        return max(self.table.passes, self.table.fails) / self.scored if self.scored else None
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether all scored examples have the same label, so that kappa can show nothing."""
+        return bool(self.scored) and not (self.table.passes and self.table.fails)
+
+    @property
+    def too_few_scored(self) -> bool:
+        """Whether more examples lack a verdict than may."""
+        return self.missing > MISSING_SHARE * (self.scored + self.missing)
+
+
+class StoredAgreement(Value):
+    """What a run keeps of a replay."""
+
+    calibration: Name
+    binding: Binding
+    counts: Agreement
+
+
+class CalibrationReplay(Value):
+    """A JudgeCalibration replayed by one judge.
+
+    One that an earlier run made has no `examples` but its `counts`; `run` names that run.
+    """
+
+    version: Literal["calibration.v1"] = "calibration.v1"
+    calibration: Name
+    binding: Binding
+    examples: tuple[JudgedExample, ...] = ()
+    usage: Usage = Usage()
+    counts: Agreement | None = None
+    run: str = ""
+
+    @model_validator(mode="after")
+    def _examples_or_counts(self) -> Self:
+        if bool(self.examples) is (self.counts is not None):
+            raise ValueError("a replay has examples, or counts that an earlier run made")
+        return self
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        """How far the judge agrees."""
+        if self.counts is not None:
+            return self.counts
+        scored = [one for one in self.examples if one.score is not None]
+        cells = [(one.score is not None and one.score >= CUT, one.human >= CUT) for one in scored]
+        return Agreement(
+            true_pass=cells.count((True, True)),
+            false_pass=cells.count((True, False)),
+            false_fail=cells.count((False, True)),
+            true_fail=cells.count((False, False)),
+            missing=len(self.examples) - len(scored),
+        )
+
+    @property
+    def disagreements(self) -> tuple[JudgedExample, ...]:
+        """The examples on which judge and person disagree, those first on which they do most."""
+        found = [one for one in self.examples if one.disagrees]
+        return tuple(sorted(found, key=lambda one: -abs((one.score or 0) - one.human)))
+
+
+LEAST_AGREEMENT = 0.6
+"""What is asked of a judge that has a calibration and no `minAgreement`."""
+
+
+def phase_of(
+    found: Agreement,
+    binding: Binding,
+    now: Binding,
+    least: float = LEAST_AGREEMENT,
+    estimate: AgreementPolicy = AgreementPolicy.POINT,
+) -> CalibrationPhase:
+    """Return the phase of an agreement that was measured under `binding`, as things are `now`."""
+    if not found.scored:
+        return CalibrationPhase.FAILED
+    return (
+        CalibrationPhase.STALE
+        if why_not(found, binding, now, least, estimate)
+        else CalibrationPhase.CALIBRATED
+    )
+
+
+def why_not(
+    found: Agreement,
+    binding: Binding,
+    now: Binding,
+    least: float = LEAST_AGREEMENT,
+    estimate: AgreementPolicy = AgreementPolicy.POINT,
+) -> str:
+    """Return why a judge is not calibrated, as the end of a sentence; empty if it is.
+
+    `least` is the kappa that is asked, `estimate` says which figure has to reach it.
+    """
+    if changed := tuple(binding.changed(now)):
+        verb = "has" if len(changed) == 1 else "have"
+        return f"{' and '.join(changed)} {verb} changed since it was measured"
+    if not found.scored:
+        return f"it gave a verdict on none of its {found.missing} examples"
+    total = found.scored + found.missing
+    if found.too_few_scored:
+        return f"it gave no verdict on {found.missing} of its {total} examples"
+    if found.one_sided:
+        word = "pass" if found.table.passes else "fail"
+        return f"people {word} every example of it, so it cannot show that it tells good from bad"
+    counted = found.kappa if estimate is AgreementPolicy.POINT else found.interval[0]
+    if counted >= least:
+        return ""
+    what = f"its agreement with people is {show_agreement(found)}"
+    if estimate is AgreementPolicy.LOWER_BOUND:
+        return f"{what}, and the lower limit is below {least:g}"
+    return f"{what}, below {least:g}"
+
+
+def show_kappa(found: Agreement) -> str:
+    """Return kappa to two digits; no figure for a judge that gave no verdict."""
+    return f"{found.kappa:.2f}" if found.scored else NOT_MEASURED
+
+
+def show_agreement(found: Agreement) -> str:
+    """Return e.g. `κ 0.42 (95 % 0.05 to 0.79, 20 examples)`."""
+    low, high = found.interval
+    noun = "example" if found.scored == 1 else "examples"
+    return f"κ {found.kappa:.2f} (95 % {low:.2f} to {high:.2f}, {found.scored} {noun})"

@@ -1,1 +1,0 @@
-"""What replaying a JudgeCalibration gave, what it is bound to, and whether a judge may decide."""

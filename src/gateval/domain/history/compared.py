@@ -1,0 +1,473 @@
+"""Two revisions or runs held against each other, from what was stored; nothing is measured.
+
+Of a revision one run counts, Eval by Eval: the newest that measured it in full. Trials of several
+runs are never added up, since what made somebody run again is in the earlier ones.
+
+The tasks of both are pairs, and so are their scores on an axis: the p-value is that of the exact
+paired permutation test that the second is worse. It is a description. Nothing blocks by it, and
+many axes are many tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from pydantic import JsonValue
+
+from gateval.domain.base import Value
+from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord, RunScore
+from gateval.domain.manifests.fixture import show_axis
+from gateval.domain.score import score_of
+from gateval.domain.statistics.design import fisher
+from gateval.domain.statistics.graded import sign_flip
+from gateval.domain.text import show_score
+
+
+class ComparedScore(Value):
+    """One task, axis or criterion on both: mean scores in [0, 1], None where there is none.
+
+    `name` of a criterion is `TASK: LABEL`. `pairs` are the tasks that both have and that ask the
+    same; `p_value` needs some. `said` tells why the two are not alike.
+    """
+
+    name: str
+    before: float | None = None
+    after: float | None = None
+    pairs: int = 0
+    p_value: float | None = None
+    said: str = ""
+
+    @property
+    def delta(self) -> float | None:
+        """The second minus the first."""
+        if self.before is None or self.after is None:
+            return None
+        return round(self.after - self.before, 6)
+
+
+class ComparedScores(Value):
+    """The scores of two runs: tasks and axes all, criteria those that moved.
+
+    `kind` is that of the manifest: an experiment's tasks are rows, its axes scorers.
+    """
+
+    kind: str = "Benchmark"
+    version: tuple[str, str]
+    verdict: tuple[str, str]
+    whole: ComparedScore
+    tasks: tuple[ComparedScore, ...]
+    axes: tuple[ComparedScore, ...]
+    criteria: tuple[ComparedScore, ...]
+
+
+def compare_scores(before: RunEval, after: RunEval) -> ComparedScores:
+    """Compare two runs of Evals with scores, task by task."""
+    old, new = ({one.fixture: one for one in run.named} for run in (before, after))
+    same = [
+        (old[name], new[name])
+        for name in sorted(old.keys() & new.keys())
+        if old[name].digest == new[name].digest
+    ]
+    return ComparedScores(
+        kind=after.kind,
+        version=(before.version, after.version),
+        verdict=(before.called, after.called),
+        whole=_score("", before.low, after.low, [(a.score, b.score) for a, b in same]),
+        tasks=tuple(
+            _task(name, old.get(name), new.get(name), cut=(before.cut, after.cut))
+            for name in sorted({**old, **new})
+        ),
+        axes=tuple(_axes(before, after, same)),
+        criteria=tuple(_criteria(same)),
+    )
+
+
+def has_scores(run: RunEval) -> bool:
+    """Whether trials of a run have scores, or would, had they been measured."""
+    return run.kind != "Eval" or any(one.score is not None for one in run.named)
+
+
+def _task(
+    name: str, old: RunFixture | None, new: RunFixture | None, *, cut: tuple[bool, bool]
+) -> ComparedScore:
+    said = ""
+    if (old is None and cut[0]) or (new is None and cut[1]):
+        said = f"not listed in the {'first' if old is None else 'second'}"
+    elif old is None or new is None:
+        said = "only in the second" if old is None else "only in the first"
+    elif old.digest != new.digest:
+        said = "edited"
+    return ComparedScore(
+        name=name, before=old and old.score, after=new and new.score, pairs=not said, said=said
+    )
+
+
+def _axes(
+    before: RunEval, after: RunEval, same: Sequence[tuple[RunFixture, RunFixture]]
+) -> Iterable[ComparedScore]:
+    old, new = _named(before.axes), _named(after.axes)
+    for axis in {**old, **new}:
+        pairs = [
+            (_named(a.axes).get(axis), _named(b.axes).get(axis))
+            for a, b in same
+            if axis in _named(a.axes)
+        ]
+        yield _score(axis, old.get(axis), new.get(axis), pairs)
+
+
+def _criteria(same: Sequence[tuple[RunFixture, RunFixture]]) -> Iterable[ComparedScore]:
+    for old, new in same:
+        for one, other in zip(old.criteria, new.criteria, strict=False):
+            if one.score != other.score:
+                name = f"{old.fixture}: {one.name}"
+                yield ComparedScore(name=name, before=one.score, after=other.score, pairs=1)
+
+
+def _score(
+    name: str,
+    before: float | None,
+    after: float | None,
+    pairs: Sequence[tuple[float | None, float | None]],
+) -> ComparedScore:
+    moved = [new - old for old, new in pairs if old is not None and new is not None]
+    return ComparedScore(
+        name=name,
+        before=before,
+        after=after,
+        pairs=len(moved),
+        p_value=sign_flip(moved) if moved else None,
+    )
+
+
+def _named(scores: Sequence[RunScore]) -> Mapping[str, float | None]:
+    return {one.name: one.score for one in scores}
+
+
+class ComparedFixture(Value):
+    """One fixture: passes of measured trials on both, and how likely that is by chance alone.
+
+    `p_value` is that of Fisher's one-sided exact test that the second is worse; None where one of
+    them has no trials, or the fixture asks something else.
+    """
+
+    fixture: str
+    before: str = ""
+    after: str = ""
+    p_value: float | None = None
+    worse: bool = False
+    differs: bool = False
+    said: str = ""
+
+
+class ComparedRun(Value):
+    """The run that stands for one of the two: it measured it as head, or `as_base`.
+
+    `low` and `high` are the Eval's score as an interval in [0, 1], None where nothing was measured.
+    `newer` are later runs of the revision that are less complete and left out. It names `listed` of
+    its `total` fixtures first ones first, and `beyond` them those that did not pass; `others` says
+    whether the rest is known to have passed.
+    """
+
+    run: str
+    at: str
+    revision: str
+    as_base: bool = False
+    complete: bool = True
+    low: float | None = None
+    high: float | None = None
+    newer: tuple[str, ...] = ()
+    listed: int
+    beyond: int = 0
+    total: int
+    others: Literal["", "passed", "unknown"] = ""
+
+
+class ComparedEval(Value):
+    """One Eval on both; `otherwise` says what else differs, empty if nothing does.
+
+    `of` are the runs that stand for the two, None where there is none. `scores` hold one against
+    the other where trials have scores. A score is None where nothing was measured; `lacking` says
+    which of the two has no run of it at all.
+    """
+
+    eval: str
+    before: float | None = None
+    after: float | None = None
+    lacking: Literal["", "before", "after"] = ""
+    otherwise: str = ""
+    fixtures: tuple[ComparedFixture, ...] = ()
+    scores: ComparedScores | None = None
+    of: tuple[ComparedRun | None, ComparedRun | None] = (None, None)
+
+    @property
+    def delta(self) -> float | None:
+        """The second score minus the first."""
+        if self.before is None or self.after is None:
+            return None
+        return self.after - self.before
+
+
+class Measured(NamedTuple):
+    """A record and whether it is of what a run measured as base."""
+
+    record: RunRecord
+    as_base: bool = False
+
+
+class _Taken(NamedTuple):
+    eval: RunEval
+    said: ComparedRun
+
+
+def measured_on(commit: str, records: Iterable[RunRecord]) -> Iterator[Measured]:
+    """Yield what runs measured on a commit, as head or as base, in the order of `records`."""
+    for record in records:
+        if record.commit == commit:
+            yield Measured(record)
+        elif record.base == commit and (base := record.of_base).evals:
+            yield Measured(base, as_base=True)
+
+
+def compare_runs(before: Sequence[Measured], after: Sequence[Measured]) -> tuple[ComparedEval, ...]:
+    """Compare what two sets of runs say, each of one revision, the newest first."""
+    names = {one.eval for of in (*before, *after) for one in of.record.evals}
+    return tuple(_compare(name, _take(name, before), _take(name, after)) for name in sorted(names))
+
+
+def _take(name: str, runs: Sequence[Measured]) -> _Taken | None:
+    """Return the newest run that measured an Eval in full, else the newest; None without any."""
+    found = [(of, run) for of in runs if (run := of.record.eval(name)) is not None]
+    if not found:
+        return None
+    index = next((at for at, (_, run) in enumerate(found) if run.complete), 0)
+    (record, as_base), run = found[index]
+    return _Taken(
+        run,
+        ComparedRun(
+            run=record.id,
+            at=record.at,
+            revision=record.commit,
+            as_base=as_base,
+            complete=run.complete,
+            low=run.low,
+            high=run.high,
+            newer=tuple(of.record.id for of, _ in found[:index]),
+            listed=len(run.fixtures),
+            beyond=len(run.beyond),
+            total=run.total,
+            others=("passed" if run.unnamed_passed else "unknown") if run.cut else "",
+        ),
+    )
+
+
+def _compare(name: str, before: _Taken | None, after: _Taken | None) -> ComparedEval:
+    old, new = before and before.eval, after and after.eval
+    scored = old and new and has_scores(old) and has_scores(new)
+    return ComparedEval(
+        eval=name,
+        before=old.low if old and old.complete else None,
+        after=new.low if new and new.complete else None,
+        lacking="" if old and new else "after" if old else "before",
+        otherwise=_otherwise(old, new) if old and new else "",
+        fixtures=tuple(_fixtures(old, new)),
+        scores=compare_scores(old, new) if old and new and scored else None,
+        of=(before and before.said, after and after.said),
+    )
+
+
+def _fixtures(before: RunEval | None, after: RunEval | None) -> Iterator[ComparedFixture]:
+    old, new = _named_run(before), _named_run(after)
+    alike = before is not None and after is not None and before.total == after.total
+    for name in sorted(old.keys() | new.keys()):
+        one, other = old.get(name), new.get(name)
+        if before and after and one is None and other and before.cut:
+            yield _half(other, before, "first", alike=alike)
+        elif before and after and other is None and one and after.cut:
+            yield _half(one, after, "second", alike=alike)
+        else:
+            yield _fixture(name, one, other)
+
+
+def _half(
+    known: RunFixture, cut: RunEval, where: Literal["first", "second"], *, alike: bool
+) -> ComparedFixture:
+    """Return a fixture that one of the runs does not name, as it names a part of them only.
+
+    It passed there, if all that is not named did and both have equally many fixtures.
+    """
+    if cut.unnamed_passed and alike:
+        reps = max((len(one.trials) for one in cut.named), default=1)
+        passed = known.model_copy(update={"trials": "p" * reps})
+        both = (passed, known) if where == "first" else (known, passed)
+        return _fixture(known.fixture, *both)
+    shown = _shown(known)
+    return ComparedFixture(
+        fixture=known.fixture,
+        before=shown if where == "second" else "",
+        after=shown if where == "first" else "",
+        differs=True,
+        said=f"not listed in the {where}",
+    )
+
+
+def _named_run(run: RunEval | None) -> Mapping[str, RunFixture]:
+    return {one.fixture: one for one in run.named} if run else {}
+
+
+def _fixture(name: str, old: RunFixture | None, new: RunFixture | None) -> ComparedFixture:
+    if old is None or new is None:
+        said = "only in the second" if old is None else "only in the first"
+        return ComparedFixture(
+            fixture=name, before=_shown(old), after=_shown(new), differs=True, said=said
+        )
+    same = old.digest == new.digest
+    p_value = None
+    if same and old.measured and new.measured:
+        p_value = fisher(old.passes, old.measured, new.passes, new.measured)
+    rates = [one.passes / one.measured if one.measured else None for one in (old, new)]
+    worse = None not in rates and (rates[1] or 0) < (rates[0] or 0)
+    return ComparedFixture(
+        fixture=name,
+        before=_shown(old),
+        after=_shown(new),
+        p_value=p_value,
+        worse=worse and same,
+        differs=rates[0] != rates[1] or not same,
+        said="" if same else "the fixture was edited",
+    )
+
+
+def _shown(one: RunFixture | None) -> str:
+    """Return passes of measured trials; empty where none was measured."""
+    return f"{one.passes}/{one.measured}" if one and one.measured else ""
+
+
+def _otherwise(before: RunEval, after: RunEval) -> str:
+    if before.closure != after.closure:
+        return ""
+    if before.setting != after.setting:
+        return "The Agent is the same; judge, models or Gateval differ."
+    return "The Agent is the same in both."
+
+
+class TableCell(Value):
+    """One benchmark of one Agent: its score as an interval in [0, 1], where and when.
+
+    `low` and `high` are None where nothing was measured.
+    """
+
+    benchmark: str
+    low: float | None
+    high: float | None
+    verdict: str = ""
+    status: str = ""
+    axes: tuple[tuple[str, float | None], ...] = ()
+    run: str
+    revision: str
+    at: str
+
+    @property
+    def shown(self) -> str:
+        """The score and what it is called: `0.83 partial`, or the interval, and the status."""
+        score = show_score(score_of(self.low, self.high))
+        ended = "" if self.status in {"", "completed"} else f", {self.status.replace('_', ' ')}"
+        return f"{score} {self.verdict}".strip() + ended
+
+
+class TableRow(Value):
+    """One Agent, or one of several runs of it; `cells` are in the order of the columns."""
+
+    name: str
+    agent: str
+    cells: tuple[TableCell | None, ...]
+
+
+class Table(Value):
+    """Agents and benchmarks; `benchmarks` are the columns, as `slug@version`."""
+
+    benchmarks: tuple[str, ...] = ()
+    rows: tuple[TableRow, ...] = ()
+
+    def as_json(self) -> JsonValue:
+        """Return the rows for programs, with camelCase keys."""
+        return [
+            {
+                "agent": row.agent,
+                "name": row.name,
+                "benchmarks": {one.benchmark: _cell(one) for one in row.cells if one},
+            }
+            for row in self.rows
+        ]
+
+
+def table_of(runs: Sequence[Sequence[RunRecord]]) -> Table:
+    """Return the table of these runs, each with the records of one revision, the newest first.
+
+    Of one Agent there is one row, unless two runs measured the same benchmark with it: then each
+    run has its own.
+    """
+    found: list[tuple[RunRecord, RunEval]] = []
+    for records in runs:
+        known: set[tuple[str, str]] = set()
+        for record in records:
+            for one in record.evals:
+                if has_scores(one) and (one.agent, one.eval) not in known:
+                    known.add((one.agent, one.eval))
+                    found.append((record, one))
+    columns = tuple(dict.fromkeys(_called(one) for _, one in found))
+    crowded = _crowded(found)
+    rows: dict[tuple[str, str], dict[str, TableCell]] = {}
+    for record, one in found:
+        name = f"{one.agent} ({record.revision})" if one.agent in crowded else one.agent
+        cell = _cell_of(record, one)
+        if cell.benchmark in rows.get((name, one.agent), {}):
+            name = f"{one.agent} ({record.id})"
+        rows.setdefault((name, one.agent), {})[cell.benchmark] = cell
+    return Table(
+        benchmarks=columns,
+        rows=tuple(
+            TableRow(name=name, agent=agent, cells=tuple(cells.get(one) for one in columns))
+            for (name, agent), cells in rows.items()
+        ),
+    )
+
+
+def _crowded(found: Sequence[tuple[RunRecord, RunEval]]) -> set[str]:
+    """The Agents of which one benchmark was run several times."""
+    names = [(one.agent, _called(one)) for _, one in found]
+    return {name[0] for name in names if names.count(name) > 1}
+
+
+def _called(run: RunEval) -> str:
+    return f"{run.eval}@{run.version}" if run.version else run.eval
+
+
+def _cell_of(record: RunRecord, run: RunEval) -> TableCell:
+    return TableCell(
+        benchmark=_called(run),
+        low=run.low,
+        high=run.high,
+        verdict=run.called,
+        status=run.status,
+        axes=tuple((one.name, one.score) for one in run.axes),
+        run=record.id,
+        revision=record.commit,
+        at=record.at,
+    )
+
+
+def _cell(one: TableCell) -> dict[str, JsonValue]:
+    known = one.low is not None and one.low == one.high
+    measured: dict[str, JsonValue] = {"score": one.low} if known else {}
+    return {
+        **measured,
+        "low": one.low,
+        "high": one.high,
+        "verdict": one.verdict,
+        "status": one.status,
+        "axes": {show_axis(name): score for name, score in one.axes},
+        "run": one.run,
+        "revision": one.revision,
+        "at": one.at,
+    }

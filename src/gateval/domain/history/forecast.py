@@ -1,0 +1,79 @@
+"""What a plan is likely to take, by what its Evals took before. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import fsum
+from typing import NamedTuple
+
+from gateval.domain.base import Value
+from gateval.domain.history.run_record import RunRecord, RunSpent
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.outlook import expected_trials
+
+
+class Forecast(Value):
+    """Model calls, tokens, US dollars and minutes of a plan whose agents did not change for worse.
+
+    None is unknown. `unknown` are the Evals of which no run tells anything, so they are not in the
+    sums; `runs` are those that were gone by.
+    """
+
+    calls: float = 0
+    tokens: float | None = None
+    usd: float | None = None
+    minutes: float | None = None
+    runs: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+class _Known(NamedTuple):
+    """The trials that an Eval will take, what its run says of it, and a trial's seconds there."""
+
+    trials: float
+    spent: RunSpent
+    seconds: float
+
+
+def forecast(plan: Plan, runs: Iterable[RunRecord]) -> Forecast:
+    """Return what a plan will take; `runs` come the newest first, and each Eval has its latest.
+
+    The minutes are those of whole runs, in proportion to their trials: set-up and judging are in
+    them, and trials that run side by side, too.
+    """
+    wanted = dict.fromkeys(planned.own_name for planned in plan.evals)
+    found: dict[str, tuple[RunRecord, RunSpent]] = {}
+    for run in runs:
+        for one in run.evals:
+            if one.spent is not None and one.eval in wanted:
+                found.setdefault(one.eval, (run, one.spent))
+        if len(found) == len(wanted):
+            break
+    known = [
+        _Known(expected_trials(planned), spent, _seconds(run))
+        for planned in plan.evals
+        if planned.own_name in found
+        for run, spent in [found[planned.own_name]]
+    ]
+    return Forecast(
+        calls=fsum(one.trials * one.spent.calls / one.spent.trials for one in known),
+        tokens=_sum(known, [one.spent.tokens for one in known]),
+        usd=_sum(known, [one.spent.usd for one in known]),
+        minutes=fsum(one.trials * one.seconds for one in known) / 60 if known else None,
+        runs=tuple(dict.fromkeys(run.id for run, _ in found.values())),
+        unknown=tuple(name for name in wanted if name not in found),
+    )
+
+
+def _seconds(run: RunRecord) -> float:
+    trials = sum(one.spent.trials for one in run.evals if one.spent)
+    return run.seconds / trials if trials else 0.0
+
+
+def _sum(known: list[_Known], amounts: list[int | None] | list[float | None]) -> float | None:
+    parts = [
+        None if amount is None else one.trials * amount / one.spent.trials
+        for one, amount in zip(known, amounts, strict=True)
+    ]
+    numbers = [part for part in parts if part is not None]
+    return fsum(numbers) if numbers and len(numbers) == len(parts) else None

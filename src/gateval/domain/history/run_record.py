@@ -1,0 +1,438 @@
+"""What one run measured, fixture by fixture: where status, history and baselines come from.
+
+A line in git is written by whoever may push, so it is shown as what it says; what it may do beyond
+that, `domain/history/baseline.py` decides.
+
+A thousand runs of 200 fixtures take some 15 MB, which git packs to a tenth.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from gateval.domain.base import (
+    DIGEST_PATTERN,
+    SHA_PATTERN,
+    TIME_PATTERN,
+    JsonObject,
+    Value,
+    ascii_json,
+)
+from gateval.domain.calibration import StoredAgreement
+from gateval.domain.manifests.fixture import Fixture, weighed_axes
+from gateval.domain.manifests.scoring import ScoringModel
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.averages import ScorerAverage
+from gateval.domain.results.comparison import AxisComparison, EvalComparison
+from gateval.domain.results.trial_verdict import axis_grades, by_criterion, grades, whole_mean
+from gateval.domain.score import Score, score_of
+from gateval.domain.text import ShortText, first_of
+from gateval.domain.trials.trial import Side, Trial
+from gateval.domain.verdicts import EvalsVerdict, GateVerdict
+from gateval.errors import RecordsError
+
+NAMED_TASKS = 200
+"""Tasks up to which a record names the criteria of each."""
+
+CRITERIA = 50
+"""Criteria of one task that a record names."""
+
+
+class RunScore(Value):
+    """A mean score in [0, 1] and what it is of; None where it was not measured in full."""
+
+    name: ShortText
+    score: float | None = Field(default=None, ge=0, le=1)
+
+
+def task_score(planned: PlannedEval, trials: Sequence[Trial]) -> float | None:
+    """Return the mean score of the planned repetitions, None if one has none, or no scores."""
+    if not planned.scoring.graded:
+        return None
+    return _mean(grades(trials), planned.execution.reps_per_fixture)
+
+
+def axes_of_task(
+    planned: PlannedEval, fixture: Fixture, trials: Sequence[Trial]
+) -> tuple[RunScore, ...]:
+    """Return the scores of a task by axis."""
+    if not planned.scoring.graded:
+        return ()
+    many = planned.execution.reps_per_fixture
+    return tuple(
+        RunScore(name=axis, score=_mean(axis_grades(axis, fixture, trials), many))
+        for axis in weighed_axes([fixture])
+    )
+
+
+def criteria_of_task(
+    planned: PlannedEval, fixture: Fixture, trials: Sequence[Trial]
+) -> tuple[RunScore, ...]:
+    """Return the scores of a task's criteria by label, of a benchmark or experiment."""
+    if not planned.scoring.model.named or len(planned.fixtures) > NAMED_TASKS:
+        return ()
+    many = planned.execution.reps_per_fixture
+    first = [one for one in trials if one.key.repetition <= many]
+    return tuple(
+        RunScore(name=spec.name or spec.type, score=_mean(by_criterion(first, at), many))
+        for at, spec in enumerate(fixture.assertions[:CRITERIA])
+    )
+
+
+def axes_of_run(compared: EvalComparison, side: Side = Side.HEAD) -> tuple[RunScore, ...]:
+    """Return the scores of a run by axis, those that were measured in all its tasks."""
+
+    def _score(one: AxisComparison) -> float | None:
+        on_head = one.head, one.measured
+        found, measured = on_head if side is Side.HEAD else (one.base, one.measured_base)
+        return None if found is None or measured < one.fixtures else round(found, 6)
+
+    return tuple(RunScore(name=one.axis, score=_score(one)) for one in compared.axes)
+
+
+def _mean(scores: Sequence[float | None], many: int) -> float | None:
+    mean = whole_mean(scores, many)
+    return None if mean is None else round(mean, 6)
+
+
+FIXTURES_LISTED = 2_000
+"""Fixtures of one Eval that are named in a record; the counts hold all."""
+
+EVALS_LISTED = 200
+SCORERS_LISTED = 100
+SCORES_LISTED = 50
+"""Axes and criteria that are named of a fixture or an Eval."""
+
+
+class Mark(StrEnum):
+    """How one trial ended: passed, failed, failed without an answer, lost."""
+
+    PASSED = "p"
+    FAILED = "f"
+    SILENT = "s"
+    LOST = "x"
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+Marks = Annotated[str, Field(pattern=r"^[pfsx]{0,1000}$")]
+
+
+class RunFixture(Value):
+    """One fixture on head.
+
+    `digest` names what it asks (`fixture_digest`). `trials` has a `Mark` for each planned
+    repetition; those that were added because something looked worse are selected and not kept.
+    Where neither side answers an Eval, all of them say nothing: they are lost.
+    `asked_again` counts judgements that were repeated on the same output, `wavered` those of them
+    that came out otherwise. `claimed` says that assertions rest on the candidate's claims, `says`
+    why it did not pass. `score` is the mean of those whose trials have scores, which `axes` and
+    `criteria` divide; `status` is that of a benchmark's task. `own` is what the run
+    calls its score, an interval. `base` and `base_score` are the same of base, as far as the same
+    run measured it.
+    """
+
+    fixture: ShortText
+    digest: str = Field(pattern=r"^[0-9a-f]{20}$")
+    trials: Marks
+    severity: ShortText = "medium"
+    regressed: bool = False
+    asked_again: int = Field(default=0, ge=0)
+    wavered: int = Field(default=0, ge=0)
+    claimed: bool = False
+    says: ShortText = ""
+    score: float | None = Field(default=None, ge=0, le=1)
+    status: ShortText = ""
+    axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
+    criteria: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
+    own: tuple[Share, Share] | None = None
+    base: Marks = ""
+    base_score: float | None = Field(default=None, ge=0, le=1)
+
+    @property
+    def of_base(self) -> RunFixture:
+        """What the run says of base."""
+        return RunFixture(
+            fixture=self.fixture,
+            digest=self.digest,
+            trials=self.base,
+            severity=self.severity,
+            score=self.base_score,
+        )
+
+    @property
+    def all_passed(self) -> bool:
+        """Whether there are trials and each passed."""
+        return bool(self.trials) and self.passes == len(self.trials)
+
+    @property
+    def passes(self) -> int:
+        """Trials that passed."""
+        return self.trials.count(Mark.PASSED)
+
+    @property
+    def measured(self) -> int:
+        """Trials that say something."""
+        return len(self.trials) - self.trials.count(Mark.LOST)
+
+
+class RunSpent(Value):
+    """What all trials of an Eval took in a run, both sides and the judge together.
+
+    None is unknown: tokens that nobody counted, money without a price.
+    """
+
+    trials: int = Field(ge=1)
+    calls: int = Field(default=0, ge=0)
+    tokens: int | None = Field(default=None, ge=0)
+    usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+
+
+class RunBase(Value):
+    """An Eval on base, as a run measured it: its score as an interval in [0, 1], and of what.
+
+    `closure` and `setting` are as in `RunEval`. `passing` of `total` fixtures passed all trials.
+    """
+
+    closure: str = Field(pattern=DIGEST_PATTERN)
+    setting: str = Field(pattern=DIGEST_PATTERN)
+    low: Share | None
+    high: Share | None
+    passing: int = Field(default=0, ge=0)
+    total: int = Field(ge=1)
+    axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
+
+
+class RunEval(Value):
+    """One Eval on head: its score as an interval in [0, 1], what follows, its fixtures.
+
+    What was not measured has no score: `low`, `high` and `limits` are then None.
+    `closure` is that of the Agent, `setting` the digest of all else that trials depend on
+    (`setting_digest`). `slipped` says that its fixtures together got worse, `seen` that the gate
+    saw the Agent's model calls itself, `stood_in` that another model answered too often in place of
+    the Agent's own. `kind` is that of its manifest and `version` a benchmark's; `status` says how
+    that ended, `axes` are its scores by axis, `averages` those of an experiment's scorers: the set
+    that it measured. `fixtures` are the first ones of the plan, whatever came of them, since
+    later rates rest on them; `beyond` are those of the others that did not pass on both sides.
+    Of a `sealed` one there is the verdict, and a coarse rate as its score.
+    """
+
+    eval: ShortText
+    kind: ShortText = "Eval"
+    version: ShortText = ""
+    status: ShortText = ""
+    agent: ShortText
+    closure: str = Field(pattern=DIGEST_PATTERN)
+    setting: str = Field(pattern=DIGEST_PATTERN)
+    verdict: EvalsVerdict
+    low: Share | None
+    high: Share | None
+    limits: tuple[Share, Share] | None = (0.0, 1.0)
+    threshold: Share | None = None
+    passing: int = Field(default=0, ge=0)
+    failing: int = Field(default=0, ge=0)
+    total: int = Field(ge=1)
+    slipped: bool = False
+    spent: RunSpent | None = None
+    seen: bool = False
+    stood_in: bool = False
+    averages: Annotated[tuple[ScorerAverage, ...], first_of(SCORERS_LISTED)] = ()
+    axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
+    fixtures: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
+    beyond: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
+    base: RunBase | None = None
+    sealed: bool = False
+
+    @property
+    def score(self) -> Score:
+        """The score of this Eval."""
+        return score_of(self.low, self.high)
+
+    @property
+    def named(self) -> tuple[RunFixture, ...]:
+        """All fixtures that it names."""
+        return (*self.fixtures, *self.beyond)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it was measured in full: its score is one number."""
+        return self.low is not None and self.low == self.high
+
+    @property
+    def cut(self) -> bool:
+        """Whether it has more fixtures than it names."""
+        return len(self.named) < self.total
+
+    @property
+    def unnamed_passed(self) -> bool:
+        """Whether all fixtures that it does not name passed all their trials."""
+        return self.total - self.passing == sum(not one.all_passed for one in self.named)
+
+    @property
+    def of_base(self) -> RunEval | None:
+        """What the run says of base; None where it did not measure it."""
+        if self.base is None:
+            return None
+        return RunEval(
+            eval=self.eval,
+            kind=self.kind,
+            version=self.version,
+            agent=self.agent,
+            verdict=GateVerdict.PASS,
+            limits=None,
+            fixtures=tuple(one.of_base for one in self.fixtures if one.base),
+            beyond=tuple(one.of_base for one in self.beyond if one.base),
+            closure=self.base.closure,
+            setting=self.base.setting,
+            low=self.base.low,
+            high=self.base.high,
+            passing=self.base.passing,
+            total=self.base.total,
+            axes=self.base.axes,
+        )
+
+    @property
+    def called(self) -> str:
+        """What the score of a benchmark is called, if it was measured in full; else empty."""
+        if self.kind != "Benchmark" or self.low is None or self.low != self.high:
+            return ""
+        return ScoringModel.BENCHMARK.called(self.low)
+
+
+class RunFacts(Value):
+    """Where a run happened.
+
+    `id` is unique: that of the run and its attempt in CI, of the results folder elsewhere. `event`
+    is `local` there. `workflow` is the path of its file, `branch` the one that was measured.
+    """
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,100}$")]
+    event: Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")] = "local"
+    at: str = Field(pattern=TIME_PATTERN)
+    run: int = Field(default=0, ge=0)
+    url: ShortText = ""
+    workflow: ShortText = ""
+    branch: ShortText = ""
+    pull_request: int | None = Field(default=None, ge=1)
+
+
+class RunRecord(RunFacts):
+    """What a run measured on `commit` (empty for a working tree), compared with `base` if any.
+
+    `at` is when it was recorded, UTC to the second. `part` says that somebody picked what it
+    measured, as in `2 of 3 fixtures`: that says how these ended and nothing of the whole, and it
+    counts nowhere. `agreements` are of the judges that it replayed calibrations with.
+    """
+
+    version: Literal["run.v1"] = "run.v1"
+    commit: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
+    base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
+    gateval: ShortText = ""
+    part: ShortText = ""
+    seconds: float = Field(default=0, ge=0, allow_inf_nan=False)
+    verdict: EvalsVerdict
+    evals: Annotated[tuple[RunEval, ...], first_of(EVALS_LISTED)] = ()
+    agreements: Annotated[tuple[StoredAgreement, ...], first_of(EVALS_LISTED)] = ()
+
+    def eval(self, name: str) -> RunEval | None:
+        """Return what it says of an Eval, None if nothing."""
+        return next((one for one in self.evals if one.eval == name), None)
+
+    @property
+    def of_base(self) -> RunRecord:
+        """What it says of base, as a record of its own."""
+        evals = tuple(found for one in self.evals if (found := one.of_base) is not None)
+        return self.model_copy(update={"commit": self.base, "base": "", "evals": evals})
+
+    @property
+    def revision(self) -> str:
+        """How people call what was measured."""
+        return self.commit[:7] or "working tree"
+
+
+def record_line(record: RunRecord) -> bytes:
+    """Return a record as its line: `id` and `event` first, what is default left out."""
+    content: JsonObject = record.model_dump(mode="json", exclude_defaults=True)
+    first = {"id": record.id, "event": record.event, "version": record.version}
+    body = ascii_json({key: one for key, one in content.items() if key not in first})
+    head = ascii_json(first["id"]), ascii_json(first["event"]), ascii_json(first["version"])
+    return '{{"id":{},"event":{},"version":{},'.format(*head).encode() + body[1:].encode() + b"\n"
+
+
+RUNS_KEPT = 1_000
+OF_PULL_REQUESTS = 300
+"""Runs of pull requests that are kept: a busy day must not push out what the main branch did."""
+
+BYTES_KEPT = 20_000_000
+LINE_LIMIT = 1_000_000
+
+_HEAD = re.compile(rb'\{"id":"([A-Za-z0-9._-]{1,100})","event":"([a-z_]{1,40})",')
+_PULL = {b"pull_request", b"issue_comment", b"merge_group", b"workflow_run"}
+
+
+def add_run(content: bytes, record: RunRecord) -> bytes:
+    """Return the file with `record` as its newest line; the same content if it holds it already.
+
+    A line with its id goes: somebody wrote it beforehand. So does what is no record, then the
+    oldest runs of pull requests, then the oldest of all. Raises `RecordsError` for a record that is
+    too large.
+    """
+    line = record_line(record)
+    if len(line) > LINE_LIMIT:
+        raise RecordsError(f"The run takes {len(line):,} bytes; {LINE_LIMIT:,} are allowed.")
+    lines, own = lines_of(content), line.rstrip(b"\n")
+    if own in lines:
+        return content
+    known = [(head, one) for one in lines if (head := _HEAD.match(one))]
+    others = [(head[2], one) for head, one in known if head[1] != record.id.encode()]
+    kept = [*others, (record.event.encode(), own)]
+    return b"".join(one + b"\n" for one in _bounded(kept))
+
+
+def newest_first(content: bytes, naming: Collection[str] = ()) -> Iterator[RunRecord]:
+    """Yield the records, the newest first; of what cannot be read, nothing.
+
+    With `naming`, lines in which none of these names stands are skipped, which is quick.
+    """
+    wanted = [f'"{name}"'.encode() for name in naming]
+    for line in reversed(lines_of(content)):
+        if wanted and not any(name in line for name in wanted):
+            continue
+        if (record := read_line(line)) is not None:
+            yield record
+
+
+def read_line(line: bytes) -> RunRecord | None:
+    """Return the record of a line, None for what this version does not write."""
+    if len(line) > LINE_LIMIT:
+        return None
+    try:
+        return RunRecord.model_validate_json(line)
+    except ValidationError:
+        return None
+
+
+def lines_of(content: bytes) -> list[bytes]:
+    """Return the lines of the file, the oldest first."""
+    return [line for line in content.split(b"\n") if line]
+
+
+def _bounded(lines: list[tuple[bytes, bytes]]) -> list[bytes]:
+    """Return the newest lines that there is room for, in their order."""
+    kept: list[bytes] = []
+    pulls = size = 0
+    for event, line in reversed(lines):
+        if event in _PULL:
+            pulls += 1
+            if pulls > OF_PULL_REQUESTS:
+                continue
+        size += len(line) + 1
+        if size > BYTES_KEPT or len(kept) == RUNS_KEPT:
+            break
+        kept.append(line)
+    return kept[::-1]

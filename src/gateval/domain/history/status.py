@@ -1,0 +1,325 @@
+"""How each Eval, Agent and fixture stands: its newest run, held against the manifests as they
+are now.
+
+The names of the fields are those of the document behind `pai.io/v1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+
+from pydantic import JsonValue
+from pydantic.alias_generators import to_camel
+
+from gateval.domain.base import Value
+from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord, RunScore
+from gateval.domain.manifests.agent import MODEL_RUNTIME
+from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
+from gateval.domain.manifests.fixture import show_axis
+from gateval.domain.results.lifecycle import RunStatus
+from gateval.domain.score import Measured, score_of
+from gateval.domain.text import NOT_MEASURED, show_score
+from gateval.domain.verdicts import GateVerdict
+
+PULL_REQUESTS = {"pull_request", "issue_comment", "merge_group", "workflow_run"}
+"""Events of runs that measure what somebody proposes, not what is."""
+
+
+class EvalPhase(StrEnum):
+    """Where an Eval stands: never run, running, what its newest run says, or outdated."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    PASSED = "Passed"
+    FAILED = "Failed"
+    STALE = "Stale"
+
+
+class FixtureMark(StrEnum):
+    """What the newest run says; `Error` is neither: it could not be measured."""
+
+    PASS = "Pass"  # noqa: S105 - a result, not a password
+    FAIL = "Fail"
+    ERROR = "Error"
+    SKIP = "Skip"
+
+
+class FixtureResult(Value):
+    """One fixture of the newest run. `score` is what the run called its score, to two digits (of an
+    older record, its rate); `trials` are its marks.
+
+    Of a benchmark's task it is its score, and `status` says how it ended.
+    """
+
+    name: str
+    score: str
+    result: FixtureMark
+    severity: str
+    message: str = ""
+    trials: str = ""
+    regressed: bool = False
+    status: str = ""
+
+
+class AxisResult(Value):
+    """One axis of the newest run's scores, to two digits."""
+
+    name: str
+    score: str
+
+
+class EvalStatus(Value):
+    """One Eval.
+
+    `revision` is the commit that was measured (empty: a working tree), `agent_revision` the first
+    digits of the Agent's closure there, `agent_now` those of now. `judge_agreement` is Cohen's
+    kappa, to two digits; empty where no calibration was replayed. `kind` is empty for an Eval;
+    `version`, `status`, `verdict` and the scores by axis are those of a benchmark.
+    """
+
+    name: str
+    kind: str = ""
+    version: str = ""
+    target_agent: str
+    phase: EvalPhase
+    status: str = ""
+    verdict: str = ""
+    axes: tuple[AxisResult, ...] = ()
+    last_result: FixtureMark | None = None
+    last_score: str = ""
+    pass_threshold: float | None = None
+    last_run_at: str = ""
+    revision: str = ""
+    run: str = ""
+    url: str = ""
+    event: str = ""
+    passing_fixtures: int | None = 0
+    failing_fixtures: int | None = 0
+    total_fixtures: int = 0
+    judge_agreement: str = ""
+    agent_revision: str = ""
+    agent_now: str = ""
+    schedule: str = ""
+    time_zone: str = ""
+    fixture_results: tuple[FixtureResult, ...] = ()
+
+
+class Present(Value):
+    """An Eval as the manifests have it now; `closure` is that of its Agent, empty without one."""
+
+    name: str
+    agent: str
+    closure: str
+    fixtures: int
+    schedule: str = ""
+    time_zone: str = "UTC"
+    agreement: str = ""
+    kind: str = ""
+    version: str = ""
+
+
+def newest_runs(
+    records: Iterable[RunRecord], present: Iterable[Present]
+) -> Mapping[str, tuple[RunRecord, RunEval]]:
+    """Return for each Eval the newest record that counts, the newest records coming first.
+
+    A run of a pull request counts where the Agent it measured is the one that is here.
+    """
+    wanted = {one.name: one for one in present}
+    found: dict[str, tuple[RunRecord, RunEval]] = {}
+    if not wanted:
+        return found
+    for record in records:
+        for run in record.evals:
+            here = wanted.get(run.eval)
+            if here is None or run.eval in found:
+                continue
+            if record.event not in PULL_REQUESTS or run.closure == here.closure:
+                found[run.eval] = record, run
+        if len(found) == len(wanted):
+            break
+    return found
+
+
+def _axis_result(axis: RunScore) -> AxisResult:
+    score = "not measured" if axis.score is None else f"{axis.score:.2f}"
+    return AxisResult(name=show_axis(axis.name), score=score)
+
+
+def status_of(
+    present: Present, newest: tuple[RunRecord, RunEval] | None, *, running: bool
+) -> EvalStatus:
+    """Return how an Eval stands."""
+    status = EvalStatus(
+        name=present.name,
+        kind=present.kind,
+        version=present.version,
+        status=RunStatus.ACTIVE.value if running and present.kind == "Benchmark" else "",
+        target_agent=present.agent,
+        phase=EvalPhase.RUNNING if running else EvalPhase.PENDING,
+        total_fixtures=present.fixtures,
+        judge_agreement=present.agreement,
+        agent_now=present.closure[:12],
+        schedule=present.schedule,
+        time_zone=present.time_zone if present.schedule else "",
+    )
+    if newest is None:
+        return status
+    record, run = newest
+    return status.model_copy(
+        update={
+            "phase": EvalPhase.RUNNING if running else _phase(present, run),
+            "last_result": _RESULTS[run.verdict],
+            "status": status.status or run.status,
+            "verdict": run.called,
+            "axes": tuple(map(_axis_result, run.axes)),
+            "last_score": show_score(run.score, run.threshold),
+            "pass_threshold": run.threshold,
+            "last_run_at": record.at,
+            "revision": record.commit,
+            "run": record.id,
+            "url": record.url,
+            "event": record.event,
+            "passing_fixtures": None if run.sealed else run.passing,
+            "failing_fixtures": None if run.sealed else run.failing,
+            "total_fixtures": run.total,
+            "agent_revision": run.closure[:12],
+            "fixture_results": tuple(fixture_results(run)),
+        }
+    )
+
+
+_RESULTS = {
+    GateVerdict.PASS: FixtureMark.PASS,
+    GateVerdict.FAIL: FixtureMark.FAIL,
+    GateVerdict.INCOMPLETE: FixtureMark.ERROR,
+    GateVerdict.INCONCLUSIVE: FixtureMark.ERROR,
+}
+
+
+def _phase(present: Present, run: RunEval) -> EvalPhase:
+    if run.closure != present.closure:
+        return EvalPhase.STALE
+    return EvalPhase.PASSED if run.verdict is GateVerdict.PASS else EvalPhase.FAILED
+
+
+def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
+    """Yield how each fixture of a run ended."""
+    for one in run.named:
+        planned = max(1, len(one.trials))
+        lost = len(one.trials) - one.measured
+        later = one.score is None and one.own is not None and one.own[1] < 1  # not as planned
+        failed = one.measured - one.passes or later
+        result = FixtureMark.FAIL if failed or one.regressed else FixtureMark.PASS
+        if not failed and (lost or not one.trials):
+            result = FixtureMark.ERROR if one.trials else FixtureMark.SKIP
+        yield FixtureResult(
+            name=one.fixture,
+            score=_score(one, planned, lost),
+            result=result,
+            severity=one.severity,
+            message=one.says,
+            trials=one.trials,
+            regressed=one.regressed,
+            status=one.status,
+        )
+
+
+def _score(one: RunFixture, planned: int, lost: int) -> str:
+    if one.own is not None:
+        return show_score(score_of(*one.own))
+    if one.score is not None:
+        return show_score(Measured(one.score))
+    if not one.trials:
+        return ""
+    if not one.measured:
+        return NOT_MEASURED
+    return show_score(score_of(one.passes / planned, (one.passes + lost) / planned))
+
+
+Row = dict[str, JsonValue]
+
+
+def shown(value: Value) -> Row:
+    """Return a value with the keys of the document, without what is not known."""
+    return _camel(value.model_dump(mode="json"))
+
+
+def _camel(content: dict[str, JsonValue]) -> Row:
+    return {to_camel(key): _inner(one) for key, one in content.items() if one not in ("", None)}
+
+
+def _inner(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        return _camel(value)
+    return [_inner(one) for one in value] if isinstance(value, list) else value
+
+
+_WORST_FIRST = (
+    EvalPhase.FAILED,
+    EvalPhase.RUNNING,
+    EvalPhase.STALE,
+    EvalPhase.PENDING,
+    EvalPhase.PASSED,
+)
+
+
+def agent_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[Row]:
+    """Return each Agent with its Evals; its phase is the worst of theirs."""
+    rows: list[Row] = []
+    for agent in sorted(catalogue.agents, key=lambda one: one.name):
+        mine = [one for one in statuses if one.target_agent == agent.name]
+        phases = [one.phase for one in mine]
+        runtime = agent.spec.runtime
+        row: Row = {
+            "name": agent.name,
+            "phase": min(phases, key=_WORST_FIRST.index).value if phases else "No Eval",
+            "runtime": runtime.type if runtime else MODEL_RUNTIME,
+            "models": list(agent.spec.models),
+            "evals": [one.name for one in mine],
+            "lastRunAt": max((one.last_run_at for one in mine), default=""),
+            "revision": mine[0].agent_now if mine else "",
+            "place": f"{agent.place.file}:{agent.place.line}",
+        }
+        rows.append({key: one for key, one in row.items() if one not in ("", [])})
+    return rows
+
+
+def fixture_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[Row]:
+    """Return each fixture with the Evals that run it and how it ended in their newest runs."""
+    results = {one.name: {r.name: r for r in one.fixture_results} for one in statuses}
+    stale = {one.name for one in statuses if one.phase is EvalPhase.STALE}
+    evals: dict[str, list[str]] = {}
+    for evaluation in catalogue.evals:
+        for fixture in select_fixtures(evaluation, catalogue):
+            evals.setdefault(fixture.name, []).append(evaluation.name)
+    return [
+        {
+            "name": fixture.name,
+            "agent": fixture.target_agent or "",
+            "kind": fixture.fixture_kind.value,
+            "severity": fixture.severity.value,
+            "evals": [*evals.get(fixture.name, ())],
+            "results": _results(fixture.name, evals.get(fixture.name, ()), results, stale),
+            "place": f"{fixture.place.file}:{fixture.place.line}",
+        }
+        for fixture in sorted(catalogue.fixtures, key=lambda one: one.name)
+    ]
+
+
+def _results(
+    name: str,
+    evals: Sequence[str],
+    results: Mapping[str, Mapping[str, FixtureResult]],
+    stale: set[str],
+) -> list[JsonValue]:
+    found: list[JsonValue] = []
+    for one in evals:
+        result = results.get(one, {}).get(name)
+        row: Row = {"eval": one, "result": result.result.value if result else "Pending"}
+        if result is not None:
+            row |= {"score": result.score, "stale": one in stale}
+            row |= {"message": result.message} if result.message else {}
+        found.append(row)
+    return found

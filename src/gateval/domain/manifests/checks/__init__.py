@@ -1,1 +1,0 @@
-"""What can be wrong with manifests beyond their shape, each and together."""

@@ -1,1 +1,0 @@
-"""The content of a revision: paths, patterns, trees, links, and places in files."""

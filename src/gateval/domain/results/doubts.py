@@ -1,0 +1,275 @@
+"""Reasons to doubt what trials show: claims, cut-off answers, models, stand-ins.
+
+A change that moves an Agent's calls out of the gate's sight could claim any trace it likes, and
+any number of tokens.
+
+What a provider refuses both sides says nothing of the change. An Agent that asked models on base
+and asks none on head may have lost them, and answers of something else are no measure of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.averages import Grouped, group_trials
+from gateval.domain.results.results import Results
+from gateval.domain.results.trial_verdict import reassessed
+from gateval.domain.trials.model_call import CallsMade, RefusedBy, StopReason
+from gateval.domain.trials.trace import StepKind
+from gateval.domain.trials.trial import (
+    Assessment,
+    AssessmentStatus,
+    Cause,
+    NotAssessed,
+    Outcome,
+    Side,
+    Trial,
+)
+
+_REASON = (
+    "On base the gate saw the model calls itself; on head there is only what the candidate claims "
+    "of them. Let it call models through the gateway, as base does."
+)
+
+
+def without_mere_claims(results: Results) -> Results:
+    """Return the results with every passed assessment of head that rests on such a claim an error.
+
+    A fixture on which base itself only claims is left as it is. What fails by its own claim fails.
+    """
+    agents = {planned.name: planned.agent for planned in results.plan.evals}
+    base = [trial for trial in results.trials if trial.key.side is Side.BASE]
+    seen = {agents[trial.key.eval] for trial in base if was_seen(trial)}
+    seen |= {planned.agent for planned in results.plan.evals if planned.base_seen}
+    if not seen:
+        return results
+    claimed_at_base = _only_claimed(base) | _stored_as_claimed(results)
+    trials = tuple(
+        _distrusted(results, trial)
+        if trial.key.side is Side.HEAD
+        and agents[trial.key.eval] in seen
+        and (trial.key.eval, trial.key.fixture) not in claimed_at_base
+        else trial
+        for trial in results.trials
+    )
+    return results.model_copy(update={"trials": trials})
+
+
+def was_seen(trial: Trial) -> bool:
+    """Whether the gate saw the trial's model calls itself."""
+    trace = trial.trace
+    return trace is not None and trace.is_seen and trace.model_calls > 0
+
+
+def _only_claimed(base: Iterable[Trial]) -> set[tuple[str, str]]:
+    """The fixtures of which every measured repetition on base rests on claims."""
+    claimed: dict[tuple[str, str], bool] = {}
+    for trial in base:
+        if trial.assessments:
+            where = (trial.key.eval, trial.key.fixture)
+            claims = any(one.claimed for one in trial.assessments)
+            claimed[where] = claimed.get(where, True) and claims
+    return {where for where, only in claimed.items() if only}
+
+
+def _stored_as_claimed(results: Results) -> set[tuple[str, str]]:
+    return {(e.name, one.fixture) for e in results.plan.evals for one in e.stored if one.claimed}
+
+
+def _distrusted(results: Results, trial: Trial) -> Trial:
+    planned = results.plan.eval(trial.key.eval)
+    weighted = planned.scoring.graded
+    if not any(_is_favourable(one, weighted=weighted) for one in trial.assessments):
+        return trial
+    return reassessed(
+        trial,
+        planned.fixture(trial.key.fixture),
+        tuple(
+            _error(one) if _is_favourable(one, weighted=weighted) else one
+            for one in trial.assessments
+        ),
+        planned.scoring,
+    )
+
+
+def _is_favourable(one: Assessment, *, weighted: bool) -> bool:
+    gains = one.passed or (weighted and (one.score or 0) > 0)
+    return one.claimed and gains
+
+
+def _error(one: Assessment) -> Assessment:
+    said = {**dict(one), "status": AssessmentStatus.ERROR, "score": None, "verdict": None}
+    return NotAssessed.model_construct(**{**said, "reason": _REASON, "cause": Cause.GATE})
+
+
+_NOTES = {
+    StopReason.LENGTH: "stopped at its token limit.",
+    StopReason.REFUSAL: "refused to answer, or was filtered by its provider.",
+}
+"""How the note on a call ends whose reply is not whole."""
+
+
+def cut_off_note(model: str, stop: StopReason) -> str:
+    """Return the note on a reply of `model` that is not whole; empty if it is."""
+    return f"{model} {_NOTES[stop]}" if stop in _NOTES else ""
+
+
+def cut_off_warnings(plan: Plan, trials: Iterable[Trial]) -> Iterator[str]:
+    """Yield, for each Agent and side, in how many runs a model did not come to the end."""
+    agents = {one.name: one.agent for one in plan.evals}
+    every, cut = Counter[tuple[str, str]](), Counter[tuple[str, str, StopReason]]()
+    for trial in trials:
+        whose = (agents.get(trial.key.eval, trial.key.eval), str(trial.key.side))
+        every[whose] += 1
+        cut.update((*whose, why) for why in _cut_off(trial))
+    for (agent, side, why), many in sorted(cut.items()):
+        yield (
+            f"{agent} ({side}): a model {_NOTES[why].removesuffix('.')} in {many} of "
+            f"{every[agent, side]} runs. What it said until then counts as its answer."
+        )
+
+
+def _cut_off(trial: Trial) -> Iterator[StopReason]:
+    steps = trial.trace.steps if trial.trace else ()
+    notes = [one.text for one in steps if one.kind is StepKind.ERROR]
+    return (why for why, end in _NOTES.items() if any(one.endswith(end) for one in notes))
+
+
+_BOTH = {
+    Side.HEAD: "Base was refused as well, so this is not caused by the change.",
+    Side.BASE: "Head was refused as well.",
+}
+
+
+def without_common_refusals(results: Results) -> Results:
+    """Return the results with every trial an error whose calls the provider refused, where it
+    refused all of both sides: retired models, say.
+    """
+    trials = refused_on_both(results.plan, results.trials)
+    return results if trials is results.trials else results.model_copy(update={"trials": trials})
+
+
+def refused_on_both(plan: Plan, trials: Iterable[Trial]) -> tuple[Trial, ...]:
+    """Return the trials, those of fixtures that the provider refused on both sides not measured."""
+    every = trials if isinstance(trials, tuple) else tuple(trials)
+    if not any(map(_is_refused, every)):
+        return every
+    grouped = group_trials(every)
+    sealed = {one.name for one in plan.evals if one.sealed}
+    common = {
+        where[:2]
+        for where, mine in grouped.items()
+        if where[2] is Side.HEAD
+        and _all_refused(mine)
+        and _all_refused(grouped.get((*where[:2], Side.BASE), ()))
+    }
+    return tuple(
+        _unmeasured(one, told=one.key.eval not in sealed)
+        if (one.key.eval, one.key.fixture) in common and _is_refused(one)
+        else one
+        for one in every
+    )
+
+
+def _is_refused(trial: Trial) -> bool:
+    """Whether the provider refused all that the candidate asked, so that it has no answer."""
+    calls = trial.calls
+    refused = calls is not None and calls.is_refused and calls.refused_by is RefusedBy.PROVIDER
+    return refused and trial.cause is Cause.CANDIDATE
+
+
+def _all_refused(trials: Sequence[Trial]) -> bool:
+    measured = [one for one in trials if one.passed is not None]
+    return bool(measured) and all(map(_is_refused, measured))
+
+
+def _unmeasured(trial: Trial, *, told: bool) -> Trial:
+    reason = f"{trial.reason} {_BOTH[trial.key.side]}" if told else trial.reason
+    changed = {"outcome": Outcome.ERROR, "cause": Cause.PROVIDER, "reason": reason}
+    return trial.model_copy(update={**changed, "repeats": False})
+
+
+class LostModels(NamedTuple):
+    """An Agent that asked models on base, in `asked` of `base` runs made now, and in none of head's
+    `head` ones. `base` is 0 where only what was stored of base tells. `eval` is one of its Evals.
+    """
+
+    agent: str
+    eval: str
+    asked: int
+    base: int
+    head: int
+
+
+def lost_models(results: Results) -> Iterator[LostModels]:
+    """Yield the Agents whose models head no longer asks in the whole run, and has to."""
+    evals: dict[str, list[str]] = {}
+    seen: set[str] = set()
+    for planned in results.plan.evals:
+        if planned.needs_model:
+            evals.setdefault(planned.agent, []).append(planned.name)
+            seen |= {planned.agent} if planned.base_seen else set()
+    for agent, names in evals.items():
+        mine = [one for one in results.trials if one.key.eval in names and one.output is not None]
+        head = [one.calls for one in mine if one.key.side is Side.HEAD]
+        base = [one.calls for one in mine if one.key.side is Side.BASE]
+        known = [one for one in head if one is not None]
+        if not head or len(known) < len(head):
+            continue  # nobody answered, or nobody saw what was asked
+        asked = [one for one in base if one is not None and one.made]
+        talked = any(one.talks for one in asked)
+        if any(one.talks if talked else one.made for one in known):
+            continue
+        if asked or agent in seen:
+            yield LostModels(agent, names[0], len(asked), len(base), len(head))
+
+
+def refusal(trials: Iterable[Trial]) -> CallsMade | None:
+    """Return what became of the calls of the first trial of which all were refused."""
+    refused = (one.calls for one in trials if one.calls is not None and one.calls.is_refused)
+    return next(refused, None)
+
+
+MOST = 0.2
+"""Share of a side's answered trials in which a stand-in may have answered."""
+
+
+class StoodIn(NamedTuple):
+    """A side of which too much was said by stand-ins: `models` in `trials` of `answered` trials."""
+
+    side: Side
+    primary: str
+    models: tuple[str, ...]
+    trials: int
+    answered: int
+
+
+def stand_ins(plan: Plan, planned: PlannedEval, trials: Grouped) -> Iterator[StoodIn]:
+    """Yield the sides of an Eval that say more of a stand-in than of the Agent's first model.
+
+    A stand-in is a model of `spec.models` after the first. Others that an Agent asks beside them
+    (`spec.uses`) stand in for nobody.
+    """
+    for side in planned.sides:
+        agent = plan.agent(planned.agent, side)
+        if agent is None or len(agent.models) < 2:
+            continue
+        primary, others = agent.models[0], {*agent.models[1:]} - {agent.models[0]}
+        mine = [
+            trial
+            for fixture in planned.fixtures
+            for trial in trials.get((planned.measured_by(fixture.name), fixture.name, side), ())
+            if _models(trial)
+        ]
+        stood_in = [trial for trial in mine if not others.isdisjoint(_models(trial))]
+        if len(stood_in) > MOST * len(mine):
+            names = {name for trial in stood_in for name in _models(trial) if name in others}
+            yield StoodIn(side, primary, tuple(sorted(names)), len(stood_in), len(mine))
+
+
+def _models(trial: Trial) -> tuple[str, ...]:
+    return trial.trace.models if trial.trace else ()

@@ -1,1 +1,0 @@
-"""Why a figure may not count: claims, stand-ins, judges that are not believed."""

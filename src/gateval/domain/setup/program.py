@@ -1,0 +1,530 @@
+"""A program that looks like an agent: how it is asked, how it serves, and what it imports.
+
+A set-up builds the program, so that trials start a file and need neither compiler nor network.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from posixpath import basename, dirname, join, relpath, splitext
+from shlex import quote
+from typing import NamedTuple
+
+MOST_NAMED = 3
+"""How many other programs are named."""
+
+
+class SetUp(NamedTuple):
+    """An installation of dependencies: the command, the files it reads, the folders it makes."""
+
+    run: tuple[str, ...]
+    inputs: tuple[str, ...]
+    creates: tuple[str, ...]
+
+    @property
+    def locked(self) -> bool:
+        """Whether a lock file says which versions it installs."""
+        return "uv pip install" not in self.run[-1]
+
+
+class Invocation(NamedTuple):
+    """How a question reaches a program.
+
+    `words` follow the program's name. `stdin` is a template, None for the gate's JSON. A server has
+    `route`, `field` and `answer`: the path it is asked at, the key of the question in the body, and
+    that of the answer in the response ("" for the whole). `sure` is False where the text of the
+    program did not tell.
+    """
+
+    words: tuple[str, ...] = ()
+    stdin: str | None = None
+    route: str = ""
+    field: str = ""
+    answer: str = ""
+    sure: bool = True
+
+
+class FoundProgram(NamedTuple):
+    """A program: its path, the framework that it imports, and what its manifest would say.
+
+    `root` is the folder that it works in ("" is the repository's root); `command` is relative to
+    that. `modules_in` is the folder there from which Python imports its modules, "" for the root
+    itself. `reads` are files whose names its text has, where it works in the repository's root.
+    `models` are those named in its text, as `provider/model-id`. `score` grows with how much speaks
+    for it. `started` is False where nothing tells that the file is a program by itself.
+    """
+
+    path: str
+    framework: str
+    root: str
+    command: tuple[str, ...]
+    invocation: Invocation
+    setup: SetUp | None
+    include: tuple[str, ...]
+    models: tuple[str, ...]
+    score: int
+    modules_in: str = ""
+    reads: tuple[str, ...] = ()
+    started: bool = True
+
+
+def said_of(
+    program: FoundProgram, *, others: Sequence[FoundProgram] = (), first: bool = True
+) -> tuple[str, ...]:
+    """Return what was found, and everything that could not be known, as sentences.
+
+    `others` are programs that may be agents too; `first` says that there is no Agent yet.
+    """
+    asked = program.invocation
+    uses = f" uses {program.framework}, so it" if program.framework else ""
+    begun = "No Agent here. " if first else ""
+    said = [f"{begun}{program.path}{uses} is {'the first' if first else 'an'} Agent."]
+    if not program.started:
+        said.append("Nothing tells how it is started, so `command` is a guess: mend it first.")
+    if not asked.sure:
+        where = f"as `{asked.field}` in a POST to {asked.route}" if asked.route else "on its input"
+        where = "as an argument" if asked.words else where
+        said.append(f"How it takes a question is not clear from its text: it gets it {where}.")
+    if asked.route and not asked.answer:
+        said.append("Where its response has the answer is not clear: all of it counts.")
+    if program.setup is None:
+        said.append("There is no lock file, so nothing is installed: add runtime.setup if need be.")
+    elif not program.setup.locked:
+        said.append("There is no lock file: the newest versions that its project allows are taken.")
+    if not program.models:
+        said.append("It names no model, so it may ask any; name them in spec.models.")
+    further = [one.path for one in others if one.path != program.path]
+    if further:
+        more = f" and {len(further) - MOST_NAMED} more" if len(further) > MOST_NAMED else ""
+        said.append(f"Another may be one too: {', '.join(further[:MOST_NAMED])}{more}.")
+        said.append(f"Each becomes an Agent by its name:  gateval init {quote(further[0])}")
+    return tuple(said)
+
+
+LIBRARIES = {
+    "google.golang.org/adk": "Google ADK",
+    "github.com/cloudwego/eino": "Eino",
+    "github.com/firebase/genkit": "Genkit",
+    "github.com/tmc/langchaingo": "LangChain",
+    "google.golang.org/genai": "Google GenAI",
+    "github.com/anthropics/anthropic-sdk-go": "Anthropic SDK",
+    "github.com/openai/openai-go": "OpenAI SDK",
+    "github.com/sashabaranov/go-openai": "OpenAI SDK",
+}
+"""Modules by which a Go program shows that it is an agent, the more telling ones first."""
+
+BUILT = ".build/agent"
+
+_IMPORT = re.compile(r'^\s*(?:import\s+)?(?:[\w.]+\s+)?"([\w-]+\.[\w.-]+/[^"\s]+)"', re.M)
+_PACKAGE, _MAIN = re.compile(r"^package main\b", re.M), re.compile(r"^func main\(\)", re.M)
+_ROUTE = re.compile(r'\.HandleFunc\(\s*"(?:POST )?(/[^"]*)"')
+_FIELD = re.compile(r'\bstring\s+`json:"(\w+)')
+_ANSWER = re.compile(r'map\[string\](?:string|any|interface\{\})\{\s*"(\w+)"')
+_QUESTION = "prompt|question|message|query|input|text|ask|task"
+_OPTION = re.compile(rf'flag\.String(?:Var)?\((?:&\w+,\s*)?"({_QUESTION})"')
+_POSITIONAL = re.compile(r"os\.Args\[1|flag\.Arg\(0\)")
+_JSON_KEY = re.compile(rf'`json:"({_QUESTION})\b')
+
+
+def library_of(text: str) -> str:
+    """Return what people call the most telling library that a file imports, "" for none."""
+    imported = _IMPORT.findall(text)
+    names = (
+        name
+        for module, name in LIBRARIES.items()
+        if any(one == module or one.startswith(f"{module}/") for one in imported)
+    )
+    return next(names, "")
+
+
+def is_go_entry(text: str) -> bool:
+    """Whether a file holds the `main` of a program."""
+    return bool(_PACKAGE.search(text) and _MAIN.search(text))
+
+
+def go_invocation(text: str, prompt: str) -> Invocation:
+    """Return how the program is asked, as far as its text tells; `prompt` is the template."""
+    if (route := _ROUTE.search(text)) and "ListenAndServe" in text:
+        field, answer = _FIELD.search(text), _ANSWER.search(text)
+        return Invocation(
+            route=route[1],
+            field=field[1] if field else "message",
+            answer=answer[1] if answer else "",
+            sure=field is not None,
+        )
+    if option := _OPTION.search(text):
+        return Invocation(words=(f"-{option[1]}", prompt), stdin="")
+    if _POSITIONAL.search(text):
+        return Invocation(words=(prompt,), stdin="")
+    if "json.NewDecoder(os.Stdin)" in text:
+        key = _JSON_KEY.search(text)
+        name = key[1] if key else "prompt"
+        asked = f'{{"{name}": {{{{ prompt | tojson }}}}}}'
+        return Invocation(stdin=None if name == "prompt" else asked, sure=key is not None)
+    return Invocation(stdin=prompt, sure="os.Stdin" in text)
+
+
+def go_set_up(path: str, root: str, files: Container[str]) -> SetUp:
+    """Return what builds the program whose `main` is in the file `path`, in the module `root`."""
+    folder = relpath(dirname(path) or ".", root or ".")
+    package = "." if folder == "." else f"./{folder}"
+    sums = ("go.sum",) if join(root, "go.sum") in files else ()
+    inputs = ("**/go.mod", *sums, "**/*.go")  # a module may stand in for another, in a folder
+    return SetUp(("go", "build", "-o", BUILT, package), inputs, (dirname(BUILT),))
+
+
+QUESTION = "prompt|question|message|query|input|text|ask|task"
+MESSAGES = "messages"
+"""The key of a whole conversation, a list of roles and texts."""
+
+_ASKED = (*QUESTION.split("|"), "content", "user_input", "user_message", MESSAGES)
+_ANSWERED = ("answer", "reply", "response", "output", "text", "message", "result", "content")
+
+_MAKERS = r"(?:FastAPI|Starlette|Flask|create_app|make_app|build_app|get_app)"
+_APPLICATION = re.compile(rf"^(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
+_FACTORY = re.compile(r"^def (create_app|make_app|build_app|get_app)\(", re.M)
+_PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*[\"'](/[^\"']*)[\"']")
+_PREFIX = re.compile(
+    r"(?:APIRouter|include_router|Blueprint|register_blueprint)\([^)]*prefix\s*=\s*[\"'](/[^\"']*)"
+)
+_PYTHON_MODEL = re.compile(r"class (\w+)\((?:\w+\.)?BaseModel\):(.*?)(?=^\S|\Z)", re.S | re.M)
+_PYTHON_TAKES = re.compile(r"def \w+\(\s*\w+:\s*(\w+)")
+_PYTHON_FIELD = re.compile(r"^\s+(\w+): (?:str|Optional\[str|Annotated\[str|[Ll]ist\[)", re.M)
+_PYTHON_KEY = re.compile(r"\b(?:json|data|body|payload|get_json\([^)]*\))(?:\[|\.get\()[\"'](\w+)")
+_NODE_ROUTE = re.compile(
+    r"\.post\(\s*[\"'`](/[^\"'`]*)[\"'`]|\b(?:url|pathname)\s*===?\s*[\"'`](/[^\"'`]+)[\"'`]"
+)
+_NODE_LISTENS = re.compile(r"\.listen\(|\bserve\(\s*[{\w]")
+_NODE_KEY = re.compile(r"\b(?:req|request)\.body\.(\w+)|(\w+):\s*z\.string\(")
+_NODE_KEYS = re.compile(
+    r"\{([\w\s,:]+)\}\s*(?::[^=]+)?=\s*(?:await\s+)?(?:req|request|c\.req|JSON)\.(?:body|json\(|parse\()"
+)
+_ANSWERS = re.compile(
+    r"return\s*\{\s*[\"'](\w+)[\"']|(?:res|c|Response|reply)\.(?:json|send)\(\s*\{\s*[\"']?(\w+)"
+    r"|jsonify\(\s*\{?\s*[\"']?(\w+)|return \w+\((\w+)="
+)
+
+
+def server_of(path: str, text: str, behind: str = "") -> str:
+    """Return the application that a file serves, `name()` for one that a function makes.
+
+    `behind` are the texts of the files that it imports, where its routes may be. It is "" for a
+    file that serves nothing.
+    """
+    routes = f"{text}\n{behind}"
+    if not path.endswith(".py"):
+        return "app" if _NODE_LISTENS.search(text) and _NODE_ROUTE.search(routes) else ""
+    if not _PYTHON_ROUTE.search(routes):
+        return ""
+    if found := _APPLICATION.search(text):
+        return found[1]
+    made = _FACTORY.search(text)
+    return f"{made[1]}()" if made else ""
+
+
+def is_flask(text: str) -> bool:
+    """Whether the application is one of Flask."""
+    return "Flask(" in text
+
+
+def served(path: str, text: str) -> Invocation:
+    """Return how a server is asked, from its text and that of the files it imports."""
+    python = path.endswith(".py")
+    routes = list((_PYTHON_ROUTE if python else _NODE_ROUTE).finditer(text))
+    route = max(routes, key=lambda one: (_tells(_group(one)), -one.start()))
+    prefix = _PREFIX.search(text) if python else None
+    field = _likeliest(_asked(text, route.end(), python=python), _ASKED)
+    return Invocation(
+        route=(prefix[1].rstrip("/") if prefix else "") + _group(route),
+        field=field or "message",
+        answer=_likeliest(map(_group, _ANSWERS.finditer(text, route.end())), _ANSWERED),
+        sure=bool(field),
+    )
+
+
+def _asked(text: str, start: int, *, python: bool) -> Iterator[str]:
+    if python:
+        taken = _PYTHON_TAKES.search(text, start)
+        models = sorted(
+            _PYTHON_MODEL.findall(text), key=lambda one: not taken or one[0] != taken[1]
+        )
+        for _, fields in models:
+            yield from _PYTHON_FIELD.findall(fields)
+        yield from _PYTHON_KEY.findall(text, start)
+        return
+    for keys in _NODE_KEYS.finditer(text, start):
+        yield from (one.partition(":")[0].strip() for one in keys[1].split(","))
+    yield from map(_group, _NODE_KEY.finditer(text))
+
+
+def _tells(route: str) -> bool:
+    return bool(re.search(r"chat|ask|agent|message|quer|complet|invoke|run|prompt|answer", route))
+
+
+def _likeliest(names: Iterable[str], wanted: Sequence[str]) -> str:
+    """Return the first name that is wanted, else the first of all; "" if there is none."""
+    return min(filter(None, names), key=lambda one: one not in wanted, default="")
+
+
+def _group(found: re.Match[str]) -> str:
+    return next(one for one in found.groups() if one)
+
+
+_DECORATED = re.compile(r"^@(\w+)\.command\(\s*(?:name=)?(?:[\"']([\w-]+)[\"'])?", re.M)
+_FUNCTION = re.compile(r"^(?:async )?def (\w+)", re.M)
+_PARSER = re.compile(r"(?:^|\s)(\w+)\s*=\s*\w+\.add_parser\(\s*[\"']([\w-]+)[\"']")
+_OF_NODE = re.compile(r"\.command\(\s*[\"'`]([a-z][\w-]*)((?:\s+[<\[][\w.]+[>\]])*)[\"'`]")
+_ASKING = re.compile(r"ask|chat|answer|query|prompt|question|talk|run")
+_TAKES = re.compile(
+    rf"\b(?:{QUESTION})\b\s*:|[\"'](?:--)?(?:{QUESTION})[\"']|[<\[](?:{QUESTION})[>\]]"
+)
+
+
+class Subcommand(NamedTuple):
+    """A command by the word that calls it; `text` is its own part of the program. `sure` is False
+    where nothing says that it takes a question.
+    """
+
+    name: str
+    text: str
+    sure: bool = True
+
+
+def subcommand_of(path: str, text: str) -> Subcommand | None:
+    """Return the command that takes a question; None where the program has just one, unnamed."""
+    python = path.endswith(".py")
+    found = [*_of_decorators(text), *_of_argparse(text)] if python else [*_of_node(text)]
+    named = [one for one in found if _ASKING.fullmatch(one.name)]
+    taking = [one for one in found if _TAKES.search(one.text)]
+    if not found:
+        return None
+    return [*named, *taking, found[0]._replace(sure=False)][0]
+
+
+def _of_decorators(text: str) -> Iterator[Subcommand]:
+    """Those of Typer and Click, whose words matter where there are several, or a group."""
+    starts = list(_DECORATED.finditer(text))
+    counts = Counter(one[1] for one in starts)
+    places = [*(one.start() for one in starts), len(text)]
+    for start, (begin, end) in zip(starts, pairwise(places), strict=True):
+        owner, part = start[1], text[begin:end]
+        group = f"@{owner}.callback(" in text or (f"def {owner}(" in text and ".group(" in text)
+        function = _FUNCTION.search(part)
+        if owner != "click" and function and (counts[owner] > 1 or group):
+            yield Subcommand(start[2] or function[1].replace("_", "-"), part)
+
+
+def _of_node(text: str) -> Iterator[Subcommand]:
+    """Those of commander and yargs, whose arguments may stand behind the name."""
+    starts = list(_OF_NODE.finditer(text))
+    places = [*(one.start() for one in starts), len(text)]
+    for start, (_, end) in zip(starts, pairwise(places), strict=True):
+        inline = f".argument('{start[2].strip()}')" if start[2] else ""
+        yield Subcommand(start[1], inline + text[start.end() : end])
+
+
+def _of_argparse(text: str) -> Iterator[Subcommand]:
+    for variable, name in _PARSER.findall(text):
+        own = (line for line in text.splitlines() if f"{variable}.add_argument(" in line)
+        yield Subcommand(name, "\n".join(own))
+
+
+PROMPT = "{{ prompt }}"
+
+_ASKED_OPTION = re.compile(
+    rf"(?:add_argument|@click\.option|typer\.Option|\.(?:requiredOption|option))\([^)]*?"
+    rf"[\"'`\s](--(?:{QUESTION}))\b"
+)
+_PARSED = re.compile(rf"\b({QUESTION}):\s*\{{\s*type:\s*[\"']string")
+_NAMED = re.compile(
+    r"add_argument\(\s*[\"']([a-z]\w*)[\"']|@click\.argument\(\s*[\"'](\w+)"
+    r"|@\w+\.command\([^)]*\)\s*(?:async )?def \w+\(\s*(\w+):|\.argument\(\s*[\"'`][<\[](\w+)"
+)
+_PLACED = re.compile(
+    r"typer\.Argument\(|sys\.argv\[1|process\.argv\[2\]|process\.argv\.slice\(2\)|\.argv\._\["
+)
+_READS_JSON = re.compile(
+    r"json\.loads?\(\s*(?:sys\.)?(?:stdin|input\(|raw\b|line\b)|\.(?:model_)?validate_json\("
+    r"|JSON\.parse\(\s*(?:(?:fs\.)?readFileSync\(\s*(?:0|[\"']/dev/stdin)"
+    r"|(?:await )?\w*(?:stdin|input|raw|chunks|line|body)\b)",
+    re.IGNORECASE,
+)
+_READS = re.compile(r"\binput\(|sys\.stdin|readFileSync\(\s*(?:0|[\"']/dev/stdin)|process\.stdin")
+_ASKED_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b(?![\"']?\]?[.\[][\"']?content\b)")
+"""A key of what is read; `.message.content` is that of a reply."""
+
+
+def reads_arguments(text: str) -> bool:
+    """Whether a file's text reads the arguments or the standard input of its program."""
+    wanted = (_PLACED, _NAMED, _PARSED, _ASKED_OPTION, _READS)
+    return any(pattern.search(text) for pattern in wanted)
+
+
+def invocation_of(path: str, text: str, behind: str = "") -> Invocation:
+    """Return how the program is asked, as far as its text and that of what it imports tell."""
+    if path.endswith(".go"):
+        return go_invocation(text, PROMPT)
+    if server_of(path, text, behind):
+        return served(path, f"{text}\n{behind}")
+    chosen = subcommand_of(path, text)
+    if chosen is None:
+        return _asked_in(text)
+    asked = _asked_in(chosen.text)
+    sure = chosen.sure and (asked.sure or bool(_READS.search(text)))
+    return asked._replace(words=(chosen.name, *asked.words), sure=sure)
+
+
+def _asked_in(text: str) -> Invocation:
+    for pattern in (_ASKED_OPTION, _PARSED):
+        if option := pattern.search(text):
+            return Invocation(words=(f"--{option[1].lstrip('-')}", PROMPT), stdin="")
+    named = list(_NAMED.finditer(text))
+    if named:
+        sure = len(named) == 1 and bool(re.fullmatch(QUESTION, named[0][named[0].lastindex or 0]))
+        return Invocation(words=(PROMPT,), stdin="", sure=sure)
+    if _PLACED.search(text):
+        return Invocation(words=(PROMPT,), stdin="")
+    if _READS_JSON.search(text) and _READS.search(text):
+        key = _ASKED_KEY.search(text)
+        name = key[1] if key else "prompt"
+        asked = f'{{"{name}": {{{{ prompt | tojson }}}}}}'
+        return Invocation(stdin=None if name == "prompt" else asked, sure=key is not None)
+    return Invocation(stdin=PROMPT, sure=bool(_READS.search(text)))
+
+
+_PLAIN_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.M)
+_FROM_IMPORT = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\(?[ \t]*([\w, \t]*)", re.M)
+_NODE_IMPORT = re.compile(
+    r"""(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*["']([@\w][\w./@-]*)["']"""
+)
+_IMPORTING_LINE = re.compile(
+    r"""^.*\b(?:from|import|require)\b.*$|^\s*(?:\w+ )?"[\w./-]+"$""", re.M
+)
+_NAME = re.compile(r"[\w-]+")
+_KINDS = {".py": "py", ".go": "go"}
+
+MOST_REACHED = 50
+"""How many files are followed from one program."""
+
+
+def python_modules(text: str) -> set[str]:
+    """Return the modules that a Python file imports, `a.b` for `from a import b` as well as `a`."""
+    found = {
+        one.split()[0]
+        for names in _PLAIN_IMPORT.findall(text)
+        for one in names.split(",")
+        if one.strip()
+    }
+    for module, names in _FROM_IMPORT.findall(text):
+        found |= {
+            module,
+            *(f"{module}.{one.split()[0]}" for one in names.split(",") if one.strip()),
+        }
+    return found
+
+
+def node_packages(text: str) -> set[str]:
+    """Return the packages that a JavaScript or TypeScript file imports."""
+    return set(_NODE_IMPORT.findall(text))
+
+
+def importing_names(text: str) -> frozenset[str]:
+    """Return every name on the lines with which a file imports."""
+    lines = _IMPORTING_LINE.findall(text)
+    return frozenset(name for line in lines for name in _NAME.findall(line))
+
+
+class Reach:
+    """Which files a file imports, by their names alone, and which these import."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._names = {path: importing_names(text) for path, text in texts.items()}
+        self._by_stem: dict[tuple[str, str], list[str]] = {}
+        for path in sorted(texts):
+            self._by_stem.setdefault((_kind(path), _stem(path)), []).append(path)
+
+    def from_(self, path: str) -> Iterator[str]:
+        """Give `path` and the files behind it, the nearer ones first."""
+        seen, waiting = {path}, [path]
+        while waiting and len(seen) <= MOST_REACHED:
+            here = waiting.pop(0)
+            yield here
+            for name in sorted(self._names[here]):
+                found = self._by_stem.get((_kind(path), name), [])
+                for other in _nearest(here, found):
+                    if other not in seen:
+                        seen.add(other)
+                        waiting.append(other)
+
+
+def roots_of(module: str, files: Iterable[str]) -> frozenset[str]:
+    """Return the folders that hold a Python module or package of this name."""
+    found = set()
+    for path in files:
+        if path.endswith(".py"):
+            folder = ""
+            for part in path.split("/"):
+                if part in {module, f"{module}.py"}:
+                    found.add(folder)
+                folder = f"{folder}/{part}" if folder else part
+    return frozenset(found)
+
+
+def sees(path: str, roots: Collection[str], files: Container[str]) -> bool:
+    """Whether one of these folders is where Python looks for what the file at `path` imports.
+
+    That is its own folder, and those above it that are no packages.
+    """
+    folder = dirname(path)
+    if folder in roots:
+        return True
+    while folder:
+        folder = dirname(folder)
+        if folder in roots and f"{folder}/__init__.py" not in files:
+            return True
+    return False
+
+
+def shared_packages(
+    root: str, imported: Collection[str], files: Collection[str]
+) -> tuple[str, ...]:
+    """Return patterns of the repository's own packages outside `root` that are imported."""
+    if not root:
+        return ()
+    folders = set()
+    for path in files:
+        folder = dirname(path)
+        outside = not f"{folder}/".startswith(f"{root}/")
+        if outside and basename(path) == "__init__.py" and basename(folder) in imported:
+            folders.add(_project_folder(folder, files))
+    return tuple(f"/{folder}/**" for folder in sorted(folders))
+
+
+def _project_folder(folder: str, files: Collection[str]) -> str:
+    """Return the project that a package belongs to: the folder with a project file, else itself."""
+    above = folder
+    while above:
+        if f"{above}/pyproject.toml" in files or f"{above}/setup.py" in files:
+            return above
+        above = dirname(above)
+    return folder
+
+
+def _nearest(path: str, others: Collection[str]) -> Collection[str]:
+    """Return those in the same folder of the repository's root, if any, else all."""
+    top = path.partition("/")[0]
+    return [one for one in others if one.partition("/")[0] == top] or others
+
+
+def _stem(path: str) -> str:
+    if path.endswith(".go"):
+        return basename(dirname(path))
+    stem = splitext(basename(path))[0]
+    return basename(dirname(path)) if stem in {"__init__", "index"} else stem
+
+
+def _kind(path: str) -> str:
+    return _KINDS.get(splitext(path)[1], "node")

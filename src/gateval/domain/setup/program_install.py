@@ -1,0 +1,341 @@
+"""How a program's dependencies are installed, and what to write where something is missing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from posixpath import dirname, join, normpath
+
+from gateval.domain.setup.program import SetUp, go_set_up
+from gateval.domain.text import quote
+
+_VENV, _MODULES = (".venv",), ("node_modules",)
+_PIP = "python3 -m venv .venv && .venv/bin/pip install --quiet -r requirements.txt"
+_UV_PIP = "uv venv --quiet .venv && uv pip install --quiet --compile-bytecode -r pyproject.toml"
+
+PYTHON = {
+    "uv.lock": SetUp(
+        ("uv", "sync", "--frozen", "--no-install-project", "--compile-bytecode"),
+        ("pyproject.toml", "uv.lock"),
+        _VENV,
+    ),
+    "poetry.lock": SetUp(
+        (
+            "env",
+            "POETRY_VIRTUALENVS_IN_PROJECT=true",
+            "poetry",
+            "install",
+            "--no-root",
+            "--compile",
+        ),
+        ("pyproject.toml", "poetry.lock"),
+        _VENV,
+    ),
+    "pdm.lock": SetUp(
+        ("env", "PDM_CHECK_UPDATE=false", "pdm", "sync", "--no-self"),
+        ("pyproject.toml", "pdm.lock"),
+        _VENV,
+    ),
+    "Pipfile.lock": SetUp(
+        ("env", "PIPENV_VENV_IN_PROJECT=1", "pipenv", "sync"), ("Pipfile", "Pipfile.lock"), _VENV
+    ),
+    "requirements.txt": SetUp(("sh", "-c", _PIP), ("requirements.txt",), _VENV),
+}
+"""What installs what these files name, in this order of preference; all work offline-locked."""
+
+NODE = {
+    "package-lock.json": SetUp(("npm", "ci"), ("package.json", "package-lock.json"), _MODULES),
+    "pnpm-lock.yaml": SetUp(
+        ("pnpm", "install", "--frozen-lockfile"),
+        ("package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml"),
+        _MODULES,
+    ),
+    "yarn.lock": SetUp(
+        ("yarn", "install", "--frozen-lockfile"), ("package.json", "yarn.lock"), _MODULES
+    ),
+    "bun.lock": SetUp(
+        ("bun", "install", "--frozen-lockfile"), ("package.json", "bun.lock"), _MODULES
+    ),
+}
+
+UNLOCKED = SetUp(("sh", "-c", _UV_PIP), ("pyproject.toml",), _VENV)
+"""What installs the dependencies of a `pyproject.toml` without a lock file."""
+
+_PROJECTS = ("pyproject.toml", "package.json", "setup.py", "go.mod")
+
+PROJECT_TEXTS = ("pyproject.toml", "package.json", "requirements.txt")
+"""Files whose text says more of a project than that it is there."""
+
+PROJECT_FILES = frozenset(
+    {*_PROJECTS, *PYTHON, *NODE, "Pipfile", "pnpm-workspace.yaml", ".yarnrc.yml"}
+)
+"""Files that say what a project is made of and what it depends on."""
+
+
+def project_of(path: str, files: Container[str]) -> tuple[str, SetUp | None]:
+    """Return the folder that a program works in, and how its dependencies are installed.
+
+    That is the nearest folder above it with a lock file, else with a project file, else its own.
+    `files` are all tracked paths.
+    """
+    if path.endswith(".go"):
+        root = next((one for one in folders_above(path) if join(one, "go.mod") in files), None)
+        return dirname(path) if root is None else root, go_set_up(path, root or "", files)
+    known = PYTHON if path.endswith(".py") else NODE
+    for folder in folders_above(path):
+        for lock, setup in known.items():
+            if join(folder, lock) in files:
+                inputs = tuple(one for one in setup.inputs if join(folder, one) in files)
+                return folder, setup._replace(inputs=inputs)
+    for folder in folders_above(path):
+        if any(join(folder, one) in files for one in _PROJECTS):
+            return folder, None
+    return dirname(path), None
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """Yield the folder of a file and those around it, the nearest first; "" is the root."""
+    folder = dirname(path)
+    while folder:
+        yield folder
+        folder = dirname(folder)
+    yield ""
+
+
+_REQUIRES = re.compile(r"^\s*(?:-[rc]|--requirement|--constraint)[ \t=]*([\w./-]+)", re.M)
+_DEPENDS = re.compile(r"^dependencies\s*=\s*\[", re.M)
+_NEW_YARN = ("sh", "-c", "export YARN_NODE_LINKER=node-modules && yarn install --immutable")
+_ADDS = {
+    "npm": "npm install --no-save tsx",
+    "pnpm": "pnpm add tsx",
+    "yarn": "yarn add tsx",
+}
+_ASKS = re.compile(
+    r"^\s*(?:from|import) (?:importlib[._]metadata|importlib import metadata|pkg_resources)\b", re.M
+)
+_BUILDS = re.compile(r"^\[build-system\]", re.M)
+_NAMES_FILE = re.compile(r"\b(?:readme|file)\s*=\s*[\"']([\w./-]+)[\"']")
+_WITHOUT = {"--no-install-project": "--no-editable", "--no-root": "", "--no-self": "--no-editable"}
+"""What leaves the project out of an installation, and what takes it in by a copy of its files."""
+
+
+def fitted(
+    setup: SetUp | None,
+    path: str,
+    root: str,
+    projects: Mapping[str, str],
+    imported: Collection[str],
+    files: Collection[str],
+) -> SetUp | None:
+    """Return the set-up as the program at `path`, which works in `root`, needs it.
+
+    `projects` are texts of project files, `imported` the packages that its files import.
+    """
+    if setup is None:
+        unlocked = path.endswith(".py") and _DEPENDS.search(
+            projects.get(join(root, "pyproject.toml"), "")
+        )
+        return UNLOCKED if unlocked else None
+    if setup.inputs == ("requirements.txt",):
+        named = _REQUIRES.findall(projects.get(join(root, "requirements.txt"), ""))
+        more = dict.fromkeys(normpath(one) for one in named if normpath(join(root, one)) in files)
+        return setup._replace(inputs=(*setup.inputs, *more))
+    if setup.creates != ("node_modules",):
+        return setup
+    return _node(setup, path, root, projects, imported, files)
+
+
+def _node(
+    setup: SetUp,
+    path: str,
+    root: str,
+    projects: Mapping[str, str],
+    imported: Collection[str],
+    files: Collection[str],
+) -> SetUp:
+    run, inputs, creates = setup
+    tool, own = run[0], projects.get(join(root, "package.json"), "")
+    if tool == "yarn" and join(root, ".yarnrc.yml") in files:
+        folder = f"{join(root, '.yarn')}/"
+        kept = (".yarn/**",) if any(one.startswith(folder) for one in files) else ()
+        run, inputs = _NEW_YARN, (*inputs, ".yarnrc.yml", *kept)
+    workspace = '"workspaces"' in own or "pnpm-workspace.yaml" in inputs
+    if workspace:
+        inputs = (*inputs, "**/package.json", *_shared(root, projects, imported))
+        within = _package_of(path, root, files)
+        creates = (*creates, f"{within}/node_modules") if within and tool == "pnpm" else creates
+    if path.endswith((".ts", ".mts", ".tsx")) and '"tsx"' not in own and tool in _ADDS:
+        added = f"{_ADDS[tool]}{' --workspace-root' * (workspace and tool == 'pnpm')}"
+        begun = run[-1] if run[:2] == ("sh", "-c") else " ".join(run)
+        run = ("sh", "-c", f"{begun} && {added}")
+    return SetUp(run, inputs, creates)
+
+
+def _shared(root: str, projects: Mapping[str, str], imported: Collection[str]) -> tuple[str, ...]:
+    """Return patterns of the folders below `root` whose package is imported."""
+    found = []
+    for path, text in projects.items():
+        folder = dirname(path)
+        if path.endswith("package.json") and folder != root and _name(text) in imported:
+            found.append(f"/{folder}/**")
+    return tuple(sorted(found))
+
+
+def _package_of(path: str, root: str, files: Collection[str]) -> str:
+    """Return the folder of the program's own package, relative to `root`; "" for the root."""
+    folder = dirname(path)
+    while folder not in {root, ""}:
+        if f"{folder}/package.json" in files:
+            return folder[len(root) + 1 :] if root else folder
+        folder = dirname(folder)
+    return ""
+
+
+def _name(text: str) -> object:
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return whole.get("name") if isinstance(whole, dict) else None
+
+
+def with_itself(
+    setup: SetUp | None, root: str, texts: Iterable[str], project: str, files: Collection[str]
+) -> SetUp | None:
+    """Return a set-up that installs the project in `root` too, where its files ask for metadata.
+
+    A Python project that asks for its own version has to be installed itself, beside its needs.
+    `texts` are those of its files, `project` is that of its `pyproject.toml`, `files` all tracked
+    paths. Then its sources are inputs, so a change of them sets it up anew.
+    """
+    if setup is None or not _BUILDS.search(project) or not any(map(_ASKS.search, texts)):
+        return setup
+    words = (_WITHOUT.get(word, word).replace("-r pyproject.toml", ".") for word in setup.run)
+    run = tuple(filter(None, words))
+    if run == setup.run:
+        return setup
+    begin = f"{root}/" if root else ""
+    own = [path.removeprefix(begin) for path in files if path.startswith(begin)]
+    packages = {path.split("/")[0] for path in own if re.fullmatch(r"[^/]+/__init__\.py", path)}
+    sources = ["src"] if any(path.startswith("src/") for path in own) else sorted(packages)
+    named = [one for one in _NAMES_FILE.findall(project) if join(root, one) in files]
+    more = (*(f"{folder}/**" for folder in sources), *dict.fromkeys(named))
+    return setup._replace(run=run, inputs=(*setup.inputs, *more))
+
+
+GUIDE = "docs/guides/dependencies.md"
+
+_PYTHON = re.compile(r"ModuleNotFoundError: No module named '([A-Za-z_][\w.]{0,100})'")
+_NODE = re.compile(r"Cannot find (?:module|package) '([@\w][\w./@-]{0,100})'")
+_COMMAND = re.compile(
+    r"\b([A-Za-z][\w.+-]{0,60}): command not found|: \d+: ([A-Za-z][\w.+-]{0,60}): not found"
+)
+"""How Python, Node and shells say what they lack; a module of Node's that begins with a dot or a
+slash is a file of the program's own."""
+
+
+def set_up_advice(lines: Iterable[str], cwd: str, tracked: Container[str]) -> str:
+    """Return what is missing and which `setup` installs it; empty if no line tells of that.
+
+    `lines` is what the program printed, `cwd` where it worked, `tracked` all files of the revision.
+    """
+    for line in lines:
+        if found := _PYTHON.search(line):
+            return _sentence(f"The module {found[1].partition('.')[0]}", cwd, tracked, "x.py")
+        if found := _NODE.search(line):
+            return _sentence(f"The package {_package(found[1])}", cwd, tracked, "x.js")
+        if found := _COMMAND.search(line):
+            return _sentence(f"The command {found[1] or found[2]}", cwd, tracked, "x.py", "x.js")
+    return ""
+
+
+def passed_over_sentence(name: str, first: str, taken: str) -> str:
+    """Say that users of their own cannot go to the program that is first on PATH."""
+    instead = f"{taken} is taken" if taken else "they find none"
+    return (
+        f"Candidates have users of their own, which cannot go to {first}, the {quote(name)} that "
+        f"is first on PATH, so {instead}, without what is installed there. Put it where every "
+        "user can go (not below a closed home), or let `setup` install what the agent needs."
+    )
+
+
+_UNSEEN = re.compile(r"Permission denied: '(/[^'\n]{1,300})/pyvenv\.cfg'")
+"""How Python says that it was started out of a virtual environment that it cannot see."""
+
+
+def unseen_advice(lines: Iterable[str]) -> str:
+    """Return how a virtual environment becomes visible; empty if no line tells of one."""
+    found = next(filter(None, map(_UNSEEN.search, lines)), None)
+    if found is None:
+        return ""
+    return (
+        f"Candidates cannot see the virtual environment {quote(found[1])}: it lies in a home or "
+        "among temporary files, and its `bin` is not on PATH. Put that on PATH where the gate is "
+        "started, and all of it is visible; or let `setup` make one."
+    )
+
+
+_NO_METADATA = re.compile(r"PackageNotFoundError: No package metadata was found for (\S{1,100})")
+"""How Python says that a project asks for its own version where only its files are."""
+
+
+def project_advice(lines: Iterable[str]) -> str:
+    """Return how a project itself is installed; empty if no line tells that it looked for that."""
+    found = next(filter(None, map(_NO_METADATA.search, lines)), None)
+    if found is None:
+        return ""
+    return (
+        f"The package {found[1]} is not installed: a set-up that sees lock files alone installs "
+        "what it depends on. Let `setup` install the project too (`uv pip install --no-deps .`), "
+        "with its sources in `setup.inputs`."
+    )
+
+
+_READ_ONLY = re.compile(
+    r"readonly database|unable to open database file|Read-only file system|EROFS|EACCES"
+    r"|PermissionError: \[Errno 13\]|Permission denied",
+    re.IGNORECASE,
+)
+"""How SQLite, the system, Node and Python say that a program may not write somewhere."""
+
+
+def read_only_advice(lines: Iterable[str]) -> str:
+    """Return where a program may write; empty if no line tells that it tried elsewhere."""
+    if not any(_READ_ONLY.search(line) for line in lines):
+        return ""
+    return (
+        "If it meant to write there: what an agent works in is read-only, and its own folders are "
+        "TMPDIR and HOME, empty at first. Have it write there; what it changes (a database) is "
+        "copied there first, or for each trial by `runtime.before`, into `{home}`."
+    )
+
+
+def _package(name: str) -> str:
+    parts = name.split("/")
+    return "/".join(parts[:2]) if name.startswith("@") else parts[0]
+
+
+def _sentence(what: str, cwd: str, tracked: Container[str], *programs: str) -> str:
+    for program in programs:
+        folder, setup = project_of(join(cwd, program), tracked)
+        if setup is not None:
+            there = "" if folder == cwd else f"cwd: {folder or '.'}, "
+            return (
+                f"{what} is not installed, and the Agent has no `setup`: write `{there}"
+                f"setup: {shown(setup)}` under spec.runtime."
+            )
+    return (
+        f"{what} is not installed, and the Agent has no `setup`: write one under spec.runtime that "
+        f"installs it ({GUIDE} has one for each tool)."
+    )
+
+
+def shown(setup: SetUp) -> str:
+    """Return a set-up as YAML on one line."""
+    lists = (f"{key}: [{', '.join(map(_word, words))}]" for key, words in setup._asdict().items())
+    return f"{{{', '.join(lists)}}}"
+
+
+def _word(word: str) -> str:
+    return word if re.fullmatch(r"[\w./@=-]+", word) else f'"{word}"'

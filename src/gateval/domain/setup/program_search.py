@@ -1,0 +1,278 @@
+"""Finds the programs of a repository that look like agents, the likeliest first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
+from posixpath import basename, dirname, join, splitext
+
+from gateval.domain.setup.program import (
+    FoundProgram,
+    Reach,
+    SetUp,
+    invocation_of,
+    library_of,
+    node_packages,
+    python_modules,
+    roots_of,
+    sees,
+    shared_packages,
+)
+from gateval.domain.setup.program_install import PROJECT_TEXTS, fitted, project_of, with_itself
+from gateval.domain.setup.program_start import declared, import_root, is_entry, start_of
+
+PYTHON = {
+    "agents": "OpenAI Agents",
+    "pydantic_ai": "Pydantic AI",
+    "langgraph": "LangGraph",
+    "crewai": "CrewAI",
+    "smolagents": "smolagents",
+    "claude_agent_sdk": "Claude Agent SDK",
+    "google.adk": "Google ADK",
+    "strands": "Strands Agents",
+    "agno": "Agno",
+    "autogen_agentchat": "AutoGen",
+    "agent_framework": "Microsoft Agent Framework",
+    "semantic_kernel": "Semantic Kernel",
+    "llama_index": "LlamaIndex",
+    "haystack": "Haystack",
+    "dspy": "DSPy",
+    "langchain": "LangChain",
+    "google.genai": "Google GenAI",
+    "litellm": "LiteLLM",
+    "anthropic": "Anthropic SDK",
+    "openai": "OpenAI SDK",
+}
+"""Modules of Python, the more telling ones first, and what people call them."""
+
+NODE = {
+    "@openai/agents": "OpenAI Agents",
+    "@anthropic-ai/claude-agent-sdk": "Claude Agent SDK",
+    "@mastra/": "Mastra",
+    "@langchain/": "LangChain",
+    "langchain": "LangChain",
+    "llamaindex": "LlamaIndex",
+    "genkit": "Genkit",
+    "ai": "Vercel AI SDK",
+    "@google/genai": "Google GenAI",
+    "@anthropic-ai/sdk": "Anthropic SDK",
+    "openai": "OpenAI SDK",
+}
+
+_MODEL = re.compile(
+    r"""["'](?:(openai|anthropic|google-gla|google|gemini|azure|openrouter|ollama)[:/])?"""
+    r"""((?:gpt-|o[134](?:-|["'])|claude-|gemini-)[\w.-]*)["']"""
+)
+_MAKERS = {"gpt": "openai", "o": "openai", "claude": "anthropic", "gemini": "gemini"}
+_SPELLINGS = {"google-gla": "gemini", "google": "gemini"}
+
+
+def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
+    """Return what people call the most telling library that a file imports, "" for none.
+
+    `own` are modules of such a name that are the repository's own.
+    """
+    if path.endswith(".go"):
+        return library_of(text)
+    if path.endswith(".py"):
+        modules = {one for one in python_modules(text) if one.partition(".")[0] not in own}
+        names = (PYTHON[key] for key in PYTHON if any(_is(module, key) for module in modules))
+    else:
+        packages = node_packages(text)
+        names = (NODE[key] for key in NODE if any(_is_package(one, key) for one in packages))
+    return next(names, "")
+
+
+def models_in(text: str) -> tuple[str, ...]:
+    """Return the models that a text names, as `provider/model-id`, in their order."""
+    found = []
+    for provider, model in _MODEL.findall(text):
+        name = model.rstrip("\"'")
+        maker = re.split(r"[-\d]", name, maxsplit=1)[0]
+        known = _SPELLINGS.get(provider, provider) or _MAKERS[maker]
+        found.append(f"{known}/{name}")
+    return tuple(dict.fromkeys(found))
+
+
+def _is(module: str, key: str) -> bool:
+    return module == key or module.startswith((f"{key}.", f"{key}_"))
+
+
+def _is_package(package: str, key: str) -> bool:
+    return package == key or package.startswith(f"{key.rstrip('/')}/")
+
+
+ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".go")
+
+_FILE_NAME = re.compile(r"[\w.-]+\.\w+")
+"""What may be the name of a file that a program reads."""
+
+_ELSEWHERE = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|testing|docs?|examples?|notebooks?|scripts?|migrations|evals?"
+    r"|node_modules|dist|build|\.[^/]+)/|(?:^|/)(?:test_[^/]*|conftest\.py|setup\.py|[^/]*[._](?:test|spec)"
+    r"\.\w+|[^/]*\.config\.\w+|[^/]*\.d\.ts)$"
+)
+
+
+@dataclass(frozen=True)
+class Around:
+    """What each file that was read says, and all tracked paths."""
+
+    texts: Mapping[str, str]
+    projects: Mapping[str, str]
+    files: frozenset[str]
+    reach: Reach
+    frameworks: Mapping[str, str]
+    models: Mapping[str, tuple[str, ...]]
+    modules: Mapping[str, frozenset[str]]
+    names: Mapping[str, frozenset[str]]
+    declared: Mapping[str, str]
+
+    @staticmethod
+    def of(given: Mapping[str, str], files: Iterable[str]) -> Around:
+        """Read texts by path, of programs and project files; `files` are all tracked paths."""
+        texts = {path: text for path, text in given.items() if path.endswith(ENDINGS)}
+        projects = {path: text for path, text in given.items() if path not in texts}
+        every = frozenset(files)
+        hidden = roots_of("agents", every)  # a package of the repository's own may be called so
+        frameworks = {
+            path: framework_of(path, text, {"agents"} if sees(path, hidden, every) else ())
+            for path, text in texts.items()
+        }
+        return Around(
+            texts,
+            projects,
+            every,
+            Reach(texts),
+            frameworks,
+            {path: models_in(text) for path, text in texts.items()},
+            {path: _imported(path, text) for path, text in texts.items()},
+            {path: frozenset(_FILE_NAME.findall(text)) for path, text in texts.items()},
+            declared(projects, every),
+        )
+
+    def below(self, folder: str) -> list[str]:
+        """The files that were read in a folder, "" for the root."""
+        return [path for path in self.texts if not folder or path.startswith(f"{folder}/")]
+
+    def imported(self, paths: Iterable[str]) -> frozenset[str]:
+        """The modules and packages that these files import."""
+        return frozenset().union(*(self.modules[path] for path in paths))
+
+    def behind(self, path: str) -> str:
+        """The texts of the files that this one imports, and which these import."""
+        return "\n".join(self.texts[one] for one in self.reach.from_(path) if one != path)
+
+    def starts(self, path: str) -> bool:
+        """Whether something says that the file is started by itself."""
+        return path in self.declared or is_entry(path, self.texts[path], self.behind(path))
+
+    def framework(self, path: str) -> str:
+        """The framework that it imports, or the nearest of the files that it imports."""
+        return next(filter(None, map(self.frameworks.get, self.reach.from_(path))), "")
+
+
+def _imported(path: str, text: str) -> frozenset[str]:
+    if path.endswith(".go"):
+        return frozenset()
+    return frozenset(python_modules(text) if path.endswith(".py") else node_packages(text))
+
+
+def worth_reading(path: str) -> bool:
+    """Whether a file may be an agent or a part of one, by its path."""
+    return path.endswith(ENDINGS) and is_own(path)
+
+
+def tells_of_project(path: str) -> bool:
+    """Whether a file says what a project needs and which programs it has."""
+    return basename(path) in PROJECT_TEXTS and is_own(path)
+
+
+def is_own(path: str) -> bool:
+    """Whether a file may be a part of the agent: no test, example, build or hidden file."""
+    return not _ELSEWHERE.search(path) and path.isprintable()
+
+
+_TELLING = {"main", "agent", "app", "bot", "server", "index", "cli", "__main__", "run", "assistant"}
+_PLAIN_SDKS = {"OpenAI SDK", "Anthropic SDK", "LiteLLM", "LangChain"}
+
+
+def find_programs(
+    texts: Mapping[str, str], files: Iterable[str], wanted: str = ""
+) -> tuple[FoundProgram, ...]:
+    """Return the programs among `texts` that look like agents, the likeliest first.
+
+    `texts` are the files that are `worth_reading` or `tells_of_project`, `files` all tracked paths.
+    A person names the program that is `wanted`. Where nothing says which files are started, those
+    that import a framework are returned.
+    """
+    around = Around.of(texts, files)
+    if wanted:
+        return (_program(wanted, around.framework(wanted), around),)
+    known = {path: name for path in around.texts if (name := around.framework(path))}
+    entries = [path for path in known if around.starts(path)]
+    using = (path for path in known if around.frameworks[path])
+    found = [_program(path, known[path], around) for path in entries or using]
+    return tuple(sorted(found, key=lambda one: (-one.score, one.path.count("/"), one.path)))
+
+
+def _program(path: str, framework: str, around: Around) -> FoundProgram:
+    text, behind = around.texts[path], around.behind(path)
+    root, setup = _set_up(path, around)
+    inside = around.below(root)
+    models = dict.fromkeys(model for other in [path, *inside] for model in around.models[other])
+    invocation = invocation_of(path, text, behind)
+    modules = around.imported([path, *around.below(dirname(path))])
+    start = start_of(
+        path,
+        (text, behind),
+        root,
+        modules,
+        around.files,
+        setup=setup,
+        function=around.declared.get(path, ""),
+    )
+    packages = {module.split(".")[0] for module in around.imported(inside)}
+    shared = shared_packages(root, packages, around.files)
+    if setup is not None:  # it sees shared packages, too: a lock file may name their folders
+        setup = setup._replace(inputs=(*setup.inputs, *shared))
+    named = frozenset().union(*(around.names[other] for other in inside))
+    data = (other for other in around.files if not other.endswith(ENDINGS) and is_own(other))
+    reads = sorted(other for other in data if basename(other) in named) if not root else ()
+    return FoundProgram(
+        path=path,
+        framework=framework,
+        root=root,
+        command=(*start.command, *invocation.words),
+        modules_in=start.modules_in,
+        invocation=invocation,
+        setup=setup,
+        include=shared,
+        reads=tuple(reads),
+        models=tuple(models),
+        score=_score(path, framework, setup, around),
+        started=around.starts(path),
+    )
+
+
+def _set_up(path: str, around: Around) -> tuple[str, SetUp | None]:
+    """Return the folder that the program works in, and what installs its dependencies."""
+    root, setup = project_of(path, around.files)
+    inside = around.below(root)
+    setup = fitted(setup, path, root, around.projects, around.imported(inside), around.files)
+    if path.endswith(".py"):
+        project = around.projects.get(join(root, "pyproject.toml"), "")
+        own = (around.texts[other] for other in inside)
+        setup = with_itself(setup, root, own, project, around.files)
+    if setup is None and path.endswith(".py") and root == dirname(path):
+        found = import_root(path, around.texts[path], "", around.modules[path], around.files)
+        root = root if found is None else found
+    return root, setup
+
+
+def _score(path: str, framework: str, setup: SetUp | None, around: Around) -> int:
+    stem = splitext(basename(path))[0].lower()
+    named = stem in _TELLING or any(word in stem for word in ("agent", "bot", "assistant"))
+    telling = framework not in _PLAIN_SDKS
+    return 2 * named + 2 * telling + (setup is not None) + (path in around.declared)

@@ -1,1 +1,0 @@
-"""Finds the agent that a repository has as a program: pure, from paths and texts; a guess."""

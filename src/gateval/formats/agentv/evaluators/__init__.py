@@ -1,1 +1,0 @@
-"""AgentV's evaluators as assertions: one file for each group of types, one table of all types."""

@@ -1,1 +1,0 @@
-"""Suites: where they are, their settings, and the Evals that they become."""

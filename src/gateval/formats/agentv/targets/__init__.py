@@ -1,1 +1,0 @@
-"""Targets: the files that hold them, and the Agents that they become."""

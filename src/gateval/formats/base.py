@@ -1,0 +1,137 @@
+"""What readers of manifests ask for: registries of the higher rooms, and formats whose files
+refer to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pydantic import BaseModel
+
+from gateval.domain.base import JsonObject
+from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.catalogue import Broken, Contained
+from gateval.domain.manifests.evaluation import Calibration, Eval
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.paths import Problem
+from gateval.domain.text import quote
+from gateval.domain.tree import Tree
+from gateval.formats.yaml_document import Document
+from gateval.ports.repository import ForeignFiles, Unseal
+
+
+@dataclass(frozen=True)
+class Registries:
+    """The registered assertion types and runtimes, each with the model of its own options.
+
+    `assertions` maps a type to a model that checks the assertion as written, without the keys all
+    assertions share (`type`, `weight`, `severity`, `axis`). `elsewhere` maps what other tools call
+    an assertion to what to write here. `runtimes` does the same for a runtime without `type`,
+    `cwd`, `setup`, `command` and `env`. `judged` names the assertion types that need a judge,
+    `combinators` those that are made of others, which stand under their key `assertions`, and
+    `weighing` those of them whose parts have a name and a weight.
+    `scorers` maps the name of an experiment's scorer to the assertion that it stands for.
+    `environ` is the environment of the gate; readers see of it what `policy.candidateEnv` names.
+    `foreign` reads files of other repositories; without it there are none.
+    `providers` are the model providers that can be asked, `scripted` among them, `required` for a
+    runtime the shared keys that it cannot do without, `word_checks` what looks at each word of its
+    `command` and raises `ValueError`. `unseal` opens sealed files; None without a key.
+
+    The models see JSON in strict mode and only camelCase aliases, never field names; they may hold
+    any validators. A `ValueError` raised in one becomes a problem with that text.
+    """
+
+    assertions: Mapping[str, type[BaseModel]]
+    runtimes: Mapping[str, type[BaseModel]]
+    judged: frozenset[str]
+    providers: frozenset[str]
+    combinators: frozenset[str] = frozenset()
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    foreign: ForeignFiles | None = None
+    weighing: frozenset[str] = frozenset()
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    scorers: Mapping[str, JsonObject] = field(default_factory=dict)
+    required: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    word_checks: Mapping[str, Callable[[str], None]] = field(default_factory=dict)
+    unseal: Unseal | None = field(default=None, repr=False)
+
+
+TEXT_LIMIT = 256 * 1024
+"""Bytes of a text file that a case names."""
+
+
+class Pending(NamedTuple):
+    """A file that was recognised; `document` is what it holds, if it is one of YAML.
+
+    `format` is the name of the format that recognised it, and that puts it together with others.
+    `problems` are why nothing of it can be read.
+    """
+
+    path: str
+    document: Document | None
+    format: str = ""
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The `kind` that its document says it is of; empty for none."""
+        data = self.document.data if self.document else None
+        kind = data.get("kind") if isinstance(data, dict) else None
+        return kind if isinstance(kind, str) else ""
+
+
+def no_foreign(url: str) -> bytes:
+    """Refuse every file of another repository."""
+    raise ValueError(f"{quote(url)} is a file of another repository. Copy it into this one.")
+
+
+@dataclass(frozen=True)
+class GatheringContext:
+    """A revision as such a format sees it.
+
+    `content` gives the bytes of a tracked file, None for one that is too large to be read.
+    `foreign` gives those of the file at a URL, as the revision pins it; it raises `ValueError` with
+    a sentence. `variables` are those of the environment that `policy.candidateEnv` names. `wanted`
+    tells at which paths manifests are looked for.
+    """
+
+    tree: Tree
+    content: Callable[[str], bytes | None]
+    registries: Registries
+    foreign: Callable[[str], bytes] = no_foreign
+    variables: Mapping[str, str] = field(default_factory=dict)
+    wanted: Callable[[str], bool] = lambda _path: True
+
+
+class Gathered(NamedTuple):
+    """What the files say together. No candidate gets the files in `own`: they say what is asked.
+
+    `passed_over` are files that look like some of the format, and that nobody reads. What is in
+    `contained` is among `problems`, too.
+    """
+
+    agents: tuple[Agent, ...] = ()
+    evals: tuple[Eval, ...] = ()
+    fixtures: tuple[Fixture, ...] = ()
+    calibrations: tuple[Calibration, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    broken: tuple[Broken, ...] = ()
+    own: frozenset[str] = frozenset()
+    passed_over: tuple[Problem, ...] = ()
+    contained: tuple[Contained, ...] = ()
+
+    def beside(self, other: Gathered) -> Gathered:
+        """Return what both say."""
+        return Gathered(
+            (*self.agents, *other.agents),
+            (*self.evals, *other.evals),
+            (*self.fixtures, *other.fixtures),
+            (*self.calibrations, *other.calibrations),
+            (*self.problems, *other.problems),
+            (*self.broken, *other.broken),
+            self.own | other.own,
+            (*self.passed_over, *other.passed_over),
+            (*self.contained, *other.contained),
+        )

@@ -1,0 +1,472 @@
+"""Reads a Benchmark, its own or one that another repository publishes: an Eval, and a fixture
+for each task.
+
+One engine runs both, so a task is a fixture `BENCHMARK.TASK`, and a criterion an assertion with a
+label, a weight and an axis. A check that is not known here does not make the manifest wrong: it is
+a criterion that fails with "unsupported", and a task without criteria fails likewise.
+
+Its tasks are what the file at a URL holds, as `gateval lock` pinned it: the same for everybody who
+runs them. Nothing but the Agent is said here, so that scores can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Literal, Self, TypeAlias
+
+from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
+from pydantic.alias_generators import to_camel
+
+from gateval.domain.base import JsonObject, Name, Spec, digest
+from gateval.domain.manifests.catalogue import Broken
+from gateval.domain.manifests.evaluation import Eval, ExecutionSpec, JudgeSpec, is_sealed
+from gateval.domain.manifests.fixture import (
+    AssertionSpec,
+    AssertionWeight,
+    Fixture,
+    FixtureInput,
+    InputType,
+    Reference,
+    ToolReplay,
+)
+from gateval.domain.manifests.messages import MESSAGES_LIMIT
+from gateval.domain.manifests.own_checks import own_checks
+from gateval.domain.manifests.playground import PlaygroundSpec
+from gateval.domain.manifests.scoring import SCORE_FROM, ScoringModel, ScoringSpec
+from gateval.domain.paths import Place, Problem
+from gateval.domain.text import quote
+from gateval.formats.base import Gathered, GatheringContext, Pending
+from gateval.formats.native.cron import check_cron, check_zone
+from gateval.formats.native.fixture import read_check
+from gateval.formats.native.manifests import broken_manifest
+from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
+from gateval.formats.problems import problem_at, validate
+from gateval.formats.yaml_document import Document
+from gateval.formats.yaml_reader import read_documents
+
+
+class CriterionBody(Spec):
+    """One entry of `criteria`."""
+
+    label: str = Field(min_length=1, max_length=200, description="What has to hold, in words.")
+    weight: AssertionWeight = Field(
+        default=1.0, description="How much it counts in the task's score, 0 for not at all."
+    )
+    axis: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=100,
+        description="The quality it measures: criteria with the same axis have a score together.",
+    )
+    turn: int | None = Field(
+        default=None,
+        ge=1,
+        description="The turn whose answer it looks at, 1 that to the instruction. Default: the "
+        "whole conversation and its last answer.",
+    )
+    check: JsonObject = Field(
+        description="One assertion, as fixtures have them: its `type` and its options. One of an "
+        "unknown type fails."
+    )
+
+    @field_validator("check")
+    @classmethod
+    def _is_one(cls, check: JsonObject) -> JsonObject:
+        if not isinstance(check.get("type"), str):
+            raise ValueError("A check needs its `type`, as text.")  # noqa: TRY004 - read as a problem
+        return check
+
+
+class ScenarioBody(Spec):
+    """`scenario` of a task: what comes in besides the instruction."""
+
+    trigger: InputType = Field(
+        default=InputType.PROMPT, description="Where the task would come from in production."
+    )
+    input: JsonObject = Field(
+        default={}, description="What comes in with the instruction: further keys of the payload."
+    )
+
+    @field_validator("input")
+    @classmethod
+    def _leaves_the_prompt(cls, given: JsonObject) -> JsonObject:
+        for key in ("prompt", "entities"):
+            if key in given:
+                where = "`instruction`" if key == "prompt" else "`entities` of the task"
+                raise ValueError(f"`{key}` is what {where} says. Give this another name.")
+        return given
+
+
+class TaskBody(Spec):
+    """One entry of `tasks`."""
+
+    name: Name = Field(description="What the task is called; one per benchmark.")
+    description: str = Field(
+        default="", description="What it is about, in a sentence; reports show it."
+    )
+    instruction: str = Field(min_length=1, description="What the agent is asked to do.")
+    turns: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        default=(),
+        max_length=MESSAGES_LIMIT - 1,
+        description="What the user says then, one after the other, each after the agent's answer.",
+    )
+    scenario: ScenarioBody = ScenarioBody()
+    entities: dict[str, JsonValue] = Field(
+        default={}, description="What the task is about, by name; the agent gets it with its input."
+    )
+    tags: tuple[str, ...] = Field(default=(), description="Words to find it by: labels that exist.")
+    timeout_seconds: float | None = Field(
+        default=None,
+        gt=0,
+        le=86_400,
+        description="Seconds for the task; the benchmark's if absent. A task over its time fails.",
+    )
+    criteria: tuple[CriterionBody, ...] = Field(
+        default=(), description="What must hold at the end. A task without any fails."
+    )
+    playground: PlaygroundSpec | None = Field(
+        default=None,
+        description="A folder that is made anew for each run of the task; the benchmark's if "
+        "absent.",
+    )
+    reference: Reference | None = Field(
+        default=None, description="What a good answer is, for judges and checks; agents get none."
+    )
+    tool_replay: tuple[ToolReplay, ...] = Field(
+        default=(), description="Recorded answers of tools, given instead of calling them."
+    )
+    shadow_tools: tuple[str, ...] = Field(
+        default=(),
+        description='Tools whose calls are only recorded and answered with `{"shadow": true}`.',
+    )
+
+    @model_validator(mode="after")
+    def _has_the_turns_looked_at(self) -> Self:
+        most = 1 + len(self.turns) if self.turns else 0
+        for one in self.criteria:
+            if one.turn is not None and one.turn > most:
+                there = f"{most} turns" if most else "no `turns`"
+                raise ValueError(f"A criterion looks at turn {one.turn}, and there are {there}")
+        return self
+
+
+_BESIDE_FROM = {"source", "target_agent", "runs_per_task", "deterministic", "schedule", "time_zone"}
+"""What a benchmark says itself that takes its tasks from another one."""
+
+
+class BenchmarkBody(Spec):
+    """`spec` of a Benchmark."""
+
+    version: str = Field(
+        default="1",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,49}$",
+        description="The version of the tasks: the benchmark is called `NAME@VERSION`.",
+    )
+    target_agent: Name = Field(description="The Agent under test.")
+    timeout_seconds: float = Field(
+        default=300, gt=0, le=86_400, description="Seconds for one task; set-up is not counted."
+    )
+    concurrency: int = Field(default=1, ge=1, le=1000, description="Tasks side by side.")
+    runs_per_task: int = Field(
+        default=1,
+        ge=1,
+        le=1000,
+        description="How often each task runs at first; it runs more often where it looks worse "
+        "than before.",
+    )
+    deterministic: bool = Field(
+        default=False,
+        description="Whether the agent always does the same. Then one drop is a regression, if a "
+        "second run agrees on each side.",
+    )
+    pass_threshold: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="The mean score that is asked for. If absent, nothing may regress where there "
+        "is a baseline, and elsewhere it is 0.9.",
+    )
+    judge: JudgeSpec = JudgeSpec()
+    schedule: Annotated[str, AfterValidator(check_cron)] | None = Field(
+        default=None, description="Cron expression of five fields: when a job by the clock runs it."
+    )
+    time_zone: Annotated[str, AfterValidator(check_zone)] = Field(
+        default="UTC", description="The time zone of `schedule`, such as `Europe/Berlin`."
+    )
+    sealed: bool = Field(
+        default=False,
+        description="Whether criteria and evidence are shown to holders of the key alone "
+        "(`policy.recipients`). What lies in a sealed file always is.",
+    )
+    playground: PlaygroundSpec | None = Field(
+        default=None, description="The playground of the tasks that have none of their own."
+    )
+    source: str | None = Field(
+        default=None,
+        alias="from",
+        min_length=1,
+        max_length=2_000,
+        description="In place of `tasks`, the URL of a file with a benchmark that another "
+        "repository publishes, as `gateval lock` pins it. Its host is one of `policy.sources`.",
+    )
+    tasks: tuple[TaskBody, ...] = Field(
+        default=(), description="The tasks; there are some, unless `from` says where they are."
+    )
+
+    @model_validator(mode="after")
+    def _has_tasks_from_one_place(self) -> Self:
+        if bool(self.tasks) is (self.source is not None):
+            raise ValueError("A benchmark has `tasks`, or takes them `from` another one")
+        said = self.model_fields_set - _BESIDE_FROM if self.source is not None else ()
+        if said:
+            key = to_camel(min(said))
+            raise ValueError(f"`{key}` is what the published benchmark says. Remove it here")
+        return self
+
+
+class BenchmarkDocument(Written):
+    """Tasks for an Agent, each with criteria that are weighed, and a score for the whole."""
+
+    kind: Literal["Benchmark"]
+    spec: BenchmarkBody
+
+
+NO_CRITERIA = "no criteria"
+"""What stands in place of the criteria of a task that has none."""
+
+_NOTHING = "This task has no criteria, so nothing shows that it is done"
+
+_Checks: TypeAlias = Mapping[tuple[int, int], AssertionSpec]
+"""The checks as read, by the numbers of task and criterion."""
+
+
+def read(source: Source) -> Read:
+    """Return the Eval that the benchmark is, its tasks as fixtures, and all problems."""
+    document, problems = validate(BenchmarkDocument, source.body, source.document)
+    checks, broken = _checks(source)
+    problems += broken
+    if document is None or problems:
+        return Read(None, problems)
+    if document.spec.source is not None:
+        return Read(Pending(source.path, source.document), ())
+    if doubles := tuple(_doubles(source, document.spec)):
+        return Read(None, doubles)
+    fixtures = tuple(
+        _task(source, document, number, checks) for number in range(len(document.spec.tasks))
+    )
+    return Read(_eval(source, document, fixtures), (), fixtures)
+
+
+def _checks(source: Source) -> tuple[_Checks, tuple[Problem, ...]]:
+    """Return the checks of all criteria, and what is wrong with them."""
+    found: dict[tuple[int, int], AssertionSpec] = {}
+    problems: list[Problem] = []
+    tasks = source.document.data_at(("spec", "tasks"))
+    for number, task in enumerate(tasks if isinstance(tasks, list) else []):
+        criteria = task.get("criteria") if isinstance(task, dict) else None
+        for at in range(len(criteria) if isinstance(criteria, list) else 0):
+            path = ("spec", "tasks", number, "criteria", at, "check")
+            check, broken = read_check(source, path)
+            problems += broken
+            if check is not None:
+                found[number, at] = check
+    return found, tuple(problems)
+
+
+def _doubles(source: Source, spec: BenchmarkBody) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for number, task in enumerate(spec.tasks):
+        if task.name in seen:
+            message = f'There are two tasks "{task.name}". Give one another name.'
+            yield problem_at(source.document, ("spec", "tasks", number, "name"), message)
+        seen.add(task.name)
+
+
+def _eval(source: Source, written: BenchmarkDocument, tasks: tuple[Fixture, ...]) -> Eval:
+    spec, metadata = written.spec, written.metadata
+    apart = canonical(spec)
+    del apart["tasks"]
+    apart.pop("playground", None)  # it is the tasks'
+    return Eval(
+        kind=written.kind,
+        name=metadata.name,
+        version=spec.version,
+        labels=metadata.labels,
+        target_agent=spec.target_agent,
+        fixtures=tuple(one.name for one in tasks),
+        judge=spec.judge,
+        scoring=ScoringSpec(
+            model=ScoringModel.BENCHMARK,
+            pass_score=SCORE_FROM,
+            pass_threshold=spec.pass_threshold,
+        ),
+        execution=ExecutionSpec(
+            parallel=spec.concurrency,
+            timeout_seconds=spec.timeout_seconds,
+            reps_per_fixture=spec.runs_per_task,
+            deterministic=spec.deterministic,
+        ),
+        schedule=spec.schedule,
+        time_zone=spec.time_zone,
+        sealed=spec.sealed,
+        place=source.document.place(("metadata", "name")),
+        places=source.document.key_places(("spec",), depth=2),
+        path=source.path,
+        digest=meaning(written.kind, metadata, apart),
+    )
+
+
+def _task(source: Source, written: BenchmarkDocument, number: int, checks: _Checks) -> Fixture:
+    task = written.spec.tasks[number]
+    place = source.document.place(("spec", "tasks", number, "name"))
+    criteria = tuple(
+        checks[number, at].model_copy(
+            update={"name": one.label, "weight": one.weight, "axis": one.axis, "turn": one.turn}
+        )
+        for at, one in enumerate(task.criteria)
+    )
+    none = AssertionSpec(type="none", name=NO_CRITERIA, unsupported=_NOTHING, place=place)
+    payload: JsonObject = {**task.scenario.input, "prompt": task.instruction}
+    if task.entities:
+        payload["entities"] = dict(task.entities)
+    asked = criteria or (none,)
+    means = canonical(task) | {"criteria": [one.meaning for one in asked]}
+    playground = task.playground or written.spec.playground
+    if playground is not None:
+        means["playground"] = canonical(playground)
+    return Fixture(
+        name=f"{written.metadata.name}.{task.name}",
+        labels=dict.fromkeys(task.tags, "true"),
+        target_agent=written.spec.target_agent,
+        description=task.description,
+        input=FixtureInput(type=task.scenario.trigger, payload=payload),
+        turns=(task.instruction, *task.turns) if task.turns else (),
+        reference=task.reference,
+        assertions=asked,
+        playground=playground,
+        tool_replay=task.tool_replay,
+        shadow_tools=task.shadow_tools,
+        timeout_seconds=task.timeout_seconds,
+        place=place,
+        path=source.path,
+        digest=meaning("Task", written.metadata, means),
+    )
+
+
+BENCHMARK = ManifestKind("Benchmark", BenchmarkDocument, read)
+
+
+_FROM = ("spec", "from")
+
+
+class _NotUsable(ValueError):
+    """The published file cannot be used; the message is a sentence."""
+
+
+def gather(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
+    """Return the benchmarks of these manifests, each with the tasks of the file that it names.
+
+    Raises `RepositoryError` where a file may not be fetched in this run, or was not.
+    """
+    found = Gathered()
+    for one in pending:
+        if one.document is not None:
+            found = found.beside(_benchmark(one.path, one.document, around))
+    return found
+
+
+def _benchmark(path: str, document: Document, around: GatheringContext) -> Gathered:
+    own = frozenset({path})
+    body = Source(path, document, around.registries).body
+    written, _ = validate(BenchmarkDocument, body, document)
+    if written is None or written.spec.source is None:
+        return Gathered(own=own)
+    try:
+        evaluation, tasks = _published(written.spec.source, around)
+    except ValueError as error:
+        problem = problem_at(document, _FROM, str(error))
+        broken: Broken = broken_manifest("Benchmark", document, [problem])
+        return Gathered(problems=(problem,), broken=(broken,), own=own)
+    place = document.place(("metadata", "name"))
+    name, agent = written.metadata.name, written.spec.target_agent
+    ours = tuple(_published_task(one, evaluation.name, name, agent, path, place) for one in tasks)
+    found = _published_eval(evaluation, written, ours, path, place)
+    return Gathered(evals=(found,), fixtures=ours, own=own)
+
+
+def _published(url: str, around: GatheringContext) -> tuple[Eval, tuple[Fixture, ...]]:
+    """Return the benchmark at a URL as its own repository has it. Raises `ValueError`."""
+    if is_sealed(url):
+        raise _NotUsable(
+            "This benchmark is sealed, and its owners hold the key. Open a pull request to their "
+            "repository: a run of theirs measures it."
+        )
+    documents, problems = read_documents(url, around.foreign(url))
+    if problems:
+        raise _NotUsable(_wrong(url, problems[0]))
+    ours = [one for one in documents if _is_benchmark(one)]
+    if len(ours) != 1:
+        raise _NotUsable(f"{quote(url)} holds {len(ours) or 'no'} benchmarks; it must be one.")
+    read: Read = BENCHMARK.read(Source(url, ours[0], around.registries))
+    if read.problems:
+        raise _NotUsable(_wrong(url, read.problems[0]))
+    if not isinstance(read.manifest, Eval):
+        raise _NotUsable(f"{quote(url)} takes its own tasks from elsewhere. Name that file.")
+    for task in read.fixtures:
+        if any(True for _ in task.attached()) or task.playground or any(own_checks(task)):
+            raise _NotUsable(
+                f"The task {quote(task.name)} names files of its repository, which are not "
+                "fetched. Copy the benchmark with its files into this repository."
+            )
+    return read.manifest, read.fixtures
+
+
+def _is_benchmark(document: Document) -> bool:
+    return isinstance(document.data, dict) and document.data.get("kind") == "Benchmark"
+
+
+def _wrong(url: str, problem: Problem) -> str:
+    place = f"{problem.place.line}:{problem.place.column}"
+    return f"{quote(url)} is no benchmark that this version reads: at {place}, {problem.message}"
+
+
+def _published_eval(
+    theirs: Eval, written: BenchmarkDocument, tasks: Sequence[Fixture], path: str, place: Place
+) -> Eval:
+    spec: BenchmarkBody = written.spec
+    runs = {"reps_per_fixture": spec.runs_per_task, "deterministic": spec.deterministic}
+    return theirs.model_copy(
+        update={
+            "name": written.metadata.name,
+            "labels": written.metadata.labels,
+            "target_agent": spec.target_agent,
+            "fixtures": tuple(one.name for one in tasks),
+            "execution": theirs.execution.model_copy(update=runs),
+            "schedule": spec.schedule,
+            "time_zone": spec.time_zone,
+            "place": place,
+            "places": {},
+            "path": path,
+            "digest": digest([theirs.digest, spec.model_dump(mode="json")]),
+        }
+    )
+
+
+def _published_task(
+    theirs: Fixture, before: str, name: str, agent: str, path: str, place: Place
+) -> Fixture:
+    return theirs.model_copy(
+        update={
+            "name": f"{name}{theirs.name.removeprefix(before)}",
+            "target_agent": agent,
+            "assertions": tuple(_placed(one, place) for one in theirs.assertions),
+            "place": place,
+            "places": {},
+            "path": path,
+        }
+    )
+
+
+def _placed(spec: AssertionSpec, place: Place) -> AssertionSpec:
+    parts = tuple(_placed(one, place) for one in spec.parts)
+    return spec.model_copy(update={"place": place, "parts": parts})

@@ -1,0 +1,55 @@
+"""Reads a JudgeCalibration."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from gateval.domain.base import ModelName, Spec
+from gateval.domain.manifests.evaluation import Calibration, CalibrationExample
+from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
+from gateval.formats.problems import validate
+
+
+class CalibrationBody(Spec):
+    """`spec` of a JudgeCalibration."""
+
+    rubric: str = Field(
+        min_length=1, description="What the judge is asked, as in a judge assertion."
+    )
+    judge_models: tuple[ModelName, ...] = Field(
+        min_length=1, description="The models to measure, each `provider/model-id`."
+    )
+    examples: tuple[CalibrationExample, ...] = Field(
+        min_length=1, description="Answers that people scored."
+    )
+
+
+class CalibrationDocument(Written):
+    """Human-labelled examples that a judge is measured against before it may block."""
+
+    kind: Literal["JudgeCalibration"]
+    spec: CalibrationBody
+
+
+def read(source: Source) -> Read:
+    """Return the calibration and its problems."""
+    document, problems = validate(CalibrationDocument, source.body, source.document)
+    if document is None:
+        return Read(None, problems)
+    spec = document.spec
+    calibration = Calibration(
+        name=document.metadata.name,
+        labels=document.metadata.labels,
+        rubric=spec.rubric,
+        judge_models=spec.judge_models,
+        examples=spec.examples,
+        place=source.document.place(("metadata", "name")),
+        path=source.path,
+        digest=meaning(document.kind, document.metadata, canonical(spec)),
+    )
+    return Read(calibration, problems)
+
+
+CALIBRATION = ManifestKind("JudgeCalibration", CalibrationDocument, read)

@@ -1,0 +1,373 @@
+"""Files of cases: what people write of them, and how they are read."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from pydantic import Field, JsonValue
+
+from gateval.domain.base import JsonObject, Spec, digest
+from gateval.domain.paths import Place, Problem, show_path
+from gateval.domain.strict_json import NotStrictJson, NotStrictListed, read_json, read_json_list
+from gateval.domain.text import quote
+from gateval.formats.native.written import Source, Written
+from gateval.formats.problems import PROBLEM_LIMIT
+from gateval.formats.templates import Names
+from gateval.formats.yaml_document import Branching, DocumentPath
+from gateval.formats.yaml_reader import read_documents
+
+TEMPLATE_LIMIT = 64_000
+"""Characters of one text with `{{ … }}`."""
+
+NAMES = Names(
+    whole=(),
+    inside=(("case",), ("vars",)),
+    known="`case` and `vars`",
+    holder="there is no",
+    limit=TEMPLATE_LIMIT,
+)
+
+_MEANT = re.compile(r"\{\{-?\s*(?:case|vars)\b")
+
+
+class CasesFile(Spec):
+    """The file that holds the cases of a fixture."""
+
+    file: str = Field(
+        min_length=1,
+        max_length=1000,
+        description="The path of the file, from the manifest's folder or, after a `/`, from the "
+        "repository's root: `.jsonl` (a JSON object in each line), `.csv` (the first line names "
+        "the columns), or `.yaml`, `.yml` and `.json` with a list.",
+    )
+
+
+class TemplateDocument(Written):
+    """A fixture before its texts are filled in: what is in `spec` shows later."""
+
+    kind: Literal["EvalFixture"]
+    spec: JsonObject
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """The manifest of a fixture that is filled in, for each case or for each Eval's `vars`.
+
+    `file` is the path of the cases from the repository's root; None if there are none. `texts` are
+    the texts with `{{ … }}` by where they stand in the document, `asked` the vars that an Eval must
+    give, `named` all that are named.
+    """
+
+    source: Source
+    name: str
+    labels: dict[str, str]
+    agent: str
+    file: str | None
+    place: Place
+    file_place: Place
+    texts: Mapping[DocumentPath, str]
+    asked: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+
+
+def has_cases(body: JsonValue) -> bool:
+    """Whether the document says where its cases are."""
+    spec = body.get("spec") if isinstance(body, dict) else None
+    return isinstance(spec, dict) and "cases" in spec
+
+
+def templates_in(body: JsonValue) -> dict[DocumentPath, str]:
+    """Return the texts in `spec` that are filled in, by their place in the document.
+
+    With cases that is every text with `{{`, so that a slip does not go unnoticed; without, those
+    that name `vars` or `case`.
+    """
+    spec = body.get("spec") if isinstance(body, dict) else None
+    if not isinstance(spec, dict):
+        return {}
+    every = "cases" in spec
+    return {
+        path: text
+        for path, text in _texts(spec, ("spec",))
+        if path[1] != "cases" and (("{{" in text) if every else _MEANT.search(text))
+    }
+
+
+def keys_in(body: JsonValue) -> Iterator[DocumentPath]:
+    """Yield the paths of keys in `spec` that look like templates."""
+    todo: list[tuple[DocumentPath, JsonValue]] = [(("spec",), _spec(body))]
+    while todo:
+        path, value = todo.pop()
+        if isinstance(value, dict):
+            yield from ((*path, key) for key in value if _MEANT.search(key))
+            todo += [((*path, key), inner) for key, inner in value.items()]
+        elif isinstance(value, list):
+            todo += [((*path, index), inner) for index, inner in enumerate(value)]
+
+
+def _spec(body: JsonValue) -> JsonValue:
+    return body.get("spec") if isinstance(body, dict) else None
+
+
+def _texts(value: JsonValue, path: DocumentPath) -> Iterator[tuple[DocumentPath, str]]:
+    todo: list[tuple[DocumentPath, JsonValue]] = [(path, value)]
+    while todo:
+        at, one = todo.pop()
+        if isinstance(one, str):
+            yield at, one
+        elif isinstance(one, dict):
+            todo += [((*at, key), inner) for key, inner in one.items()]
+        elif isinstance(one, list):
+            todo += [((*at, index), inner) for index, inner in enumerate(one)]
+
+
+CASES_LIMIT = 10_000
+"""Cases of one file."""
+
+_LONGEST = 80
+_DIGITS = 12
+_TELLING_APART = 6
+
+
+class Row(NamedTuple):
+    """What stands at a line of the file, from 1."""
+
+    line: int
+    value: JsonValue
+
+
+class Case(NamedTuple):
+    """One case: the fixture of the template `refunds` is called `refunds-WORD`."""
+
+    word: str
+    line: int
+    values: JsonObject
+
+
+class CasesRead(NamedTuple):
+    """The cases of a file and everything that is wrong with it."""
+
+    cases: tuple[Case, ...]
+    problems: tuple[Problem, ...]
+
+
+def cases_of(file: str, rows: Iterable[Row]) -> CasesRead:
+    """Return the rows as cases. Two that would have one name are a problem of the second."""
+    cases: dict[str, Case] = {}
+    problems: list[Problem] = []
+    for row in rows:
+        said = _wrong(row.value)
+        if not said and isinstance(row.value, dict):
+            case = Case(_word(row.value), row.line, row.value)
+            first = cases.setdefault(case.word, case)
+            said = "" if first is case else _double(first, case, file)
+        if said:
+            problems.append(Problem(place=Place(file=file, line=row.line), message=said))
+    return CasesRead(tuple(cases.values()), tuple(problems))
+
+
+def _wrong(value: JsonValue) -> str:
+    if not isinstance(value, dict):
+        return 'A case is a mapping of names to values, such as {"id": "a", "text": "Hi"}.'
+    if "id" not in value:
+        return "" if value else "This case is empty. Give it values, or remove it."
+    given = value["id"]
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        return "The `id` of a case is text or a whole number."
+    return "" if str(given).strip() else "The `id` of this case is empty. Fill it in."
+
+
+def _word(values: JsonObject) -> str:
+    """Return the word that the id gives, or a digest of the content where there is none.
+
+    It depends on this case alone. Letters that a name cannot hold are replaced; where more than
+    case and punctuation is lost, a digest of the id tells it from others.
+    """
+    if "id" not in values:
+        return digest(values)[:_DIGITS]
+    given = str(values["id"]).strip()
+    plain = unicodedata.normalize("NFKD", given).encode("ascii", "ignore").decode().lower()
+    word = re.sub(r"[^a-z0-9.]+", "-", plain).strip("-.")
+    if given.isascii() and word and len(word) <= _LONGEST:
+        return word
+    return f"{word[:_LONGEST]}-{digest(given)[:_TELLING_APART]}".lstrip("-")
+
+
+def _double(first: Case, second: Case, file: str) -> str:
+    where = f"{file}:{first.line}"
+    if "id" not in second.values or "id" not in first.values:
+        return f"This case is the same as the one at {where}. Remove it, or give each an `id`."
+    one, other = str(first.values["id"]).strip(), str(second.values["id"]).strip()
+    if one == other:
+        return f"The id {quote(other)} stands at {where} already. Change one of them."
+    return (
+        f"The id {quote(other)} makes the same name as {quote(one)} at {where}: names hold small "
+        "letters, digits, `-` and `.`. Change one of them."
+    )
+
+
+_SEPARATORS = {";": "semicolons", "\t": "tabs"}
+
+_FIELD_LIMIT = 16 * 1024 * 1024
+"""Characters of one field of CSV; the file itself is smaller."""
+
+
+class _Unreadable(Exception):
+    """A line that cannot be read; the rest of the file is not looked at."""
+
+    def __init__(self, line: int, message: str, column: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+def read_cases(path: str, data: bytes, *, empty_is_absent: bool = False) -> CasesRead:
+    """Return the cases of the tracked file `path`, and all problems with their lines.
+
+    `path` ends in one of `ENDINGS`. A byte order mark and line breaks of Windows are fine. With
+    `empty_is_absent`, an empty field of CSV, which has no other way to say so, is no value.
+    """
+    if path.endswith((".yaml", ".yml")):
+        return _read_yaml(path, data)
+    rows, wrong = read_rows(path, data)
+    if empty_is_absent and path.endswith(".csv"):
+        rows = [row._replace(value=_filled(row.value)) for row in rows]
+    return _checked(show_path(path), rows, wrong)
+
+
+def _filled(value: JsonValue) -> JsonValue:
+    return {k: v for k, v in value.items() if v != ""} if isinstance(value, dict) else value
+
+
+def read_rows(path: str, data: bytes) -> tuple[list[Row], list[Problem]]:
+    """Return the rows of a file of JSON, JSON lines or CSV as they stand, and what is wrong."""
+    rows: list[Row] = []
+    wrong: list[Problem] = []
+    try:
+        _collect(_READERS[path[path.rindex(".") :]](_text(data)), rows)
+    except _Unreadable as error:
+        place = Place(file=show_path(path), line=error.line, column=error.column)
+        wrong.append(Problem(place=place, message=str(error)))
+    return rows, wrong
+
+
+def _collect(found: Iterator[Row], rows: list[Row]) -> None:
+    for row in found:
+        if len(rows) == CASES_LIMIT:
+            raise _Unreadable(row.line, _TOO_MANY)
+        rows.append(row)
+
+
+_TOO_MANY = f"A file may have {CASES_LIMIT:,} cases. Split it, with a manifest for each file."
+
+
+def _checked(file: str, rows: list[Row], wrong: list[Problem]) -> CasesRead:
+    cases, problems = cases_of(file, rows)
+    if not rows and not wrong:
+        said = "There are no cases in this file. Add some, or remove what names it."
+        wrong = [Problem(place=Place(file=file), message=said)]
+    return CasesRead(cases, (*wrong, *problems)[:PROBLEM_LIMIT])
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _Unreadable(line, "This line is not UTF-8. Save the file as UTF-8.") from None
+
+
+def _json_lines(text: str) -> Iterator[Row]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line or line.isspace():
+            continue
+        try:
+            yield Row(number, read_json(line))
+        except NotStrictJson as error:
+            reason = str(error).partition(" at line 1, column ")
+            column = int(reason[2] or 1)
+            raise _Unreadable(number, f"This line is not JSON: {reason[0]}.", column) from None
+
+
+def _json(text: str) -> Iterator[Row]:
+    line, at = 1, 0
+    try:
+        for offset, value in read_json_list(text):
+            line, at = line + text.count("\n", at, offset), offset
+            yield Row(line, value)
+    except json.JSONDecodeError as error:
+        told = f"This is no list in JSON: {error.msg}."
+        raise _Unreadable(error.lineno, told, error.colno) from None
+    except NotStrictListed as error:
+        line, column = text.count("\n", 0, error.at) + 1, error.at - text.rfind("\n", 0, error.at)
+        raise _Unreadable(line, f"Of the value that begins here: {error}.", column) from None
+
+
+def _csv(text: str) -> Iterator[Row]:
+    csv.field_size_limit(_FIELD_LIMIT)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header: list[str] | None = None
+    end = 0
+    try:
+        for fields in reader:
+            line, end = end + 1, reader.line_num
+            if not fields:
+                continue
+            if header is None:
+                header = _header(line, fields)
+            elif len(fields) != len(header):
+                said = f"This row has {len(fields)} fields, but the header has {len(header)}."
+                raise _Unreadable(line, f"{said} Put fields that hold a comma in double quotes.")
+            else:
+                yield Row(line, dict(zip(header, fields, strict=True)))
+    except csv.Error as error:
+        raise _Unreadable(end + 1, f"This is not CSV: {error}.") from None
+
+
+def _header(line: int, fields: list[str]) -> list[str]:
+    names = [field.strip() for field in fields]
+    for sign, called in _SEPARATORS.items():
+        if len(names) == 1 and sign in names[0]:
+            raise _Unreadable(line, f"Columns are separated by {called} here. Use commas.")
+    for name in names:
+        if not name:
+            raise _Unreadable(line, "A column has no name. The first line names the columns.")
+        if names.count(name) > 1:
+            raise _Unreadable(line, f"Two columns are called {quote(name)}. Rename one.")
+    return names
+
+
+def _read_yaml(path: str, data: bytes) -> CasesRead:
+    file = show_path(path)
+    documents, problems = read_documents(path, data)
+    if problems:
+        return CasesRead((), problems)
+    if not documents:
+        return _checked(file, [], [])
+    found, rest = documents[0], documents[1:]
+    if rest or not isinstance(found.data, list) or not isinstance(found.marks, Branching):
+        place = rest[0].place() if rest else found.place()
+        said = "This file holds one list of cases, each of them `- name: value`."
+        return CasesRead((), (Problem(place=place, message=said),))
+    rows = [Row(found.place((index,)).line, value) for index, value in enumerate(found.data)]
+    if len(rows) > CASES_LIMIT:
+        place = Place(file=file, line=rows[CASES_LIMIT].line)
+        return CasesRead((), (Problem(place=place, message=_TOO_MANY),))
+    return _checked(file, rows, [])
+
+
+_READERS: dict[str, Callable[[str], Iterator[Row]]] = {
+    ".jsonl": _json_lines,
+    ".csv": _csv,
+    ".json": _json,
+}
+
+ENDINGS = (*_READERS, ".yaml", ".yml")
+"""How the name of a file of cases ends."""

@@ -1,1 +1,0 @@
-"""Fixtures of which there are many: a file of cases, and the template that each fills in."""

@@ -1,0 +1,345 @@
+"""Reads an EvalFixture and its assertions."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from pydantic import Field, JsonValue, field_validator
+
+from gateval.domain.base import JsonObject, Name, Spec
+from gateval.domain.manifests.fixture import (
+    AssertionSpec,
+    AssertionWeight,
+    Fixture,
+    FixtureInput,
+    FixtureKind,
+    InputType,
+    Origin,
+    Reference,
+    Severity,
+    ToolReplay,
+)
+from gateval.domain.manifests.messages import MESSAGES_LIMIT, Content, Role, files_in, text_of
+from gateval.domain.manifests.playground import PlaygroundSpec
+from gateval.domain.paths import Problem
+from gateval.domain.text import quote
+from gateval.formats.native.cases import CasesFile
+from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
+from gateval.formats.problems import PROBLEM_LIMIT, missing_key, problem_at, unknown_word, validate
+from gateval.formats.yaml_document import Document, DocumentPath, write_path
+
+PARTS = "assertions"
+"""The key of a combinator under which the assertions stand that it is made of."""
+
+LEVELS = 4
+"""How deep combinators may stand in one another."""
+
+
+class AssertionCommon(Spec):
+    """The keys that every assertion has."""
+
+    type: str = Field(description="Which assertion this is.")
+    weight: AssertionWeight = Field(
+        default=1.0,
+        description="How much it counts in its fixture's score, 0 for not at all. Whatever its "
+        "weight, a fixture passes only if it does.",
+    )
+    severity: Severity | None = Field(
+        default=None,
+        description="How much it matters inside its fixture, by the weights of the Eval; the "
+        "fixture's severity if absent.",
+    )
+    name: str = Field(
+        default="", max_length=200, description="What it is called, where its type does not tell."
+    )
+    required: bool = Field(
+        default=False,
+        description="With `scoring.model: weighted`, whether the trial fails where it fails, "
+        "whatever the others score. With `fixtures` every assertion is required.",
+    )
+    axis: str | None = Field(
+        default=None, description="The quality it measures, for grouping in reports."
+    )
+
+
+COMMON_KEYS = tuple(AssertionCommon.model_fields)
+"""They are one word each, so field and key are the same."""
+
+INNER_KEYS = ("type",)
+"""What an assertion has that stands inside others."""
+
+WEIGHED_KEYS = ("type", "name", "weight")
+"""What it has where these are weighed."""
+
+
+def read_assertions(
+    source: Source, path: DocumentPath
+) -> tuple[list[AssertionSpec], list[Problem]]:
+    """Return the assertions in the list at `path`, and what is wrong with them.
+
+    What is no mapping is left out: the model of what is around it has refused it.
+    """
+    return _read_all(source, path, 0, COMMON_KEYS)
+
+
+def read_check(
+    source: Source, path: DocumentPath
+) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
+    """Return the one assertion at `path`, which has a `type` and its options alone.
+
+    One of an unknown type is `unsupported`, and no problem.
+    """
+    raw = source.document.data_at(path)
+    if not isinstance(raw, dict):
+        return None, ()
+    kind = raw.get("type")
+    if isinstance(kind, str) and kind not in source.registries.assertions:
+        reason = f"unsupported: there is no check of type {quote(kind)} here"
+        place = source.document.place(path)
+        return AssertionSpec(type="unsupported", unsupported=reason, place=place), ()
+    return read_one(source, path, raw, INNER_KEYS)
+
+
+def _read_all(
+    source: Source, path: DocumentPath, level: int, shared: tuple[str, ...]
+) -> tuple[list[AssertionSpec], list[Problem]]:
+    raw = source.document.data_at(path)
+    assertions: list[AssertionSpec] = []
+    problems: list[Problem] = []
+    for index, each in enumerate(raw if isinstance(raw, list) else []):
+        if len(problems) > PROBLEM_LIMIT:
+            break
+        if isinstance(each, dict):
+            assertion, broken = read_one(source, (*path, index), each, shared, level)
+            problems += broken
+            if assertion is not None:
+                assertions.append(assertion)
+    return assertions, problems
+
+
+def read_one(
+    source: Source, path: DocumentPath, raw: JsonObject, shared: tuple[str, ...], level: int = 0
+) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
+    """Return the assertion that `raw` is, which stands at `path`, and what is wrong with it.
+
+    Of the keys that all have it may have those in `shared`.
+    """
+    document = source.document
+    options: JsonObject = {key: raw[key] for key in raw if key not in shared}
+    common_raw: JsonObject = {key: raw[key] for key in raw if key in shared}
+    common, problems = validate(AssertionCommon, common_raw, document, path)
+    kind = raw.get("type")
+    if not isinstance(kind, str):
+        return None, problems
+    registered = source.registries.assertions.get(kind)
+    if registered is None:
+        message = _unknown_type(kind, source)
+        return None, (*problems, problem_at(document, (*path, "type"), message))
+    _, broken = validate(registered, options, document, path, also_known=shared)
+    parts: list[AssertionSpec] = []
+    if kind in source.registries.combinators:
+        if level == LEVELS:
+            message = f"Assertions may stand {LEVELS} levels deep in others, and no deeper."
+            return None, (*problems, *broken, problem_at(document, path, message))
+        options.pop(PARTS, None)
+        keys = WEIGHED_KEYS if kind in source.registries.weighing else INNER_KEYS
+        parts, inner = _read_all(source, (*path, PARTS), level + 1, keys)
+        broken = (*broken, *inner)
+    if common is None or broken:
+        return None, (*problems, *broken)
+    assertion = AssertionSpec(
+        type=kind,
+        name=common.name,
+        weight=common.weight,
+        required=common.required,
+        severity=common.severity,
+        axis=common.axis,
+        options=options,
+        needs_judge=kind in source.registries.judged or any(one.needs_judge for one in parts),
+        parts=tuple(parts),
+        place=document.place(path),
+    )
+    return assertion, ()
+
+
+def _unknown_type(kind: str, source: Source) -> str:
+    known = source.registries.elsewhere.get(kind.lower().replace("_", "-"))
+    if known is None:
+        return unknown_word("assertion type", kind, list(source.registries.assertions))
+    return f"Unknown assertion type {quote(kind)}. Here it is {known}."
+
+
+def plain_content(content: Content) -> JsonValue:
+    """Return a content as it is written."""
+    return content if isinstance(content, str) else [canonical(part) for part in content]
+
+
+def with_file_places(fixture: Fixture, document: Document) -> Fixture:
+    """Return the fixture with the places of its files."""
+    files = {write_path(path): document.place(path) for path, _ in fixture.attached()}
+    return fixture.model_copy(update={"places": fixture.places | files}) if files else fixture
+
+
+class TurnBody(Spec):
+    """One turn of a conversation: what the user says, and what must hold of the answer."""
+
+    user: Content = Field(description="What the user says.")
+    assertions: tuple[JsonObject, ...] = Field(
+        default=(), description="What must hold of the answer to that, and of the steps to it."
+    )
+
+    @field_validator("user")
+    @classmethod
+    def _says_something(cls, user: Content) -> Content:
+        if not text_of(user).strip() and not any(files_in(user)):
+            raise ValueError("The user says nothing in this turn")
+        return user
+
+
+class FixtureBody(Spec):
+    """`spec` of an EvalFixture."""
+
+    target_agent: Name | None = Field(
+        default=None,
+        description="The Agent this fixture is meant for: no other Agent's Eval can select it.",
+    )
+    kind: FixtureKind = Field(
+        default=FixtureKind.GOLDEN,
+        description="What the fixture documents; the gate treats all three alike.",
+    )
+    severity: Severity = Field(
+        default=Severity.MEDIUM, description="How much this fixture weighs in the Eval's score."
+    )
+    description: str = Field(
+        default="", description="What it is about, in a sentence; reports show it."
+    )
+    origin: Origin | None = None
+    cases: CasesFile | None = Field(
+        default=None,
+        description="Makes this the template of many fixtures, one for each case: every "
+        "`{{ case.x }}` below is filled in.",
+    )
+    input: FixtureInput | None = Field(
+        default=None, description="What comes in; with `turns`, what was there before the first."
+    )
+    turns: tuple[TurnBody, ...] = Field(
+        default=(),
+        max_length=MESSAGES_LIMIT,
+        description="What the user says, one after the other, each after the agent's answer.",
+    )
+    assertions: tuple[JsonObject, ...] = Field(
+        default=(),
+        description="What must hold; all of them, for the fixture to pass. With `turns`, they look "
+        "at the whole conversation and its last answer.",
+    )
+    reference: Reference | None = Field(
+        default=None, description="What a good answer is, for judges and checks; agents get none."
+    )
+    playground: PlaygroundSpec | None = None
+    tool_replay: tuple[ToolReplay, ...] = Field(
+        default=(), description="Recorded answers of tools, given instead of calling them."
+    )
+    shadow_tools: tuple[str, ...] = Field(
+        default=(),
+        description='Tools whose calls are only recorded and answered with `{"shadow": true}`.',
+    )
+
+
+class FixtureDocument(Written):
+    """One test case: one input, and the assertions on what comes of it."""
+
+    kind: Literal["EvalFixture"]
+    spec: FixtureBody
+
+
+_CHECKED_LATER = ("targetAgent", "playground", "toolReplay", "shadowTools")
+"""Keys that are checked together with the Eval and the Agent, so their places are kept."""
+
+
+class Meant(NamedTuple):
+    """A fixture, what it means by keys of `spec`, and its problems; if any, neither is there."""
+
+    fixture: Fixture | None
+    written: JsonObject | None
+    problems: tuple[Problem, ...]
+
+
+def read(source: Source) -> Read:
+    """Return the fixture and its problems; assertions are checked even if the rest is wrong."""
+    found = read_meaning(source)
+    return Read(found.fixture, found.problems)
+
+
+def read_meaning(source: Source) -> Meant:
+    """Return the fixture with what its digest covers."""
+    document, problems = validate(FixtureDocument, source.body, source.document)
+    assertions, broken = _read_assertions(source)
+    if document is None or broken:
+        return Meant(None, None, (*problems, *broken))
+    spec = document.spec
+    if missing := _missing(spec, source.document):
+        return Meant(None, None, (*problems, *missing))
+    turns = tuple(turn.user for turn in spec.turns)
+    written: JsonObject = canonical(spec) | {"assertions": [each.meaning for each in assertions]}
+    if turns:
+        written["turns"] = [plain_content(one) for one in turns]
+    fixture = Fixture(
+        name=document.metadata.name,
+        labels=document.metadata.labels,
+        target_agent=spec.target_agent,
+        fixture_kind=spec.kind,
+        severity=spec.severity,
+        description=spec.description,
+        origin=spec.origin,
+        input=spec.input or FixtureInput(type=InputType.PROMPT, payload={}),
+        turns=turns,
+        reference=spec.reference,
+        assertions=tuple(assertions),
+        playground=spec.playground,
+        tool_replay=spec.tool_replay,
+        shadow_tools=spec.shadow_tools,
+        place=source.document.place(("metadata", "name")),
+        places={
+            f"spec.{key}": source.document.key_place(("spec", key))
+            for key in _CHECKED_LATER
+            if source.document.data_at(("spec", key)) is not None
+        },
+        path=source.path,
+        digest=meaning(document.kind, document.metadata, written),
+    )
+    return Meant(with_file_places(fixture, source.document), written, problems)
+
+
+def _read_assertions(source: Source) -> tuple[list[AssertionSpec], list[Problem]]:
+    """Return the assertions of the whole, then those of each turn, and what is wrong with them."""
+    assertions, problems = read_assertions(source, ("spec", "assertions"))
+    turns = source.document.data_at(("spec", "turns"))
+    for number in range(len(turns) if isinstance(turns, list) else 0):
+        more, broken = read_assertions(source, ("spec", "turns", number, "assertions"))
+        assertions += [one.model_copy(update={"turn": number + 1}) for one in more]
+        problems += broken
+    return assertions, problems
+
+
+def _missing(spec: FixtureBody, document: Document) -> tuple[Problem, ...]:
+    """Return what nothing would be asked or checked without; turns do for the rest."""
+    wanted: list[tuple[DocumentPath, str]] = []
+    asked = spec.input
+    if not spec.turns:
+        if asked is None:
+            wanted.append((("spec", "input"), missing_key("input")))
+        elif not asked.messages and "payload" not in asked.model_fields_set:
+            wanted.append((("spec", "input", "payload"), missing_key("payload")))
+        elif asked.messages and asked.messages[-1].role is not Role.USER:
+            message = "The last message has to be the user's: the agent answers it."
+            wanted.append((("spec", "input", "messages", len(asked.messages) - 1), message))
+    if not spec.assertions and not any(turn.assertions for turn in spec.turns):
+        written = "assertions" in spec.model_fields_set
+        message = "Must have at least 1 entry." if written else missing_key("assertions")
+        if written and spec.origin is not None and spec.kind is FixtureKind.BAD:
+            message = f"{message} The agent failed here: write what it should have done."
+        wanted.append((("spec", "assertions"), message))
+    return tuple(problem_at(document, path, message) for path, message in wanted)
+
+
+FIXTURE = ManifestKind("EvalFixture", FixtureDocument, read)

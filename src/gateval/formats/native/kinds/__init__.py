@@ -1,1 +1,0 @@
-"""The kinds of native manifests, one file each; `registry.py` lists them."""

@@ -1,1 +1,0 @@
-"""The kind `Benchmark`: what people write, and how it is read."""

@@ -1,1 +1,0 @@
-"""Problems of a document, as sentences for a person."""

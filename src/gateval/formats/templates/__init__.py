@@ -1,1 +1,0 @@
-"""The bounded language of templates: in requests to candidates, and in fixtures with cases."""

@@ -1,1 +1,0 @@
-"""The one YAML reader: bytes to values with their places, within limits."""

@@ -1,0 +1,423 @@
+"""The one YAML reader: bytes in, documents with places and all problems out, whatever the bytes.
+
+The order matters, because each step protects the next: size, UTF-8, line breaks that git does not
+know, tag directives (libyaml compares each with all others), then libyaml's events under limits of
+depth and size. Nothing recurses further than the depth limit.
+
+PyYAML's own composer is not used: its C form recurses without a limit (200,000 open brackets end
+the process), resolves YAML 1.1, and needs a second pass over what this one has already seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from pydantic import JsonValue
+from yaml import YAMLError
+from yaml.error import MarkedYAMLError
+from yaml.events import (
+    AliasEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+
+from gateval.domain.paths import Place, Problem, show_path
+from gateval.domain.text import quote
+from gateval.errors import EvaluationError
+from gateval.formats.yaml_document import (
+    Branching,
+    Document,
+    DocumentPath,
+    Marks,
+    Position,
+    UnusableScalar,
+    mark_place,
+    plain_value,
+    short_tag,
+    tagged_value,
+    write_path,
+)
+
+if TYPE_CHECKING:
+    from yaml import CBaseLoader
+
+
+DEPTH_LIMIT = 64
+"""Mappings and lists inside each other."""
+
+NODE_LIMIT = 100_000
+"""Values of one file, every alias counted as everything it stands for."""
+
+
+class Refused(Exception):
+    """The rest of the file cannot be read: a sentence and where it stopped."""
+
+    def __init__(self, message: str, mark: Position) -> None:
+        super().__init__(message)
+        self.message = message
+        self.mark = mark
+
+
+class YamlBudget:
+    """The use so far: `nodes` counts values, `deepest` is the greatest depth seen."""
+
+    def __init__(self) -> None:
+        self.nodes = 0
+        self.deepest = 0
+
+    def spend(self, nodes: int, mark: Position) -> None:
+        """Count values. Raises `Refused` beyond `NODE_LIMIT`."""
+        self.nodes += nodes
+        if self.nodes > NODE_LIMIT:
+            raise Refused(
+                f"This file holds more than {NODE_LIMIT:,} values, every alias counted as all that "
+                "it stands for. Make it smaller.",
+                mark,
+            )
+
+    def reach(self, depth: int, mark: Position) -> None:
+        """Note a depth, from 1. Raises `Refused` beyond `DEPTH_LIMIT`."""
+        self.deepest = max(self.deepest, depth)
+        if depth > DEPTH_LIMIT:
+            raise Refused(
+                f"More than {DEPTH_LIMIT} mappings and lists stand inside each other here.", mark
+            )
+
+
+_COLLECTION_TAGS = {
+    MappingStartEvent: (None, "!", "tag:yaml.org,2002:map"),
+    SequenceStartEvent: (None, "!", "tag:yaml.org,2002:seq"),
+}
+
+
+class Fault(NamedTuple):
+    """Something wrong that does not keep us from reading on."""
+
+    mark: Position
+    path: DocumentPath
+    message: str
+
+
+class Built(NamedTuple):
+    """One document: its data, its marks, its faults."""
+
+    data: JsonValue
+    marks: Marks
+    faults: tuple[Fault, ...]
+
+
+class _Anchored(NamedTuple):
+    """A value with a name. `height`: levels of mappings and lists below its own; a scalar is -1."""
+
+    value: JsonValue
+    marks: Marks
+    size: int
+    height: int
+
+
+class TreeBuilder:
+    """Builds the documents of one stream, one after the other."""
+
+    def __init__(self, parser: CBaseLoader) -> None:
+        self._events: Iterator[Event] = iter(parser.get_event, None)
+        self._budget = YamlBudget()
+        self._path: list[str | int] = []
+        self._faults: list[Fault] = []
+        self._anchors: dict[str, _Anchored | None] = {}
+
+    def documents(self) -> Iterator[Built]:
+        """Yield each document. Raises `Refused` or PyYAML's `YAMLError` where reading must stop."""
+        for event in self._events:
+            if isinstance(event, DocumentStartEvent):
+                self._anchors.clear()
+                self._faults.clear()
+                data, marks = self._node(next(self._events), 1)
+                yield Built(data, marks, tuple(self._faults))
+
+    def _node(self, event: Event, depth: int) -> tuple[JsonValue, Marks]:
+        self._budget.spend(1, event.start_mark)
+        if isinstance(event, ScalarEvent):
+            value = self._scalar(event)
+            if event.anchor is not None:
+                self._anchors[event.anchor] = _Anchored(value, event.start_mark, 1, -1)
+            return value, event.start_mark
+        if isinstance(event, CollectionStartEvent):
+            return self._collection(event, depth)
+        return self._alias(cast("AliasEvent", event), depth)  # nothing else begins a node
+
+    def _collection(self, event: CollectionStartEvent, depth: int) -> tuple[JsonValue, Marks]:
+        self._budget.reach(depth, event.start_mark)
+        if event.tag not in _COLLECTION_TAGS[type(event)]:
+            tag = quote(short_tag(event.tag))
+            self._fault(event.start_mark, f"The tag {tag} is not known here. Remove it.")
+        if event.anchor is None:
+            return self._entries(event, depth)
+        self._anchors[event.anchor] = None
+        budget = self._budget
+        nodes, outer, budget.deepest = budget.nodes, budget.deepest, depth
+        value, marks = self._entries(event, depth)
+        height = budget.deepest - depth
+        budget.deepest = max(outer, budget.deepest)
+        self._anchors[event.anchor] = _Anchored(value, marks, budget.nodes - nodes, height)
+        return value, marks
+
+    def _entries(self, event: CollectionStartEvent, depth: int) -> tuple[JsonValue, Marks]:
+        branch = Branching(event.start_mark)
+        if isinstance(event, MappingStartEvent):
+            return self._mapping(branch, depth), branch
+        return self._sequence(branch, depth), branch
+
+    def _sequence(self, branch: Branching, depth: int) -> JsonValue:
+        values: list[JsonValue] = []
+        while not isinstance(event := next(self._events), SequenceEndEvent):
+            self._path.append(len(values))
+            value, branch.entries[len(values)] = self._node(event, depth + 1)
+            values.append(value)
+            self._path.pop()
+        return values
+
+    def _mapping(self, branch: Branching, depth: int) -> JsonValue:
+        values: dict[str, JsonValue] = {}
+        while not isinstance(event := next(self._events), MappingEndEvent):
+            key = self._key(event, depth)
+            self._path.append(key)
+            if key in values:
+                self._fault(event.start_mark, _twice(key, branch.keys[key]))
+            value, marks = self._node(next(self._events), depth + 1)
+            if key not in values:
+                values[key] = value
+                branch.keys[key], branch.entries[key] = event.start_mark, marks
+            self._path.pop()
+        return values
+
+    def _key(self, event: Event, depth: int) -> str:
+        """Return the key, or a stand-in with a fault noted. Merge keys are one kind of it."""
+        if isinstance(event, ScalarEvent) and event.anchor is None:
+            key = self._scalar(event)
+        else:
+            key, _ = self._node(event, depth + 1)
+        if isinstance(key, str):
+            if key == "<<" and isinstance(event, ScalarEvent) and event.implicit[0]:
+                self._fault(
+                    event.start_mark, 'Merge keys ("<<") are not supported. Write the keys out.'
+                )
+            return key
+        if isinstance(event, ScalarEvent):
+            self._fault(
+                event.start_mark, f"A key must be text. Put it in quotes: {quote(event.value)}."
+            )
+            return event.value
+        said = 'A key must be text, not a list or a mapping. A template needs quotes: "{{ … }}".'
+        self._fault(event.start_mark, said)
+        return f"?{len(self._faults)}"
+
+    def _scalar(self, event: ScalarEvent) -> JsonValue:
+        try:
+            if event.tag is not None:
+                return tagged_value(event.tag, event.value)
+            return plain_value(event.value) if event.implicit[0] else str(event.value)
+        except UnusableScalar as unusable:
+            self._fault(event.start_mark, str(unusable))
+            return str(event.value)
+
+    def _alias(self, event: AliasEvent, depth: int) -> tuple[JsonValue, Marks]:
+        name, mark = event.anchor or "", event.start_mark
+        if name not in self._anchors:
+            raise Refused(f"The alias {quote(name)} has no anchor before it.", mark)
+        anchored = self._anchors[name]
+        if anchored is None:
+            raise Refused(f"The alias {quote(name)} stands inside the value that it names.", mark)
+        self._budget.spend(anchored.size, mark)
+        self._budget.reach(depth + anchored.height, mark)
+        return anchored.value, anchored.marks
+
+    def _fault(self, mark: Position, message: str) -> None:
+        self._faults.append(Fault(mark, tuple(self._path), message))
+
+
+def _twice(key: str, first: Position) -> str:
+    line = first.line + 1 if first else 1
+    return f"The key {quote(key)} stands here twice, first in line {line}."
+
+
+_CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_SENTENCES = {
+    "mapping values are not allowed in this context": (
+        'A key cannot stand here. Put the text in quotes if its ": " belongs to it, and check the '
+        "indentation."
+    ),
+    "block sequence entries are not allowed in this context": (
+        'A "- " list cannot begin here. Begin it on the line below its key.'
+    ),
+    "did not find expected key": (
+        "A key is expected here. Check the indentation and the quotes in the lines before."
+    ),
+    "did not find expected '-' indicator": (
+        "An entry of the list is expected here. Check the indentation."
+    ),
+    "did not find expected ',' or ']'": 'The list in "[ ]" is not closed before this.',
+    "did not find expected ',' or '}'": 'The mapping in "{ }" is not closed before this.',
+    "found a tab character that violates indentation": (
+        "A tab cannot stand here. Indent with spaces."
+    ),
+    "could not find expected ':'": 'This is no key: a ": " is missing after it.',
+    "found unexpected end of stream": "The quotes that open here are never closed.",
+    "found invalid Unicode character escape code": (
+        "This escape stands for no character. Write the character itself."
+    ),
+    "found unknown escape character": (
+        'This escape is not known. In single quotes a "\\" needs no escape.'
+    ),
+    "found undefined tag handle": "This tag is not known here. Remove it.",
+    "found incompatible YAML document": "Only YAML 1.1 and 1.2 can be read. Remove the %YAML line.",
+}
+
+
+_ABOUT_THE_START = {"could not find expected ':'", "found unexpected end of stream"}
+"""Problems that are better shown where the text in question begins than where it failed."""
+
+
+def place_of(file: str, before: str) -> Place:
+    """Return the place right after the text `before`, which begins the file."""
+    return Place(
+        file=file,
+        line=before.count("\n") + 1,
+        column=len(before) - (before.rfind("\n") + 1) + 1,
+    )
+
+
+def syntax_error(file: str, data: bytes, error: MarkedYAMLError) -> Problem:
+    """Return what is wrong where the parser stopped."""
+    mark = error.problem_mark
+    if mark is None or error.problem in _ABOUT_THE_START:
+        mark = error.context_mark or mark
+    place = Place(file=file) if mark is None else mark_place(file, mark)
+    return Problem(place=place, message=_sentence(error, _character_at(data, place)))
+
+
+def control_character(file: str, data: bytes) -> Problem:
+    """Return the place of the first character that YAML forbids; `data` is UTF-8 and holds one."""
+    text = data.decode("utf-8")
+    found = _CONTROL.search(text)
+    if found is None:
+        return Problem(place=Place(file=file), message="This file cannot be read as YAML.")
+    return Problem(
+        place=place_of(file, text[: found.start()]),
+        message=f"The control character U+{ord(found[0]):04X} cannot stand in YAML. Remove it, or "
+        f'write it as an escape in double quotes: "\\x{ord(found[0]):02x}".',
+    )
+
+
+def _sentence(error: MarkedYAMLError, character: str) -> str:
+    problem = error.problem or "the parser gave no reason"
+    if problem == "found character that cannot start any token":
+        if character == "\t":
+            return "A tab cannot stand here. Indent with spaces."
+        return f"The character {quote(character)} cannot begin a value. Put the text in quotes."
+    if problem in _SENTENCES:
+        return _SENTENCES[problem]
+    context = f" {error.context}" if error.context else ""
+    return f"This is not valid YAML: {problem}{context}."
+
+
+def _character_at(data: bytes, place: Place) -> str:
+    lines = data.decode("utf-8-sig").split("\n")
+    line = lines[place.line - 1] if place.line <= len(lines) else ""
+    return line[place.column - 1 : place.column]
+
+
+BYTE_LIMIT = 1024 * 1024
+"""Bytes of one file."""
+
+_TAG_DIRECTIVES = 16
+_ODD_BREAK = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
+
+
+def read_documents(path: str, data: bytes) -> tuple[tuple[Document, ...], tuple[Problem, ...]]:
+    """Return the documents of a YAML file and all problems of their YAML, in order of place.
+
+    `path` is the tracked path. Empty documents are left out. Documents before a syntax error are
+    returned, those after it are not. Raises `EvaluationError` when PyYAML lacks libyaml.
+    """
+    file = show_path(path)
+    if (problem := _first_glance(file, data)) is not None:
+        return (), (problem,)
+    documents: list[Document] = []
+    stop = _read_all(file, data, documents)
+    problems = [problem for document in documents for problem in document.problems]
+    return (
+        tuple(document for document in documents if document.data is not None),
+        tuple(problems if stop is None else [*problems, stop]),
+    )
+
+
+def _first_glance(file: str, data: bytes) -> Problem | None:
+    """What can be refused before YAML begins."""
+    if len(data) > BYTE_LIMIT:
+        return Problem(
+            place=Place(file=file),
+            message=f"This file has {len(data):,} bytes; {BYTE_LIMIT:,} are allowed. Split it.",
+        )
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return Problem(
+            place=place_of(file, data[: error.start].decode("utf-8")),
+            message=f"This is not UTF-8: the byte 0x{data[error.start]:02x} cannot stand here. "
+            "Save the file as UTF-8.",
+        )
+    if (odd := _ODD_BREAK.search(text)) is not None:
+        return Problem(
+            place=place_of(file, text[: odd.start()]),
+            message=f"The character U+{ord(odd[0]):04X} breaks the line for some programs and not "
+            'for others. Use a line feed, or an escape such as "\\u2028" in double quotes.',
+        )
+    if data.count(b"%TAG") > _TAG_DIRECTIVES:
+        return Problem(
+            place=place_of(file, text[: text.index("%TAG")]),
+            message="This file has too many %TAG directives. Remove them: no tag is needed here.",
+        )
+    return None
+
+
+def _read_all(file: str, data: bytes, documents: list[Document]) -> Problem | None:
+    """Append each document; return why reading stopped early, if it did."""
+    try:
+        documents.extend(_document(file, built) for built in TreeBuilder(_parser(data)).documents())
+    except Refused as refused:
+        return Problem(place=mark_place(file, refused.mark), message=refused.message)
+    except MarkedYAMLError as error:
+        return syntax_error(file, data, error)
+    except YAMLError:
+        return control_character(file, data)
+    return None
+
+
+def _parser(data: bytes) -> CBaseLoader:
+    try:
+        from yaml import CBaseLoader
+    except ImportError:
+        raise EvaluationError(
+            "PyYAML was installed without libyaml, so manifests cannot be read.",
+            hint="Install PyYAML from a wheel, or build it with libyaml's headers at hand.",
+        ) from None
+    return CBaseLoader(data)
+
+
+def _document(file: str, built: Built) -> Document:
+    problems = tuple(
+        Problem(
+            place=mark_place(file, fault.mark), path=write_path(fault.path), message=fault.message
+        )
+        for fault in built.faults
+    )
+    return Document(file=file, data=built.data, marks=built.marks, problems=problems)

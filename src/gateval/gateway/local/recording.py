@@ -1,0 +1,303 @@
+"""The trace of a black-box agent, read off its calls of models and of the gate's tools."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from gateval.domain.base import JsonObject, canonical_json, digest
+from gateval.domain.results.doubts import cut_off_note
+from gateval.domain.trials.model_call import Message, ModelReply, ModelRequest, ToolCall, Usage
+from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
+from gateval.gateway.tools import ServedTools
+
+Fingerprints = frozenset[str]
+"""Two messages are the same when they share a fingerprint."""
+
+
+def fingerprints_of(message: Message) -> Fingerprints:
+    """Return what a message is known by. Agents alter what they send again, so it takes little.
+
+    A tool result is known by the id of its call, as old results get shortened. An assistant
+    message with tool calls is known by their ids or by their names and arguments, as its text may
+    get lost and ids rewritten. Everything else is known by its text with white space folded.
+    """
+    if message.role == "tool" and message.tool_call_id:
+        return frozenset({f"result {message.tool_call_id}"})
+    if message.tool_calls:
+        names = digest([call_fingerprint(call) for call in message.tool_calls])
+        ids = [call.id for call in message.tool_calls if call.id]
+        known_by_id = {f"ids {digest([*ids])}"} if ids else set()
+        return frozenset({f"calls {names}", *known_by_id})
+    return frozenset({f"{message.role} {digest(' '.join(message.text.split()))}"})
+
+
+def is_users(fingerprints: Fingerprints) -> bool:
+    """Whether they are those of a user's message."""
+    return all(fingerprint.startswith("user ") for fingerprint in fingerprints)
+
+
+def call_fingerprint(call: ToolCall) -> str:
+    """Return a tool call's name and arguments as one text."""
+    given: JsonObject = {"raw": call.raw} if call.raw is not None else call.arguments
+    return f"{call.name} {canonical_json(given)}"
+
+
+class Match(NamedTuple):
+    """How a history relates to what is known.
+
+    `continues` says that its first messages are a whole known conversation. `new` are the
+    positions of the messages that are not known, in order. `number` is the conversation that it
+    belongs to, from 1.
+    """
+
+    continues: bool
+    new: tuple[int, ...]
+    number: int
+
+
+class _Node:
+    """A message in the tree of all histories; `next` leads on by the next one's fingerprints.
+
+    `ends` is the number of the conversation that ends with it until now, or 0.
+    """
+
+    __slots__ = ("ends", "next")
+
+    def __init__(self) -> None:
+        self.next: dict[str, _Node] = {}
+        self.ends = 0
+
+
+class Conversations:
+    """Remembers histories by their messages' fingerprints, as a tree: they share beginnings."""
+
+    def __init__(self) -> None:
+        self._root = _Node()
+        self._counts: Counter[str] = Counter()
+        self._said_in: dict[str, int] = {}
+        self._last = 0
+
+    def match(self, history: Sequence[Fingerprints]) -> Match:
+        """Return what is known of `history`.
+
+        Where it continues a conversation, all that follows is new, though it may repeat earlier
+        words. Where it does not, a message is new if no conversation holds it that often; and it
+        is the conversation that has said its latest known words, in an altered form, or one more
+        if nobody has: agents that work side by side share questions, not answers.
+        """
+        path = self._walk(history)
+        shared = len(path)
+        if path and path[-1].ends:
+            new = tuple(range(shared, len(history)))
+            return Match(continues=True, new=new, number=path[-1].ends)
+        seen: Counter[str] = Counter()
+        unknown = []
+        for index, fingerprints in enumerate(history):
+            seen.update(fingerprints)
+            if index >= shared and all(
+                seen[fingerprint] > self._counts[fingerprint] for fingerprint in fingerprints
+            ):
+                unknown.append(index)
+        number = self._speaker(history) or self._last + 1
+        return Match(continues=False, new=tuple(unknown), number=number)
+
+    def remember(self, history: Sequence[Fingerprints], number: int) -> None:
+        """Keep a history of the conversation `number`; those that it continues end with it from
+        now on.
+        """
+        self._last = max(self._last, number)
+        self._said_in.update(
+            (one, number) for said in history if not is_users(said) for one in said
+        )
+        path = self._walk(history)
+        for node in path:
+            node.ends = 0
+        last = path[-1] if path else self._root
+        for fingerprints in history[len(path) :]:
+            node = _Node()
+            last.next.update(dict.fromkeys(fingerprints, node))
+            last = node
+        last.ends = number if history else 0
+        for fingerprint, count in Counter(
+            fingerprint for fingerprints in history for fingerprint in fingerprints
+        ).items():
+            self._counts[fingerprint] = max(self._counts[fingerprint], count)
+
+    def _speaker(self, history: Sequence[Fingerprints]) -> int:
+        """Return the conversation in which the latest known words of an agent were said, or 0."""
+        known = (
+            self._said_in[fingerprint]
+            for said in reversed(history)
+            if not is_users(said)
+            for fingerprint in sorted(said)
+            if fingerprint in self._said_in
+        )
+        return next(known, 0)
+
+    def _walk(self, history: Sequence[Fingerprints]) -> list[_Node]:
+        """Return the nodes of the longest known beginning of `history`."""
+        path: list[_Node] = []
+        node = self._root
+        for fingerprints in history:
+            found = next(
+                (
+                    node.next[fingerprint]
+                    for fingerprint in sorted(fingerprints)
+                    if fingerprint in node.next
+                ),
+                None,
+            )
+            if found is None:
+                break
+            path.append(found)
+            node = found
+        return path
+
+
+class TraceRecorder:
+    """Builds one trace from the successive model calls of one trial.
+
+    An agent sends its whole history with every call. What continues a conversation seen before
+    gives steps only for what is new. A history that differs from all of them starts another
+    conversation, in which messages that are known already give no second step. Each step bears the
+    number of its conversation: agents that work side by side are told apart by it.
+
+    Tool calls and results in the history that a conversation begins with, up to its last user
+    message, are context (examples, an earlier session) that nobody did in this trial: no steps.
+    System prompts are no steps either. A reply's call of a tool that its request did not offer
+    counts as refused.
+    """
+
+    def __init__(self) -> None:
+        self._builder = TraceBuilder()
+        self._served = ServedTools(self._builder)
+        self._conversations = Conversations()
+        self._usages: list[Usage] = []
+        self._models: dict[str, None] = {}
+        self._tools: dict[str, str] = {}
+        self._made: set[str] = set()
+        self._empty = True
+        self._replies = self._measured = 0
+
+    def reply(self, model: str, request: ModelRequest, reply: ModelReply) -> None:
+        """Record that `model` (`provider/model-id`) answered `request` with `reply`."""
+        said = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
+        number = self._add_history(request, [fingerprints_of(said)])
+        self._made.update(call.id for call in reply.tool_calls)
+        cost = CallCost(reply.seconds, reply.retries)
+        if said.text or not said.tool_calls:
+            self._builder.add(StepKind.ASSISTANT, said.text, cost=cost, conversation=number)
+        if note := cut_off_note(model, reply.stop):
+            self._builder.add(StepKind.ERROR, note, conversation=number)
+        offered = {tool.name for tool in request.tools}
+        self._add_calls(said.tool_calls, number, cost, offered)
+        self._usages.append(reply.usage)
+        self._replies += 1
+        self._models[model] = None
+
+    def measured(self, model: str, usage: Usage | None) -> None:
+        """Record that `model` measured texts: no step, but tokens, if that costs any.
+
+        By itself it makes no trace: it tells nothing of what the agent said and did.
+        """
+        if usage is not None:
+            self._usages.append(usage)
+        self._measured += 1
+        self._models[model] = None
+
+    def error(self, request: ModelRequest | None, message: str, cost: CallCost = NO_CALL) -> None:
+        """Record that a call failed; `request` is None if it could not even be read."""
+        number = 1 if request is None else self._add_history(request, [])
+        self._builder.add(StepKind.ERROR, message, cost=cost, conversation=number)
+        self._empty = False
+
+    def tool(
+        self,
+        name: str,
+        arguments: JsonObject,
+        text: str,
+        known: Collection[str],
+        *,
+        streaming: bool,
+    ) -> None:
+        """Record that the gate answered a call of a tool with `text`; see `ServedTools.arrived`."""
+        self._empty = False
+        self._served.arrived(name, arguments, text, known, streaming=streaming)
+
+    def trace(self) -> Trace | None:
+        """Return the trace so far, or None when no call was made.
+
+        `model_calls` counts the calls that were answered.
+        """
+        if self._empty:
+            return None
+        return Trace(
+            steps=self._builder.steps(),
+            source="gateway",
+            usage=add_usage(self._usages),
+            model_calls=self._replies + self._measured,
+            models=tuple(self._models),
+        )
+
+    def _add_history(self, request: ModelRequest, answer: list[Fingerprints]) -> int:
+        """Add steps for what is new in a request; remember it with its answer's fingerprints.
+
+        Return the number of its conversation.
+        """
+        self._empty = False
+        messages = [message for message in request.messages if message.role != "system"]
+        history = [fingerprints_of(message) for message in messages]
+        match = self._conversations.match(history)
+        for message in messages:
+            self._tools.update({call.id: call.name for call in message.tool_calls})
+        users = [index for index, message in enumerate(messages) if message.role == "user"]
+        context = 0 if match.continues else max(users, default=0)
+        for index in match.new:
+            acted = index >= context or messages[index].tool_call_id in self._made
+            self._add(messages[index], match.number, acted=acted)
+        self._conversations.remember([*history, *answer], match.number)
+        return match.number
+
+    def _add(self, message: Message, number: int, *, acted: bool) -> None:
+        add = partial(self._builder.add, conversation=number)
+        if message.role == "user":
+            add(StepKind.USER, message.text)
+        elif message.role == "assistant":
+            if message.text:
+                add(StepKind.ASSISTANT, message.text)
+            self._add_calls(message.tool_calls if acted else (), number, NO_CALL)
+        elif acted:
+            call_id = message.tool_call_id or None
+            if self._served.is_told(call_id, message.text):
+                return
+            tool = self._tools.get(call_id or "")
+            add(StepKind.TOOL_RESULT, message.text, tool=tool, call_id=call_id)
+
+    def _add_calls(
+        self,
+        calls: tuple[ToolCall, ...],
+        number: int,
+        cost: CallCost,
+        offered: set[str] | None = None,
+    ) -> None:
+        """Add a step for each call, refused where `offered` is known and names no such tool."""
+        for call in calls:
+            is_offered = offered is None or call.by_provider or call.name in offered
+            self._tools[call.id] = call.name
+            if self._served.claims(call, said=offered is not None):
+                continue
+            step = self._builder.add(
+                StepKind.TOOL_CALL,
+                call.raw or "",
+                tool=call.name,
+                arguments=call.arguments,
+                call_id=call.id or None,
+                cost=cost,
+                refused=not is_offered,
+                conversation=number,
+            )
+            if offered is not None:
+                self._served.wished(step, call)

@@ -1,1 +1,0 @@
-"""What a candidate does, read off its model calls: numbered steps, by conversation."""

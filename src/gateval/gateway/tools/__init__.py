@@ -1,1 +1,0 @@
-"""Tools of programs, answered from the fixture: the gate's MCP server, and what it records."""

@@ -1,0 +1,350 @@
+"""The files of several revisions, each blob read once and each manifest parsed once."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar, NamedTuple, TypeVar, cast
+
+from pydantic import JsonValue
+
+from gateval.candidates.environment import passed_on
+from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, is_sealed
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
+from gateval.domain.paths import leads_out, match_any, resolve_path
+from gateval.domain.sources import LOCK_PATH, GitFile, LockedFile, git_file, read_lock
+from gateval.domain.text import quote
+from gateval.domain.tree import LINK_MODE, Tree, TreeEntry
+from gateval.errors import RepositoryError
+from gateval.formats.base import (
+    TEXT_LIMIT,
+    Gathered,
+    GatheringContext,
+    Pending,
+    Registries,
+    no_foreign,
+)
+from gateval.formats.parsed import Parsed
+from gateval.formats.registry import SUFFIXES, ManifestFormat, formats_of, gather, read_file
+from gateval.ports.repository import Repository, Sources
+
+Made = TypeVar("Made")
+
+_SCRIPTED = f"{SCRIPTED_FOLDER}/"
+_AT_ONCE = 8
+
+
+class TreeFiles(NamedTuple):
+    """What of a tree may be manifests, going by the names, and its symbolic links."""
+
+    tree: Tree
+    files: Mapping[str, TreeEntry]
+    links: Mapping[str, TreeEntry]
+
+
+class ManifestCache:
+    """Reads blobs and parses manifests on demand, and remembers both.
+
+    `load` must have seen a tree before its files are asked for. `variables` are those of the
+    environment that manifests may name.
+    """
+
+    FILE_LIMIT: ClassVar[int] = 16 * 1024 * 1024
+    """Bytes of the largest file that is looked at, to see whether it is a manifest."""
+
+    def __init__(self, repository: Repository, registries: Registries, config: GateConfig) -> None:
+        self._repository = repository
+        self.registries = registries
+        self.variables = passed_on(registries.environ, config.policy.candidate_env)
+        self.hosts = config.policy.sources
+        self._narrowed = bool(config.manifests)
+        self._wanted: Callable[[str], bool] = (
+            as_plain(match_any(config.manifests)) if config.manifests else lambda _path: True
+        )
+        self._blobs: dict[str, bytes | None] = {}
+        self._recognised: dict[tuple[str, str], tuple[ManifestFormat, ...]] = {}
+        self._parsed: dict[tuple[str, str], Parsed] = {}
+        self._shelves: dict[int, TreeFiles] = {}
+        self._made: dict[Hashable, object] = {}
+
+    def tree_files(self, tree: Tree) -> TreeFiles:
+        """Sort out a tree by names alone: one pass, remembered."""
+        if id(tree) not in self._shelves:
+            files = {p: e for p, e in tree.items() if p.endswith(SUFFIXES) and self._may_be(p, e)}
+            links = {path: entry for path, entry in tree.items() if entry.mode == LINK_MODE}
+            self._shelves[id(tree)] = TreeFiles(tree, files, links)
+        return self._shelves[id(tree)]
+
+    def load(self, tree: Tree) -> None:
+        """Read at once all files of a tree that may be manifests, and all symbolic links."""
+        tree_files = self.tree_files(tree)
+        self.read_all([*tree_files.files.values(), *tree_files.links.values()])
+
+    def is_manifest(self, path: str, entry: TreeEntry) -> bool:
+        """Whether a file that may be a manifest by its name is one by its content."""
+        return bool(self._formats(path, entry))
+
+    def may_matter(self, path: str, entry: TreeEntry) -> bool:
+        """Whether other files may matter to a manifest: it can hold an Agent, a check of one's own,
+        or messages with files. Judged without parsing; false is certain.
+        """
+        data = self.data(entry)
+        return data is not None and any(
+            one.may_hold_agent(data) or one.may_name_files(data)
+            for one in self._formats(path, entry)
+        )
+
+    def targets(self, tree: Tree) -> frozenset[str | None]:
+        """Return the Agents that Evals of a tree are about, judged without parsing.
+
+        None stands for one that only a reader can tell.
+        """
+        found: set[str | None] = set()
+        for path, entry in self.tree_files(tree).files.items():
+            for one in self._formats(path, entry):
+                found |= one.targets(self.data(entry) or b"")
+        return frozenset(found)
+
+    def _formats(self, path: str, entry: TreeEntry) -> tuple[ManifestFormat, ...]:
+        key = (path, entry.oid)
+        if key not in self._recognised:
+            data = self.data(entry)
+            self._recognised[key] = formats_of(path, data) if data is not None else ()
+        return self._recognised[key]
+
+    def _may_be(self, path: str, entry: TreeEntry) -> bool:
+        return (
+            entry.is_file
+            and path != GATE_CONFIG_PATH
+            and not path.startswith(_SCRIPTED)
+            and (not self._narrowed or self._wanted(path))
+        )
+
+    def wants(self, path: str) -> bool:
+        """Whether the gate config has manifests looked for at a path."""
+        return self._wanted(path)
+
+    def refuses_link(self, path: str, target: str) -> bool:
+        """Whether a symbolic link must not stand here, where manifests are looked for.
+
+        Its name is that of a manifest, and either the gate config says that manifests are here, or
+        the link leads out of the repository.
+        """
+        if not path.endswith(SUFFIXES) or not self._wanted(path):
+            return False
+        return self._narrowed or leads_out(path, target)
+
+    def data(self, entry: TreeEntry) -> bytes | None:
+        """The contents of a file; None when it is larger than `FILE_LIMIT`."""
+        if entry.oid not in self._blobs:
+            self.read_all([entry])
+        return self._blobs[entry.oid]
+
+    def read_all(self, entries: Iterable[TreeEntry]) -> None:
+        """Read several files at once, so that asking for each costs nothing."""
+        missing = {entry.oid for entry in entries} - self._blobs.keys()
+        if missing:
+            self._blobs.update(self._repository.blobs(sorted(missing), limit=self.FILE_LIMIT))
+
+    def parse(self, path: str, entry: TreeEntry) -> Parsed | None:
+        """The manifests of a file, or None when no manifest format recognises it."""
+        key = (path, entry.oid)
+        if key not in self._parsed:
+            data = self.data(entry) or b""
+            found = read_file(path, data, self.registries, self._formats(path, entry))
+            if found is None:
+                return None
+            self._parsed[key] = found
+        return self._parsed[key]
+
+    def passing(self, oids: Iterable[str], limit: int) -> Iterator[tuple[str, bytes | None]]:
+        """Yield the contents of these blobs, a few held at a time; None for one above `limit`."""
+        wanted = sorted(oids)
+        for at in range(0, len(wanted), _AT_ONCE):
+            yield from self._repository.blobs(wanted[at : at + _AT_ONCE], limit=limit).items()
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what `make` gives, made once for each key."""
+        if key not in self._made:
+            self._made[key] = make()
+        return cast("Made", self._made[key])
+
+
+def as_plain(wanted: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Return what fits a file, or a sealed one in its place, where `wanted` fits the plain one."""
+    return lambda path: wanted(path) or (is_sealed(path) and wanted(path.removesuffix(".age")))
+
+
+FOREIGN_LIMIT = 200
+"""Files of other repositories that the manifests of a revision may name."""
+
+_LONGEST = 500
+"""Characters of a text that may be a path."""
+
+
+class _Watched(Mapping[str, TreeEntry]):
+    """A tree that notes at which paths it was looked, and whether as a whole."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self.seen: dict[str, TreeEntry | None] = {}
+        self.whole = False
+
+    def __getitem__(self, path: str) -> TreeEntry:
+        self.seen[path] = self._tree.get(path)
+        return self._tree[path]
+
+    def __contains__(self, path: object) -> bool:
+        if isinstance(path, str):
+            self.seen[path] = self._tree.get(path)
+        return path in self._tree
+
+    def __iter__(self) -> Iterator[str]:
+        self.whole = True
+        return iter(self._tree)
+
+    def __len__(self) -> int:
+        return len(self._tree)
+
+
+class _Made(NamedTuple):
+    """What was gathered, and the entries that it rests on."""
+
+    gathered: Gathered
+    seen: Mapping[str, TreeEntry | None]
+
+    def holds_in(self, tree: Tree) -> bool:
+        return all(tree.get(path) == entry for path, entry in self.seen.items())
+
+
+def gathered(parsed: Iterable[Parsed], tree: Tree, cache: ManifestCache) -> Gathered:
+    """Return what the files say together that are not manifests by themselves.
+
+    It is made once for all revisions in which nothing differs that was looked at.
+    """
+    pending = [one for each in parsed for one in each.pending]
+    if not pending:
+        return Gathered()
+    key = ("gathered", *((one.path, tree[one.path].oid) for one in pending))
+    made: list[_Made] = cache.once(key, list)
+    known = next((one.gathered for one in made if one.holds_in(tree)), None)
+    if known is not None:
+        return known
+    cache.read_all(tree[path] for path in _likely(pending, tree))
+    watched = _Watched(tree)
+
+    def content(path: str) -> bytes | None:
+        return cache.data(watched[path])
+
+    named: set[str] = set()
+
+    @functools.cache
+    def foreign(url: str) -> bytes:
+        named.add(url)
+        if len(named) > FOREIGN_LIMIT:
+            raise ValueError(f"Manifests may name {FOREIGN_LIMIT} files of other repositories.")
+        lock = content(LOCK_PATH) if LOCK_PATH in watched and watched[LOCK_PATH].is_file else None
+        if cache.registries.foreign is None:
+            return no_foreign(url)
+        return cache.registries.foreign.read(url, lock, cache.hosts, limit=TEXT_LIMIT)
+
+    around = GatheringContext(
+        watched, content, cache.registries, foreign, cache.variables, cache.wants
+    )
+    found = gather(pending, around)
+    if not watched.whole:
+        made.append(_Made(found, watched.seen))
+    return found
+
+
+def _likely(pending: Sequence[Pending], tree: Tree) -> Iterator[str]:
+    """Yield the tracked files that texts in these documents may name, so that all are read at once.
+
+    Beside them, and in every folder around, stand those that are named by no text.
+    """
+    for path, document, *_ in pending:
+        folder = path.rpartition("/")[0]
+        steps = folder.split("/") if folder else []
+        roots = ["/".join(steps[:end]) for end in range(len(steps), -1, -1)]
+        texts = _texts(document.data if document else None)
+        for text in (*texts, path.rpartition("/")[2].rpartition(".")[0] + ".jsonl"):
+            if len(text) <= _LONGEST and ("." in text or "/" in text) and "\n" not in text:
+                for root in roots:
+                    found = resolve_path(root, text.removeprefix("file://").lstrip("/"))
+                    if found and found in tree and tree[found].is_file:
+                        yield found
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            todo += one.values()
+        elif isinstance(one, list):
+            todo += one
+
+
+_LOCK = f"Run `gateval lock`, and commit {LOCK_PATH}."
+
+
+class Pinned(NamedTuple):
+    """Fulfils `ports.sources.ForeignFiles`: what the lock says, from one of the hosts allowed.
+
+    Without `sources` nothing is fetched; `closed` is the sentence that says why.
+    """
+
+    sources: Sources | None
+    closed: str = ""
+
+    def read(self, url: str, lock: bytes | None, hosts: Sequence[str], *, limit: int) -> bytes:
+        """See the port."""
+        file = _allowed(url, hosts)
+        locked = read_lock(lock).files.get(url) if lock is not None else None
+        if locked is None:
+            raise ValueError(f"{quote(url)} is not pinned, so it could change unseen. {_LOCK}")
+        if not file.may_be(locked):
+            raise ValueError(f"{LOCK_PATH} pins another file for {quote(url)}. {_LOCK}")
+        if self.sources is None:
+            raise RepositoryError(f"{url} was not read: {self.closed}")
+        data = self.sources.read(file.repository, locked.commit, locked.path, limit=limit)
+        if not locked.holds(data):
+            raise RepositoryError(f"{url} is not what {LOCK_PATH} says.", hint=_LOCK)
+        return data
+
+
+class Pinning:
+    """Fulfils `ports.sources.ForeignFiles`: reads what is there now, and notes it in `files`."""
+
+    def __init__(self, sources: Sources) -> None:
+        self.files: dict[str, LockedFile] = {}
+        self._sources = sources
+
+    def read(self, url: str, lock: bytes | None, hosts: Sequence[str], *, limit: int) -> bytes:
+        """See the port; the lock that is there is not asked."""
+        del lock
+        file = _allowed(url, hosts)
+        for ref, path in file.choices:
+            commit = self._sources.commit(file.repository, ref)
+            if commit is not None:
+                data = self._sources.read(file.repository, commit, path, limit=limit)
+                digest = hashlib.sha256(data).hexdigest()
+                self.files[url] = LockedFile(commit=commit, path=path, sha256=digest)
+                return data
+        names = " or ".join(quote(ref) for ref, _ in file.choices)
+        raise ValueError(f"{file.repository} has no branch or tag {names}. Correct the URL.")
+
+
+def _allowed(url: str, hosts: Sequence[str]) -> GitFile:
+    """Return what a URL names. Raises `ValueError` for a host that no rule allows."""
+    file = git_file(url)
+    if file.host not in hosts:
+        raise ValueError(
+            f"{quote(url)} is a file of another repository, and policy.sources of "
+            f".github/gateval.yml on the target branch does not name {file.host}. Add it there, or "
+            "copy the file into this repository."
+        )
+    return file

@@ -1,1 +1,0 @@
-"""Reading the manifests of a revision, and the files that they name."""

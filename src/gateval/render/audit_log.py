@@ -1,0 +1,115 @@
+"""The audit log for people and for logs: one line per entry, a part of the job summary."""
+
+from __future__ import annotations
+
+import re
+
+from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind
+from gateval.domain.base import ascii_json
+from gateval.domain.ruling import LabelUse
+from gateval.domain.text import quote
+from gateval.safe.sanitize import code, inline, plain_line
+
+LINE = 600
+"""Characters of a line."""
+
+_PLAIN = re.compile(r"[\w./\[\]-]{1,100}", re.ASCII)
+
+_WORDS = {
+    AuditKind.BYPASS_GRANTED: "bypass granted",
+    AuditKind.BYPASS_DENIED: "bypass denied",
+    AuditKind.BYPASS_ENDED: "bypass ended by a push",
+    AuditKind.BYPASS_WITHDRAWN: "bypass taken back",
+    AuditKind.BYPASS_CARRIED: "bypass carried into the merge queue",
+    AuditKind.BAR_ACCEPTED: "lowered bar accepted",
+    AuditKind.NOT_EVALUATED: "could not evaluate",
+    AuditKind.VERDICT: "verdict",
+}
+
+
+def log_line(event: AuditEvent) -> str:
+    """Return an event or entry as one line of JSON that does nothing to the log it stands in.
+
+    It is plain ASCII. A runner takes `##[` anywhere for a command, so `#` is written as an escape,
+    which means the same in JSON.
+    """
+    return ascii_json(event.model_dump(mode="json")).replace("#", "\\u0023")
+
+
+def entry_line(entry: AuditEntry) -> str:
+    """Return an entry as one line for a terminal: when, what, where, who, why."""
+    when = entry.at.replace("T", " ").replace("Z", " UTC")
+    return plain_line(f"{entry.number:>4}  {when}  {sentence(entry)}", LINE + 30)
+
+
+def sentence(event: AuditEvent) -> str:
+    """Return what happened in one sentence, not yet sanitised."""
+    what = _WORDS[event.kind]
+    if event.kind is AuditKind.VERDICT and event.verdict:
+        what = f"{what} {event.verdict}"
+    where = _name(event.repository)
+    if event.pull_request:
+        where += f" pull request {event.pull_request}"
+    parts = [f"{what} on {where} at {event.head[:7]}"]
+    if event.label:
+        parts.append(_by(event.label))
+    told = (_said(event), event.why, _failing(event), _bars(event), _stored(event))
+    parts += [part for part in told if part]
+    return "; ".join(parts)
+
+
+def summary_section(event: AuditEvent) -> str:
+    """Return the job summary's part about an event; an entry shows its hash besides."""
+    lines = [f"- {inline(sentence(event), LINE)}"]
+    if isinstance(event, AuditEntry):
+        lines.append(f"- entry {event.number} of the audit log, hash {code(event.hash, 64)}")
+    else:
+        lines.append("- not in the audit log")
+    return "### Audit\n\n" + "\n".join(lines) + "\n"
+
+
+def _name(text: str) -> str:
+    """Return a name as it is; one that could be taken for more than a name stands in quotes."""
+    return text if _PLAIN.fullmatch(text) else quote(text)
+
+
+def _by(label: LabelUse) -> str:
+    role = f" ({_name(label.by.role)})" if label.by.role else ""
+    own = ", author of the change" if label.own else ""
+    return f"label {_name(label.name)} by {_name(label.by.login)}{role}{own}"
+
+
+def _said(event: AuditEvent) -> str:
+    if not event.reason:
+        return ""
+    shown = quote(event.reason) if len(event.reason) <= 60 else f'"{event.reason[:200]}"'
+    return f"reason {shown}"
+
+
+def _failing(event: AuditEvent) -> str:
+    if not event.failing:
+        return ""
+    named = ", ".join(
+        f"{_name(one.eval)} {one.failed} of {one.fixtures} failed"
+        + (f" and {one.unmeasured} not measured" if one.unmeasured else "")
+        if one.failed or one.unmeasured
+        else f"{_name(one.eval)}, which is sealed,"
+        for one in event.failing[:3]
+    )
+    total = max(event.failing_total, len(event.failing))
+    more = f" and {total - 3} more Evals" if total > 3 else ""
+    return f"{named}{more}"
+
+
+def _stored(event: AuditEvent) -> str:
+    if event.stored_by is None:
+        return ""
+    return f"as run {_name(event.stored_by.id or 'without a number')} had measured before"
+
+
+def _bars(event: AuditEvent) -> str:
+    if not event.bars:
+        return ""
+    total = max(event.bars_total, len(event.bars))
+    more = f" and {total - 3} more" if total > 3 else ""
+    return f"bars: {', '.join(quote(bar) for bar in event.bars[:3])}{more}"

@@ -1,0 +1,357 @@
+"""The pull-request comment: the view of a report as markdown that GitHub shows.
+
+Equal trials give equal bytes: nothing in here depends on a clock, a run id or a duration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from gateval.domain.ruling import GateLabel
+from gateval.render import comment_parts as pieces
+from gateval.render.comment_parts import cause, cause_line, cause_summary, fixture_line
+from gateval.render.report.environment import fill
+from gateval.render.report.facts import FEW, FailureGroup
+from gateval.render.report.kinds import count, listing
+from gateval.render.report.wording import ICONS, UNVERIFIED_ICON
+from gateval.render.view import ReportView, Section, SectionKind, passing_line
+from gateval.safe.sanitize import border, inline, link, marker
+
+T = TypeVar("T")
+
+_TAIL = 200
+"""Room kept in a part that is cut for the line that says how much was left out."""
+
+_GAP = 2
+"""The empty line after a part."""
+
+
+def size(text: str) -> int:
+    """Return the length in UTF-16 units, the strictest way in which GitHub may count."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+class Part(NamedTuple, Generic[T]):
+    """A heading and its pieces, most important first.
+
+    Up to `most` pieces are shown in `full`; the others, if there is a `brief`, as folded lines.
+    `noun` names what the notice counts, of which a piece holds `holds`. `weight` is the part's
+    share of the room where not everything fits, relative to the other parts.
+    """
+
+    noun: str
+    opening: str
+    items: Sequence[T]
+    full: Callable[[T], str]
+    brief: Callable[[T], str] | None = None
+    closing: str = ""
+    joint: str = "\n\n"
+    most: int = 1000
+    weight: float = 1.0
+    holds: Callable[[T], int] = lambda _: 1
+
+
+class Fitted(NamedTuple):
+    """What fitted: the parts' texts, and what was left out as `12 failing fixtures`."""
+
+    texts: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def fit(parts: Sequence[Part[Any]], limit: int) -> Fitted:
+    """Fill the parts in their order; together they stay below `limit` (see `size`).
+
+    A part gets the room that it needs, if that is no more than its share; what it does not need
+    is shared among the others.
+    """
+    fillings = [_Filling(part) for part in parts]
+    needs = [filling.need(limit) for filling in fillings]
+    rooms = shares(needs, [part.weight for part in parts], limit)
+    spare, texts, left_out = 0.0, [], []
+    for part, filling, room in zip(parts, fillings, rooms, strict=True):
+        text, left = filling.fill(room + spare - _GAP)
+        spare += room - (size(text) + _GAP if text else 0)
+        if text:
+            texts.append(text)
+        if left:
+            left_out.append(f"{left:,} {part.noun}{'' if left == 1 else 's'}")
+    return Fitted(tuple(texts), tuple(left_out))
+
+
+def shares(needs: Sequence[float], weights: Sequence[float], limit: float) -> Sequence[float]:
+    """Return the room of each part: its need, or by weight what is left once others have theirs."""
+    rooms = [0.0] * len(needs)
+    waiting, left = set(range(len(needs))), limit
+    while waiting:
+        unit = left / sum(weights[one] for one in waiting)
+        served = {one for one in waiting if needs[one] <= unit * weights[one]}
+        for one in served or waiting:
+            rooms[one] = needs[one] if served else unit * weights[one]
+            left -= rooms[one] if served else 0
+        waiting = waiting - served if served else set()
+    return rooms
+
+
+class _Filling(Generic[T]):
+    """One part; each of its pieces is rendered once."""
+
+    def __init__(self, part: Part[T]) -> None:
+        self._part = part
+        self._total = len(part.items)
+        self._full = cache(lambda number: part.full(part.items[number]))
+        brief = part.brief
+        self._brief = cache(lambda number: brief(part.items[number])) if brief else None
+
+    def need(self, limit: float) -> float:
+        """Return the room for all of it and the gap after it; `limit` if that is too little."""
+        whole = self._whole(limit)
+        return limit if whole is None else size(whole) + _GAP
+
+    def fill(self, room: float) -> tuple[str, int]:
+        """Return the part's text, empty if not even one piece fits, and how much it lacks."""
+        whole = self._whole(room)
+        if whole is not None:
+            return whole, 0
+        part = self._part
+        room -= size(part.opening) + size(part.closing) + _TAIL
+        full_room = room * 0.7 if self._brief and self._total > 1 else room
+        full = _taken(map(self._full, range(min(part.most, self._total))), full_room, part.joint)
+        room -= sum(size(self._full(number)) + len(part.joint) for number in range(full))
+        rest = map(self._brief, range(full, self._total)) if self._brief else ()
+        shown = full + _taken(rest, room, "\n")
+        return (self._text(full, shown) if shown else ""), self._left(shown)
+
+    def _whole(self, limit: float) -> str | None:
+        """Return all of it if that fits; nothing beyond `limit` is rendered."""
+        part = self._part
+        full = min(part.most, self._total)
+        if full < self._total and not self._brief:
+            return None
+        pieces = chain(
+            map(self._full, range(full)),
+            map(self._brief, range(full, self._total)) if self._brief else (),
+        )
+        if _taken(pieces, limit, "") < self._total:
+            return None
+        text = self._text(full, self._total)
+        return text if size(text) <= limit else None
+
+    def _left(self, shown: int) -> int:
+        return sum(map(self._part.holds, self._part.items[shown:]))
+
+    def _text(self, full: int, shown: int) -> str:
+        part, left = self._part, self._left(shown)
+        body = part.joint.join(map(self._full, range(full)))
+        if shown > full and self._brief:
+            lines = [self._brief(number) for number in range(full, shown)]
+            body += _folded(lines, left, held=self._left(full))
+        elif left:
+            body += f"\n\n\N{HORIZONTAL ELLIPSIS} and {left:,} more."
+        return part.opening + body + part.closing
+
+
+def _taken(pieces: Iterable[str], room: float, joint: str) -> int:
+    """Return how many of the first pieces fit."""
+    taken = 0
+    for piece in pieces:
+        room -= size(piece) + len(joint)
+        if room < 0:
+            break
+        taken += 1
+    return taken
+
+
+def _folded(lines: Sequence[str], left: int, *, held: int) -> str:
+    more = f"\n- \N{HORIZONTAL ELLIPSIS} and {left:,} more." if left else ""
+    body = "\n".join(lines)
+    return f"\n\n<details><summary>{held:,} more</summary>\n\n{body}{more}\n\n</details>"
+
+
+LIMIT = 60_000
+"""GitHub refuses comments of more than 65,536 characters. The rest is for what a label event says
+above the evidence, which stays."""
+
+_NOTICE = 700
+"""Room kept for the sentence that says what was left out."""
+
+_PASSING_SHOWN = 100
+
+_ROWS = 20
+"""Evals in the first table: what is said about the worst fixtures should not be far below."""
+
+
+def render_comment(view: ReportView, *, limit: int = LIMIT) -> str:
+    """Return the comment as GitHub-flavoured markdown of at most `limit` UTF-16 units.
+
+    `limit` must be at least 20,000. What does not fit is cut between whole pieces and named.
+    """
+    head, foot = _head(view), _foot(view, "")
+    room = limit - size(head) - size(foot) - _NOTICE
+    fitted = fit([_part(view, one) for one in _closed(view.sections)], room)
+    if fitted.left_out:
+        foot = _foot(view, listing(fitted.left_out, 12))
+    return "\n\n".join((head, *fitted.texts, foot)) + "\n"
+
+
+def _head(view: ReportView) -> str:
+    plan, frame, verdict = view.plan, view.frame, view.verdict
+    return fill(
+        "head.md.j2",
+        marker=marker(),
+        icon=UNVERIFIED_ICON if frame.unverified else ICONS[verdict],
+        verdict=f"unverified, claims {verdict}" if frame.unverified else verdict,
+        unverified=frame.unverified,
+        unkept=frame.unkept,
+        fresh=plan.fresh,
+        why=view.headline,
+        labels=view.labels,
+        may_bypass=view.may_bypass,
+        label=GateLabel.BYPASS,
+        border=border(),
+        worktree=plan.head.worktree,
+        head=plan.head.short,
+        base=plan.base.short if plan.base else "",
+        scripted=view.scripted,
+    )
+
+
+def _foot(view: ReportView, left_out: str) -> str:
+    plan, frame = view.plan, view.frame
+    return fill(
+        "foot.md.j2",
+        command=view.command,
+        worktree=plan.head.worktree,
+        policy_source=plan.policy_source,
+        policy_digest=plan.policy_digest[:12],
+        left_out=left_out,
+        log=link("Log of this run", frame.run_url) if frame.run_url else "",
+        artifacts=link("Results and traces", frame.files_url) if frame.files_url else "",
+        anchor=frame.anchor,
+    )
+
+
+class _How(NamedTuple):
+    """How the items of a section are written: in full, on one line where there is no room, and what
+    stands between them. `align` is the second line of a table.
+    """
+
+    full: Callable[[ReportView, Any], str]
+    brief: Callable[[ReportView, Any], str] | None = None
+    joint: str = "\n"
+    most: int = 1000
+    align: str = ""
+
+
+_LINES = _How(lambda _, item: pieces.bullet(str(item)))
+
+_HOW: Final[Mapping[SectionKind, _How]] = MappingProxyType(
+    {
+        SectionKind.EVALS: _How(
+            lambda view, item: pieces.row(item, claimed=bool(view.frame.unverified)),
+            align="|---|---|--:|--:|--:|--:|--:|---|",
+        ),
+        SectionKind.SEALED: _How(
+            lambda view, item: pieces.sealed_row(item, claimed=bool(view.frame.unverified)),
+            align="|---|---|--:|--:|---|",
+        ),
+        SectionKind.SCORERS: _How(
+            lambda _, item: pieces.scorer(item), align="|---|--:|--:|--:|---|"
+        ),
+        SectionKind.AXES: _How(
+            lambda _, item: pieces.axis_score(item), align="|---|---|--:|--:|---|"
+        ),
+        SectionKind.FIXTURES: _How(
+            lambda view, item: cause(item, view.plan, view.frame.tree_url),
+            lambda _, item: cause_line(item),
+            "\n\n",
+            most=FEW,
+        ),
+        SectionKind.PROMPTS: _How(
+            lambda view, item: pieces.prompt(item, view.frame.tree_url),
+            lambda view, item: pieces.prompt_line(item, view.frame.tree_url),
+            "\n\n",
+        ),
+        SectionKind.SILENT: _How(lambda _, item: pieces.silent(item), joint="\n\n"),
+        SectionKind.GAPS: _How(lambda view, item: pieces.gap(item, view.plan)),
+        SectionKind.CHANGES: _How(lambda view, item: pieces.change(item, view.frame.tree_url)),
+        SectionKind.IMPROVED: _How(lambda _, item: fixture_line(item)),
+        SectionKind.PASSING: _How(
+            lambda _, item: pieces.bullet(passing_line(item)), most=_PASSING_SHOWN
+        ),
+        SectionKind.ASSERTIONS: _How(lambda _, item: pieces.axis(item), align="|---|--:|--:|"),
+        SectionKind.USAGE: _How(lambda _, item: pieces.usage(item), align="|---|---|---|---|--:|"),
+    }
+)
+"""Sections that are no list of sentences."""
+
+
+def _closed(sections: Sequence[Section]) -> Sequence[Section]:
+    """Return the sections with all but the first rows of the table of Evals folded, behind all that
+    is open.
+    """
+    found: list[Section] = []
+    rest: list[Section] = []
+    for one in sections:
+        if one.kind is SectionKind.EVALS and len(one.items) > _ROWS:
+            title = count(len(one.items) - _ROWS, f"more {one.noun}")
+            rest = [one._replace(items=one.items[_ROWS:], title=title, folded=True)]
+            one = one._replace(items=one.items[:_ROWS])  # noqa: PLW2901 - what is shown of it
+        if one.folded:
+            found += rest
+            rest = []
+        found.append(one)
+    return [*found, *rest]
+
+
+def _part(view: ReportView, section: Section) -> Part[Any]:
+    how = _HOW.get(section.kind, _LINES)
+    note = section.note if section.kind is SectionKind.SCORERS else ""
+    return Part(
+        section.noun or section.kind.value,
+        _opening(section, how.align),
+        section.items,
+        partial(how.full, view),
+        partial(how.brief, view) if how.brief else None,
+        closing=(f"\n\nΔ: {inline(note, 200)}." if note else "")
+        + ("\n\n</details>" if section.folded else ""),
+        joint=how.joint,
+        most=how.most,
+        weight=section.weight,
+        holds=_fixtures_in if section.kind is SectionKind.FIXTURES else lambda _: 1,
+    )
+
+
+def _fixtures_in(group: FailureGroup) -> int:
+    return len(group.facts)
+
+
+def _opening(section: Section, align: str) -> str:
+    said = "\n".join(map(pieces.bullet, section.said))
+    table = f"| {' | '.join(section.columns)} |\n{align}\n".replace("|  |", "| |")
+    rest = (f"{said}\n\n" if said else "") + (table if align else "")
+    if section.kind is SectionKind.FIXTURES:
+        rest = _overview(section.items)
+    if section.folded:
+        counted = "" if align else f" ({len(section.items):,})"
+        about = f": {inline(section.note, 200)}" if section.note else ""
+        return f"<details><summary>{section.title}{counted}{about}</summary>\n\n{rest}"
+    heading = f"### {inline(section.title, 120)}\n\n" if section.title else ""
+    return f"{heading}{rest}"
+
+
+def _overview(found: Sequence[FailureGroup]) -> str:
+    """List the causes first, where there are several and fewer than fixtures."""
+    fixtures = len({fact.fixture.name for one in found for fact in one.facts})
+    if not 1 < len(found) < fixtures:
+        return ""
+    largest = sorted(found, key=lambda one: -len(one.facts))
+    lines = [f"{count(fixtures, 'fixture')}, {count(len(found), 'cause')}:\n"]
+    lines += map(cause_summary, largest[:FEW])
+    if len(found) > FEW:
+        rest = sum(map(_fixtures_in, largest[FEW:]))
+        lines.append(f"- and {len(found) - FEW:,} more, of {count(rest, 'fixture')}")
+    return "\n".join(lines) + "\n\n"

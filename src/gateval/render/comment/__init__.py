@@ -1,1 +1,0 @@
-"""The pull-request comment."""

@@ -1,0 +1,334 @@
+"""The comment's pieces: a fixture in full or on one line, and the smaller ones, each through one
+template.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+
+from gateval.domain.paths import Place
+from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
+from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict, Violation
+from gateval.render.report.bar import SealedLine
+from gateval.render.report.environment import fill
+from gateval.render.report.evidence import PromptEdit, trial_excerpt
+from gateval.render.report.facts import FailureGroup, FixtureFacts, SilentAgent
+from gateval.render.report.findings import Gap
+from gateval.render.report.kinds import count, listing
+from gateval.render.report.reproduce import one_fixture_command
+from gateval.render.report.scores import AxisLine, AxisShare, ScorerLine
+from gateval.render.report.usage import AgentUsage
+from gateval.render.report.wording import (
+    GAP_TITLES,
+    ICONS,
+    UNVERIFIED_ICON,
+    evidence_icon,
+    evidence_mark,
+    next_step,
+    own_score,
+    passes,
+)
+from gateval.render.view import EvalRow
+from gateval.safe.sanitize import Safe, code, inline, source_link
+
+NAMES_WIDTH = 4_000
+"""Characters for the names of those that fail alike."""
+
+
+def cause(found: FailureGroup, plan: Plan, tree_url: str = "") -> str:
+    """Render everything about the worst of the fixtures that fail alike, and name the others.
+
+    The fixture and its assertions lead to their lines below `tree_url`, if that is given.
+    """
+    fact = found.first
+    if fact.planned.bar is not None:
+        tree_url = ""  # it stands on the target branch, perhaps nowhere on head
+    return fill(
+        "fixture.md.j2",
+        name=_linked(inline(fact.fixture.name, 80), fact.fixture.place, tree_url),
+        eval=fact.planned.shown_name,
+        severity=fact.compared.head.severity,
+        description=fact.fixture.description,
+        passes=_first_upper(passes(fact.compared)),
+        score=_first_upper(own_score(fact.compared)),
+        note=_note(fact),
+        items=[_assessment(fact, assessment, tree_url) for assessment in fact.told],
+        reason=fact.why,
+        excerpts=_excerpts(fact),
+        again=one_fixture_command(plan, fact),
+        same={"title": _same(found), "names": _names(found)} if found.others else None,
+    )
+
+
+def cause_line(found: FailureGroup) -> str:
+    """Render the same as one line of a list."""
+    return _line(found.first, _same(found) if found.others else "")
+
+
+def fixture_line(fact: FixtureFacts) -> str:
+    """Render one fixture as one line of a list."""
+    return _line(fact, "")
+
+
+def cause_summary(found: FailureGroup) -> str:
+    """Render how many fixtures fail for one reason, and for which."""
+    label, reason = _told(found.first)
+    return fill(
+        "cause.md.j2",
+        count=count(len(found.facts), "fixture"),
+        label=label,
+        reason=reason,
+        agent=listing(found.agents, 3),
+        name=found.first.fixture.name,
+    )
+
+
+def _line(fact: FixtureFacts, same: str) -> str:
+    label, reason = _told(fact)
+    return fill(
+        "line.md.j2",
+        name=fact.fixture.name,
+        eval=fact.planned.shown_name,
+        severity=fact.compared.head.severity,
+        passes=passes(fact.compared),
+        label=label,
+        reason=reason,
+        same=same,
+    )
+
+
+def _first_upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _told(fact: FixtureFacts) -> tuple[str, str]:
+    """Return what failed first, and why."""
+    if fact.broken:
+        return fact.label(fact.broken[0]), fact.broken[0].reason
+    return "Reason", fact.why
+
+
+def _same(found: FailureGroup) -> str:
+    number = f"{len(found.others):,} more"
+    return f"In {number}, {found.alike}" if found.alike else f"The same in {number}"
+
+
+def _names(found: FailureGroup) -> str:
+    """Name the others; their Eval only where it is another."""
+    first = found.first.planned.name
+    names = [
+        one.fixture.name
+        if one.planned.name == first
+        else f"{one.planned.shown_name}/{one.fixture.name}"
+        for one in found.others
+    ]
+    ends = accumulate(len(name) + 2 for name in names)
+    return listing(names, sum(end <= NAMES_WIDTH for end in ends))
+
+
+def _note(fact: FixtureFacts) -> str:
+    """Return what one has to know to read the numbers."""
+    said = []
+    base = fact.compared.base
+    if base is None:
+        said.append("Not compared with base.")
+    elif fact.compared.base_all is not None and not fact.compared.base_all.passes:
+        said.append("It failed on base as well.")
+    elif not base.measured:
+        said.append("Base was not fully measured.")
+    wavering, judged = fact.wavering
+    if wavering:
+        said.append(
+            f"The judge wavers: shown the same again, it said otherwise for {wavering} of {judged}."
+        )
+    if fact.worst is not None and len(fact.head) > 1:
+        said.append(f"Shown is repetition {fact.worst.key.repetition}.")
+    if fact.worst is not None and fact.worst.output == "":
+        said.append("The final message is empty: the steps tell why.")
+    return " ".join(said)
+
+
+def _linked(words: Safe, place: Place, tree_url: str) -> Safe:
+    return source_link(words, tree_url, place.file, place.line)
+
+
+def _assessment(fact: FixtureFacts, assessment: Assessment, tree_url: str) -> dict[str, object]:
+    place = code(fact.place(assessment), 120)
+    return {
+        "label": fact.label(assessment),
+        "what": fact.ended(assessment),
+        "reason": assessment.reason,
+        "place": _linked(place, fact.place_of(assessment), tree_url),
+        "verdict": judged(assessment.verdict, assessment.reason),
+        "counts": isinstance(assessment, Assessed),
+    }
+
+
+def judged(verdict: Verdict | None, said: str) -> dict[str, object] | None:
+    """Return what the templates show of a verdict; its summary only if `said` leaves it out."""
+    if verdict is None:
+        return None
+    return {
+        "confidence": f"{verdict.confidence:.2f}",
+        "summary": "" if verdict.summary.rstrip(".") in said else verdict.summary,
+        "violations": [_violation(violation) for violation in verdict.violations],
+        "raise": verdict.what_would_raise_score,
+    }
+
+
+def _violation(violation: Violation) -> dict[str, object]:
+    return {
+        "icon": evidence_icon(violation),
+        "mark": evidence_mark(violation),
+        "severity": violation.severity,
+        "rule": violation.rule,
+        "quote": violation.quote,
+    }
+
+
+def _excerpts(fact: FixtureFacts) -> list[dict[str, str]]:
+    """Head's steps around what failed, what it printed, and what base did where it passed."""
+    passed = next((trial for trial in fact.base if trial.outcome is Outcome.PASS), None)
+    sources = (
+        ("What head did", trial_excerpt(fact.worst, fact.broken)),
+        ("What head printed", "\n".join(fact.worst.detail) if fact.worst else ""),
+        ("What base did, where it passed", trial_excerpt(passed)),
+    )
+    return [{"title": title, "text": text} for title, text in sources if text]
+
+
+REASONS_SHOWN = 12
+DETAIL_WIDTH = 300
+
+
+def row(found: EvalRow, *, claimed: bool = False) -> str:
+    """Render one line of the table of Evals; a claim never looks like a verdict."""
+    words = f"claims {found.words}" if claimed else found.words
+    icon = UNVERIFIED_ICON if claimed else ICONS[found.verdict]
+    return fill("row.md.j2", **{**found._asdict(), "words": words, "icon": icon})
+
+
+def sealed_row(found: SealedLine, *, claimed: bool = False) -> str:
+    """Render one line of the table of sealed Evals."""
+    return fill(
+        "sealed.md.j2",
+        one=found,
+        icon=UNVERIFIED_ICON if claimed else ICONS[found.verdict],
+        words=f"claims {found.words}" if claimed else found.words,
+    )
+
+
+def silent(found: SilentAgent) -> str:
+    """Render an Agent that does not answer on head."""
+    worst = found.facts[0].worst
+    return fill(
+        "silent.md.j2",
+        agent=found.agent,
+        fixtures=listing([fact.fixture.name for fact in found.facts], 8),
+        reason=worst.reason if worst else "",
+        detail=_detail(worst.detail if worst else ()),
+    )
+
+
+def gap(found: Gap, plan: Plan) -> str:
+    """Render trials that were not measured, with what to do."""
+    return fill(
+        "gap.md.j2",
+        agent=found.agent,
+        side=found.side,
+        trials=count(found.trials, "run"),
+        title=GAP_TITLES[found.cause],
+        reason=found.reason,
+        next=next_step(found.cause, found.side),
+        verdict=judged(found.verdict, found.reason),
+        cases=found.cases,
+        where=listing(found.where, 6),
+        again=found.again(plan),
+        detail=_detail(found.detail),
+    )
+
+
+def _detail(lines: Sequence[str]) -> str:
+    return "\n".join(line[:DETAIL_WIDTH] for line in lines)
+
+
+def prompt(found: PromptEdit, tree_url: str = "") -> str:
+    """Render the whole diff of a prompt."""
+    where = _where(found, tree_url)
+    return fill("prompt.md.j2", agent=found.agent, where=where, diff=found.diff)
+
+
+def prompt_line(found: PromptEdit, tree_url: str = "") -> str:
+    """Render that a prompt changed, and how much."""
+    return fill(
+        "prompt_line.md.j2",
+        agent=found.agent,
+        where=_where(found, tree_url),
+        added=found.count("+"),
+        removed=found.count("-"),
+    )
+
+
+def _where(found: PromptEdit, tree_url: str) -> str:
+    return place_link(found.where, tree_url) if found.where else ""
+
+
+def place_link(where: str, tree_url: str) -> Safe:
+    """Return a place, `file` or `file:line`, as code that leads there, if it can be seen."""
+    parts = re.fullmatch(r"(.+):([0-9]{1,7})", where, re.DOTALL)
+    path, line = (parts[1], int(parts[2])) if parts else (where, 1)
+    return source_link(code(where, 200), tree_url, path, line)
+
+
+def change(found: AgentChange, tree_url: str = "") -> str:
+    """Render what changed in one Agent; what was deleted leads nowhere."""
+    gone = found.kind is ChangeKind.DELETED
+    return fill(
+        "change.md.j2",
+        agent=found.agent,
+        kind=found.kind,
+        reasons=[
+            (place_link(one.where, "" if gone or one.what == "removed" else tree_url), one)
+            for one in found.reasons[:REASONS_SHOWN]
+        ],
+        more=max(0, len(found.reasons) - REASONS_SHOWN),
+    )
+
+
+def bullet(text: str) -> str:
+    """Render one sentence as a list item."""
+    return fill("bullet.md.j2", text=text)
+
+
+def axis(found: AxisShare) -> str:
+    """Render one line of the table of axes."""
+    head, base = found.sides
+    return fill("scores/axis.md.j2", axis=found.axis, head=head, base=base)
+
+
+def scorer(found: ScorerLine) -> str:
+    """Render one line of the table of an experiment's scorers."""
+    return fill(
+        "scores/scorer.md.j2",
+        scorer=found.now.scorer,
+        average=found.average,
+        change=found.change,
+        rows=found.rows,
+        said=found.said,
+    )
+
+
+def axis_score(found: AxisLine) -> str:
+    """Render one line of the table of scores by axis."""
+    return fill("scores/axis_score.md.j2", **found._asdict())
+
+
+def usage(found: AgentUsage) -> str:
+    """Render an Agent's lines of the table of tokens, money and time."""
+    sides = [
+        {"name": name, "tokens": spent.tokens, "cost": spent.money, "time": spent.time}
+        for name, spent in found.sides
+    ]
+    return fill("usage.md.j2", agent=found.agent, sides=sides)

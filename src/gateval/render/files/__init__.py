@@ -1,1 +1,0 @@
-"""The views for machines, and the files that `gateval init` writes."""

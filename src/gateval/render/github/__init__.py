@@ -1,1 +1,0 @@
-"""The other texts on GitHub: check run, annotations, job summary, outputs."""

@@ -1,1 +1,0 @@
-"""The views of what was measured before: tables, JSON, plots."""

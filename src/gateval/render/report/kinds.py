@@ -1,0 +1,45 @@
+"""What manifests of each kind and their cases are called, in the words of their documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from gateval.domain.manifests.evaluation import EvalKind
+
+
+class Words(NamedTuple):
+    """What a manifest of a kind is called, one of its cases, and what of one falls."""
+
+    manifest: str
+    case: str
+    falls: str
+
+    @property
+    def cases(self) -> str:
+        """The cases, as a heading."""
+        return f"{self.case.capitalize()}s"
+
+
+_WORDS: Final[Mapping[EvalKind, Words]] = {
+    "Eval": Words("Eval", "fixture", "pass rate"),
+    "Benchmark": Words("Benchmark", "task", "score"),
+    "Experiment": Words("Experiment", "row", "score"),
+}
+
+
+def words_of(kinds: Iterable[EvalKind]) -> Words:
+    """Return the words for these kinds together: their own if they are one, else those of Evals."""
+    found = set(kinds)
+    return _WORDS[found.pop() if len(found) == 1 else "Eval"]
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 trial` or `2 trials`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listing(names: Sequence[str], most: int = 5) -> str:
+    """Return the first `most` names and how many more there are."""
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown

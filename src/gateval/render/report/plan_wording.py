@@ -1,0 +1,213 @@
+"""The views' words on a plan, whether it ran or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gateval.domain.history.forecast import Forecast
+from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.fixture import show_axis
+from gateval.domain.manifests.gate_config import BudgetPolicy
+from gateval.domain.plan.plan import Plan, SeenDrop
+from gateval.domain.plan.planned_eval import PlannedEval, Removed
+from gateval.domain.results.judge_doubts import binding_now
+from gateval.domain.text import show_usd
+from gateval.render.report.kinds import Words, listing, words_of
+
+
+def revisions(plan: Plan) -> str:
+    """Return what is compared with what."""
+    tree = "the working tree, uncommitted changes included"
+    head = tree if plan.head.worktree else plan.head.short
+    return f"head: {head}; base: {plan.base.short if plan.base else 'not compared'}"
+
+
+def removed_sentence(removed: Removed) -> str:
+    """Return what head no longer evaluates, and where it stood."""
+    place = f"{removed.place.file}:{removed.place.line}"
+    of = f" of {removed.eval}" if removed.kind == "fixture" else ""
+    return f"{removed.kind} {removed.name}{of}, which stood at {place}"
+
+
+def judge_questions(planned: PlannedEval) -> int:
+    """Return the judge calls of an Eval when every trial is answered and no verdict repaired."""
+    asked = sum(a.needs_judge for fixture in planned.own_fixtures for a in fixture.assertions)
+    return asked * planned.execution.reps_per_fixture * len(planned.sides)
+
+
+def outlook_lines(plan: Plan) -> tuple[str, ...]:
+    """Return what repetitions may come on top, and what will not be seen."""
+    from gateval.domain.results.outlook import outlook
+
+    seen = outlook(plan)
+    lines = []
+    if seen.most > seen.planned:
+        most = "" if plan.policy.budget.is_set else f", {seen.most:,} at most"
+        lines.append(
+            f"with repetitions where something looks worse: about {seen.expected:,} if nothing "
+            f"changed{most}"
+        )
+    if seen.drop is not None:
+        words = words_of(one.kind for one in plan.evals)
+        lines.append(f"a drop in one {words.case} {_found(seen.drop, words)}")
+    return (*lines, *_sees(plan), *_replays(plan), *budget_lines(plan))
+
+
+_SEEN = 8
+"""Evals, and axes of one, whose visible drops are told; `plan.v1` has all."""
+
+
+def _sees(plan: Plan) -> Iterator[str]:
+    """Yield for each Eval which drops are found, unless one sentence says it of the only one."""
+    by_eval: dict[str, list[SeenDrop]] = {}
+    for one in plan.sees:
+        by_eval.setdefault(one.eval, []).append(one)
+    if len(plan.sees) < 2:
+        return
+    for name, found in list(by_eval.items())[:_SEEN]:
+        planned = plan.eval(name)
+        words = words_of([planned.kind])
+        said = [f"{_what(one, words)}: {_points(one.drop)}" for one in found[: _SEEN + 2]]
+        more = f"; {len(found) - len(said)} more axes in --json" if len(found) > len(said) else ""
+        yield f"{planned.shown_name}, drops found in 4 of 5 cases: {'; '.join(said)}{more}"
+    if len(by_eval) > _SEEN:
+        yield f"and {len(by_eval) - _SEEN:,} more in --json"
+
+
+def _what(seen: SeenDrop, words: Words) -> str:
+    if seen.of == "axis":
+        return show_axis(seen.axis)
+    return f"one {words.case}" if seen.of == "one" else f"all {words.case}s together"
+
+
+def _points(drop: float | None) -> str:
+    if drop is None:
+        return "none, however large"
+    return f"{100 * drop:.0f} points or more" if drop else "any"
+
+
+def _replays(plan: Plan) -> Iterator[str]:
+    """Yield what judges are asked besides, so that their word counts."""
+    known = {one.binding.digest for one in plan.agreements}
+    found = {
+        bound.digest: (planned.calibration, bound.model)
+        for planned in plan.evals
+        if planned.wants_calibration and planned.calibration is not None
+        if (bound := binding_now(plan, planned, "")) is not None and bound.digest not in known
+    }
+    for calibration, model in found.values():
+        asked = len(calibration.examples)
+        noun = "example" if asked == 1 else "examples"
+        yield f"{model} judges {asked} {noun} of {calibration.name} before its word counts"
+
+
+def budget_lines(plan: Plan) -> tuple[str, ...]:
+    """Return what the budget takes away, and what that costs; nothing where there is none."""
+    from gateval.domain.results.outlook import outlook
+
+    budget = plan.policy.budget
+    if not (budget.is_set and plan.evals):
+        return ()
+    lines = [_limits(budget)]
+    for planned in plan.evals:
+        if planned.repetitions_asked:
+            kept, asked = planned.execution.reps_per_fixture, planned.repetitions_asked
+            lines.append(f"it leaves {planned.shown_name} {kept} of {asked} repetitions")
+    if budget.repetitions is not None:
+        spare = budget.repetitions - plan.trial_count
+        lines.append(_spare(spare))
+        seen = outlook(plan)
+        if seen.drop is not None and seen.free_drop is not None and seen.drop > seen.free_drop:
+            words = words_of(one.kind for one in plan.evals)
+            found = _found(seen.free_drop, words)
+            lines.append(f"without it, a drop in one {words.case} {found}; that is its price")
+    return tuple(lines)
+
+
+def _limits(budget: BudgetPolicy) -> str:
+    said = [
+        f"{budget.repetitions:,} repetitions" if budget.repetitions is not None else "",
+        f"{budget.tokens:,} tokens" if budget.tokens is not None else "",
+        f"${budget.usd:g}" if budget.usd is not None else "",
+        f"{budget.minutes:g} minutes" if budget.minutes is not None else "",
+    ]
+    then = "nothing is run again that looks worse, and the gate does not pass on it"
+    dollars = "" if budget.usd is None else "; no call is made that may pass the dollars"
+    return f"budget (policy.budget): {', '.join(filter(None, said))}; then {then}{dollars}"
+
+
+def _spare(spare: int) -> str:
+    if spare < 0:
+        return (
+            f"one trial of each fixture and side takes {-spare:,} more than the budget: those run, "
+            "and nothing is run again"
+        )
+    return f"it leaves {spare:,} trials for what looks worse"
+
+
+def _found(drop: float, words: Words) -> str:
+    if drop >= 1:
+        return "will be found too seldom, however large it is; plan more repetitions"
+    return f"is found in 4 of 5 cases if its {words.falls} falls by {100 * drop:.0f} points or more"
+
+
+def models_needed(plan: Plan) -> tuple[str, ...]:
+    """Return the models that the planned agents declare first, their judges, and those by which
+    likeness is measured, sorted.
+    """
+    names: set[str] = set()
+    for planned in plan.evals:
+        for side in planned.sides:
+            definition = plan.agent(planned.agent, side)
+            names.update(definition.models[:1] if definition else ())
+        if judge_questions(planned):
+            names.add(planned.judge.model or "")
+        names.update(embedding_models(planned.fixtures))
+    return tuple(sorted(names - {""}))
+
+
+_SHOWN = 3
+
+_UNKNOWN = (
+    "model calls, tokens, money and minutes: not known, no earlier run of these Evals is stored "
+    "here"
+)
+
+
+def forecast_lines(found: Forecast, budget: BudgetPolicy) -> tuple[str, ...]:
+    """Return what a plan will take, by earlier runs, or that nobody can know."""
+    if not found.runs:
+        return (_UNKNOWN,)
+    said = [f"{found.calls:,.0f} model calls"]
+    said.append(
+        "an unknown number of tokens" if found.tokens is None else f"{found.tokens:,.0f} tokens"
+    )
+    said.append("an unknown cost" if found.usd is None else show_usd(found.usd))
+    said += [f"{found.minutes:.1f} minutes"] if found.minutes is not None else []
+    lines = [f"by the last run ({listing(found.runs, _SHOWN)}), about {', '.join(said)}"]
+    if found.unknown:
+        lines.append(f"not in it, because no run of them is stored: {listing(found.unknown)}")
+    return (*lines, *_over(found, budget))
+
+
+def _over(found: Forecast, budget: BudgetPolicy) -> Iterator[str]:
+    """Say where that is more than the budget: dollars end a run, and else what is planned runs."""
+    for what, expected, limit in (
+        ("tokens", found.tokens, budget.tokens),
+        ("money", found.usd, budget.usd),
+        ("minutes", found.minutes, budget.minutes),
+    ):
+        if limit is not None and expected is None:
+            yield f"whether the budget of {what} is kept is not known"
+        elif limit is None or expected is None or expected <= limit:
+            continue
+        elif what == "money":
+            yield (
+                "that is more than policy.budget.usd gives a run, which would end incomplete: plan "
+                "fewer repetitions, or give it more"
+            )
+        else:
+            yield (
+                f"that is more than the budget of {what}; what is planned runs all the same: plan "
+                "fewer repetitions, or set policy.budget.repetitions"
+            )

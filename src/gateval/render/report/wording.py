@@ -1,0 +1,197 @@
+"""The gate's own sentences. They hold names as they came; the sink sanitises the whole sentence."""
+
+from __future__ import annotations
+
+from gateval.domain.decision.decision import Decision
+from gateval.domain.decision.measured_reasons import passes_before_and_now, show_passes
+from gateval.domain.decision.reasons import ACCEPTED
+from gateval.domain.manifests.gate_config import Policy, RegressionPolicy
+from gateval.domain.plan.planned_eval import Baseline
+from gateval.domain.results.comparison import EvalComparison, FixtureComparison
+from gateval.domain.results.scoring import EvalScore
+from gateval.domain.score import score_of
+from gateval.domain.text import show_score
+from gateval.domain.trials.trial import Assessment, Cause, NotAssessed, Side, Violation
+from gateval.domain.verdicts import GateVerdict, ReasonCode
+from gateval.render.report.kinds import listing
+
+MINUS = "\N{MINUS SIGN}"
+
+ICONS = {
+    GateVerdict.PASS: "\N{WHITE HEAVY CHECK MARK}",
+    GateVerdict.FAIL: "\N{CROSS MARK}",
+    GateVerdict.INCOMPLETE: "\N{BLACK QUESTION MARK ORNAMENT}",
+    GateVerdict.INCONCLUSIVE: "\N{BLACK QUESTION MARK ORNAMENT}",
+    GateVerdict.BYPASSED: "\N{LARGE YELLOW CIRCLE}",
+}
+
+UNVERIFIED_ICON = "\N{WHITE QUESTION MARK ORNAMENT}"
+"""Stands beside a claim, whatever it claims."""
+
+_BLOCKED = {
+    ReasonCode.NO_ANSWER: "does not answer",
+    ReasonCode.REGRESSION: "regressed",
+    ReasonCode.BELOW_THRESHOLD: "below threshold",
+    ReasonCode.NEW_FIXTURE: "new fixture fails",
+    ReasonCode.LOWERED_BAR: "bar not met",
+    ReasonCode.UNANSWERED: "does not answer",
+    ReasonCode.DEAD_BASELINE: "nothing passes, on base neither",
+    ReasonCode.COST: "costs more",
+    ReasonCode.LATENCY: "takes longer",
+    ReasonCode.MISSING_TRIALS: "not complete",
+    ReasonCode.UNCALIBRATED_JUDGE: "judge not calibrated",
+    ReasonCode.STAND_IN: "answered by a stand-in",
+    ReasonCode.NO_MODEL_CALLS: "answers without a model",
+    ReasonCode.BUDGET: "budget used up",
+}
+
+_NO_SCORE = {
+    Baseline.NEW_AGENT: "new agent",
+    Baseline.SAME_AGENT: "agent unchanged",
+    Baseline.NONE: "not compared",
+}
+
+
+def eval_verdict(decision: Decision, name: str) -> tuple[GateVerdict, str]:
+    """Return what one Eval adds to the decision, and in which words."""
+    reasons = [reason for reason in decision.reasons if reason.eval == name]
+    if not reasons:
+        return GateVerdict.PASS, "pass"
+    verdict = reasons[0].verdict
+    if verdict is GateVerdict.PASS:
+        met = next((one for one in reasons if one.code is ReasonCode.LOWERED_BAR), None)
+        if met is not None:
+            return verdict, f"below, accepted by {met.text.rpartition(ACCEPTED)[2]}"
+        return verdict, "pass, with warnings"
+    words = [_BLOCKED.get(r.code, "not measured") for r in reasons if r.verdict is verdict]
+    return verdict, ", ".join(dict.fromkeys(words))
+
+
+def score(of: EvalScore) -> str:
+    """Return a score, as an interval when it is not fully measured.
+
+    What it is called stands behind it, if that is the same at both ends.
+    """
+    shown = show_score(of.score, of.threshold)
+    called = {of.model.called(one) for one in of.ends or ()}
+    return f"{shown} {called.pop()}".rstrip() if len(called) == 1 else shown
+
+
+def base_score(compared: EvalComparison) -> str:
+    """Return base's score, or why there is none."""
+    if compared.base is None:
+        return _NO_SCORE.get(compared.baseline, "not compared")
+    return score(compared.base)
+
+
+def delta(compared: EvalComparison) -> str:
+    """Return head's score minus base's with its sign, or a dash when either is unknown."""
+    if compared.delta is None:
+        return "\N{EN DASH}"
+    rounded = round(compared.delta, 2)
+    if not rounded:
+        return "0.00"
+    return f"{'+' if rounded > 0 else MINUS}{abs(rounded):.2f}"
+
+
+def passes(compared: FixtureComparison) -> str:
+    """Return how many repetitions passed before and now, all that were made."""
+    if compared.base_all is None:
+        silent = compared.head_all.silent
+        note = f" (no answer in {silent} of {compared.head_all.trials})" if silent else ""
+        return show_passes(compared.head_all) + note
+    return passes_before_and_now(compared)
+
+
+def own_score(compared: FixtureComparison) -> str:
+    """Return the fixture's own score on both sides; empty if no trial has one."""
+    head = compared.head.own
+    base = compared.base.own if compared.base else None
+    if head is None:
+        return ""
+    before = "" if base is None else f" (base {show_score(score_of(*base))})"
+    return f"score {show_score(score_of(*head))}{before}"
+
+
+def what_happened(assessment: Assessment, *, graded: bool = False) -> str:
+    """Return how an assessment ended and at which steps, e.g. `failed at step 4`.
+
+    Where trials have scores (`graded`), nothing fails by itself: it `scored 0.70`.
+    """
+    if isinstance(assessment, NotAssessed):
+        return "could not be evaluated"
+    if assessment.passed:
+        return str(assessment.status)
+    if not assessment.steps:
+        return _ended(assessment, graded)
+    noun = "step" if len(assessment.steps) == 1 else "steps"
+    return f"{_ended(assessment, graded)} at {noun} {listing(list(map(str, assessment.steps)))}"
+
+
+def _ended(assessment: Assessment, graded: bool) -> str:  # noqa: FBT001
+    if not graded or assessment.score is None:
+        return "failed"
+    return f"scored {show_score(score_of(assessment.score, assessment.score))}"
+
+
+def fixtures_passed(of: EvalScore) -> str:
+    """Return how many fixtures passed every repetition, of how many, and how many are unknown."""
+    passed = sum(fixture.all_passed for fixture in of.fixtures)
+    unknown = sum(of.ends is None or not fixture.measured for fixture in of.fixtures)
+    notes = [f"{unknown} not measured"] if unknown else []
+    notes += [f"{len(of.left_out)} left out"] if of.left_out else []
+    note = f" ({', '.join(notes)})" if notes else ""
+    return f"{passed}/{len(of.fixtures) + len(of.left_out)}{note}"
+
+
+def next_step(cause: Cause | None, side: Side) -> str:
+    """Return what to do about trials that were not measured."""
+    if side is Side.BASE and cause is Cause.CANDIDATE:
+        return "Base itself gives no answer here, so these fixtures cannot be compared."
+    return _NEXT_STEP[cause]
+
+
+_NEXT_STEP = {
+    Cause.CANDIDATE: "Find out why it gives no answer; an agent that does not answer never passes.",
+    Cause.PROVIDER: "This says nothing about the agent. Run the gate again once the provider "
+    "answers; if it refused the key, renew the key; if it refused what was asked, ask for what it "
+    "has.",
+    Cause.JUDGE: "This says nothing about the agent. Run the gate again: once its provider "
+    "answers, if the judge could not be asked; else, if it stays so, make the rubric clearer or "
+    "take another judge model.",
+    Cause.UNCALIBRATED: "The judge has to agree with people first: `gateval calibrate` shows where "
+    "it does not. An assertion beside the judge's would decide meanwhile.",
+    Cause.CHECK: "This says nothing about the agent. Mend the check that the reason names.",
+    Cause.GATE: "The trial needs something that is not there, as the reason says. Provide it, or "
+    "change the assertion that asks for it.",
+    None: "Run the gate again, with more time or money where it ended for want of these.",
+}
+
+GAP_TITLES = {
+    Cause.CANDIDATE: "the agent gave no answer",
+    Cause.PROVIDER: "the model provider was down or refused the call",
+    Cause.JUDGE: "the judge gave no usable verdict",
+    Cause.UNCALIBRATED: "only a judge that is not calibrated says something here",
+    Cause.CHECK: "an own check gave no usable answer",
+    Cause.GATE: "something that the run needs was not there",
+    None: "planned, but never ran",
+}
+
+
+def evidence_mark(violation: Violation) -> str:
+    """Return whether code found the quote where the judge says it stands."""
+    if violation.supported:
+        return f"Quote found in step {violation.evidence_step}"
+    return f"Quote not found in step {violation.evidence_step}; does not count"
+
+
+def evidence_icon(violation: Violation) -> str:
+    """Return the sign that goes with `evidence_mark`."""
+    return "\N{CHECK MARK}" if violation.supported else "\N{BALLOT X}"
+
+
+def regressed_title(policy: Policy) -> str:
+    """Return the heading over regressions, which says so when they do not block."""
+    if policy.regressions is RegressionPolicy.BLOCK:
+        return "Regressed"
+    return "Regressed, which the policy lets pass"

@@ -1,1 +1,0 @@
-"""Words that all views of a report share: counts, headlines, sentences, cuts."""

@@ -1,0 +1,154 @@
+"""Stage files: plan, results and decision as versioned JSON, written and read back.
+
+They cross trust borders: what is read was perhaps written by someone else. So nothing unknown,
+ambiguous or oversized is accepted, and every refusal says what is wrong. Pure: bytes in, values
+out.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+from pydantic import JsonValue, ValidationError
+from pydantic_core import ErrorDetails, PydanticSerializationError
+
+from gateval.domain.base import Value, plain_message
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.sealing import is_open
+from gateval.domain.results.results import Part, Results, part_of
+from gateval.domain.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
+from gateval.errors import StageFileError
+from gateval.safe.sanitize import plain_line
+
+if TYPE_CHECKING:
+    from gateval.domain.decision.decision import Report
+    from gateval.domain.forge.trigger import Trigger
+
+
+PLAN_LIMIT = 64 * 1024 * 1024
+"""Bytes of a plan."""
+
+TRIGGER_LIMIT = 64 * 1024
+"""Bytes of a trigger."""
+
+RESULTS_LIMIT = 4 * 1024 * 1024 * 1024
+"""Bytes of results: more than a run that fits into a machine's memory writes. What comes from
+strangers has limits of its own."""
+
+_PROBLEMS_SHOWN = 5
+
+_HINT = "Make the file again with this version of Gateval."
+_OF_A_PART = (
+    "A part holds no plan, and is for `step: publish`. Name results.v1.json of the job that made "
+    "it, or of the one that published."
+)
+
+_DEPTH = DEPTH_LIMIT + 20
+"""Levels of nesting: those of a tool call's arguments, and those of the results around them."""
+
+V = TypeVar("V", bound=Value)
+
+
+def dump(value: Value, *, indent: int | None = 2) -> str:
+    """Return a value as JSON with a newline at the end; equal values, equal text.
+
+    Without `indent` it is one line: half the size, for files that only programs read.
+
+    What JSON cannot hold is replaced: a lone surrogate by U+FFFD, `NaN` by null. Raises
+    `ValueError` for a plan with the words of sealed Evals: what is dumped, everybody may read.
+    """
+    plan = value.plan if isinstance(value, Results) else value
+    if isinstance(plan, Plan) and any(map(is_open, plan.evals)):
+        raise ValueError("a plan with the words of sealed Evals is not for everybody")
+    return dump_whole(value, indent=indent)
+
+
+def dump_whole(value: Value, *, indent: int | None = None) -> str:
+    """Return the same with sealed words, where there are any: to be encrypted."""
+    try:
+        return value.model_dump_json(indent=indent) + "\n"
+    except PydanticSerializationError:
+        text = json.dumps(value.model_dump(mode="json"), ensure_ascii=False)
+        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        finite = json.loads(whole, parse_constant=lambda _: None)
+        return json.dumps(finite, indent=indent, ensure_ascii=False) + "\n"
+
+
+def dump_decision(report: Report) -> str:
+    """Return a report's decision as JSON."""
+    return dump(report.decision)
+
+
+def dump_results(report: Report) -> str:
+    """Return a report's results as JSON on one line."""
+    return dump(report.results, indent=None)
+
+
+def dump_part(results: Results) -> str:
+    """Return results as a part, on one line: without their plan, but for its digests."""
+    return dump(part_of(results), indent=None)
+
+
+def load_plan(data: bytes, name: str = "The plan") -> Plan:
+    """Read a plan; raise `StageFileError`, which calls it `name`."""
+    return _load(data, name, Plan, "plan.v1", PLAN_LIMIT)
+
+
+def load_results(data: bytes, name: str = "The file of results") -> Results:
+    """Read results; raise `StageFileError`, which calls them `name`."""
+    return _load(data, name, Results, "results.v1", RESULTS_LIMIT)
+
+
+def load_part(data: bytes, name: str = "The part") -> Part:
+    """Read a part; raise `StageFileError`, which calls it `name`."""
+    return _load(data, name, Part, "part.v1", RESULTS_LIMIT)
+
+
+def load_trigger(data: bytes) -> Trigger:
+    """Read a trigger; raise `StageFileError`."""
+    from gateval.domain.forge.trigger import Trigger
+
+    return _load(data, "The trigger", Trigger, "trigger.v1", TRIGGER_LIMIT)
+
+
+def _load(data: bytes, name: str, kind: type[V], version: str, limit: int) -> V:
+    if len(data) > limit:
+        _refuse(f"{name} has {len(data):,} bytes; {version} may have {limit:,}.")
+    content = _parse(data, name, version)
+    found = content.get("version")
+    if found != version:
+        said = f'version "{found}"' if isinstance(found, str) else "no version"
+        hint = _OF_A_PART if found == "part.v1" else _HINT
+        _refuse(f"{name} has {said}; this Gateval reads {version}.", hint)
+    try:
+        return kind.model_validate(content, by_alias=False, by_name=True)
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+        shown = " ".join(_sentence(problem) for problem in problems[:_PROBLEMS_SHOWN])
+        more = len(problems) - _PROBLEMS_SHOWN
+        _refuse(f"{name} is no valid {version}. {shown}" + (f" And {more} more." * (more > 0)))
+
+
+def _parse(data: bytes, name: str, version: str) -> dict[str, JsonValue]:
+    """Return the JSON object in `data`, refusing whatever two readers could read differently."""
+    try:
+        content = read_json(data.decode("utf-8"), depth=_DEPTH)
+    except UnicodeDecodeError as error:
+        _refuse(f"{name} is not UTF-8: byte {error.start + 1} is wrong.")
+    except NotStrictJson as error:
+        _refuse(f"{name} cannot be read as JSON: {error}.")
+    if not isinstance(content, dict):
+        _refuse(f"{name} holds no JSON object, so it is no {version}.")
+    return content
+
+
+def _sentence(problem: ErrorDetails) -> str:
+    where = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        return f"Unknown field {where}."
+    return f"{where or 'As a whole'}: {plain_message(problem['msg'])}."
+
+
+def _refuse(message: str, hint: str = _HINT) -> NoReturn:
+    raise StageFileError(plain_line(message, 1000), hint=hint)

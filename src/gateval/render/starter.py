@@ -1,0 +1,182 @@
+"""The files that `gateval init` writes, filled in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
+
+from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.setup.program import PROMPT, FoundProgram, Invocation, SetUp
+from gateval.domain.setup.starter import (
+    SCRIPTED_MODEL,
+    SCRIPTED_NAME,
+    Sketch,
+    StarterFile,
+    free_name,
+)
+
+_PLAIN = re.compile(r"[A-Za-z./@][\w./@:+-]*")
+_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+
+
+def program_manifest(
+    name: str, program: FoundProgram, watch: tuple[str, ...], schema_url: str
+) -> str:
+    """Return the manifest of an Agent that is this program. `watch` is empty for its own folder."""
+    return "\n".join(_lines(name, program, watch, schema_url)) + "\n"
+
+
+def _lines(
+    name: str, program: FoundProgram, watch: tuple[str, ...], schema_url: str
+) -> Iterator[str]:
+    yield f"# yaml-language-server: $schema={schema_url}"
+    yield f"# {_comment(program.path)} ({program.framework}), as `gateval init` read it."
+    yield from (
+        "apiVersion: gateval/v1",
+        "kind: Agent",
+        "metadata:",
+        f"  name: {word(name)}",
+        "spec:",
+    )
+    if program.models:
+        yield f"  models: {_list(program.models)} # others are refused"
+    if watch:
+        yield "  # The agent's files: it gets no others, and a change of one runs its Evals."
+        yield f"  watch: {_list(watch)}"
+    if program.include:
+        yield f"  include: {_list(program.include)} # imported from outside its folder"
+    yield "  runtime:"
+    yield f"    type: {'http' if program.invocation.route else 'command'}"
+    yield f"    cwd: {word('/' + program.root)}"
+    if program.setup:
+        yield from _setup(program.setup)
+    if program.modules_in:
+        yield f"    env: {{PYTHONPATH: {word(program.modules_in)}}} # its modules lie there"
+    yield f"    command: {_list(program.command)}"
+    yield from _asked(program.invocation)
+
+
+def _setup(setup: SetUp) -> Iterator[str]:
+    yield "    setup: # made once for all Agents and revisions with the same inputs"
+    yield f"      run: {_list(setup.run)}"
+    yield f"      inputs: {_list(setup.inputs)}"
+    yield f"      creates: {_list(setup.creates)}"
+
+
+def _asked(asked: Invocation) -> Iterator[str]:
+    doubt = "" if asked.sure else " # a guess: the program's text does not tell"
+    if asked.route:
+        body = f"{{{word(asked.field)}: {json.dumps(PROMPT)}}}"
+        yield f"    request: {{path: {word(asked.route)}, body: {body}}}{doubt}"
+        if asked.answer:
+            yield f"    response: {{output: {word(f'$.{asked.answer}')}}}"
+    elif asked.stdin is not None and not (asked.words and not asked.stdin):
+        yield f"    stdin: {json.dumps(asked.stdin)}{doubt}"
+
+
+def _list(words: Iterable[str]) -> str:
+    return f"[{', '.join(map(word, words))}]"
+
+
+def word(text: str) -> str:
+    """Return text as a YAML scalar in a flow list, in quotes if need be."""
+    plain = _PLAIN.fullmatch(text) and text.lower() not in _WORDS and not text.endswith(":")
+    return text if plain and ": " not in text else json.dumps(text, ensure_ascii=False)
+
+
+def _comment(path: str) -> str:
+    return "".join(letter for letter in path if letter.isprintable())[:200]
+
+
+LAYERS_KEY = "GATEVAL_LAYERS_KEY"
+"""The secret that signs what set-ups made."""
+
+WORKFLOW_PATH = ".github/workflows/gateval.yml"
+
+_SCHEMAS = "https://raw.githubusercontent.com/gateval/gateval"
+_PLAIN_NAME = re.compile(r"[a-z/][\w./-]*")
+_NAME_WORDS = {"null", "true", "false"}
+
+
+def agent_files(sketch: Sketch, version: str) -> tuple[StarterFile, ...]:
+    """Return the manifest of a new Agent and what it refers to; nothing for one that is there.
+
+    Editors check it by the schema of this `version` of Gateval.
+    """
+    if not sketch.new:
+        return ()
+    if sketch.program:
+        url = f"{_SCHEMAS}/v{version}/docs/reference/schema/Agent.schema.json"
+        text = program_manifest(sketch.name, sketch.program, sketch.watch, url)
+        return (StarterFile(f"{sketch.folder}/agent.yaml", text, "the Agent"),)
+    prompt = "prompt.md" if not sketch.prompt else f"/{sketch.prompt}"
+    values = {"NAME": scalar(sketch.name), "MODEL": scalar(sketch.model), "PROMPT": scalar(prompt)}
+    manifest = StarterFile(f"{sketch.folder}/agent.yaml", fill("agent.yaml", values), "the Agent")
+    written = [manifest]
+    if not sketch.prompt:
+        path = f"{sketch.folder}/prompt.md"
+        written.append(StarterFile(path, fill("prompt.md", {}), "its system prompt"))
+    if sketch.model == SCRIPTED_MODEL:
+        path = f"{SCRIPTED_FOLDER}/{SCRIPTED_NAME}.yaml"
+        written.append(StarterFile(path, fill("scripted.yaml", {}), "a model without a key"))
+    return tuple(written)
+
+
+def eval_name(sketch: Sketch, taken: Iterable[str]) -> str:
+    """Return the name of the first Eval of the Agent."""
+    return free_name(f"{sketch.name}-eval", taken)
+
+
+def eval_file(
+    sketch: Sketch, *, evals: Iterable[str], fixtures: Iterable[str], paths: Sequence[str]
+) -> StarterFile:
+    """Return the first fixture and Eval of the Agent, in a file of their own next to it.
+
+    The names and paths that are taken are given, so that nothing is written twice.
+    """
+    folder = f"{sketch.folder}/" if sketch.folder else ""
+    stem = free_name(f"{folder}evals", (path.removesuffix(".yaml") for path in paths))
+    values = {
+        "NAME": scalar(sketch.name),
+        "FIXTURE": scalar(free_name(f"{sketch.name}-says-what-it-is-for", fixtures)),
+        "EVAL": scalar(eval_name(sketch, evals)),
+    }
+    return StarterFile(f"{stem}.yaml", fill("evals.yaml", values), "its first fixture and Eval")
+
+
+def gate_files(
+    key_variables: Iterable[str], address_variables: Iterable[str], version: str
+) -> tuple[StarterFile, ...]:
+    """Return gate config and workflow, with keys from secrets and addresses from variables."""
+    flow = workflow(key_variables, address_variables, version)
+    return (
+        StarterFile(GATE_CONFIG_PATH, fill("gateval.yml", {}), "how the gate decides"),
+        StarterFile(WORKFLOW_PATH, flow, "runs it on pull requests"),
+    )
+
+
+def workflow(key_variables: Iterable[str], address_variables: Iterable[str], version: str) -> str:
+    """Return the workflow for this version of Gateval."""
+    lines = [f"          {name}: ${{{{ secrets.{name} }}}}" for name in key_variables]
+    lines += [f"          {name}: ${{{{ vars.{name} }}}}" for name in address_variables]
+    kept = ["GATEVAL_LAYERS: .gateval/layers", f"{LAYERS_KEY}: ${{{{ secrets.{LAYERS_KEY} }}}}"]
+    env = "\n".join(["        env:", *(f"          {line}" for line in kept), *lines, ""])
+    return fill("workflow.yml", {"VERSION": version, "ENV": env})
+
+
+def fill(name: str, values: dict[str, str]) -> str:
+    """Return a starter template with `@KEY@` replaced; no value is looked at again."""
+    text = files("gateval.render").joinpath("starter_files", name).read_text("utf-8")
+    if not values:
+        return text
+    return re.sub(rf"@({'|'.join(values)})@", lambda found: values[found[1]], text)
+
+
+def scalar(text: str) -> str:
+    """Return text as a YAML scalar that is read back as this string, in quotes if need be."""
+    if _PLAIN_NAME.fullmatch(text) and text.isascii() and text not in _NAME_WORDS:
+        return text
+    return json.dumps(text)

@@ -1,0 +1,250 @@
+"""What `calibrate`, `judge try` and `aa` found, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gateval.domain.calibration import CalibrationPhase, JudgedExample
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.manifests.gate_config import AgreementPolicy
+from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport, SelfCheck
+from gateval.domain.text import DASH, show_percent
+from gateval.domain.trials.model_call import ModelReply, ModelRequest
+from gateval.domain.trials.trial import Answer, Assessed, Assessment, Verdict
+from gateval.render.report.kinds import count
+from gateval.render.report.wording import evidence_icon, evidence_mark, what_happened
+from gateval.render.terminal.page import Page
+
+SHOWN = 10
+"""Disagreements and examples without a verdict that are shown of each judge."""
+
+_PLOT = 50
+_STYLES = {
+    CalibrationPhase.CALIBRATED: "green",
+    CalibrationPhase.STALE: "yellow",
+    CalibrationPhase.FAILED: "red",
+}
+
+
+def render_calibration(found: CalibrationReport, *, width: int = 100, color: bool = False) -> str:
+    """Return the text, at most `width` columns wide."""
+    page = Page(width, color=color)
+    for name in found.calibrations:
+        _calibration(page, found.of(name))
+    return page.text()
+
+
+def _calibration(page: Page, judges: Sequence[CalibratedJudge]) -> None:
+    first = judges[0]
+    examples = first.replay.examples
+    passes = sum(one.human >= 0.5 for one in examples)
+    page.heading(
+        f"{first.calibration}: {count(len(examples), 'example')}, of which people pass {passes}"
+    )
+    page.table(
+        (
+            "judge",
+            "\N{GREEK SMALL LETTER KAPPA}",
+            "95 %",
+            "agree",
+            "sens.",
+            "spec.",
+            "no verdict",
+            "phase",
+        ),
+        [(_row(one), _STYLES[one.phase]) for one in judges],
+    )
+    for one in judges:
+        if one.why:
+            page.line(f"{one.model}: {one.why}.")
+    _plot(page, judges)
+    _baseline(page, first)
+    for one in judges:
+        _tables(page, one)
+
+
+def _row(one: CalibratedJudge) -> tuple[str, ...]:
+    warm = f" at {one.temperature:g}" if one.temperature else ""
+    return (
+        f"{one.model}{warm}",
+        DASH if one.kappa is None else f"{one.kappa:.2f}",
+        DASH if one.low is None else f"{one.low:.2f} to {one.high:.2f}",
+        _share(one.raw_agreement),
+        _share(one.sensitivity),
+        _share(one.specificity),
+        f"{one.missing} of {one.scored + one.missing}",
+        str(one.phase),
+    )
+
+
+def _share(share: float | None) -> str:
+    return DASH if share is None else show_percent(share)
+
+
+def _baseline(page: Page, one: CalibratedJudge) -> None:
+    if one.constant_baseline is not None:
+        word = "pass" if one.table.table.passes >= one.table.table.fails else "fail"
+        share = show_percent(one.constant_baseline)
+        page.line(f'A judge that always says "{word}" would agree in {share}, with κ 0.')
+
+
+def _plot(page: Page, judges: Sequence[CalibratedJudge]) -> None:
+    """Draw each interval on a line from -1 to 1, with a mark where enough is."""
+    least = judges[0].least
+    lower = judges[0].estimate is AgreementPolicy.LOWER_BOUND
+    page.heading(
+        f"Agreement beyond chance; {'the lower limit' if lower else 'κ'} has to reach {least:g}"
+    )
+    for one in judges:
+        line = [" "] * (_PLOT + 1)
+        if one.low is not None and one.high is not None:
+            low, high = _column(one.low), _column(one.high)
+            line[low : high + 1] = "\N{BOX DRAWINGS LIGHT HORIZONTAL}" * (high - low + 1)
+        line[_column(one.least)] = "\N{BOX DRAWINGS LIGHT VERTICAL}"
+        if one.kappa is not None:
+            line[_column(one.kappa)] = "\N{BLACK CIRCLE}"
+        page.verbatim([f"{''.join(line)}  {one.model}"], indent=2)
+    scale = [" "] * (_PLOT + 4)
+    for mark in (-1, -0.5, 0, 0.5, 1):
+        text = f"{mark:g}"
+        at = _column(mark)
+        scale[at : at + len(text)] = text
+    page.verbatim(["".join(scale).rstrip()], indent=2)
+
+
+def _column(value: float) -> int:
+    return round((value + 1) / 2 * _PLOT)
+
+
+def _tables(page: Page, one: CalibratedJudge) -> None:
+    page.heading(one.model)
+    found = one.table
+    page.table(
+        ("", "person: pass", "person: fail"),
+        [
+            (("judge: pass", str(found.true_pass), str(found.false_pass)), ""),
+            (("judge: fail", str(found.false_fail), str(found.true_fail)), ""),
+        ],
+    )
+    _examples(page, "They disagree", one.replay.disagreements)
+    missing = [example for example in one.replay.examples if example.score is None]
+    _examples(page, "No verdict", missing)
+
+
+def _examples(page: Page, title: str, examples: Sequence[JudgedExample]) -> None:
+    for example in examples[:SHOWN]:
+        ref = f" ({example.trace_ref})" if example.trace_ref else ""
+        page.line(f"{title} on example {example.number}{ref}:", indent=2)
+        page.line(f"person {example.human:g}: {example.label or 'no reason given'}", indent=4)
+        said = example.error if example.score is None else f"{example.score:g}: {example.summary}"
+        page.line(f"judge {said}" if example.score is not None else said, indent=4)
+    if len(examples) > SHOWN:
+        page.line(f"and {len(examples) - SHOWN} more, in the JSON", indent=2)
+
+
+class JudgeExchange(NamedTuple):
+    """A question to a model, and its answer."""
+
+    request: ModelRequest
+    reply: ModelReply
+
+
+class TriedAssertion(NamedTuple):
+    """An assertion, what came of it, and all that was said with the judge."""
+
+    spec: AssertionSpec
+    assessment: Assessment
+    said: tuple[JudgeExchange, ...]
+
+
+def render_judging(
+    fixture: Fixture,
+    answer: Answer,
+    found: Sequence[TriedAssertion],
+    said: str = "",
+    *,
+    width: int,
+    color: bool,
+) -> str:
+    """Return the page: for each assertion prompt, answer, verdict, evidence, and what follows.
+
+    `said` is a sentence on where the answer comes from.
+    """
+    page = Page(width, color=color)
+    page.line(f"{fixture.name}: the judge looks at this answer", style="bold")
+    page.cell([("", ""), (answer.output, "dim")])
+    if said:
+        page.line(said, style="yellow")
+    for one in found:
+        _judged(page, one)
+    return page.text()
+
+
+def _judged(page: Page, judged: TriedAssertion) -> None:
+    name = judged.spec.name or judged.spec.type
+    page.heading(f"{name} ({judged.spec.place})")
+    seen = 0
+    for number, (request, reply) in enumerate(judged.said, 1):
+        page.line(f"Question {number} of {len(judged.said)}", style="bold")
+        again = bool(seen) and len(request.messages) > seen
+        for message in request.messages[seen if again else 0 :]:
+            page.cell([(f"{message.role}:", ""), (message.text, "dim")])
+        seen = len(request.messages)
+        page.cell([("The judge:", ""), (reply.text or "(no text)", "dim")])
+    if judged.assessment.verdict is not None:
+        counts = isinstance(judged.assessment, Assessed)
+        _verdict(page, judged.assessment.verdict, counts=counts)
+    passed = judged.assessment.passed
+    said = f"{name} {what_happened(judged.assessment)}: {judged.assessment.reason}"
+    page.line(said, style="green" if passed else "red")
+
+
+def _verdict(page: Page, verdict: Verdict, *, counts: bool) -> None:
+    """Add a verdict; one that does not count is no score."""
+    page.line("Verdict" if counts else "A verdict that does not count", style="bold")
+    if counts:
+        page.line(f"score {verdict.score:g}, confidence {verdict.confidence:g}", indent=2)
+    page.line(verdict.summary, indent=2)
+    page.line(f"Evidence: {count(len(verdict.violations), 'violation')}", style="bold")
+    for one in verdict.violations:
+        page.line(f"{evidence_icon(one)} {one.severity}: {one.rule}", indent=2)
+        page.line(f"| {one.quote}", indent=4, style="dim")
+        why = f": {one.defect}" if one.defect else ""
+        page.line(f"{evidence_mark(one)}{why}", indent=4)
+    if verdict.what_would_raise_score:
+        page.line(f"What would raise the score: {verdict.what_would_raise_score}", indent=2)
+
+
+_BAR = 40
+_SHOWN = 40
+
+
+def render_self_check(found: SelfCheck, *, width: int = 100, color: bool = False) -> str:
+    """Return the text, at most `width` columns wide."""
+    page = Page(width, color=color)
+    if not found.runs:
+        page.line("No run could be measured: the agent gives no answer.", style="bold")
+        return page.text()
+    page.line(
+        f"{found.alarms} of {count(found.runs, 'run')} blocked the agent, though nothing changed; "
+        f"by simulation with its pass rates {show_percent(found.simulated_alarms)} would.",
+        style="bold",
+    )
+    if found.lost:
+        page.line(f"{count(found.lost, 'more run')} could not be measured in full.", style="yellow")
+    page.line(f"A run took {found.trials:.1f} trials; {found.planned} are planned at first.")
+    page.heading("How often a drop in one fixture would be found")
+    for one in found.power:
+        bar = "\N{FULL BLOCK}" * round(_BAR * one.chance)
+        points = f"{100 * one.drop:.0f} points"
+        page.line(f"{points:>10}  {bar}{' ' if bar else ''}{show_percent(one.chance)}", indent=2)
+    everywhere = show_percent(found.broad_power)
+    page.line(f"15 points less in every fixture would be found in {everywhere} of runs.")
+    page.heading("Pass rates of the fixtures")
+    worst = sorted(found.rates, key=lambda one: one.rate)
+    for rate in worst[:_SHOWN]:
+        page.line(f"{rate.eval}/{rate.fixture}: {rate.passes} of {rate.trials}", indent=2)
+    if len(worst) > _SHOWN:
+        page.line(f"and {len(worst) - _SHOWN} steadier ones", indent=2)
+    return page.text()

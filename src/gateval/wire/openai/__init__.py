@@ -1,1 +1,0 @@
-"""OpenAI's formats: Chat Completions and Responses, streamed too."""

@@ -1,0 +1,363 @@
+"""OpenAI Responses, the format that OpenAI's newer SDKs and frameworks speak by default.
+
+Format: https://platform.openai.com/docs/api-reference/responses. A request may continue a stored
+response (`previous_response_id`); who stores it is not the format's business. What names other data
+of the account (conversations, prompts, files, vector stores) is refused: behind the gateway stands
+a real key, and other people's data with it. Like the older format it cannot say that a tool failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from gateval.domain.base import JsonObject
+from gateval.domain.trials.model_call import (
+    Message,
+    MessageFile,
+    ModelReply,
+    ModelRequest,
+    StopReason,
+    ToolCall,
+    ToolDefinition,
+    Usage,
+)
+from gateval.wire import openai_chat
+from gateval.wire.base import (
+    WireError,
+    as_count,
+    as_list,
+    as_number,
+    as_object,
+    as_text,
+    content_text,
+    decoder,
+    error_text,
+    error_type,
+    read_object,
+    text_or_empty,
+    tool_call,
+    with_model,
+    write_json,
+    write_text,
+)
+
+
+def items_out(message: Message) -> Iterator[JsonObject]:
+    """Give the input items that a message is written as."""
+    if message.role == "tool":
+        yield {
+            "type": "function_call_output",
+            "call_id": message.tool_call_id or "",
+            "output": message.text,
+        }
+        return
+    if message.parts:
+        yield {"role": message.role, "content": [_part_out(part) for part in message.parts]}
+    elif message.text or not message.tool_calls:
+        yield {"role": message.role, "content": message.text}
+    for call in message.tool_calls:
+        yield call_out(call)
+
+
+def _part_out(part: str | MessageFile) -> JsonObject:
+    if isinstance(part, str):
+        return {"type": "input_text", "text": part}
+    if part.is_image:
+        return {"type": "input_image", "image_url": part.url, "detail": "auto"}
+    return {"type": "input_file", "filename": part.name, "file_data": part.url}
+
+
+def call_out(call: ToolCall) -> JsonObject:
+    """Return a tool call as an item; its arguments are text."""
+    return {
+        "type": "function_call",
+        "call_id": call.id,
+        "name": call.name,
+        "arguments": write_text(call.arguments) if call.raw is None else call.raw,
+    }
+
+
+def tool_out(tool: ToolDefinition) -> JsonObject:
+    """Return a tool definition."""
+    fields: JsonObject = {"type": "function", "name": tool.name, "parameters": tool.input_schema}
+    fields["strict"] = False
+    return {**fields, "description": tool.description} if tool.description else fields
+
+
+def messages_in(items: JsonValue) -> tuple[Message, ...]:
+    """Read the input of a request. Raises `WireError`.
+
+    What one reply said stands in several items (text, calls); they become one message again.
+    """
+    if isinstance(items, str):
+        return (Message(role="user", text=items),)
+    messages: list[Message] = []
+    for item in as_list(items, "`input`"):
+        message = _message_in(as_object(item, "an item of `input`"))
+        if message is None:
+            continue
+        last = messages[-1] if messages else None
+        if last is not None and last.role == message.role == "assistant":
+            messages[-1] = last.model_copy(
+                update={
+                    "text": last.text + message.text,
+                    "tool_calls": (*last.tool_calls, *message.tool_calls),
+                }
+            )
+        else:
+            messages.append(message)
+    return tuple(messages)
+
+
+def _message_in(item: JsonObject) -> Message | None:
+    """Read one item; None for what is no part of the conversation, such as reasoning."""
+    kind = text_or_empty(item.get("type")) or ("message" if "role" in item else "item_reference")
+    if kind == "message":
+        return _spoken(item)
+    if kind == "item_reference":
+        raise WireError(
+            "`item_reference` names an item stored in the provider's account, which this gateway "
+            "keeps closed; send the item itself, or `previous_response_id`"
+        )
+    if kind.endswith("_call"):
+        return Message(role="assistant", tool_calls=(call_in(item),))
+    if kind.endswith("_call_output"):
+        output = item.get("output")
+        text = content_text(output, "`output`") if isinstance(output, str | list) else ""
+        return Message(
+            role="tool",
+            text=text or (write_text(output) if isinstance(output, dict) else ""),
+            tool_call_id=text_or_empty(item.get("call_id")),
+        )
+    return None
+
+
+def _spoken(item: JsonObject) -> Message:
+    role = as_text(item.get("role"), "the role of a message")
+    if role == "assistant":
+        text = content_text(item.get("content"), "`content`", separator="")
+        return Message(role="assistant", text=text)
+    if role in {"system", "developer"}:
+        return Message(role="system", text=content_text(item.get("content"), "`content`"))
+    if role == "user":
+        return Message(role="user", text=content_text(item.get("content"), "`content`"))
+    raise WireError(f'a message has the unknown role "{role[:40]}"')
+
+
+def call_in(item: JsonObject) -> ToolCall:
+    """Read a call of a function, a custom tool, or one of the provider's own tools."""
+    kind = text_or_empty(item.get("type"))
+    name = item.get("name") or kind.removesuffix("_call")
+    given = next((item[key] for key in ("arguments", "input", "action") if key in item), None)
+    call = tool_call(item.get("call_id") or item.get("id"), name, given)
+    is_other = kind not in {"function_call", "custom_tool_call"}
+    return call.model_copy(update={"by_provider": True}) if is_other else call
+
+
+def output_in(items: JsonValue) -> tuple[str, str, tuple[ToolCall, ...]]:
+    """Return what a reply said, what it refused in words, and which tools it called."""
+    text = refusal = ""
+    calls = []
+    for each in as_list(items, "`output`"):
+        item = as_object(each, "an item of `output`")
+        kind = text_or_empty(item.get("type"))
+        if kind == "message":
+            for part in as_list(item.get("content"), "`content`"):
+                fields = as_object(part, "a part of `content`")
+                text += text_or_empty(fields.get("text"))
+                refusal += text_or_empty(fields.get("refusal"))
+        elif kind.endswith("_call"):
+            calls.append(call_in(item))
+    return text, refusal, tuple(calls)
+
+
+def tools_in(fields: JsonObject) -> tuple[ToolDefinition, ...]:
+    """Read the tools of a request: those of namespaces, and those that a search has found, too.
+
+    Raises `WireError`.
+    """
+    given = fields.get("input")
+    found = [item for item in given if isinstance(item, dict)] if isinstance(given, list) else []
+    searches = [item for item in found if item.get("type") == "tool_search_output"]
+    listed = [
+        as_object(tool, "a tool")
+        for source in (fields, *searches)
+        for tool in as_list(source.get("tools"), "`tools`")
+    ]
+    return tuple(each for tool in listed for each in _tools_in(tool))
+
+
+def _tools_in(fields: JsonObject) -> Iterator[ToolDefinition]:
+    if fields.get("type") != "namespace":
+        yield _tool_in(fields)
+        return
+    for tool in as_list(fields.get("tools"), "`tools`"):
+        yield _tool_in(as_object(tool, "a tool"))
+
+
+def _tool_in(fields: JsonObject) -> ToolDefinition:
+    kind = text_or_empty(fields.get("type")) or "function"
+    schema = fields.get("parameters")
+    return ToolDefinition(
+        name=as_text(fields.get("name", kind), "the name of a tool"),
+        description=text_or_empty(fields.get("description")),
+        input_schema={"type": "object"} if schema is None else as_object(schema, "`parameters`"),
+    )
+
+
+base_path = "/v1"
+path = "/responses"
+decode_error = error_text
+for_model = with_model
+
+NO_ID = "resp_gateval"
+"""The id of a response that nobody stores."""
+
+_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+_CLOSED = {
+    "background": "asks for an answer to be fetched later, which needs an endpoint not served here",
+    "conversation": "names a conversation in the provider's account, which is closed here; use "
+    "`previous_response_id`",
+    "prompt": "names a prompt in the provider's account, which is closed here; send its text",
+}
+
+
+def headers(key: str | None) -> dict[str, str]:
+    """Return the bearer token, or nothing for a server without keys."""
+    return openai_chat.headers(key)
+
+
+def encode_request(request: ModelRequest) -> bytes:
+    """Write a request; see `WireFormat`. Nothing is stored at the provider."""
+    items: list[JsonValue] = [item for said in request.messages for item in items_out(said)]
+    body: JsonObject = {"model": request.model, "input": items, "store": False}
+    if request.continues:
+        body["previous_response_id"] = request.continues
+    if request.tools:
+        body["tools"] = [tool_out(tool) for tool in request.tools]
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if request.max_tokens is not None:
+        body["max_output_tokens"] = request.max_tokens
+    return write_json(body)
+
+
+@decoder("request")
+def decode_request(body: bytes) -> ModelRequest:
+    """Read a request; see `WireFormat`. What reaches into the provider's account is refused."""
+    fields = read_object(body)
+    for name, why in _CLOSED.items():
+        if fields.get(name):
+            raise WireError(f"`{name}` {why}")
+    instructions = text_or_empty(fields.get("instructions"))
+    system = (Message(role="system", text=instructions),) if instructions else ()
+    return ModelRequest(
+        model=as_text(fields.get("model"), "`model`"),
+        messages=(*system, *messages_in(fields.get("input"))),
+        tools=tools_in(fields),
+        temperature=as_number(fields.get("temperature")),
+        max_tokens=as_count(fields.get("max_output_tokens")),
+        continues=text_or_empty(fields.get("previous_response_id")),
+    )
+
+
+def encode_reply(reply: ModelReply, request: ModelRequest) -> bytes:
+    """Write a reply; see `WireFormat`."""
+    return write_json(reply_out(reply, request))
+
+
+def reply_out(reply: ModelReply, request: ModelRequest) -> JsonObject:
+    """Return a reply as the fields of its body."""
+    cut = {StopReason.LENGTH: "max_output_tokens"}.get(reply.stop)
+    if reply.stop is StopReason.REFUSAL and not reply.text:
+        cut = "content_filter"
+    return {
+        "id": reply.id or NO_ID,
+        "object": "response",
+        "created_at": 0,
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": {"reason": cut} if cut else None,
+        "error": None,
+        "model": reply.model or request.model,
+        "output": [*output_out(reply)],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [tool_out(tool) for tool in request.tools],
+        "previous_response_id": request.continues or None,
+        "usage": None if reply.usage == Usage() else _usage_out(reply.usage),
+    }
+
+
+def output_out(reply: ModelReply) -> list[JsonObject]:
+    """Return the items of a reply: what it said, then its calls."""
+    items: list[JsonObject] = []
+    base = reply.id or NO_ID
+    if reply.text or not reply.tool_calls:
+        part: JsonObject = {"type": "output_text", "text": reply.text, "annotations": []}
+        if reply.stop is StopReason.REFUSAL:
+            part = {"type": "refusal", "refusal": reply.text}
+        message: JsonObject = {"type": "message", "id": f"msg_{base}", "role": "assistant"}
+        items.append({**message, "status": "completed", "content": [part]})
+    for number, call in enumerate(reply.tool_calls, start=1):
+        items.append({"id": f"fc_{base}_{number}", "status": "completed", **call_out(call)})
+    return items
+
+
+def _usage_out(usage: Usage) -> JsonObject:
+    return {
+        "input_tokens": usage.input_tokens,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": usage.output_tokens,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": usage.total,
+    }
+
+
+@decoder("reply")
+def decode_reply(body: bytes) -> ModelReply:
+    """Read a reply; see `WireFormat`. Reasoning is no part of what was said."""
+    return reply_in(read_object(body))
+
+
+def reply_in(fields: JsonObject) -> ModelReply:
+    """Read a reply from its fields. Raises `WireError`."""
+    if fields.get("error") or fields.get("status") in ("failed", "cancelled"):
+        said = error_text(write_json(fields.get("error")))
+        raise WireError(f"an error instead of a reply: {said or 'no reason given'}")
+    if not isinstance(fields.get("output"), list):
+        raise WireError("a reply without output")
+    text, refusal, calls = output_in(fields["output"])
+    given = fields.get("usage")
+    usage = given if isinstance(given, dict) else {}
+    stop = _cut(fields.get("incomplete_details"))
+    if stop is None:
+        stop = StopReason.TOOL_CALLS if calls else StopReason.END
+    return ModelReply(
+        text=text + refusal,
+        tool_calls=calls,
+        stop=StopReason.REFUSAL if refusal else stop,
+        usage=Usage(
+            input_tokens=as_count(usage.get("input_tokens")),
+            output_tokens=as_count(usage.get("output_tokens")),
+            cached_tokens=openai_chat.cached_in(usage.get("input_tokens_details")),
+        ),
+        model=text_or_empty(fields.get("model")),
+        tier=text_or_empty(fields.get("service_tier")),
+        id=text_or_empty(fields.get("id")),
+    )
+
+
+def _cut(details: JsonValue) -> StopReason | None:
+    reason = details.get("reason") if isinstance(details, dict) else None
+    if reason is None:
+        return None
+    known = {"max_output_tokens": StopReason.LENGTH, "content_filter": StopReason.REFUSAL}
+    return known.get(text_or_empty(reason), StopReason.OTHER)
+
+
+def encode_error(status: int, message: str) -> bytes:
+    """Write an error; see `WireFormat`."""
+    kind = error_type(status, _ERROR_TYPES)
+    return write_json({"error": {"message": message, "type": kind, "param": None, "code": None}})
