@@ -205,6 +205,17 @@ _OWNER_AT, _MESSAGE = 64, 72
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 
 
+_ROUTE = struct.Struct("=BB5xB4x")
+"""struct rtmsg: the family, the bits of the address, the type of the route."""
+
+_ATTRIBUTE = struct.Struct("=HH")
+_NEW_ROUTE, _GET_ROUTE = 24, 26
+_HERE = {2, 4}
+"""RTN_LOCAL and RTN_ANYCAST."""
+
+_NO_WAY = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EACCES}
+"""What the kernel says of an address to which nothing leads, or no route may."""
+
 _NOT_HERE = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EINVAL, errno.ENODEV}
 """Why an address cannot be bound that is another machine's."""
 
@@ -390,13 +401,44 @@ def owned_by(owner: Owner) -> Allowed:
 
 
 def is_own(address: Address) -> bool:
-    """Whether an address is this machine's: loopback, or one that can be bound here."""
+    """Whether an address is this machine's: loopback, or one that the kernel delivers here.
+
+    Where the kernel's routes cannot be asked, one that can be bound here.
+    """
     if address.is_loopback or address.is_unspecified:
         return True
+    try:
+        return _route_type(address) in _HERE
+    except OSError:
+        pass
     if address.version == 4:
         return _can_be_bound(socket.AF_INET, (str(address), 0))
     devices = _devices() if address.is_link_local else [0]
     return any(_can_be_bound(socket.AF_INET6, (str(address), 0, 0, one)) for one in devices)
+
+
+def _route_type(address: Address) -> int:
+    """Return how the kernel routes what is sent to an address, see rtnetlink(7); 0 for not at all.
+
+    Raises `OSError` where it cannot be asked.
+    """
+    if not sys.platform.startswith("linux"):
+        raise OSError("no rtnetlink")
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    packed = address.packed
+    body = _ROUTE.pack(family, len(packed) * 8, 0) + _ATTRIBUTE.pack(4 + len(packed), 1) + packed
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, socket.NETLINK_ROUTE) as link:
+        link.settimeout(1)
+        link.send(_HEADER.pack(_HEADER.size + len(body), _GET_ROUTE, _REQUEST, 1, 0) + body)
+        for kind, payload in _messages(link.recv(65_536)):
+            if kind == _NEW_ROUTE and len(payload) >= _ROUTE.size:
+                return int(_ROUTE.unpack_from(payload)[2])
+            if (
+                kind == _ERROR
+                and -int.from_bytes(payload[:4], sys.byteorder, signed=True) in _NO_WAY
+            ):
+                return 0
+    raise OSError("rtnetlink refuses")
 
 
 def _can_be_bound(family: int, place: tuple[str, int] | tuple[str, int, int, int]) -> bool:

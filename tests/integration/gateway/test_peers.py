@@ -164,6 +164,8 @@ USED_UP = """\
 import socket, subprocess
 from ipaddress import ip_address
 from gateval.gateway.peers import is_own
+for version in "46":
+    open(f"/proc/sys/net/ipv{version}/ip_nonlocal_bind", "w").write("1")
 for line in ("link set lo up", "addr add 10.9.8.7/32 dev lo", "-6 addr add fe80::7/64 dev lo nodad"):
     subprocess.run(["ip", *line.split()], check=True)
 open("/proc/sys/net/ipv4/ip_local_port_range", "w").write("50000 50001")
@@ -175,8 +177,10 @@ print([is_own(ip_address(one)) for one in ("10.9.8.7", "fe80::7", "10.9.8.6", "f
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("ip"), reason="takes root and ip(8)")
-def test_an_address_is_ours_though_no_port_of_it_is_free_or_it_is_a_links() -> None:
-    """Candidates can use up the ports of this machine; and a link's address takes its device."""
+def test_an_address_is_ours_if_the_kernel_delivers_it_here_whoever_may_bind_it() -> None:
+    """Candidates can use up the ports of this machine, and machines let others' addresses be bound
+    (`ip_nonlocal_bind`); a link's address takes its device.
+    """
     words = ["unshare", "--net", sys.executable, "-c", USED_UP]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert done.stdout == "[True, True, False, False]\n"
