@@ -29,8 +29,7 @@ from typing import Annotated, TypeVar, cast
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from gateval.candidates import bounded as json_path
-from gateval.candidates import bounded as template
+from gateval.candidates import bounded
 from gateval.candidates.options import Response
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.fixture import FixtureInput
@@ -425,8 +424,8 @@ def read_response(paths: Response, body: bytes, kind: str | None = None) -> Prog
     described = "" if kind is None else f", {_declared(kind)}"
     document = _document(body, described)
     try:
-        output = json_path.find(paths.output, document)
-    except json_path.PathError as error:
+        output = bounded.find(paths.output, document)
+    except bounded.PathError as error:
         raise ClaimError(f"{error}: {_shown(body)}")
     trace, usage = _claim(paths.trace, document), _claim(paths.usage, document)
     return claimed_answer(output, f"the value at `{paths.output}`", trace, usage)
@@ -448,10 +447,10 @@ def _claim(path: str | None, document: JsonValue) -> JsonValue:
     if path is None:
         return None
     try:
-        return json_path.find(path, document)
-    except json_path.Nothing:
+        return bounded.find(path, document)
+    except bounded.Nothing:
         return None
-    except json_path.PathError as error:
+    except bounded.PathError as error:
         raise ClaimError(str(error))
 
 
@@ -473,11 +472,11 @@ def write_words(
     """
     if not any("{" in word for word in words):
         return words
-    values, budget = template_values(asked, playground), template.Budget()
+    values, budget = template_values(asked, playground), bounded.Budget()
     return tuple(
         "".join(
             fill(text.replace("{home}", home)) if literal else text
-            for text, literal in template.render_text(word, values, budget)
+            for text, literal in bounded.render_text(word, values, budget)
         )
         for word in words
     )
@@ -488,7 +487,7 @@ def write_stdin(source: str | None, asked: FixtureInput, playground: str = "") -
     if source is None:
         return write_question(asked)
     values = template_values(asked, playground)
-    pieces = template.render_text(source, values, template.Budget())
+    pieces = bounded.render_text(source, values, bounded.Budget())
     return "".join(text for text, _ in pieces).encode("utf-8", "replace")
 
 

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from pydantic import JsonValue
 
-from gateval.candidates import bounded as template
+from gateval.candidates import bounded
 from gateval.candidates.base import (
     Playground,
     Runtime,
@@ -63,7 +63,7 @@ def write_request(written: Request, asked: FixtureInput, playground: str = "") -
     Raises `TemplateError` when the fixture lacks what a template names.
     """
     values = template_values(asked, playground)
-    budget = template.Budget()
+    budget = bounded.Budget()
     headers = [
         (name, _header(name, text, values, budget)) for name, text in written.headers.items()
     ]
@@ -77,16 +77,16 @@ def write_request(written: Request, asked: FixtureInput, playground: str = "") -
     )
 
 
-def _target(path: str, values: JsonObject, budget: template.Budget) -> str:
+def _target(path: str, values: JsonObject, budget: bounded.Budget) -> str:
     """What stands in the manifest is kept, what comes from the fixture is percent-encoded."""
     return "".join(
         percent_encode(text, safe="/?&=%:@!$'()*+,;~-._" if literal else "", errors="replace")
-        for text, literal in template.render_text(path, values, budget)
+        for text, literal in bounded.render_text(path, values, budget)
     )
 
 
-def _header(name: str, source: str, values: JsonObject, budget: template.Budget) -> str:
-    text = "".join(part for part, _ in template.render_text(source, values, budget))
+def _header(name: str, source: str, values: JsonObject, budget: bounded.Budget) -> str:
+    text = "".join(part for part, _ in bounded.render_text(source, values, budget))
     if _CONTROL.search(text):
         raise TemplateError(
             f"the header `{name}` would hold a line break or another control character"
@@ -95,7 +95,7 @@ def _header(name: str, source: str, values: JsonObject, budget: template.Budget)
 
 
 def _body(
-    written: Request, asked: FixtureInput, values: JsonObject, budget: template.Budget
+    written: Request, asked: FixtureInput, values: JsonObject, budget: bounded.Budget
 ) -> bytes | None:
     if written.method not in _WITH_BODY:
         return None
@@ -104,9 +104,9 @@ def _body(
     return write_json(_filled(written.body, values, budget))
 
 
-def _filled(body: JsonValue, values: JsonObject, budget: template.Budget) -> JsonValue:
+def _filled(body: JsonValue, values: JsonObject, budget: bounded.Budget) -> JsonValue:
     if isinstance(body, str):
-        return template.render(body, values, budget)
+        return bounded.render(body, values, budget)
     if isinstance(body, dict):
         return {key: _filled(value, values, budget) for key, value in body.items()}
     if isinstance(body, list):

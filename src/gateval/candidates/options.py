@@ -12,15 +12,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
-from gateval.candidates import bounded as json_path
-from gateval.candidates import bounded as template
+from gateval.candidates import bounded
 from gateval.domain.base import Spec
 from gateval.domain.manifests.playground import Ready, plain_path
 from gateval.formats.templates import TemplateError
 
 
 def _json_path(expression: str) -> str:
-    json_path.check_path(expression)
+    bounded.check_path(expression)
     return expression
 
 
@@ -50,7 +49,7 @@ class Response(Spec):
 
 
 def _template(source: str) -> str:
-    template.check_template(source)
+    bounded.check_template(source)
     return source
 
 
@@ -155,7 +154,7 @@ class Request(Spec):
     @field_validator("path")
     @classmethod
     def _usable_path(cls, path: str) -> str:
-        template.check_template(path)
+        bounded.check_template(path)
         plain_path(re.sub(r"\{\{.*?\}\}", "x", path))
         return path
 
@@ -205,7 +204,7 @@ class HttpOptions(Spec):
 
 def _checked(where: str, text: str) -> None:
     try:
-        template.check_template(text)
+        bounded.check_template(text)
     except TemplateError as error:
         raise ValueError(f"`{where[:80]}`: {error}") from None
 

@@ -21,8 +21,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from gateval.candidates import playground_files as copies
-from gateval.candidates import playground_files as reading
+from gateval.candidates import playground_files
 from gateval.candidates.base import Addresses, Playground
 from gateval.candidates.environment import instance_environment
 from gateval.candidates.failures import failure
@@ -186,15 +185,15 @@ class EndState:
 
     async def look(self, path: str) -> Found | None:
         """Return what stands at a path, None for nothing. Raises `Unreadable`."""
-        return await asyncio.to_thread(reading.look, self.root, path)
+        return await asyncio.to_thread(playground_files.look, self.root, path)
 
     async def content(self, path: str, limit: int) -> bytes | Found | None:
         """Return a file's bytes, or what else stands there. Raises `Unreadable`."""
-        return await asyncio.to_thread(reading.content, self.root, path, limit)
+        return await asyncio.to_thread(playground_files.content, self.root, path, limit)
 
     async def listing(self, path: str, *, deep: bool) -> list[ListedFile] | Found | None:
         """Return what a folder holds, "" for all. Raises `Unreadable`."""
-        return await asyncio.to_thread(reading.listing, self.root, path, deep=deep)
+        return await asyncio.to_thread(playground_files.listing, self.root, path, deep=deep)
 
     async def run(self, argv: tuple[str, ...], stdin: bytes, seconds: float) -> Ran:
         """Run a command in a copy of the playground. Raises `Unreadable` and `NotLookedAt`.
@@ -227,7 +226,7 @@ class EndState:
             named = "/" in word or (number and "." in word.strip("."))
             if not named or word.startswith(("-", "/", PLAYGROUND)) or path.startswith(".."):
                 continue
-            if reading.look(self.root, path) is not None:
+            if playground_files.look(self.root, path) is not None:
                 raise NotLookedAt(
                     Cause.CHECK,
                     f"`{shorten(word, 120)}` names a file of the playground, and a sealed command "
@@ -237,7 +236,7 @@ class EndState:
     @contextlib.asynccontextmanager
     async def copied(self) -> AsyncIterator[Path]:
         """Give a copy that a program may change. Raises `Unreadable`."""
-        copy = await asyncio.to_thread(copies.state_copied, self.root, self._scratch)
+        copy = await asyncio.to_thread(playground_files.state_copied, self.root, self._scratch)
         try:
             yield copy
         finally:

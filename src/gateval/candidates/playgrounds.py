@@ -22,8 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from gateval.candidates import playground_files as reading
-from gateval.candidates import playground_state as databases
+from gateval.candidates import playground_files, playground_state
 from gateval.candidates.base import Addresses, Playground, RuntimeContext
 from gateval.candidates.checks import CheckExports
 from gateval.candidates.environment import candidate_environment
@@ -210,7 +209,7 @@ class Starts:
 
     async def _database(self, script: bytes) -> bytes:
         """Return the database that these statements make. Raises `CannotStart`, `NotMade`."""
-        argv = (*databases.PYTHON, databases.MAKE, "made.db")
+        argv = (*playground_state.PYTHON, playground_state.MAKE, "made.db")
         async with private_folders(self._scratch) as private:
             try:
                 ran = await self._helpers.run(argv, private, stdin=script, seconds=SCRIPT_SECONDS)
@@ -221,8 +220,8 @@ class Starts:
             if failed is not None:
                 raise CannotStart(failed)
             try:
-                data = reading.content(private.home, "made.db", DATABASE_BYTES)
-            except reading.Unreadable as error:
+                data = playground_files.content(private.home, "made.db", DATABASE_BYTES)
+            except playground_files.Unreadable as error:
                 raise NotMade(f"The database cannot be used: {error}.") from None
         if not isinstance(data, bytes):
             raise NotMade("The statements made no database.")

@@ -10,7 +10,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from gateval.candidates import bounded as template
+from gateval.candidates import bounded
 from gateval.candidates.options import AgentvOptions, CommandOptions, HttpOptions
 from gateval.domain.base import Spec
 
@@ -52,7 +52,7 @@ RUNTIMES: Mapping[str, RuntimeType] = MappingProxyType(
             "gateval.candidates.command:CommandRuntime",
             CommandOptions,
             ("command",),
-            template.check_template,
+            bounded.check_template,
         ),
         "http": RuntimeType("gateval.candidates.http:HttpRuntime", HttpOptions, ("command",)),
         "agentv": RuntimeType("gateval.candidates.agentv:AgentvRuntime", AgentvOptions),

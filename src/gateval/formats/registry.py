@@ -61,12 +61,12 @@ def _read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
 
 
 def _gather_native(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
-    from gateval.formats.native import benchmark as published
+    from gateval.formats.native import benchmark
     from gateval.formats.native.experiment import gather
 
     benchmarks = [one for one in pending if one.kind == "Benchmark"]
     others = [one for one in pending if one.kind != "Benchmark"]
-    return gather(others, around).beside(published.gather(benchmarks, around))
+    return gather(others, around).beside(benchmark.gather(benchmarks, around))
 
 
 NATIVE = ManifestFormat(

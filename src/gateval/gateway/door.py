@@ -20,7 +20,7 @@ from gateval.domain.trials.model_call import (
     ModelRequest,
 )
 from gateval.domain.trials.trial import Side
-from gateval.gateway import scripted as scripted_inputs
+from gateval.gateway import scripted
 from gateval.gateway.ledger import Ledger, Pricing, SpendingLimits
 from gateval.gateway.peers import Allowed
 from gateval.gateway.scripted import answer
@@ -262,15 +262,15 @@ async def measure(
     request = request.model_copy(update={"model": model_id})
     if provider == SCRIPTED_PROVIDER:
         script = gateway.script(model_id, side)
-        if scripted_inputs.is_too_much(script, request):
+        if scripted.is_too_much(script, request):
             message = (
-                f"{model} gives {scripted_inputs.MOST_NUMBERS:,} numbers in one answer "
-                f"at most, and {scripted_inputs.MOST_DIMENSIONS:,} for one text."
+                f"{model} gives {scripted.MOST_NUMBERS:,} numbers in one answer "
+                f"at most, and {scripted.MOST_DIMENSIONS:,} for one text."
             )
             raise ModelCallError(ModelCallFault.REJECTED, message)
         size = sum(map(len, request.texts))
         tries.entry = await gateway.ledger.enter(model, size, 0)
-        found = await asyncio.to_thread(scripted_inputs.measure, script, kind, request)
+        found = await asyncio.to_thread(scripted.measure, script, kind, request)
         tries.entry.measured(found.usage, model)
         return found
     upstream = gateway.upstream(model)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from gateval.domain.ruling import GateLabel
-from gateval.render import comment_parts as pieces
+from gateval.render import comment_parts
 from gateval.render.comment_parts import cause, cause_line, cause_summary, fixture_line
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import FEW, FailureGroup
@@ -246,23 +246,23 @@ class _How(NamedTuple):
     align: str = ""
 
 
-_LINES = _How(lambda _, item: pieces.bullet(str(item)))
+_LINES = _How(lambda _, item: comment_parts.bullet(str(item)))
 
 _HOW: Final[Mapping[SectionKind, _How]] = MappingProxyType(
     {
         SectionKind.EVALS: _How(
-            lambda view, item: pieces.row(item, claimed=bool(view.frame.unverified)),
+            lambda view, item: comment_parts.row(item, claimed=bool(view.frame.unverified)),
             align="|---|---|--:|--:|--:|--:|--:|---|",
         ),
         SectionKind.SEALED: _How(
-            lambda view, item: pieces.sealed_row(item, claimed=bool(view.frame.unverified)),
+            lambda view, item: comment_parts.sealed_row(item, claimed=bool(view.frame.unverified)),
             align="|---|---|--:|--:|---|",
         ),
         SectionKind.SCORERS: _How(
-            lambda _, item: pieces.scorer(item), align="|---|--:|--:|--:|---|"
+            lambda _, item: comment_parts.scorer(item), align="|---|--:|--:|--:|---|"
         ),
         SectionKind.AXES: _How(
-            lambda _, item: pieces.axis_score(item), align="|---|---|--:|--:|---|"
+            lambda _, item: comment_parts.axis_score(item), align="|---|---|--:|--:|---|"
         ),
         SectionKind.FIXTURES: _How(
             lambda view, item: cause(item, view.plan, view.frame.tree_url),
@@ -271,19 +271,25 @@ _HOW: Final[Mapping[SectionKind, _How]] = MappingProxyType(
             most=FEW,
         ),
         SectionKind.PROMPTS: _How(
-            lambda view, item: pieces.prompt(item, view.frame.tree_url),
-            lambda view, item: pieces.prompt_line(item, view.frame.tree_url),
+            lambda view, item: comment_parts.prompt(item, view.frame.tree_url),
+            lambda view, item: comment_parts.prompt_line(item, view.frame.tree_url),
             "\n\n",
         ),
-        SectionKind.SILENT: _How(lambda _, item: pieces.silent(item), joint="\n\n"),
-        SectionKind.GAPS: _How(lambda view, item: pieces.gap(item, view.plan)),
-        SectionKind.CHANGES: _How(lambda view, item: pieces.change(item, view.frame.tree_url)),
+        SectionKind.SILENT: _How(lambda _, item: comment_parts.silent(item), joint="\n\n"),
+        SectionKind.GAPS: _How(lambda view, item: comment_parts.gap(item, view.plan)),
+        SectionKind.CHANGES: _How(
+            lambda view, item: comment_parts.change(item, view.frame.tree_url)
+        ),
         SectionKind.IMPROVED: _How(lambda _, item: fixture_line(item)),
         SectionKind.PASSING: _How(
-            lambda _, item: pieces.bullet(passing_line(item)), most=_PASSING_SHOWN
+            lambda _, item: comment_parts.bullet(passing_line(item)), most=_PASSING_SHOWN
         ),
-        SectionKind.ASSERTIONS: _How(lambda _, item: pieces.axis(item), align="|---|--:|--:|"),
-        SectionKind.USAGE: _How(lambda _, item: pieces.usage(item), align="|---|---|---|---|--:|"),
+        SectionKind.ASSERTIONS: _How(
+            lambda _, item: comment_parts.axis(item), align="|---|--:|--:|"
+        ),
+        SectionKind.USAGE: _How(
+            lambda _, item: comment_parts.usage(item), align="|---|---|---|---|--:|"
+        ),
     }
 )
 """Sections that are no list of sentences."""
@@ -330,7 +336,7 @@ def _fixtures_in(group: FailureGroup) -> int:
 
 
 def _opening(section: Section, align: str) -> str:
-    said = "\n".join(map(pieces.bullet, section.said))
+    said = "\n".join(map(comment_parts.bullet, section.said))
     table = f"| {' | '.join(section.columns)} |\n{align}\n".replace("|  |", "| |")
     rest = (f"{said}\n\n" if said else "") + (table if align else "")
     if section.kind is SectionKind.FIXTURES:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason
-from gateval.wire import anthropic as anthropic_messages
+from gateval.wire import anthropic
 from gateval.wire.anthropic import call_out, reply_in, reply_out, text_block
 from gateval.wire.base import (
     EventRole,
@@ -28,7 +28,7 @@ from gateval.wire.base import (
 )
 from gateval.wire.sse import SseEvent
 
-path = anthropic_messages.path
+path = anthropic.path
 
 
 def stream_body(fields: JsonObject) -> JsonObject:

@@ -25,7 +25,7 @@ from gateval.domain.trials.model_call import (
     ToolDefinition,
     Usage,
 )
-from gateval.wire import gemini_fields as shared
+from gateval.wire import gemini_fields
 from gateval.wire.base import (
     WireError,
     as_count,
@@ -224,8 +224,8 @@ def tools_out(tools: tuple[ToolDefinition, ...]) -> list[JsonValue]:
 
 base_path = "/v1beta"
 path = "/models/{model}:generateContent"
-headers = shared.headers
-encode_error = shared.encode_error
+headers = gemini_fields.headers
+encode_error = gemini_fields.encode_error
 decode_error = error_text
 for_model = without_model
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import InputKind, InputReply, InputRequest
-from gateval.wire import gemini_fields as shared
+from gateval.wire import gemini_fields
 from gateval.wire.base import (
     WireError,
     as_object,
@@ -25,8 +25,8 @@ from gateval.wire.gemini_fields import joined, model_id, without_model
 kind = InputKind.EMBEDDING
 base_path = "/v1beta"
 path = "/models/{model}:embedContent"
-headers = shared.headers
-encode_error = shared.encode_error
+headers = gemini_fields.headers
+encode_error = gemini_fields.encode_error
 decode_error = error_text
 for_model = without_model
 

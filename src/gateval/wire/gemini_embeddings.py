@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import InputKind, InputReply, InputRequest, Usage
-from gateval.wire import gemini_fields as shared
+from gateval.wire import gemini_fields
 from gateval.wire.base import (
     WireError,
     as_count,
@@ -29,8 +29,8 @@ from gateval.wire.gemini_fields import joined, model_id, pick
 kind = InputKind.EMBEDDING
 base_path = "/v1beta"
 path = "/models/{model}:batchEmbedContents"
-headers = shared.headers
-encode_error = shared.encode_error
+headers = gemini_fields.headers
+encode_error = gemini_fields.encode_error
 decode_error = error_text
 
 

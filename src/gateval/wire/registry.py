@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.wire import anthropic as anthropic_messages
 from gateval.wire import (
+    anthropic,
     anthropic_stream,
+    gemini,
+    gemini_embedding,
+    gemini_embeddings,
     gemini_stream,
     openai_chat,
     openai_chat_stream,
     openai_embeddings,
     openai_moderations,
     openai_responses,
+    openai_responses_stream,
 )
-from gateval.wire import gemini as content
-from gateval.wire import gemini_embedding as embedding
-from gateval.wire import gemini_embeddings as embeddings
-from gateval.wire import openai_responses_stream as responses_stream
 from gateval.wire.base import Format, InputFormat, StreamFormat, WireFormat
 
 WIRE_FORMATS: Mapping[str, WireFormat] = {
     "openai-chat": openai_chat,
     "openai-responses": openai_responses,
-    "anthropic-messages": anthropic_messages,
-    "gemini-content": content,
+    "anthropic-messages": anthropic,
+    "gemini-content": gemini,
 }
 """What models are asked in: conversations, and replies to them."""
 
 INPUT_FORMATS: Mapping[str, InputFormat] = {
     "openai-embeddings": openai_embeddings,
     "openai-moderations": openai_moderations,
-    "gemini-embeddings": embeddings,
-    "gemini-embedding": embedding,
+    "gemini-embeddings": gemini_embeddings,
+    "gemini-embedding": gemini_embedding,
 }
 """What texts are measured in."""
 
@@ -41,7 +41,7 @@ FORMATS: Mapping[str, Format] = {**WIRE_FORMATS, **INPUT_FORMATS}
 
 STREAM_FORMATS: Mapping[str, StreamFormat] = {
     "openai-chat": openai_chat_stream,
-    "openai-responses": responses_stream,
+    "openai-responses": openai_responses_stream,
     "anthropic-messages": anthropic_stream,
     "gemini-content": gemini_stream,
 }

@@ -9,10 +9,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from gateval.adapters.git import export, objects, revisions
-from gateval.adapters.git import objects as submodules
-from gateval.adapters.git import objects as trees
-from gateval.adapters.git import worktree as snapshot
+from gateval.adapters.git import export, objects, revisions, worktree
 from gateval.adapters.git.run import TIMEOUT_SECONDS, Git
 from gateval.domain.paths import show_path
 from gateval.domain.tree import TreeEntry
@@ -69,19 +66,19 @@ class GitRepository:
 
         With `only`, one of the index in which these files are as in the working tree.
         """
-        return snapshot.take(self._git, self.git_folder, only)
+        return worktree.take(self._git, self.git_folder, only)
 
     def has_changes(self) -> bool:
         """Whether tracked or untracked files differ from HEAD."""
-        return snapshot.has_changes(self._git)
+        return worktree.has_changes(self._git)
 
     def edited_submodules(self) -> tuple[str, ...]:
         """The submodules in which tracked files were edited and not committed."""
-        return snapshot.edited_submodules(self._git)
+        return worktree.edited_submodules(self._git)
 
     def has_commit(self) -> bool:
         """Whether HEAD is a commit; in a new repository there is none yet."""
-        return snapshot.has_commit(self._git)
+        return worktree.has_commit(self._git)
 
     def default_branch(self) -> str | None:
         """The default branch's name, or None when there is no telling."""
@@ -103,8 +100,8 @@ class GitRepository:
 
     def _list(self, tree: str) -> Mapping[str, TreeEntry]:
         for known, listed in self._trees.items():
-            return trees.entries_like(self._git, tree, known, listed)
-        return trees.entries(self._git, tree)
+            return objects.entries_like(self._git, tree, known, listed)
+        return objects.entries(self._git, tree)
 
     def contents(self, revision: Revision) -> Mapping[str, TreeEntry]:
         """All entries of a revision, with those of the submodules whose content is here in the
@@ -114,10 +111,10 @@ class GitRepository:
         if revision.tree not in self._contents:
             named = [path for path, entry in tree.items() if entry.is_submodule]
             if named:
-                also = submodules.object_folders(self.root, self.git_folder, named)
+                also = objects.object_folders(self.root, self.git_folder, named)
                 self._also = tuple(dict.fromkeys((*self._also, *also)))
                 self._reader = self._git.reading(self._also)
-            found = submodules.with_contents(self._git, self._reader, tree) if named else tree
+            found = objects.with_contents(self._git, self._reader, tree) if named else tree
             self._contents[revision.tree] = found
         return self._contents[revision.tree]
 
@@ -159,7 +156,7 @@ class GitRepository:
 
     def tracks(self, folder: PurePath) -> bool:
         """Whether git has files in this folder of the working tree, or something in its place."""
-        return snapshot.tracks(self._git, folder)
+        return worktree.tracks(self._git, folder)
 
     def ignored(self, endings: tuple[str, ...]) -> Mapping[str, bytes]:
         """How some ignored files of the working tree begin whose names end so."""

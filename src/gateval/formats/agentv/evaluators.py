@@ -10,11 +10,7 @@ from pydantic import JsonValue
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.paths import nearest
 from gateval.domain.text import quote
-from gateval.formats.agentv import evaluator_types as composites
-from gateval.formats.agentv import evaluator_types as judged
-from gateval.formats.agentv import evaluator_types as measured
-from gateval.formats.agentv import evaluator_types as programs
-from gateval.formats.agentv import evaluator_types as texts
+from gateval.formats.agentv import evaluator_types
 from gateval.formats.agentv.evaluator import (
     COMMON,
     Becomes,
@@ -95,37 +91,37 @@ def _found(name: str, context: Context, *, whole: bool) -> str:
 
 
 KINDS: Mapping[str, Reading] = {
-    "llm-grader": judged.llm,
-    "rubrics": judged.rubric,
-    "rubric": judged.rubric,
-    "code-grader": programs.code,
-    "composite": composites.composite,
-    "tool-trajectory": measured.tool_trajectory,
-    "field-accuracy": measured.field_accuracy,
-    "latency": measured.latency,
-    "cost": measured.cost,
-    "token-usage": measured.token_usage,
-    "execution-metrics": measured.execution_metrics,
-    "skill-trigger": measured.skill_trigger,
-    "contains": texts.one("contains"),
-    "icontains": texts.one("contains", ignore_case=True),
-    "contains-any": texts.several("any"),
-    "contains-all": texts.several("all"),
-    "icontains-any": texts.several("any", ignore_case=True),
-    "icontains-all": texts.several("all", ignore_case=True),
-    "starts-with": texts.one("startsWith"),
-    "ends-with": texts.one("endsWith"),
-    "equals": texts.one("equals"),
-    "regex": texts.regex,
-    "is-json": texts.is_json,
+    "llm-grader": evaluator_types.llm,
+    "rubrics": evaluator_types.rubric,
+    "rubric": evaluator_types.rubric,
+    "code-grader": evaluator_types.code,
+    "composite": evaluator_types.composite,
+    "tool-trajectory": evaluator_types.tool_trajectory,
+    "field-accuracy": evaluator_types.field_accuracy,
+    "latency": evaluator_types.latency,
+    "cost": evaluator_types.cost,
+    "token-usage": evaluator_types.token_usage,
+    "execution-metrics": evaluator_types.execution_metrics,
+    "skill-trigger": evaluator_types.skill_trigger,
+    "contains": evaluator_types.one("contains"),
+    "icontains": evaluator_types.one("contains", ignore_case=True),
+    "contains-any": evaluator_types.several("any"),
+    "contains-all": evaluator_types.several("all"),
+    "icontains-any": evaluator_types.several("any", ignore_case=True),
+    "icontains-all": evaluator_types.several("all", ignore_case=True),
+    "starts-with": evaluator_types.one("startsWith"),
+    "ends-with": evaluator_types.one("endsWith"),
+    "equals": evaluator_types.one("equals"),
+    "regex": evaluator_types.regex,
+    "is-json": evaluator_types.is_json,
 }
 
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "llm-grader": judged.LLM_KEYS,
-    "rubric": judged.LLM_KEYS,
-    "rubrics": judged.LLM_KEYS,
-    "code-grader": programs.CODE_KEYS,
+    "llm-grader": evaluator_types.LLM_KEYS,
+    "rubric": evaluator_types.LLM_KEYS,
+    "rubrics": evaluator_types.LLM_KEYS,
+    "code-grader": evaluator_types.CODE_KEYS,
     "composite": ("evaluators", "assertions", "assert", "aggregator"),
     "tool-trajectory": ("mode", "minimums", "expected", "args_match"),
     "field-accuracy": ("fields", "aggregation"),

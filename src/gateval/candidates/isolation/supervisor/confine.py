@@ -28,8 +28,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gateval.candidates.isolation.supervisor import kernel
-from gateval.candidates.isolation.supervisor import kernel as landlock
-from gateval.candidates.isolation.supervisor import kernel as syscalls
 from gateval.candidates.isolation.supervisor.disk import run
 from gateval.candidates.isolation.supervisor.kernel import called, libc
 
@@ -307,16 +305,16 @@ class Grounds:
     def __init__(self, house: House) -> None:
         self.house = house
         self._allowed = [
-            (landlock.READ, _opened(house.visible)),
-            (landlock.USE, _opened(house.usable)),
+            (kernel.READ, _opened(house.visible)),
+            (kernel.USE, _opened(house.usable)),
         ]
         self._shared = _opened(house.shared)
         self._filter = self._none = None
         if house.filtered:
-            self._filter = syscalls.compiled(
+            self._filter = kernel.compiled(
                 sockets=house.ports is not None, plain_tcp=house.binds is not None
             )
-            self._none = syscalls.compiled(sockets=True, cut_off=True)
+            self._none = kernel.compiled(sockets=True, cut_off=True)
 
     def puts_apart(self, order: Order) -> bool:
         """Whether this program gets a PID namespace of its own, where that can be had."""
@@ -331,16 +329,16 @@ class Grounds:
             ports = []
         house = self.house.binds
         binds = None if house is None else [*house, *order.binds]
-        fence = landlock.Fence(self.house.landlock, ports, binds)
+        fence = kernel.Fence(self.house.landlock, ports, binds)
         for access, places in self._allowed:
             fence.allow(access, places)
         if not order.cut_off:
-            fence.allow(landlock.WRITE, self._shared)
+            fence.allow(kernel.WRITE, self._shared)
         if self.puts_apart(order) and PROCESSES in self.house.visible:
-            fence.allow(landlock.READ, _opened([PROCESSES]))  # a new one, unlike the gate's
-        fence.allow(landlock.USE, _opened([OWN_PROCESS]))
-        fence.allow(landlock.READ, _opened(order.reads))
-        fence.allow(landlock.WRITE, _opened(order.writes))
+            fence.allow(kernel.READ, _opened([PROCESSES]))  # a new one, unlike the gate's
+        fence.allow(kernel.USE, _opened([OWN_PROCESS]))
+        fence.allow(kernel.READ, _opened(order.reads))
+        fence.allow(kernel.WRITE, _opened(order.writes))
         fence.close_in()
 
     def filter_calls(self, order: Order) -> None:
@@ -350,8 +348,8 @@ class Grounds:
             kernel.load_filter(program)
 
 
-def _opened(paths: Sequence[str]) -> landlock.Places:
-    return [place for path in paths if (place := landlock.open_place(path)) is not None]
+def _opened(paths: Sequence[str]) -> kernel.Places:
+    return [place for path in paths if (place := kernel.open_place(path)) is not None]
 
 
 def become(grounds: Grounds, order: Order, user: int | None, room: int, pipes: list[int]) -> None:
