@@ -255,19 +255,25 @@ def test_the_port_of_a_provider_on_this_machine_cannot_be_taken(
     assert done.returncode == 1, done.stdout + done.stderr
 
 
-def test_a_server_that_listens_elsewhere_is_told_why_it_may_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("runtime", ["http", "command"])
+def test_a_program_that_listens_elsewhere_is_told_why_it_may_not(
+    tmp_path: Path, runtime: str
+) -> None:
     held_here()
     repo = Repo(tmp_path / "repo")
     elsewhere = "from http.server import HTTPServer\nHTTPServer(('127.0.0.1', 80), None)\n"
     repo.write("agent.py", elsewhere)
-    repo.write("agent.yaml", AGENT.format(python="python3"))
+    manifest = AGENT.format(python="python3")
+    if runtime == "command":
+        manifest = manifest.partition("    request:")[0].replace("type: http", "type: command")
+    repo.write("agent.yaml", manifest)
     repo.write("eval.yaml", EVAL)
     repo.write("fixtures.yaml", FIXTURE.format(number=1))
     repo.commit()
     with provider(strict) as (_, environ):
         done = gateval(repo, "run", "manners", **environ)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "policy.bindPorts of the gate config adds some" in said(done)
+    assert "policy.bindPorts of the gate config adds some" in said(done), done.stdout
 
 
 NAMED = """\

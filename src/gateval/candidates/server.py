@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -211,8 +210,6 @@ def is_taken(port: int) -> bool:
     return False
 
 
-_DENIED = re.compile(rb"EACCES|[Pp]ermission denied")
-
 PORT_ATTEMPTS = 3
 """Ports tried when another program was faster at taking one."""
 
@@ -283,7 +280,7 @@ async def _start_at(launch: Launch, port: int) -> Instance | NoAnswer:
         how = f"{instance.how_it_ended(ran)} before it was ready" if error.ended else str(error)
         path = launch.ready.path
         polls = f"GET {path}" if path else ""
-        reason = f"{launch.what} {how}.{_port_hint(launch)}{_not_its_port(launch, ran)}"
+        reason = f"{launch.what} {how}.{_port_hint(launch)}"
         return told(reason, ran, server_line(launch.command), polls=polls)
     except BaseException:
         await instance.stop()
@@ -316,17 +313,6 @@ async def _launched(launch: Launch, port: int) -> Instance:
         )
         running = launch.programs.start(program, launch.limits)
         return Instance(launch, port, running, session, stack.pop_all())
-
-
-def _not_its_port(launch: Launch, ran: Ran) -> str:
-    """Return why it could not listen, if it says that it was not allowed to."""
-    if launch.context.starter.listens_freely or not _DENIED.search(ran.stderr + ran.stdout):
-        return ""
-    return (
-        " It was not permitted something. A model provider answers on this machine, so programs "
-        "may listen on the port that they are given (`{port}`, PORT) and on one that the system "
-        "chooses (port 0), no other: policy.bindPorts of the gate config adds some."
-    )
 
 
 def _port_hint(launch: Launch) -> str:

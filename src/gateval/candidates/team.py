@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from typing import Self
 
@@ -33,6 +34,11 @@ from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from gateval.errors import RepositoryError
 from gateval.events import CandidateWarned
 from gateval.ports.model_calls import REFUSED
+
+_REFUSED_PORT = re.compile(
+    r"\[Errno 13\] [Pp]ermission denied\W*$|listen EACCES|bind: permission denied|bind\(\).*denied"
+)
+"""How programs say that they may not listen: of a file, they name it."""
 
 _KEPT = 1_000
 """Missed files that are kept for one Agent on one side."""
@@ -68,7 +74,8 @@ class Hints:
             missing = set_up_advice(lines, agent.cwd, around.given | around.outside)
             advice = self._passed_over(agent) if missing else ""
             advice = advice or ("" if agent.runtime.setup else missing)
-        advice = advice or unseen_advice(lines) or project_advice(lines) or read_only_advice(lines)
+        advice = advice or unseen_advice(lines) or project_advice(lines)
+        advice = advice or self._refused_port(lines) or read_only_advice(lines)
         if advice:
             return silence.model_copy(update={"reason": f"{silence.reason} {advice}"})
         if around.outside and not silence.timed_out and agent.name not in self._hinted:
@@ -93,6 +100,16 @@ class Hints:
         for one in absent:
             if len(missed) < _KEPT:
                 missed.setdefault(one.path, one)
+
+    def _refused_port(self, lines: Sequence[str]) -> str:
+        """Return which ports may be listened on, where not all may and something was refused."""
+        if self._context.starter.listens_freely or not any(map(_REFUSED_PORT.search, lines)):
+            return ""
+        return (
+            "It may not listen there: a model provider answers on this machine, so programs may "
+            "listen on the port that they are given (`{port}`, PORT) and on one that the system "
+            "chooses (port 0), no other. policy.bindPorts of the gate config adds some."
+        )
 
     def _passed_over(self, agent: AgentDefinition) -> str:
         """Return which program on PATH the candidate's user could not go to; empty if none."""
