@@ -272,10 +272,8 @@ def _passed(report: Report) -> str:
 
 def _met_below(report: Report) -> Iterator[str]:
     """What the change asks less, though head meets what was asked."""
-    edits = [one.what for one in met_edits(report)]
-    if edits:
-        verb = "is" if len(edits) == 1 else "are"
-        yield f"{listing(edits, 2)} {verb} lowered, and head meets what the target branch asks"
+    if edits := listing([one.what for one in met_edits(report)], 2):
+        yield f"the bar is lowered ({edits}), and head meets what the target branch asks"
 
 
 def _unwarned(report: Report) -> Iterator[str]:
