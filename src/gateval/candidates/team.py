@@ -106,9 +106,9 @@ class Hints:
         if self._context.starter.listens_freely or not any(map(_REFUSED_PORT.search, lines)):
             return ""
         return (
-            "It may not listen there: a model provider answers on this machine, so programs may "
-            "listen on the port that they are given (`{port}`, PORT) and on one that the system "
-            "chooses (port 0), no other. policy.bindPorts of the gate config adds some."
+            "If it meant to listen there: a model provider answers on this machine, so programs "
+            "may listen on the port that they are given (`{port}`, PORT) and on one that the "
+            "system chooses (port 0), no other. policy.bindPorts of the gate config adds some."
         )
 
     def _passed_over(self, agent: AgentDefinition) -> str:

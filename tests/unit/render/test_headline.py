@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
+from gateval.domain.plan.planned_eval import StoredTrials
 from gateval.render.report.headline import headline
 from tests.helpers.reports import TWELVE_OF_FIFTEEN, make
 
@@ -120,3 +121,15 @@ def test_headline(rows: str, threshold: float, policy: Policy | None, said: str)
 
 def test_nothing_to_evaluate() -> None:
     assert headline(make("", nothing="No agent changed.")) == "No agent changed"
+
+
+def test_fresh_trials_of_a_stored_base_stand_for_none_of_head_that_did_not_run() -> None:
+    report = make("a-eval f base:pass,pass head:pass,-", threshold=0.0)
+    stored = (StoredTrials(fixture="f", marks="pp"),)
+    (planned,) = report.results.plan.evals
+    plan = report.results.plan.model_copy(
+        update={"evals": (planned.model_copy(update={"stored": stored}),)}
+    )
+    results = report.results.model_copy(update={"plan": plan})
+    said = headline(report._replace(results=results))
+    assert said.startswith("1 of 2 planned runs did not happen")

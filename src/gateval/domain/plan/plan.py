@@ -339,16 +339,22 @@ class Plan(Value):
         return bool(unread or self.lost or self.unclaimed or self.lacking)
 
     @property
-    def trial_count(self) -> int:
-        """How many trials are planned at first."""
-        total = 0
+    def first_trials(self) -> dict[tuple[str, str, Side], int]:
+        """How many trials are planned at first, by Eval, fixture and side."""
+        found = {}
         for planned in self.evals:
             known = {one.fixture for one in planned.standing}
             reps, stored = planned.execution.reps_per_fixture, planned.stored_counts()
-            for fixture in planned.own_fixtures:
-                if fixture.name not in known:
-                    total += reps * len(planned.sides) - min(reps, stored.get(fixture.name, 0))
-        return total
+            for name in (one.name for one in planned.own_fixtures if one.name not in known):
+                for side in planned.sides:
+                    there = stored.get(name, 0) if side is Side.BASE else 0
+                    found[planned.name, name, side] = max(0, reps - there)
+        return found
+
+    @property
+    def trial_count(self) -> int:
+        """How many trials are planned at first."""
+        return sum(self.first_trials.values())
 
 
 @dataclass(frozen=True)

@@ -73,9 +73,9 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
 def _ended_early(report: Report, blocking: Sequence[DecisionReason]) -> Iterator[str]:
     """How much of what was planned from the beginning did not run, and why the run ended."""
     plan, info = report.results.plan, report.results.info
-    reps = {one.name: one.execution.reps_per_fixture for one in plan.evals}
-    ran = sum(one.key.repetition <= reps[one.key.eval] for one in report.results.trials)
-    if missing := plan.trial_count - ran:
+    keys = [one.key for one in report.results.trials]
+    ran = Counter((key.eval, key.fixture, key.side) for key in keys)
+    if missing := sum(max(0, due - ran[where]) for where, due in plan.first_trials.items()):
         yield f"{missing:,} of {count(plan.trial_count, 'planned run')} did not happen"
     elif any(one.code is ReasonCode.MISSING_TRIALS for one in blocking):
         yield "what looked worse was not looked at again"
