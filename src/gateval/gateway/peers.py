@@ -413,7 +413,10 @@ def is_own(address: Address) -> bool:
         pass
     if address.version == 4:
         return _can_be_bound(socket.AF_INET, (str(address), 0))
-    devices = _devices() if address.is_link_local else [0]
+    try:
+        devices = _devices() if address.is_link_local else [0]
+    except OSError:  # then nobody can tell, and it may be
+        return True
     return any(_can_be_bound(socket.AF_INET6, (str(address), 0, 0, one)) for one in devices)
 
 

@@ -186,6 +186,34 @@ def test_an_address_is_ours_if_the_kernel_delivers_it_here_whoever_may_bind_it()
     assert done.stdout == "[True, True, False, False]\n"
 
 
+NO_NETLINK = """\
+import ctypes, socket, subprocess
+from ipaddress import ip_address
+from gateval.gateway.peers import is_own
+for line in ("link set lo up", "addr add 10.9.8.7/32 dev lo", "-6 addr add fd00::7/128 dev lo nodad"):
+    subprocess.run(["ip", *line.split()], check=True)
+class Compared(ctypes.Structure):
+    _fields_ = [("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64),
+                ("b", ctypes.c_uint64)]
+library = ctypes.CDLL("libseccomp.so.2")
+library.seccomp_init.restype = ctypes.c_void_p
+rules = ctypes.c_void_p(library.seccomp_init(0x7FFF0000))
+family = Compared(0, 4, socket.AF_NETLINK, 0)
+call = library.seccomp_syscall_resolve_name(b"socket")
+library.seccomp_rule_add_array(rules, 0x00050001, call, 1, ctypes.byref(family))
+assert library.seccomp_load(rules) == 0
+print([is_own(ip_address(one)) for one in ("10.9.8.7", "fd00::7", "fe80::7", "10.9.8.6", "fd00::8")])
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("ip"), reason="takes root and ip(8)")
+def test_where_the_kernels_routes_cannot_be_asked_what_can_be_bound_is_ours() -> None:
+    """Of a link's address nobody can tell then, so it may be ours."""
+    words = ["unshare", "--net", sys.executable, "-c", NO_NETLINK]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout == "[True, True, True, False, False]\n"
+
+
 def test_names_that_mean_this_machine_are_pinned_to_where_somebody_answers() -> None:
     with listening("127.0.0.1") as listener:
         port = listener.getsockname()[1]
