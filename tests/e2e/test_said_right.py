@@ -128,7 +128,7 @@ def test_an_accepted_lower_bar_and_one_that_head_meets_are_named(tmp_path: Path)
     met = gateval(shop, "check", "--base", "main")
     assert met.returncode == 0, met.stdout + met.stderr
     assert (
-        "the bar is lowered (passThreshold), and head meets what the target branch asks"
+        "less is asked (passThreshold), and head meets what the target branch asks"
         in " ".join(met.stdout.split("head:")[0].split())
     )
     shop.write("agents/prompts/support.md", WORSE)

@@ -273,7 +273,7 @@ def _passed(report: Report) -> str:
 def _met_below(report: Report) -> Iterator[str]:
     """What the change asks less, though head meets what was asked."""
     if edits := listing([one.what for one in met_edits(report)], 2):
-        yield f"the bar is lowered ({edits}), and head meets what the target branch asks"
+        yield f"less is asked ({edits}), and head meets what the target branch asks"
 
 
 def _unwarned(report: Report) -> Iterator[str]:
