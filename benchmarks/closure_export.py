@@ -16,7 +16,7 @@ from benchmarks.repository import HEAD, large_files, repository
 from benchmarks.scale import Scale
 from gateval.adapters.git.repository import open_repository
 from gateval.domain.manifests.agent import RuntimeSpec
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.tree import file_rules
 from gateval.domain.trials.trial import Side
@@ -45,7 +45,7 @@ def _export(folder: Path) -> float:
     agent = AgentDefinition(
         name="desk",
         side=Side.HEAD,
-        place=Place(file="agent.yaml"),
+        place=SourceLocation(file="agent.yaml"),
         runtime=RuntimeSpec(type="command", command=("python3", "part_00.py")),
         cwd="bots/desk",
         closure="0" * 64,

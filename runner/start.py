@@ -54,9 +54,13 @@ def _listen(pass_on: Callable[[int], None]) -> None:
 
 def probe() -> int:
     """Return 0 if the gate, run like this, would have users of their own for its candidates."""
-    from gateval.candidates.isolation.walls import Wishes, build_walls, look_around
+    from gateval.candidates.isolation.isolation_level import (
+        ResourceLimits,
+        build_isolation,
+        look_around,
+    )
 
-    return int(build_walls(look_around(), Wishes()).users is None)
+    return int(build_isolation(look_around(), ResourceLimits()).users is None)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from benchmarks.statistics.lines import Line
 from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import Look, LookResult, broad_looks, looks
+from gateval.domain.statistics.error_budget import BROAD, FIXTURES, fixture_share, joint_shares
 from gateval.domain.statistics.graded import (
     Axis,
     GradedRule,
@@ -22,7 +23,6 @@ from gateval.domain.statistics.graded import (
     graded_rule,
     graded_walk,
 )
-from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share, joint_shares
 
 WEIGHTS = (1.0, 3.0, 1.0)
 BUDGET = 0.05

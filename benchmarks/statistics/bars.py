@@ -25,7 +25,7 @@ from benchmarks.statistics.scenarios import (
     ours,
 )
 from gateval.domain.statistics.design import design, looks
-from gateval.domain.statistics.shares import FIXTURES, fixture_share
+from gateval.domain.statistics.error_budget import FIXTURES, fixture_share
 from gateval.domain.statistics.simulation import RunSettings
 from gateval.domain.statistics.walk import power
 

@@ -7,7 +7,7 @@ from time import perf_counter
 
 from gateval.domain.statistics.broad import broad_step, first
 from gateval.domain.statistics.design import broad_looks, design, looks
-from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
+from gateval.domain.statistics.error_budget import BROAD, FIXTURES, fixture_share
 from gateval.domain.statistics.walk import likely_rate, smallest_drop, status, walk
 
 

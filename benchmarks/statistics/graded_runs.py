@@ -10,8 +10,8 @@ from random import Random
 from typing import NamedTuple
 
 from gateval.domain.statistics.design import Look, LookResult, broad_looks, looks
+from gateval.domain.statistics.error_budget import BROAD, FIXTURES, fixture_share
 from gateval.domain.statistics.graded import GradedRule, graded_broad_step, graded_rule, graded_walk
-from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
 from gateval.domain.statistics.simulation import RunSettings
 
 Draw = Callable[[Random], float]

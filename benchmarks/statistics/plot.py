@@ -9,7 +9,7 @@ from typing import NamedTuple
 from benchmarks.statistics import signaltest
 from benchmarks.statistics.scenarios import Single, ours
 from gateval.domain.statistics.design import design, looks
-from gateval.domain.statistics.shares import FIXTURES, fixture_share
+from gateval.domain.statistics.error_budget import FIXTURES, fixture_share
 from gateval.domain.statistics.simulation import Rates, RunSettings
 from gateval.domain.statistics.walk import power
 

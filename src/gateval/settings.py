@@ -9,8 +9,8 @@ from pydantic import SecretStr
 
 from gateval.adapters.age import identities
 from gateval.adapters.screen import is_plain
+from gateval.candidates.isolation.isolation_level import ResourceLimits, read_limits
 from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
-from gateval.candidates.isolation.walls import Wishes, read_wishes
 from gateval.domain.secrets import SHORTEST_SECRET, secret_values, too_short
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import UsageError
@@ -40,7 +40,7 @@ RUNNER_SECRETS = (
 
 
 @dataclass(frozen=True)
-class LayerWishes:
+class LayerCacheSettings:
     """Where set-ups are kept for later runs, empty for nowhere; in how many MiB; and whether this
     run may add to them.
 
@@ -69,8 +69,8 @@ class Settings:
     outage_seconds: float
     environ: Mapping[str, str]
     plain: bool
-    wishes: Wishes = field(default_factory=Wishes)
-    layers: LayerWishes = LayerWishes()
+    limits: ResourceLimits = field(default_factory=ResourceLimits)
+    layers: LayerCacheSettings = LayerCacheSettings()
     findings: str = ""
     sealed_branches: tuple[str, ...] = ()
 
@@ -139,8 +139,8 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         outage_seconds=_seconds(environ, OUTAGE_VARIABLE, default=120),
         environ=dict(environ),
         plain=is_plain(environ),
-        wishes=read_wishes(environ),
-        layers=LayerWishes(
+        limits=read_limits(environ),
+        layers=LayerCacheSettings(
             folder=environ.get(LAYERS, "").strip(),
             mib=_mib(environ),
             writes=not environ.get(LAYERS_READ_ONLY, "").strip(),
@@ -159,7 +159,7 @@ def _mib(environ: Mapping[str, str]) -> int:
             f"{LAYERS_SIZE} is no number of MiB from 1 to {MOST_MIB:,}.",
             hint="Leave it out for 2048.",
         )
-    return number or LayerWishes().mib
+    return number or LayerCacheSettings().mib
 
 
 def _layers_key(environ: Mapping[str, str], upstreams: Mapping[str, Upstream]) -> SecretStr | None:

@@ -127,9 +127,8 @@ def test_an_accepted_lower_bar_and_one_that_head_meets_are_named(tmp_path: Path)
     shop.commit()
     met = gateval(shop, "check", "--base", "main")
     assert met.returncode == 0, met.stdout + met.stderr
-    assert (
-        "less is asked (passThreshold), and head meets what the target branch asks"
-        in " ".join(met.stdout.split("head:")[0].split())
+    assert "less is asked (passThreshold), and head meets what the target branch asks" in " ".join(
+        met.stdout.split("head:")[0].split()
     )
     shop.write("agents/prompts/support.md", WORSE)
     shop.commit()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateval.domain.audit import AuditEvent, AuditKind, AuditRun, FailingEval, append, read_log
-from gateval.domain.ruling import AuditPerson, LabelUse
+from gateval.domain.label_decision import AuditPerson, LabelUse
 from gateval.domain.verdicts import GateVerdict
 
 HEAD = "a1b2c3d4e5f60718293a4b5c6d7e8f9001122334"

@@ -15,13 +15,13 @@ import yaml
 from pydantic import JsonValue
 
 from gateval.adapters.clock import SystemClock
-from gateval.candidates.base import ModelDoor, ProcessTimeouts, RuntimeContext, TrialRequest
+from gateval.candidates.base import ModelProxy, ProcessTimeouts, RuntimeContext, TrialRequest
 from gateval.candidates.environment import MARKER, candidate_environment
 from gateval.candidates.program import Groups, Starter
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentSpec, LayerSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import FixtureInput, InputType, ToolReplay
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.plan import AgentDefinition, LayerInputs
 from gateval.domain.trials.model_call import CallsMade, ToolDefinition
@@ -121,7 +121,7 @@ class World:
         tmp_path: Path,
         *,
         calls: ModelCalls | None = None,
-        door: ModelDoor | None = None,
+        door: ModelProxy | None = None,
         environ: Mapping[str, str] | None = None,
         timeouts: ProcessTimeouts | None = None,
         starter: Starter | None = None,
@@ -223,7 +223,7 @@ def command_agent(
     return AgentDefinition(
         name=name,
         side=side,
-        place=Place(file="agent.yaml"),
+        place=SourceLocation(file="agent.yaml"),
         models=models,
         runtime=RuntimeSpec(type="command", command=command, setup=setup, env=dict(env or {})),
         cwd=cwd,
@@ -248,7 +248,7 @@ def agent_from(manifest: Path, *, cwd: str = "") -> AgentDefinition:
     return AgentDefinition(
         name=document["metadata"]["name"],
         side=Side.HEAD,
-        place=Place(file=manifest.name),
+        place=SourceLocation(file=manifest.name),
         models=spec.models,
         system=spec.system if isinstance(spec.system, str) else "",
         tools=spec.tools,

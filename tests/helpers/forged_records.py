@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from gateval.domain.audit import AuditEvent, AuditKind, hash_of, read_log
 from gateval.domain.base import JsonObject, ascii_json
-from gateval.domain.ruling import AuditPerson, LabelUse
+from gateval.domain.label_decision import AuditPerson, LabelUse
 from gateval.domain.strict_json import read_json
 from gateval.ports.storage import HISTORY
 from tests.helpers.github_shop import GitHubShop

@@ -13,14 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from gateval.app.run.isolation import isolation
-from gateval.candidates.isolation.visible_paths import passable
-from gateval.candidates.isolation.walls import (
-    Walls,
-    Wishes,
-    build_walls,
+from gateval.candidates.isolation.isolation_level import (
+    IsolationLevel,
+    ResourceLimits,
+    build_isolation,
     look_around,
     refuse_what_is_not_held,
 )
+from gateval.candidates.isolation.visible_paths import passable
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.gate_config import EgressPolicy
 from gateval.domain.trials.trial import Answer, NoAnswer
@@ -47,10 +47,12 @@ def open_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def walls_here(*, own_users: bool) -> Walls:
+def walls_here(*, own_users: bool) -> IsolationLevel:
     """The walls of this system, or those it has for root without the right to make users."""
     around = look_around()
-    return build_walls(around if own_users else replace(around, capabilities=0), Wishes())
+    return build_isolation(
+        around if own_users else replace(around, capabilities=0), ResourceLimits()
+    )
 
 
 def held_here() -> None:
@@ -60,7 +62,7 @@ def held_here() -> None:
 
 @contextlib.contextmanager
 def isolated_world(
-    wishes: Wishes,
+    wishes: ResourceLimits,
     *hidden: Path,
     own_users: bool = True,
     ports: list[int] | None = None,
@@ -72,13 +74,17 @@ def isolated_world(
 
     `filtered` False leaves the filter of system calls out, `apart` True adds PID namespaces.
     """
-    walls = walls_here(own_users=own_users)
-    walls = replace(walls, filtered=walls.filtered and filtered, apart=apart)
-    settings = replace(read_settings({}), environ=dict(os.environ), wishes=wishes)
+    isolation_level = walls_here(own_users=own_users)
+    isolation_level = replace(
+        isolation_level, filtered=isolation_level.filtered and filtered, apart=apart
+    )
+    settings = replace(read_settings({}), environ=dict(os.environ), limits=wishes)
     with open_folder() as folder:
         scratch = folder / "scratch"
         scratch.mkdir()
-        with isolation(walls, settings, scratch, hidden, ports=ports, binds=binds) as starter:
+        with isolation(
+            isolation_level, settings, scratch, hidden, ports=ports, binds=binds
+        ) as starter:
             yield World(folder, starter=starter)
 
 
@@ -102,7 +108,7 @@ def output_of(world: World, program: str, *command: str, timeout: float = 20) ->
 
 
 def supervisors(gate: int) -> list[int]:
-    """The supervisor of the process `gate`, and its wardens, which are forks of it."""
+    """The supervisor of the process `gate`, and its guards, which are forks of it."""
     found = []
     for process in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):

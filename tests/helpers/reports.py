@@ -29,7 +29,7 @@ from gateval.domain.manifests.fixture import (
 )
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.manifests.scoring import ScoringSpec
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentChange, AgentDefinition, ChangeKind, Plan, Revision
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
 from gateval.domain.results.progress import next_trials
@@ -225,7 +225,7 @@ def _planned(
     assert len(lengths) == 1, f"{name}: rows differ in their repetitions"
     return PlannedEval(
         name=name,
-        place=Place(file=f"evals/{name}.yaml", line=2),
+        place=SourceLocation(file=f"evals/{name}.yaml", line=2),
         agent=name.removesuffix("-eval"),
         judge=JudgeSpec(),
         scoring=ScoringSpec(pass_threshold=threshold, severity_weights=dict(weights)),
@@ -241,7 +241,7 @@ def _planned(
 
 
 def _fixture(row: Row) -> Fixture:
-    place = Place(file=f"evals/{row.fixture}.yaml", line=8)
+    place = SourceLocation(file=f"evals/{row.fixture}.yaml", line=8)
     return Fixture(
         name=row.fixture,
         severity=row.severity,
@@ -266,7 +266,7 @@ def _definition(agent: str, side: Side) -> AgentDefinition:
     return AgentDefinition(
         name=agent,
         side=side,
-        place=Place(file=f"agents/{agent}.yaml"),
+        place=SourceLocation(file=f"agents/{agent}.yaml"),
         models=("openai/gpt-x",),
         closure="0" * 64,
     )

@@ -7,7 +7,7 @@ from functools import cache
 from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Severity
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Reason, Removed
 from gateval.domain.results.results import Results, RunInfo
@@ -176,9 +176,13 @@ def regressed_results() -> Results:
         "refund-must-clarify",
         description="A customer wants a refund and gives no reason. The agent has to ask first.",
         assertions=(
-            AssertionSpec(type="toolNotCalled", place=Place(file="evals/refund.yaml", line=14)),
             AssertionSpec(
-                type="judge", place=Place(file="evals/refund.yaml", line=17), needs_judge=True
+                type="toolNotCalled", place=SourceLocation(file="evals/refund.yaml", line=14)
+            ),
+            AssertionSpec(
+                type="judge",
+                place=SourceLocation(file="evals/refund.yaml", line=17),
+                needs_judge=True,
             ),
         ),
     )
@@ -299,13 +303,13 @@ def incomplete() -> Report:
                 kind="fixture",
                 name="escalates-threats",
                 eval="support-eval",
-                place=Place(file="evals/threats.yaml", line=1),
+                place=SourceLocation(file="evals/threats.yaml", line=1),
             ),
             Removed(
                 kind="Eval",
                 name="safety-eval",
                 eval="safety-eval",
-                place=Place(file="evals/safety.yaml", line=3),
+                place=SourceLocation(file="evals/safety.yaml", line=3),
             ),
         ),
         warnings=("agents/support.yaml: at the repository root everything counts as closure.",),

@@ -16,13 +16,13 @@ from gateval.domain.audit import AuditEvent, AuditKind, AuditRun, append, read_l
 from gateval.domain.decision.decision import Decision, Report, make_report, with_labels
 from gateval.domain.forge.check_run import BORDER, MARKER, MarkedComment, Stamp, mark, read_mark
 from gateval.domain.history.verdicts import HistoryRecord, Occurrence, about_record, record_of
-from gateval.domain.ruling import (
+from gateval.domain.label_decision import (
     AuditPerson,
     GateLabel,
+    LabelDecision,
+    LabelDecisions,
+    LabelStatus,
     LabelUse,
-    Ruling,
-    Rulings,
-    RulingStatus,
 )
 from gateval.render.audit_log import entry_line, log_line, summary_section
 from gateval.render.github import (
@@ -174,14 +174,14 @@ def said_in(sarif: str) -> str:
     return "\n".join(one["message"]["text"] for one in results)
 
 
-def hostile_rulings(attack: str, bypass: RulingStatus = RulingStatus.DENIED) -> Rulings:
+def hostile_rulings(attack: str, bypass: LabelStatus = LabelStatus.DENIED) -> LabelDecisions:
     """Labels of somebody whose name, role and words are attacks."""
     use = LabelUse(
         name=attack, by=AuditPerson(login=attack, role=attack), applied_at=attack, event=attack
     )
-    ruling = Ruling(
+    label_decision = LabelDecision(
         label=GateLabel.ACCEPT_BAR,
-        status=RulingStatus.GRANTED,
+        status=LabelStatus.GRANTED,
         use=use,
         reason=attack,
         entry=1,
@@ -189,14 +189,14 @@ def hostile_rulings(attack: str, bypass: RulingStatus = RulingStatus.DENIED) -> 
         pull_request=7,
         head="d" * 40,
     )
-    why = "" if bypass is RulingStatus.GRANTED else attack
+    why = "" if bypass is LabelStatus.GRANTED else attack
     other = {"label": GateLabel.BYPASS, "status": bypass, "why": why}
-    return Rulings(found=(ruling, ruling.model_copy(update=other)))
+    return LabelDecisions(found=(label_decision, label_decision.model_copy(update=other)))
 
 
 def bypass(report: Report, attack: str) -> Decision:
     """The decision, bypassed by that somebody."""
-    return with_labels(report.decision, hostile_rulings(attack, RulingStatus.GRANTED))
+    return with_labels(report.decision, hostile_rulings(attack, LabelStatus.GRANTED))
 
 
 def stored(report: Report, attack: str) -> HistoryRecord:

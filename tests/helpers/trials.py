@@ -18,13 +18,13 @@ from gateval.domain.manifests.fixture import (
     InputType,
     Reference,
 )
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
 from gateval.domain.trials.trial import Answer, Assessment
 from gateval.judging.judge import Judge
 
-PLACE = Place(file="evals/sample.yaml")
+PLACE = SourceLocation(file="evals/sample.yaml")
 PROMPT = FixtureInput(type=InputType.PROMPT, payload={"prompt": "I want a refund."})
 JUDGE = JudgeSpec(model="scripted/judge")
 

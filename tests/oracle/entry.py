@@ -22,7 +22,7 @@ from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.decision.decision import Report, make_report, publishable, with_labels
 from gateval.domain.history import baseline, standing
 from gateval.domain.history import standing as local_findings
-from gateval.domain.history.compared import Measured, compare_runs, table_of
+from gateval.domain.history.compared import ComparedRecord, compare_runs, table_of
 from gateval.domain.history.forecast import forecast
 from gateval.domain.history.recorded import earlier_sets, run_record
 from gateval.domain.history.run_record import (
@@ -41,6 +41,14 @@ from gateval.domain.history.verdicts import (
     inputs_digest,
     record_of,
 )
+from gateval.domain.label_decision import (
+    AuditPerson,
+    GateLabel,
+    LabelDecision,
+    LabelDecisions,
+    LabelStatus,
+    LabelUse,
+)
 from gateval.domain.manifests import gate_config
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -56,7 +64,6 @@ from gateval.domain.results.results import Results, RunInfo, assemble, part_of
 from gateval.domain.results.scoring import EvalScore
 from gateval.domain.results.self_check import self_check
 from gateval.domain.results.trial_verdict import conclude_answer, conclude_no_answer, unanswered
-from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse, Ruling, Rulings, RulingStatus
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Answer, Assessment, NoAnswer, Side, Trial, TrialKey
 from gateval.render.stage import dump_whole, load_results
@@ -137,21 +144,21 @@ class Told:
         return Results.model_validate({**dict(found), "earlier": self.world.earlier})
 
     @cached_property
-    def rulings(self) -> Rulings:
+    def label_decisions(self) -> LabelDecisions:
         """The labels on the change."""
         by = AuditPerson(login="ada", id=1, role="admin")
         found = [
-            Ruling(
-                label=GateLabel(name), status=RulingStatus.GRANTED, use=LabelUse(name=name, by=by)
+            LabelDecision(
+                label=GateLabel(name), status=LabelStatus.GRANTED, use=LabelUse(name=name, by=by)
             )
             for name in self.world.labels
         ]
-        return Rulings(found=tuple(found))
+        return LabelDecisions(found=tuple(found))
 
     @cached_property
     def report(self) -> Report:
         """What all views and records are made of."""
-        return make_report(self.results, self.rulings)
+        return make_report(self.results, self.label_decisions)
 
     @cached_property
     def record(self) -> RunRecord | None:
@@ -225,7 +232,7 @@ def _score(one: EvalScore) -> Any:
 def _decision(told: Told) -> Any:
     report = told.report
     bare = make_report(report.results).decision
-    labelled = with_labels(bare, told.rulings)
+    labelled = with_labels(bare, told.label_decisions)
     return [_dump(report.decision), _dump(bare), _dump(labelled)]
 
 
@@ -364,7 +371,7 @@ def _sealed(told: Told) -> Any:
     if not any(one.sealed for one in told.plan.evals):
         return None
     shut = publishable(make_report(told.results))
-    report = make_report(shut, told.rulings)
+    report = make_report(shut, told.label_decisions)
     return [_file(shut), _comparison(report.comparison), _dump(report.decision)]
 
 
@@ -426,7 +433,7 @@ def _compared(told: Told) -> Any:
     return [
         [
             [_dump(one), one.delta]
-            for one in compare_runs([*map(Measured, before)], [*map(Measured, after)])
+            for one in compare_runs([*map(ComparedRecord, before)], [*map(ComparedRecord, after)])
         ],
         table_of([before, after]).as_json(),
     ]
@@ -459,7 +466,7 @@ def _views(told: Told) -> Any:
     """All views of a run that everybody may see; of each tenth world."""
     if told.world.seed % 10:
         return None
-    return all_views(make_report(publishable(make_report(told.results)), told.rulings))
+    return all_views(make_report(publishable(make_report(told.results)), told.label_decisions))
 
 
 def _dump(value: Any) -> Any:

@@ -8,7 +8,7 @@ import pytest
 
 from gateval import errors
 from gateval.app.guard import guarded
-from gateval.domain.paths import Place, Problem
+from gateval.domain.paths import Problem, SourceLocation
 
 TREE = [
     error
@@ -43,7 +43,7 @@ def raiser(error: BaseException) -> int:
         (errors.RepositoryError("git is away."), 3, "gateval: git is away.\n"),
         (
             errors.InvalidManifests(
-                [Problem(place=Place(file="a.yaml", line=3), path="spec", message="no.")]
+                [Problem(place=SourceLocation(file="a.yaml", line=3), path="spec", message="no.")]
             ),
             2,
             "a.yaml:3:1: spec: no.\ngateval: 1 problem in the manifests.\n",

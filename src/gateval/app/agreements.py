@@ -8,7 +8,7 @@ from gateval.adapters.results_folder import PARENTS, run_folders
 from gateval.app.run.views import CALIBRATIONS_FILE
 from gateval.app.run_history import Runs
 from gateval.domain.calibration import Binding, StoredAgreement, binding_of
-from gateval.domain.history.agreements import Bind, Measured
+from gateval.domain.history.agreements import Bind, DatedAgreement
 from gateval.domain.manifests.evaluation import Calibration, JudgeSpec, script_name
 from gateval.domain.planning.snapshot import Snapshot
 
@@ -17,13 +17,13 @@ _FILES = 20
 _FILE_LIMIT = 16 * 1024 * 1024
 
 
-def known_agreements(runs: Runs, snapshot: Snapshot) -> list[Measured]:
+def known_agreements(runs: Runs, snapshot: Snapshot) -> list[DatedAgreement]:
     """Return what is known of the calibrations here, the newest first."""
     names = [one.name for one in snapshot.catalogue.calibrations]
     if not names:
         return []
     of_runs = (
-        Measured(record.at, one)
+        DatedAgreement(record.at, one)
         for _, record in zip(range(_RUNS), runs.newest(names), strict=False)
         for one in record.agreements
     )
@@ -42,7 +42,7 @@ def binding(snapshot: Snapshot) -> Bind:
     return bind
 
 
-def _of_folders(runs: Runs) -> Iterator[Measured]:
+def _of_folders(runs: Runs) -> Iterator[DatedAgreement]:
     """What `gateval calibrate` left in this clone. A pull request can bring such files, too."""
     from pydantic import ValidationError
 
@@ -60,7 +60,7 @@ def _of_folders(runs: Runs) -> Iterator[Measured]:
         for one in report.judges:
             bound, counts = one.replay.binding, one.replay.agreement
             kept = StoredAgreement(calibration=one.calibration, binding=bound, counts=counts)
-            yield Measured(_moment(name), kept)
+            yield DatedAgreement(_moment(name), kept)
 
 
 def _moment(run: str) -> str:

@@ -25,7 +25,7 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import nearest, show_path
 from gateval.domain.plan.plan import Plan
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.results.results import Part, Results
+from gateval.domain.results.results import Results, ResultsPart
 from gateval.domain.results.self_check import CalibrationReport
 from gateval.domain.sources import LOCK_PATH, SourcesLock
 from gateval.errors import EXIT_PASS, UsageError
@@ -157,7 +157,7 @@ STAGES: Mapping[str, type[Value]] = {
     "trigger.v1": Trigger,
     "plan.v1": Plan,
     "results.v1": Results,
-    "part.v1": Part,
+    "part.v1": ResultsPart,
     "decision.v1": Decision,
     "audit.v1": AuditEntry,
     "history.v2": HistoryRecord,

@@ -15,7 +15,7 @@ from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.run.views import RUN_IS
 from gateval.app.run_history import Runs, known_runs, measured_names, record_in, unknown_eval
-from gateval.domain.history.compared import Measured, compare_runs, measured_on, table_of
+from gateval.domain.history.compared import ComparedRecord, compare_runs, measured_on, table_of
 from gateval.domain.history.run_record import RunRecord
 from gateval.domain.history.status import PULL_REQUESTS, shown
 from gateval.domain.history.trend import Point, trend, wavering
@@ -80,7 +80,7 @@ def write_plot(path: Path, text: str, said: str = "") -> None:
     print(f"{path}{f': {said}' if said else ''}.", file=sys.stderr)
 
 
-OfCommit: TypeAlias = Callable[[str, Iterable[RunRecord]], Iterable[Measured]]
+OfCommit: TypeAlias = Callable[[str, Iterable[RunRecord]], Iterable[ComparedRecord]]
 
 
 def show_comparison(
@@ -151,22 +151,22 @@ def show_flaky(environ: Mapping[str, str], name: str | None, *, as_json: bool, f
     return EXIT_PASS
 
 
-def _heads(commit: str, records: Iterable[RunRecord]) -> Iterable[Measured]:
+def _heads(commit: str, records: Iterable[RunRecord]) -> Iterable[ComparedRecord]:
     """The runs that measured a commit as head: a table has a row for each."""
-    return (Measured(one) for one in records if one.commit == commit)
+    return (ComparedRecord(one) for one in records if one.commit == commit)
 
 
 def _runs_of(
     word: str, repository: GitRepository, runs: Runs, of_commit: OfCommit = measured_on
-) -> list[Measured]:
+) -> list[ComparedRecord]:
     """Return the runs that a word means: a folder, the id of a run, or a revision."""
     path = Path(word) if Path(word).is_dir() else Path(word).parent
     if Path(word).exists() and (record := record_in(path)) is not None:
-        return [Measured(_whole(record))]
+        return [ComparedRecord(_whole(record))]
     known = list(runs.all())
     named = [record for record in known if record.id == word]
     if named:
-        return [Measured(_whole(record)) for record in named]
+        return [ComparedRecord(_whole(record)) for record in named]
     known = [record for record in known if not record.part]
     try:
         commit = repository.resolve(word).commit

@@ -17,17 +17,22 @@ from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.readers import registries
 from gateval.app.run.isolation import KEYLESS, why_unused
+from gateval.candidates.isolation.isolation_level import (
+    build_isolation,
+    look_around,
+    read_limits,
+    why_not_apart,
+)
 from gateval.candidates.isolation.supervisor.kernel import PORTS_SINCE
 from gateval.candidates.isolation.visible_paths import passed_over
-from gateval.candidates.isolation.walls import build_walls, look_around, read_wishes, why_not_apart
 from gateval.domain.base import plain_message
 from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
+from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.paths import Problem, show_path
 from gateval.domain.planning.files.start_problems import asked_programs
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.domain.setup.diagnosis import (
     LABEL_STYLES,
@@ -50,7 +55,7 @@ from gateval.domain.setup.diagnosis import (
 )
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.program_install import passed_over_sentence
-from gateval.domain.setup.unmeasured import Branch, Known, about_reach, play
+from gateval.domain.setup.unmeasured import BranchProtection, RepositoryFacts, about_reach, play
 from gateval.errors import (
     EXIT_FAILED,
     EXIT_NOT_EVALUATED,
@@ -184,7 +189,7 @@ def read_workflows(
 
 def known_here(
     repository: GitRepository, environ: Mapping[str, str], name: str | None = None
-) -> Known:
+) -> RepositoryFacts:
     """Return what this clone tells of the repository, without asking anybody."""
     origin = repository.facts().origin
     named = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
@@ -193,7 +198,7 @@ def known_here(
     except GatevalError:
         branch = ""
     short = branch.removeprefix("refs/remotes/origin/").removeprefix("refs/heads/")
-    return Known(named, short or None)
+    return RepositoryFacts(named, short or None)
 
 
 def _means_here(host: str) -> bool:
@@ -204,31 +209,32 @@ def _means_here(host: str) -> bool:
 
 def _isolation(environ: Mapping[str, str]) -> Iterator[HealthCheck]:
     try:
-        walls = build_walls(look_around(), read_wishes(environ))
+        isolation_level = build_isolation(look_around(), read_limits(environ))
         upstreams = read_upstreams(environ).values()
     except GatevalError as error:
         yield HealthCheck(Health.PROBLEM, "isolation", error.message, error.hint)
         return
-    yield about_isolation(walls.text, walls.not_promised)
-    yield about_namespaces(why_not_apart(walls))
+    yield about_isolation(isolation_level.text, isolation_level.not_promised)
+    yield about_namespaces(why_not_apart(isolation_level))
     here = [(one.provider, urlsplit(one.base_url).hostname or "") for one in upstreams]
     yield from about_local_providers(
         [(name, host) for name, host in here if _means_here(host)],
-        told=walls.supervised and (bool(walls.users) or not may_be_unseen(os.getpid())),
-        held=walls.landlock >= PORTS_SINCE,
+        told=isolation_level.supervised
+        and (bool(isolation_level.users) or not may_be_unseen(os.getpid())),
+        held=isolation_level.landlock >= PORTS_SINCE,
     )
 
 
 def _programs(environ: Mapping[str, str], catalogue: Catalogue) -> Iterator[HealthCheck]:
     """Look for programs that candidates do not find where the gate finds them."""
     try:
-        walls = build_walls(look_around(), read_wishes(environ))
+        isolation_level = build_isolation(look_around(), read_limits(environ))
     except GatevalError:
         return  # told of with the isolation
     names = {
         name for one in catalogue.agents for _, name in asked_programs(one.spec.runtime) if name
     }
-    for name in sorted(names) if walls.users else ():
+    for name in sorted(names) if isolation_level.users else ():
         found = passed_over(name, environ.get("PATH", "")) if "/" not in name else None
         if found is not None:
             said, todo = passed_over_sentence(name, *found).split(". ", 1)
@@ -410,7 +416,7 @@ def _refused(guards: BranchGuards) -> HealthCheck | None:
 def _queue(guards: BranchGuards, jobs: Sequence[GateJob]) -> Iterator[HealthCheck]:
     try:
         branch = guards.default_branch()
-        known = Known(branch=branch, queue="merge_queue" in guards.rules(branch))
+        known = RepositoryFacts(branch=branch, queue="merge_queue" in guards.rules(branch))
     except ForgeError:
         return  # the line on the required check says why
     yield from (one for one in about_reach(jobs, known) if one.topic == "queue")
@@ -481,7 +487,7 @@ def play_pull_request(environ: Mapping[str, str], number: int, *, repository: st
     if pull.base != guards.default_branch():
         check = f"{CHECK_NAME} (into {shown_branch(pull.base)})"
     queue = "merge_queue" in guards.rules(pull.base)
-    branch = Branch(guards.required_checks(pull.base), queue=queue, check=check)
+    branch = BranchProtection(guards.required_checks(pull.base), queue=queue, check=check)
     played = play(pull, jobs, branch, access.repository)
     show([*map(about_unreadable, unread), *played.findings], environ)
     print(plain(played.why, 4_000))

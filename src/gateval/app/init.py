@@ -18,10 +18,10 @@ from gateval.app.doctor import (
 )
 from gateval.app.readers import MEND, registries, valid_snapshot
 from gateval.domain.base import MODEL_NAME_PATTERN
+from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.program import FoundProgram, said_of

@@ -16,7 +16,7 @@ from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.screen import Screen, screen_of
 from gateval.app.agreements import binding, known_agreements
 from gateval.app.run_history import Runs, known_runs
-from gateval.domain.history.agreements import Measured, calibration_rows, judge_agreement
+from gateval.domain.history.agreements import DatedAgreement, calibration_rows, judge_agreement
 from gateval.domain.history.run_record import RunRecord
 from gateval.domain.history.status import (
     EvalStatus,
@@ -91,7 +91,7 @@ def summary(found: Iterable[DueEval]) -> str:
 
 
 @dataclass(frozen=True)
-class Here:
+class LocalHistory:
     """The manifests of the working tree and the runs that are known."""
 
     repository: GitRepository
@@ -99,7 +99,7 @@ class Here:
     runs: Runs
 
 
-def look_here(environ: Mapping[str, str], *, fetch: bool) -> Here:
+def look_here(environ: Mapping[str, str], *, fetch: bool) -> LocalHistory:
     """Read the manifests and the runs. Raises `InvalidManifests`, `RecordsError`."""
     repository = open_repository(Path.cwd(), environ)
     with ThreadPoolExecutor(2) as aside:  # git and the remote work while Python imports
@@ -111,14 +111,14 @@ def look_here(environ: Mapping[str, str], *, fetch: bool) -> Here:
         snapshot = survey(repository, registries(), head.result())
         if snapshot.problems:
             raise InvalidManifests(snapshot.problems)
-        return Here(repository, snapshot, runs.result())
+        return LocalHistory(repository, snapshot, runs.result())
 
 
-def statuses(here: Here, names: frozenset[str] | None = None) -> tuple[EvalStatus, ...]:
+def statuses(here: LocalHistory, names: frozenset[str] | None = None) -> tuple[EvalStatus, ...]:
     """Return how the Evals stand, all or those of these names, in the order of their names."""
     catalogue = here.snapshot.catalogue
     evals = [one for one in catalogue.evals if names is None or one.name in names]
-    measured: list[Measured] = []
+    measured: list[DatedAgreement] = []
     if any(one.judge.calibration for one in evals):
         from gateval.app.agreements import known_agreements
 
@@ -166,13 +166,13 @@ def show(environ: Mapping[str, str], kind: str, name: str | None, *, form: str, 
     return EXIT_PASS
 
 
-def _evals(here: Here, name: str | None) -> list[dict[str, JsonValue]]:
+def _evals(here: LocalHistory, name: str | None) -> list[dict[str, JsonValue]]:
     names = None if name is None else frozenset({name})
     return [shown(one) for one in statuses(here, names)]
 
 
-def _of_kind(kind: EvalKind) -> Callable[[Here, str | None], list[dict[str, JsonValue]]]:
-    def rows(here: Here, name: str | None) -> list[dict[str, JsonValue]]:
+def _of_kind(kind: EvalKind) -> Callable[[LocalHistory, str | None], list[dict[str, JsonValue]]]:
+    def rows(here: LocalHistory, name: str | None) -> list[dict[str, JsonValue]]:
         evals = here.snapshot.catalogue.evals
         own = {one.name for one in evals if one.kind == kind and name in {None, one.name}}
         return [shown(one) for one in statuses(here, frozenset(own))]
@@ -180,12 +180,12 @@ def _of_kind(kind: EvalKind) -> Callable[[Here, str | None], list[dict[str, Json
     return rows
 
 
-def _calibrations(here: Here, _: str | None) -> list[dict[str, JsonValue]]:
+def _calibrations(here: LocalHistory, _: str | None) -> list[dict[str, JsonValue]]:
     measured = known_agreements(here.runs, here.snapshot)
     return calibration_rows(here.snapshot.catalogue, measured, binding(here.snapshot))
 
 
-_KINDS: Mapping[str, Callable[[Here, str | None], list[dict[str, JsonValue]]]] = {
+_KINDS: Mapping[str, Callable[[LocalHistory, str | None], list[dict[str, JsonValue]]]] = {
     "evals": _evals,
     "benchmarks": _of_kind("Benchmark"),
     "experiments": _of_kind("Experiment"),
@@ -222,7 +222,7 @@ def _print_table(
     sys.stdout.write(text)
 
 
-def _unknown(kind: str, name: str, here: Here) -> UsageError:
+def _unknown(kind: str, name: str, here: LocalHistory) -> UsageError:
     catalogue = here.snapshot.catalogue
     known = {
         "evals": [one.name for one in catalogue.evals],

@@ -11,18 +11,18 @@ from pydantic import JsonValue, ValidationError
 from gateval.assertions.base import (
     Asker,
     Assertion,
-    Bench,
-    Doubt,
+    AssessmentContext,
+    CheckContext,
     Early,
     JudgedAssertion,
+    JudgeDoubt,
     Priced,
-    World,
-    believed,
     error_of,
+    trust_every_judge,
 )
 from gateval.assertions.combinators import Combinator
 from gateval.assertions.composites import Weighing
-from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.assertions.registry import ASSERTIONS
 from gateval.candidates.checks import OwnChecks
 from gateval.candidates.playground_state import EndState
@@ -52,7 +52,7 @@ async def assess(
     checks: OwnChecks | None = None,
     embed: Embed | None = None,
     known: Mapping[str, type[Assertion]] = ASSERTIONS,
-    doubt: Doubt = believed,
+    doubt: JudgeDoubt = trust_every_judge,
     state: EndState | None = None,
     only: Collection[int] | None = None,
     turn: asyncio.Lock | None = None,
@@ -69,14 +69,14 @@ async def assess(
     its cause; it never raises, and never passes. The usage is empty when no judge was asked.
     """
     evidence = Evidence.of(fixture.input, answer, fixture.reference)
-    bench = Bench(fixture, checks, state, turn)
-    world = World(judge, judge_spec, bench, embed, known, doubt, early)
+    check_context = CheckContext(fixture, checks, state, turn)
+    context = AssessmentContext(judge, judge_spec, check_context, embed, known, doubt, early)
     asked = [
         (index, spec)
         for index, spec in enumerate(fixture.assertions)
         if only is None or index in only
     ]
-    found = await _assess_all([spec for _, spec in asked], evidence, world)
+    found = await _assess_all([spec for _, spec in asked], evidence, context)
     assessments = tuple(
         _in_turn(_placed(one, (index,)), spec)
         for (index, spec), (one, _) in zip(asked, found, strict=True)
@@ -111,39 +111,43 @@ async def assess_early(
 ) -> Early:
     """Assess what asks services inside these assertions, the rest of which is assessed later."""
     evidence = Evidence.of(fixture.input, answer, fixture.reference)
-    bench = Bench(fixture, None, state)
-    world = World(None, JudgeSpec(), bench, None, ASSERTIONS, believed)
+    check_context = CheckContext(fixture, None, state)
+    context = AssessmentContext(
+        None, JudgeSpec(), check_context, None, ASSERTIONS, trust_every_judge
+    )
     asking = [
         one
         for index in inside
         for one in fixture.assertions[index].within()
         if one.type in ASSERTIONS and ASSERTIONS[one.type].asks_service
     ]
-    found = await _assess_all(asking, evidence, world)
+    found = await _assess_all(asking, evidence, context)
     return {id(spec): one for spec, one in zip(asking, found, strict=True)}
 
 
 async def _assess_all(
-    specs: Sequence[AssertionSpec], evidence: Evidence, world: World
+    specs: Sequence[AssertionSpec], evidence: Evidence, context: AssessmentContext
 ) -> list[Priced]:
-    return await asyncio.gather(*(_assess_one(spec, evidence, world) for spec in specs))
+    return await asyncio.gather(*(_assess_one(spec, evidence, context) for spec in specs))
 
 
-async def _assess_one(spec: AssertionSpec, evidence: Evidence, world: World) -> Priced:
+async def _assess_one(
+    spec: AssertionSpec, evidence: Evidence, context: AssessmentContext
+) -> Priced:
     if spec.unsupported:
         return _unsupported(spec), None
-    if id(spec) in world.early:
-        return world.early[id(spec)]
+    if id(spec) in context.early:
+        return context.early[id(spec)]
     try:
-        assertion = _assertion(spec, world.known.get(spec.type))
+        assertion = _assertion(spec, context.known.get(spec.type))
         if spec.turn is not None:
             evidence = evidence.of_turn(spec.turn)
         if isinstance(assertion, Combinator):
-            return await _combined(assertion, spec, evidence, world)
-        found, usage = await _found(assertion, spec, evidence, world)
+            return await _combined(assertion, spec, evidence, context)
+        found, usage = await _found(assertion, spec, evidence, context)
         claimed = evidence.is_claimed(assertion.basis)
         return found.model_copy(update={"claimed": claimed}) if claimed else found, usage
-    except NotMeasured as error:
+    except CannotEvaluate as error:
         return error_of(spec.type, error.cause, error.message), None
     except JudgeError as error:
         return error_of(spec.type, error.cause, error.message), error.usage
@@ -158,35 +162,35 @@ def _unsupported(spec: AssertionSpec) -> Assessment:
 
 
 async def _found(
-    assertion: Assertion, spec: AssertionSpec, evidence: Evidence, world: World
+    assertion: Assertion, spec: AssertionSpec, evidence: Evidence, context: AssessmentContext
 ) -> Priced:
     """Assess in the way of the assertion's kind."""
     if isinstance(assertion, Asker):
-        return await assertion.assess_in(evidence, spec, world)
-    if isinstance(assertion, JudgedAssertion) and world.judge is not None:
-        asked = assertion.assess_with(evidence.for_a_judge, world.judge, world.judge_spec)
-        return await world.heard(asked, spec.type)
+        return await assertion.assess_in(evidence, spec, context)
+    if isinstance(assertion, JudgedAssertion) and context.judge is not None:
+        asked = assertion.assess_with(evidence.for_a_judge, context.judge, context.judge_spec)
+        return await context.heard(asked, spec.type)
     if assertion.asks:
-        return await assertion.assess_asking(evidence, world.embed)
+        return await assertion.assess_asking(evidence, context.embed)
     if len(evidence.answer.output) > _LONG:
         return await asyncio.to_thread(assertion.assess, evidence), None
     return assertion.assess(evidence), None
 
 
 async def _combined(
-    assertion: Combinator, spec: AssertionSpec, evidence: Evidence, world: World
+    assertion: Combinator, spec: AssertionSpec, evidence: Evidence, context: AssessmentContext
 ) -> Priced:
     """Assess the parts; what the judge took for them counts even if they cannot be combined."""
-    found = await _assess_all(spec.parts, assertion.view(evidence), world)
+    found = await _assess_all(spec.parts, assertion.view(evidence), context)
     spent = [usage for _, usage in found if usage is not None]
     usage = add_usage(spent) if spent else None
     parts = [part.model_copy(update={"index": at}) for at, (part, _) in enumerate(found)]
     try:
         if isinstance(assertion, Weighing):
-            whole, more = await assertion.aggregate(parts, evidence, spec, world)
+            whole, more = await assertion.aggregate(parts, evidence, spec, context)
             return whole, add_usage([*spent, more]) if more else usage
         return assertion.combine(parts, evidence), usage
-    except NotMeasured as error:
+    except CannotEvaluate as error:
         return error_of(spec.type, error.cause, error.message), usage
     except JudgeError as error:
         spent += [error.usage] if error.usage else []
@@ -212,7 +216,7 @@ def _in_turn(one: Assessment, spec: AssertionSpec) -> Assessment:
 def _assertion(spec: AssertionSpec, kind: type[Assertion] | None) -> Assertion:
     """Read the options as strictly as when the manifest was read: a plan comes from outside."""
     if kind is None:
-        raise NotMeasured(Cause.GATE, f"there is no assertion type `{shorten(spec.type, 60)}`")
+        raise CannotEvaluate(Cause.GATE, f"there is no assertion type `{shorten(spec.type, 60)}`")
     try:
         return kind.model_validate_json(
             json.dumps(_written(spec)), strict=True, by_alias=True, by_name=False
@@ -220,7 +224,7 @@ def _assertion(spec: AssertionSpec, kind: type[Assertion] | None) -> Assertion:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         at = ".".join(map(str, first["loc"]))
-        raise NotMeasured(
+        raise CannotEvaluate(
             Cause.GATE, f"`{spec.type}` has options it cannot use: {at}: {first['msg']}"
         ) from None
 

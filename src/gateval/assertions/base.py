@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from gateval.assertions.evidence import Basis, Evidence, NotMeasured
+from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.domain.base import Spec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, Reference
 from gateval.domain.trials.model_call import Usage
@@ -49,7 +49,7 @@ class Assertion(Spec, ABC):
     def assess(self, evidence: Evidence) -> Assessment:
         """Return passed or failed, made with `result`.
 
-        Raises `NotMeasured` when the evidence lacks what this assertion looks at.
+        Raises `CannotEvaluate` when the evidence lacks what this assertion looks at.
         """
 
     @property
@@ -62,7 +62,7 @@ class Assertion(Spec, ABC):
     ) -> tuple[Assessment, Usage | None]:
         """Do what `assess` does, where `asks` names a model; return the tokens that took, too.
 
-        Raises `NotMeasured` when it cannot be asked.
+        Raises `CannotEvaluate` when it cannot be asked.
         """
         raise NotImplementedError  # only those whose `asks` names a model have it
 
@@ -119,9 +119,9 @@ class JudgedAssertion(Assertion, ABC):
     basis: ClassVar[Basis] = Basis.TRACE
 
     def assess(self, evidence: Evidence) -> Assessment:
-        """Raise `NotMeasured`: without a judge there is nothing to say."""
+        """Raise `CannotEvaluate`: without a judge there is nothing to say."""
         del evidence
-        raise NotMeasured(Cause.GATE, f"`{self.type}` needs a judge and none was set up")
+        raise CannotEvaluate(Cause.GATE, f"`{self.type}` needs a judge and none was set up")
 
     @abstractmethod
     async def assess_with(
@@ -129,7 +129,7 @@ class JudgedAssertion(Assertion, ABC):
     ) -> tuple[Assessment, Usage]:
         """Return the assessment and the tokens the judge took.
 
-        Raises `NotMeasured` or the judge's `JudgeError`.
+        Raises `CannotEvaluate` or the judge's `JudgeError`.
         """
 
 
@@ -139,16 +139,16 @@ Priced = tuple[Assessment, Usage | None]
 Early = Mapping[int, Priced]
 """What was assessed already, by the `id` of the assertion's spec, which the plan keeps."""
 
-Doubt = Callable[[], Awaitable[str]]
+JudgeDoubt = Callable[[], Awaitable[str]]
 """Says why the judge's word does not count; empty if it does."""
 
 
-async def believed() -> str:
+async def trust_every_judge() -> str:
     """Say that nothing speaks against the judge."""
     return ""
 
 
-class Bench(NamedTuple):
+class CheckContext(NamedTuple):
     """What own checks of a trial are run with: its fixture, and what runs them if anything does.
 
     `state` is the end state of its playground, if it has one. With `turn`, of all programs that are
@@ -165,21 +165,21 @@ class Bench(NamedTuple):
         return self.turn or contextlib.nullcontext()
 
 
-class World(NamedTuple):
+class AssessmentContext(NamedTuple):
     """What all assertions of a trial are assessed with."""
 
     judge: Judge | None
     judge_spec: JudgeSpec
-    bench: Bench
+    check_context: CheckContext
     embed: Embed | None
     known: Mapping[str, type[Assertion]]
-    doubt: Doubt
+    doubt: JudgeDoubt
     early: Early = {}
 
     def judge_for(self, kind: str) -> Judge:
-        """Return the judge that an assertion of this type asks. Raises `NotMeasured`."""
+        """Return the judge that an assertion of this type asks. Raises `CannotEvaluate`."""
         if self.judge is None:
-            raise NotMeasured(Cause.GATE, f"`{kind}` needs a judge and none was set up")
+            raise CannotEvaluate(Cause.GATE, f"`{kind}` needs a judge and none was set up")
         return self.judge
 
     async def heard(self, asked: Awaitable[tuple[Assessment, Usage]], kind: str) -> Priced:
@@ -202,8 +202,10 @@ class Asker(Assertion, ABC):
     """An assertion that needs more of the world than the evidence."""
 
     @abstractmethod
-    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Priced:
-        """Return the assessment. Raises `NotMeasured` or the judge's `JudgeError`."""
+    async def assess_in(
+        self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
+    ) -> Priced:
+        """Return the assessment. Raises `CannotEvaluate` or the judge's `JudgeError`."""
 
 
 def error_of(kind: str, cause: Cause, message: str) -> NotAssessed:

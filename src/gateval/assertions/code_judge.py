@@ -16,7 +16,14 @@ from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from gateval.assertions.base import PASS_SCORE, Asker, Assertion, MinScore, Priced, World
+from gateval.assertions.base import (
+    PASS_SCORE,
+    Asker,
+    Assertion,
+    AssessmentContext,
+    MinScore,
+    Priced,
+)
 from gateval.assertions.evidence import Basis, Evidence
 from gateval.assertions.own_checks import OwnProgram, first_mistake
 from gateval.domain.base import JsonObject, canonical_json
@@ -295,11 +302,13 @@ class CodeJudge(CommandInFolder, OwnProgram, Asker):
     )
     min_score: MinScore = PASS_SCORE
 
-    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Priced:
+    async def assess_in(
+        self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
+    ) -> Priced:
         """See `Asker`. Rests on the final message."""
         told = trial_words(evidence, self.config)
         read = partial(read_code_answer, plain=self.plain_text)
-        answer = await self.answer(told, spec.own, world.bench, read)
+        answer = await self.answer(told, spec.own, context.check_context, read)
         return self._assessment(answer, evidence), None
 
     def _assessment(self, answer: CodeAnswer, evidence: Evidence) -> Assessment:

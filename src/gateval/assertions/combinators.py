@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import Field, JsonValue, field_validator
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.trial import Assessed, Assessment, AssessmentStatus, Cause, NotAssessed
 from gateval.judging.prompt import shorten
@@ -33,9 +33,9 @@ class Combinator(Assertion, ABC):
     )
 
     def assess(self, evidence: Evidence) -> Assessment:
-        """Raise `NotMeasured`: `assertions/assess.py` assesses the parts and has them combined."""
+        """Raise `CannotEvaluate`: `assertions/assess.py` assesses the parts and combines them."""
         del evidence
-        raise NotMeasured(Cause.GATE, f"`{self.type}` cannot be assessed without its parts")
+        raise CannotEvaluate(Cause.GATE, f"`{self.type}` cannot be assessed without its parts")
 
     def view(self, evidence: Evidence) -> Evidence:
         """Return the evidence as the parts are to see it."""
@@ -43,7 +43,7 @@ class Combinator(Assertion, ABC):
 
     @abstractmethod
     def combine(self, parts: Parts, evidence: Evidence) -> Assessment:
-        """Return what follows from the assessments of the parts. Raises `NotMeasured`."""
+        """Return what follows from the assessments of the parts. Raises `CannotEvaluate`."""
 
     def made(
         self, parts: Parts, *, met: bool, score: float, claimed: bool, absent: bool = False

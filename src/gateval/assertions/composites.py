@@ -9,10 +9,10 @@ from typing import ClassVar, NamedTuple
 
 from pydantic import Field, JsonValue
 
-from gateval.assertions.base import PASS_SCORE, MinScore, Priced, World
+from gateval.assertions.base import PASS_SCORE, AssessmentContext, MinScore, Priced
 from gateval.assertions.code_judge import CommandInFolder, prompt_words, read_code_answer
 from gateval.assertions.combinators import Combinator, Parts, scores, unknown
-from gateval.assertions.evidence import Basis, Evidence, NotMeasured
+from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.assertions.graded_judges import LlmJudge, filled
 from gateval.assertions.own_checks import OwnProgram
 from gateval.domain.base import JsonObject
@@ -30,21 +30,21 @@ class Weighing(Combinator, ABC):
     min_score: MinScore = PASS_SCORE
 
     def combine(self, parts: Parts, evidence: Evidence) -> Assessment:
-        """Raise `NotMeasured`: it takes weights to combine them."""
+        """Raise `CannotEvaluate`: it takes weights to combine them."""
         del parts, evidence
-        raise NotMeasured(Cause.GATE, f"`{self.type}` cannot be assessed without its weights")
+        raise CannotEvaluate(Cause.GATE, f"`{self.type}` cannot be assessed without its weights")
 
     async def aggregate(
-        self, parts: Parts, evidence: Evidence, spec: AssertionSpec, world: World
+        self, parts: Parts, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
     ) -> Priced:
         """Return what follows from the assessments of the parts, which stand in `spec`.
 
-        Raises `NotMeasured` or the judge's `JudgeError`.
+        Raises `CannotEvaluate` or the judge's `JudgeError`.
         """
         if unknown(parts):
             return self.undecided(parts), None
         members = [Member(one, part) for one, part in zip(spec.parts, parts, strict=True)]
-        found, usage = await self.weigh(members, evidence, spec, world)
+        found, usage = await self.weigh(members, evidence, spec, context)
         fatal = any(part.fatal for part in parts)
         whole = {
             "fatal": fatal,
@@ -61,7 +61,11 @@ class Weighing(Combinator, ABC):
 
     @abstractmethod
     async def weigh(
-        self, members: Sequence[Member], evidence: Evidence, spec: AssertionSpec, world: World
+        self,
+        members: Sequence[Member],
+        evidence: Evidence,
+        spec: AssertionSpec,
+        context: AssessmentContext,
     ) -> Priced:
         """Return the score of members that were all evaluated. Raises as `aggregate`."""
 
@@ -102,12 +106,16 @@ class CompositeScript(CommandInFolder, Weighing, OwnProgram):
     verb: ClassVar[str] = "all"
 
     async def weigh(
-        self, members: Sequence[Member], evidence: Evidence, spec: AssertionSpec, world: World
+        self,
+        members: Sequence[Member],
+        evidence: Evidence,
+        spec: AssertionSpec,
+        context: AssessmentContext,
     ) -> Priced:
         """See the class. Rests on what the members rest on."""
         del evidence
         told: JsonObject = {"results": results_of(members), "config": self.config or None}
-        answer = await self.answer(told, spec.own, world.bench, read_code_answer)
+        answer = await self.answer(told, spec.own, context.check_context, read_code_answer)
         said = f": {shorten(answer.words, 400).rstrip('.')}" if answer.words.strip() else ""
         found = self.graded(
             answer.score,
@@ -177,15 +185,19 @@ class CompositeJudge(Weighing):
     )
 
     async def weigh(
-        self, members: Sequence[Member], evidence: Evidence, spec: AssertionSpec, world: World
+        self,
+        members: Sequence[Member],
+        evidence: Evidence,
+        spec: AssertionSpec,
+        context: AssessmentContext,
     ) -> Priced:
         """See the class. Rests on the steps of the violations that are proven."""
         del spec
-        judge = world.judge_for(self.type)
+        judge = context.judge_for(self.type)
         words = {**prompt_words(evidence, {}), "EVALUATOR_RESULTS_JSON": _results(members)}
         asked = LlmJudge(prompt=filled(self.prompt, words), min_score=self.min_score)
-        said = asked.assess_with(evidence.for_a_judge, judge, world.judge_spec)
-        return await world.heard(said, self.type)
+        said = asked.assess_with(evidence.for_a_judge, judge, context.judge_spec)
+        return await context.heard(said, self.type)
 
 
 def _results(members: Sequence[Member]) -> JsonValue:
@@ -217,10 +229,14 @@ class Composite(Weighing):
     )
 
     async def weigh(
-        self, members: Sequence[Member], evidence: Evidence, spec: AssertionSpec, world: World
+        self,
+        members: Sequence[Member],
+        evidence: Evidence,
+        spec: AssertionSpec,
+        context: AssessmentContext,
     ) -> Priced:
         """See the class. Rests on what the members rest on."""
-        del evidence, spec, world
+        del evidence, spec, context
         steps = [step for member in members for step in member.found.steps]
         if self.threshold is None:
             score = weighted_mean([(one.spec.weight, one.score) for one in members])

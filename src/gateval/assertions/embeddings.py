@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gateval.assertions.evidence import NotMeasured
+from gateval.assertions.evidence import CannotEvaluate
 from gateval.domain.trials.trial import Cause
 
 if TYPE_CHECKING:
@@ -21,25 +21,25 @@ _SECONDS = 60
 async def embedded_likeness(
     embed: Embed | None, model: str, text: str, reference: str
 ) -> tuple[float, Usage | None]:
-    """Return the likeness in [0, 1] and the tokens it took. Raises `NotMeasured`."""
+    """Return the likeness in [0, 1] and the tokens it took. Raises `CannotEvaluate`."""
     from gateval.ports.model_calls import ModelCallError, ModelCallFault
 
     if embed is None:
-        raise NotMeasured(Cause.GATE, "no model can be asked for embeddings here")
+        raise CannotEvaluate(Cause.GATE, "no model can be asked for embeddings here")
     try:
         async with asyncio.timeout(_SECONDS):
             found = await embed(model, (text, reference))
     except TimeoutError:
         message = f"{model} gave no embeddings within {_SECONDS} seconds"
-        raise NotMeasured(Cause.PROVIDER, message) from None
+        raise CannotEvaluate(Cause.PROVIDER, message) from None
     except ModelCallError as error:
         ours = error.fault is ModelCallFault.UNCONFIGURED
         message = f"{model} gave no embeddings: {error.message}"
-        raise NotMeasured(Cause.GATE if ours else Cause.PROVIDER, message) from None
+        raise CannotEvaluate(Cause.GATE if ours else Cause.PROVIDER, message) from None
     likeness = cosine(*found.vectors)
     if likeness is None:
         message = f"{model} gave embeddings that cannot be compared"
-        raise NotMeasured(Cause.PROVIDER, message)
+        raise CannotEvaluate(Cause.PROVIDER, message)
     return max(0.0, likeness), found.usage
 
 

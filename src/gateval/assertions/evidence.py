@@ -22,7 +22,7 @@ class Basis(StrEnum):
     USAGE = "usage"
 
 
-class NotMeasured(Exception):
+class CannotEvaluate(Exception):
     """An assertion cannot be evaluated: whose fault that is, and a sentence on what to do."""
 
     def __init__(self, cause: Cause, message: str) -> None:
@@ -98,10 +98,10 @@ class Evidence(Value):
     def of_turn(self, number: int) -> Evidence:
         """The evidence of one turn (from 1): its answer, its steps with the numbers they have.
 
-        Raises `NotMeasured` where the conversation has no such turn.
+        Raises `CannotEvaluate` where the conversation has no such turn.
         """
         if number > len(self.answer.turns):
-            raise NotMeasured(Cause.GATE, f"the conversation had no turn {number}")
+            raise CannotEvaluate(Cause.GATE, f"the conversation had no turn {number}")
         turn = self.answer.turns[number - 1]
         steps = self.transcript.steps[turn.first - 1 : turn.last]
         trace = Trace(steps=steps, source=turn.source, usage=turn.usage, waited=turn.waited)
@@ -112,16 +112,16 @@ class Evidence(Value):
 
     @property
     def tool_calls(self) -> ToolCalls:
-        """The tool calls. Raises `NotMeasured` without a complete trace: not seen is not absent."""
+        """The tool calls. Raises `CannotEvaluate` without a whole trace: unseen is not absent."""
         trace = self.answer.recorded
         if trace is None:
-            raise NotMeasured(
+            raise CannotEvaluate(
                 Cause.GATE,
                 "this candidate gave no trace, so its tool calls are unknown; "
                 "let it call models through the gateway or print `trace`",
             )
         if len(trace.steps) >= STEPS_LIMIT:
-            raise NotMeasured(
+            raise CannotEvaluate(
                 Cause.GATE,
                 f"the trace was cut at {STEPS_LIMIT:,} steps, so some tool calls are unknown; "
                 "let the agent finish in fewer steps",
@@ -199,9 +199,9 @@ class Evidence(Value):
         return basis is Basis.USAGE and not self.tokens[1]
 
     def refuse_empty_claim(self) -> None:
-        """Raise `NotMeasured` for a claimed trace without a step, which proves no absence."""
+        """Raise `CannotEvaluate` for a claimed trace without a step, which proves no absence."""
         if self.is_claimed(Basis.TRACE) and not (self.answer.trace and self.answer.trace.steps):
-            raise NotMeasured(
+            raise CannotEvaluate(
                 Cause.GATE,
                 "the candidate claims a trace without a single step, which proves nothing; let it "
                 "call models through the gateway or print the steps it took",

@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from gateval.assertions.base import PASS_SCORE, Assertion, MinScore
 from gateval.assertions.composites import weighted_mean
-from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.assertions.matching import exact, json_equal, message, only_number, quoted
 from gateval.domain.base import Spec, canonical_json
 from gateval.domain.manifests.fixture import AnyWeight
@@ -286,7 +286,7 @@ class FieldAccuracy(Assertion):
         if isinstance(wanted, str):
             wanted = json_in(wanted)
         if wanted is None:
-            raise NotMeasured(
+            raise CannotEvaluate(
                 Cause.GATE,
                 "there is no JSON to compare the fields with; write `expected`, or an answer that "
                 "is JSON in the fixture's `reference`",

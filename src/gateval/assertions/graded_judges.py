@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from gateval.assertions.base import PASS_SCORE, Asker, JudgedAssertion, MinScore, Priced, World
+from gateval.assertions.base import (
+    PASS_SCORE,
+    Asker,
+    AssessmentContext,
+    JudgedAssertion,
+    MinScore,
+    Priced,
+)
 from gateval.assertions.code_judge import CommandInFolder, prompt_words
-from gateval.assertions.evidence import Basis, Evidence, NotMeasured
+from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.assertions.judge import ScoredByJudge
 from gateval.assertions.own_checks import OwnProgram
 from gateval.domain.base import JsonObject, Spec, canonical_json
@@ -156,25 +163,27 @@ class JudgeFromScript(CommandInFolder, OwnProgram, Asker):
 
     min_score: MinScore = PASS_SCORE
 
-    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Priced:
+    async def assess_in(
+        self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
+    ) -> Priced:
         """See `Asker`."""
-        judge = world.judge_for(self.type)
+        judge = context.judge_for(self.type)
         told = prompt_words(evidence, self.config)
-        prompt = _prompt_text(await self.printed(told, spec.own, world.bench), self.named)
+        prompt = _prompt_text(await self.printed(told, spec.own, context.check_context), self.named)
         asked = LlmJudge(prompt=prompt, min_score=self.min_score)
-        said = asked.assess_with(evidence.for_a_judge, judge, world.judge_spec)
-        return await world.heard(said, self.type)
+        said = asked.assess_with(evidence.for_a_judge, judge, context.judge_spec)
+        return await context.heard(said, self.type)
 
 
 def _prompt_text(printed: bytes, named: str) -> str:
     try:
         text = printed.decode("utf-8").strip()
     except UnicodeDecodeError:
-        raise NotMeasured(Cause.CHECK, f"what {named} prints is not UTF-8") from None
+        raise CannotEvaluate(Cause.CHECK, f"what {named} prints is not UTF-8") from None
     if not text or len(text) > _LONGEST:
         what = f"{len(text):,} characters" if text else "nothing"
         message = f"{named} printed {what}; a prompt has 1 to {_LONGEST:,}"
-        raise NotMeasured(Cause.CHECK, message)
+        raise CannotEvaluate(Cause.CHECK, message)
     return text
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from gateval.assertions.base import JudgedAssertion
-from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import (
     Assessed,
@@ -136,12 +136,12 @@ class JudgeAssertion(ScoredByJudge):
     def asked(self, evidence: Evidence) -> str:
         """The rubric as it is written, or that of the preset with what it shows the judge.
 
-        Raises `NotMeasured` where the case does not say what the preset needs.
+        Raises `CannotEvaluate` where the case does not say what the preset needs.
         """
         if not self.preset:
             return self.rubric
         if lack := self.wants(evidence.reference):
-            raise NotMeasured(Cause.GATE, lack.rstrip("."))
+            raise CannotEvaluate(Cause.GATE, lack.rstrip("."))
         return preset(self.preset).asked(evidence.reference)
 
     @property

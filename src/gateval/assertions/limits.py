@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from gateval.assertions.base import PASS_SCORE, Assertion, MinScore
-from gateval.assertions.evidence import Basis, Evidence, NotMeasured
+from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.domain.text import show_usd
 from gateval.domain.trials.trial import Assessment, Cause
 
@@ -62,7 +62,7 @@ class Cost(Assertion):
     def _tokens(self, evidence: Evidence) -> tuple[bool, str, str]:
         most, (total, is_counted) = self.max_tokens or 0, evidence.tokens
         if total is None:
-            raise NotMeasured(
+            raise CannotEvaluate(
                 Cause.GATE,
                 "the tokens of this trial are unknown; let the candidate call models through the "
                 "gateway or print `usage`",
@@ -77,7 +77,7 @@ class Cost(Assertion):
             why += "through the gateway"
             if unpriced:
                 why = f"nobody knows a price of {', '.join(unpriced)}; limit it by `maxTokens`"
-            raise NotMeasured(Cause.GATE, why)
+            raise CannotEvaluate(Cause.GATE, why)
         who = " as the candidate reports" if evidence.is_money_claimed else ""
         return spent <= most, f"at most ${most:g}", f"{show_usd(spent, most)}{who}"
 
@@ -112,7 +112,7 @@ class Latency(Assertion):
             )
         within = own <= self.max_seconds
         if within and seconds > self.max_seconds and trace and trace.source != "gate":
-            raise NotMeasured(
+            raise CannotEvaluate(
                 Cause.PROVIDER,
                 f"the answer came after {seconds:.3f} s, of which {waited:.3f} s went by waiting "
                 "for a provider that refused or dropped calls; run the gate again",
@@ -160,7 +160,7 @@ class TokenUsage(Assertion):
         ]
         unknown = [what for what, count, _ in asked if count is None]
         if unknown:
-            raise NotMeasured(
+            raise CannotEvaluate(
                 Cause.GATE,
                 f"the {' and '.join(unknown)} of this trial are unknown; let the candidate call "
                 "models through the gateway or print `usage`",
@@ -286,8 +286,8 @@ def _at_most(seen: float, limit: float | None, what: str) -> _Seen:
     return _Seen(limit is None or seen <= limit, f"{seen:,.6g} {what} of at most {limit or 0:,.6g}")
 
 
-def _unknown(what: str) -> NotMeasured:
+def _unknown(what: str) -> CannotEvaluate:
     message = (
         f"the {what} of this trial are unknown; let the candidate call models through the gateway"
     )
-    return NotMeasured(Cause.GATE, message)
+    return CannotEvaluate(Cause.GATE, message)

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
-from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Cause
@@ -60,13 +60,13 @@ def where(field: str | None) -> str:
 
 
 def refuse_longer(text: str, field: str | None, looks: str) -> None:
-    """Raise `NotMeasured` for a text that is too long for what looks at it.
+    """Raise `CannotEvaluate` for a text that is too long for what looks at it.
 
     `looks` says what that does, say "`regex` searches".
     """
     if len(text) > TEXT_LIMIT:
         said = f"{where(field)} has {len(text):,} characters; {looks} at most {TEXT_LIMIT:,}"
-        raise NotMeasured(Cause.GATE, said)
+        raise CannotEvaluate(Cause.GATE, said)
 
 
 def json_at(evidence: Evidence, field: str | None) -> JsonValue:

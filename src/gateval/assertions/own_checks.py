@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
 
-from gateval.assertions.base import Asker, Assertion, Priced, World
-from gateval.assertions.evidence import Basis, Evidence, NotMeasured
+from gateval.assertions.base import Asker, Assertion, AssessmentContext, Priced
+from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.domain.base import JsonObject, Value, canonical_json, plain_message
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, Fixture
@@ -24,7 +24,7 @@ from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.prompt import shorten
 
 if TYPE_CHECKING:
-    from gateval.assertions.base import Bench
+    from gateval.assertions.base import CheckContext
 
 
 T = TypeVar("T")
@@ -62,9 +62,9 @@ class OwnProgram(Assertion, ABC):
         return setup
 
     def assess(self, evidence: Evidence) -> Assessment:
-        """Raise `NotMeasured`: without anything to run it, there is nothing to say."""
+        """Raise `CannotEvaluate`: without anything to run it, there is nothing to say."""
         del evidence
-        raise NotMeasured(Cause.GATE, f"`{self.type}` runs a program, and nothing runs any here")
+        raise CannotEvaluate(Cause.GATE, f"`{self.type}` runs a program, and nothing runs any here")
 
     @property
     @abstractmethod
@@ -75,20 +75,22 @@ class OwnProgram(Assertion, ABC):
     def argv(self, files: CheckFiles) -> tuple[str, ...]:
         """Return the command line of its program, whose files are these."""
 
-    async def printed(self, told: JsonObject, files: CheckFiles | None, bench: Bench) -> bytes:
+    async def printed(
+        self, told: JsonObject, files: CheckFiles | None, check_context: CheckContext
+    ) -> bytes:
         """Run the program on what it is told and return what it printed.
 
-        Raises `NotMeasured` for one that crashes or is late.
+        Raises `CannotEvaluate` for one that crashes or is late.
         """
         from gateval.candidates.checks import CheckFailed, CheckOrder
         from gateval.candidates.playground_files import Unreadable
 
-        if bench.checks is None:
-            raise NotMeasured(
+        if check_context.checks is None:
+            raise CannotEvaluate(
                 Cause.GATE, f"`{self.type}` runs a program, and nothing runs any here"
             )
         if files is None:
-            raise NotMeasured(Cause.GATE, f"the plan does not name the files of `{self.type}`")
+            raise CannotEvaluate(Cause.GATE, f"the plan does not name the files of `{self.type}`")
         try:
             order = CheckOrder(
                 self.argv(files),
@@ -98,33 +100,35 @@ class OwnProgram(Assertion, ABC):
                 python=self.python,
                 setup=self.setup,
             )
-            async with bench.place():
-                if bench.state is None:
-                    return await bench.checks.run(order)
-                async with bench.state.copied() as copy:
-                    return await bench.checks.run(replace(order, playground=copy))
+            async with check_context.place():
+                if check_context.state is None:
+                    return await check_context.checks.run(order)
+                async with check_context.state.copied() as copy:
+                    return await check_context.checks.run(replace(order, playground=copy))
         except CheckFailed as error:
-            raise NotMeasured(error.cause, f"the check {self.named} gave no answer: {error.reason}")
+            raise CannotEvaluate(
+                error.cause, f"the check {self.named} gave no answer: {error.reason}"
+            )
         except Unreadable as error:
-            raise NotMeasured(Cause.CANDIDATE, f"the end state cannot be looked at: {error}")
+            raise CannotEvaluate(Cause.CANDIDATE, f"the end state cannot be looked at: {error}")
 
     async def answer(
         self,
         told: JsonObject,
         files: CheckFiles | None,
-        bench: Bench,
+        check_context: CheckContext,
         read: Callable[[bytes], T],
     ) -> T:
         """Run the program and return what `read` makes of what it printed.
 
-        Raises `NotMeasured` as `printed` does, and where `read` raises `ValueError`.
+        Raises `CannotEvaluate` as `printed` does, and where `read` raises `ValueError`.
         """
-        printed = await self.printed(told, files, bench)
+        printed = await self.printed(told, files, check_context)
         try:
             return read(printed)
         except ValueError as error:
             message = f"the answer of the check {self.named} cannot be used: {error}"
-            raise NotMeasured(Cause.CHECK, message) from None
+            raise CannotEvaluate(Cause.CHECK, message) from None
 
 
 def first_mistake(error: ValidationError) -> str:
@@ -142,7 +146,7 @@ _SHOWN = 120
 """Characters shown of what is no JSON."""
 
 
-class OwnCheck(OwnProgram, Asker, ABC):
+class CustomCheck(OwnProgram, Asker, ABC):
     """A program of the repository that is told of the trial and answers with a score."""
 
     basis: ClassVar[Basis] = Basis.TRACE
@@ -152,14 +156,16 @@ class OwnCheck(OwnProgram, Asker, ABC):
     )
     vars: JsonObject = Field(default={}, description="What the check is told besides, as `vars`.")
 
-    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Priced:
+    async def assess_in(
+        self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
+    ) -> Priced:
         """Run the check. Rests on the steps that it names, else on the final message.
 
-        Raises `NotMeasured` for a check that crashes, is late or does not answer as it should.
+        Raises `CannotEvaluate` for a check that crashes, is late or does not answer as it should.
         """
-        told = self._told(evidence, world.bench.fixture)
+        told = self._told(evidence, context.check_context.fixture)
         read = partial(read_answer, steps=[one.number for one in evidence.transcript.steps])
-        answer = await self.answer(told, spec.own, world.bench, read)
+        answer = await self.answer(told, spec.own, context.check_context, read)
         return self._assessment(answer, evidence), None
 
     def _told(self, evidence: Evidence, fixture: Fixture) -> JsonObject:
@@ -240,7 +246,7 @@ def read_answer(printed: bytes, steps: Sequence[int]) -> CheckAnswer:
     return answer
 
 
-class Python(OwnCheck):
+class Python(CustomCheck):
     """A Python function of one's own says whether the trial passes.
 
     The function has `@check` of `gateval.checks` above it, takes a `Trial` and returns `True` or
@@ -266,11 +272,11 @@ class Python(OwnCheck):
 
     @property
     def named(self) -> str:
-        """See `OwnCheck`."""
+        """See `CustomCheck`."""
         return f"`{shorten(self.function, 120)}`"
 
     def argv(self, files: CheckFiles) -> tuple[str, ...]:
-        """See `OwnCheck`."""
+        """See `CustomCheck`."""
         from gateval.candidates.checks import LIBRARY, RUNNER
 
         del files
@@ -278,7 +284,7 @@ class Python(OwnCheck):
         return (*self.interpreter, f"{LIBRARY}/{RUNNER}", file, name)
 
 
-class Script(OwnCheck):
+class Script(CustomCheck):
     """A program of one's own says whether the trial passes.
 
     It gets one JSON object on standard input (`input`, `prompt`, `output`, the numbered `steps`,
@@ -300,10 +306,10 @@ class Script(OwnCheck):
 
     @property
     def named(self) -> str:
-        """See `OwnCheck`."""
+        """See `CustomCheck`."""
         return f"`{shorten(shlex.join(self.command), 120)}`"
 
     def argv(self, files: CheckFiles) -> tuple[str, ...]:
-        """See `OwnCheck`."""
+        """See `CustomCheck`."""
         del files
         return self.command

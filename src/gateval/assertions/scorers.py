@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, NamedTuple
 from pydantic import Field, JsonValue
 
 from gateval.assertions.base import Assertion, MinScore
-from gateval.assertions.evidence import Basis, Evidence, NotMeasured
+from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.assertions.limits import Cost, Latency
 from gateval.assertions.matching import (
     TEXT_LIMIT,
@@ -46,9 +46,9 @@ class Scorer(Assertion, ABC):
         return ""
 
     def assess(self, evidence: Evidence) -> Assessment:
-        """Score the answer. Raises `NotMeasured` where the case says not what it needs."""
+        """Score the answer. Raises `CannotEvaluate` where the case says not what it needs."""
         if lack := self.wants(evidence.reference):
-            raise NotMeasured(Cause.GATE, lack.rstrip("."))
+            raise CannotEvaluate(Cause.GATE, lack.rstrip("."))
         return self.score(evidence.reference.wanted, evidence)
 
     @abstractmethod
@@ -220,7 +220,7 @@ class Levenshtein(Scorer):
         texts = [message(evidence).strip(), evidence.reference.text.strip()]
         if max(map(len, texts)) > TEXT_LIMIT:
             what = f"`{self.type}` compares at most {TEXT_LIMIT:,} characters"
-            raise NotMeasured(Cause.GATE, what)
+            raise CannotEvaluate(Cause.GATE, what)
         said, wanted = (one.casefold() for one in texts) if self.ignore_case else texts
         likeness = levenshtein(said, wanted)
         return self.graded(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from gateval.assertions.base import Asker, Priced, World
-from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.base import Asker, AssessmentContext, Priced
+from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.assertions.matching import TEXT_LIMIT, NoText, compiled, matches, quoted
 from gateval.candidates.bounded import Nothing, PathError, check_path, find
 from gateval.candidates.playground_files import Unreadable
@@ -24,7 +24,7 @@ from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.prompt import shorten
 
 if TYPE_CHECKING:
-    from gateval.candidates.playground_files import Found
+    from gateval.candidates.playground_files import FoundPath
     from gateval.candidates.playground_state import EndState
 
 
@@ -53,30 +53,34 @@ class StateAssertion(Asker, ABC):
     """An assertion that looks at the end state of a playground."""
 
     def assess(self, evidence: Evidence) -> Assessment:
-        """Raise `NotMeasured`: without a playground there is nothing to look at."""
+        """Raise `CannotEvaluate`: without a playground there is nothing to look at."""
         del evidence
-        raise NotMeasured(Cause.GATE, f"`{self.type}` looks at a playground, and there is none")
+        raise CannotEvaluate(Cause.GATE, f"`{self.type}` looks at a playground, and there is none")
 
-    async def assess_in(self, evidence: Evidence, spec: AssertionSpec, world: World) -> Priced:
+    async def assess_in(
+        self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
+    ) -> Priced:
         """See `Asker`. What a candidate left unreadable is its own doing, and never a pass."""
         from gateval.candidates.playground_files import Unreadable
-        from gateval.candidates.playground_state import NotLookedAt
+        from gateval.candidates.playground_state import StateUnavailable
 
         del spec
-        state = world.bench.state
+        state = context.check_context.state
         if state is None:
             return self.assess(evidence), None
         try:
-            async with world.bench.place() if self.starts_program else contextlib.nullcontext():
+            async with (
+                context.check_context.place() if self.starts_program else contextlib.nullcontext()
+            ):
                 return await self.look(state), None
         except Unreadable as error:
-            raise NotMeasured(Cause.CANDIDATE, f"the end state cannot be looked at: {error}")
-        except NotLookedAt as error:
-            raise NotMeasured(error.cause, error.reason)
+            raise CannotEvaluate(Cause.CANDIDATE, f"the end state cannot be looked at: {error}")
+        except StateUnavailable as error:
+            raise CannotEvaluate(error.cause, error.reason)
 
     @abstractmethod
     async def look(self, state: EndState) -> Assessment:
-        """Return the assessment. Raises `Unreadable` and `NotLookedAt`."""
+        """Return the assessment. Raises `Unreadable` and `StateUnavailable`."""
 
 
 def named(path: str) -> str:
@@ -84,7 +88,7 @@ def named(path: str) -> str:
     return f"`{show_path(path)}`" if path else "the playground"
 
 
-def instead(found: Found | None) -> str:
+def instead(found: FoundPath | None) -> str:
     """Say what stands where a file should."""
     if found is None:
         return "nothing there"

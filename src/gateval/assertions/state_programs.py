@@ -65,15 +65,15 @@ class CommandResult(StateAssertion):
 
     async def look(self, state: EndState) -> Assessment:
         """See the class."""
-        from gateval.candidates.playground_state import NotLookedAt
+        from gateval.candidates.playground_state import StateUnavailable
         from gateval.candidates.program import End
 
         ran = await state.run(self.command, self.stdin.encode(), self.timeout_seconds)
         line = f"`{shorten(shlex.join(self.command), 120)}`"
         if ran.end is End.TIMED_OUT:
-            raise NotLookedAt(Cause.CHECK, f"{line} took over {self.timeout_seconds:g} s")
+            raise StateUnavailable(Cause.CHECK, f"{line} took over {self.timeout_seconds:g} s")
         if ran.end is not End.EXITED:
-            raise NotLookedAt(Cause.CHECK, f"{line} was ended, for {ran.end}")
+            raise StateUnavailable(Cause.CHECK, f"{line} was ended, for {ran.end}")
         printed = ran.stdout.decode("utf-8", "replace")
         met = await self._met(ran, printed, line)
         saw = f"exit code {ran.code} and {quoted(printed.strip())}"
@@ -308,13 +308,13 @@ class SqlQuery(StateAssertion):
 
     def _refused(self, error: str, kind: str, expected: str) -> Assessment:
         from gateval.candidates.playground_files import Unreadable
-        from gateval.candidates.playground_state import NotLookedAt
+        from gateval.candidates.playground_state import StateUnavailable
 
         said = shorten(error, 200)
         if any(error.startswith(one) for one in _NOT_THERE):
             return self.absent(expected=expected, saw=said)
         if self._is_to_blame(error, kind):
-            raise NotLookedAt(Cause.CHECK, f"SQLite refused the query: {said}")
+            raise StateUnavailable(Cause.CHECK, f"SQLite refused the query: {said}")
         raise Unreadable(f"{named(self.path)}: {said}")
 
     def _is_to_blame(self, error: str, kind: str) -> bool:

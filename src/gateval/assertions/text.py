@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, JsonValue, field_validator
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Evidence, NotMeasured
+from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.assertions.matching import (
     FieldPath,
     NoText,
@@ -208,7 +208,7 @@ class JsonSchema(Assertion):
         validator = compiled_schema(canonical_json(self.schema_))
         size, limit = len(canonical_json(value)), text_limit(validator)
         if size > limit:
-            raise NotMeasured(
+            raise CannotEvaluate(
                 Cause.GATE,
                 f"{where(self.field)} has {size:,} characters; with this schema at most {limit:,} "
                 "are checked",

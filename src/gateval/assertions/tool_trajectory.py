@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Final, Literal, NamedTuple, Self
 from pydantic import Field, JsonValue, model_validator
 
 from gateval.assertions.base import PASS_SCORE, Assertion, MinScore
-from gateval.assertions.evidence import Basis, Evidence, NotMeasured, ToolCalls
+from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence, ToolCalls
 from gateval.assertions.matching import json_equal
 from gateval.assertions.tools import ToolName
 from gateval.domain.base import JsonObject, Spec
@@ -212,7 +212,7 @@ class ToolTrajectory(Assertion):
 
 def _seconds(call: Step) -> float:
     if call.took is None:
-        raise NotMeasured(
+        raise CannotEvaluate(
             Cause.GATE,
             f"nobody told how long the call of `{shorten(call.tool or '', 60)}` took; the "
             "candidate may print `seconds` with the tool calls of its trace",

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Basis, Evidence, NotMeasured
+from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.assertions.matching import matches, quoted
 from gateval.assertions.tools import ToolName
 from gateval.domain.base import JsonObject, canonical_json
@@ -28,17 +28,17 @@ _KINDS = {
 
 
 def said_by(evidence: Evidence, speaker: Speaker) -> tuple[Step, ...]:
-    """Return the steps of a speaker. Raises `NotMeasured` where steps are missing.
+    """Return the steps of a speaker. Raises `CannotEvaluate` where steps are missing.
 
     Without a trace there are the input and the final message, which say nothing of tools.
     """
     recorded = evidence.answer.recorded
     if recorded is None and speaker in {"any", "tool"} and not evidence.answer.turns:
         message = "nobody recorded the steps of this trial; look at `user` or `assistant`"
-        raise NotMeasured(Cause.GATE, message)
+        raise CannotEvaluate(Cause.GATE, message)
     steps = evidence.transcript.steps
     if len(steps) >= STEPS_LIMIT or any(one.truncated for one in steps):
-        raise NotMeasured(Cause.GATE, "the transcript was cut, so some of it is unknown")
+        raise CannotEvaluate(Cause.GATE, "the transcript was cut, so some of it is unknown")
     return tuple(one for one in steps if one.kind in _KINDS[speaker])
 
 
@@ -172,7 +172,7 @@ class WireCall(Assertion):
             or not trace.is_seen
             or (trace.is_partly_seen and self.at_most is not None)
         ):
-            raise NotMeasured(
+            raise CannotEvaluate(
                 Cause.GATE,
                 "the gate did not see all calls itself, and the candidate's word is no proof; let "
                 "it call models through the gateway",

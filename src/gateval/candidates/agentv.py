@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import JsonValue
 
-from gateval.candidates.command import AskedProcess, CommandRuntime
+from gateval.candidates.command import CommandRuntime, ProcessInvocation
 from gateval.candidates.contract import (
     ClaimError,
     ProgramAnswer,
@@ -45,7 +45,7 @@ from gateval.domain.trials.trial import Claimed
 from gateval.formats.templates import TemplateError
 
 if TYPE_CHECKING:
-    from gateval.candidates.services import Ground
+    from gateval.candidates.services import CommandContext
 
 
 _HOLE = re.compile(r"\{([A-Z_]+)\}")
@@ -284,11 +284,11 @@ class AgentvRuntime(CommandRuntime):
         """See `CommandRuntime`."""
         return _SHELL, "-c", self.given.line
 
-    def asking(self, asked: FixtureInput, ground: Ground) -> AskedProcess:
+    def asking(self, asked: FixtureInput, commands: CommandContext) -> ProcessInvocation:
         """Write prompt and files into a folder that no program has seen before: what an earlier
         turn left in HOME may lead anywhere.
         """
-        folder = Path(tempfile.mkdtemp(prefix="asked-", dir=ground.private.home.parent))
+        folder = Path(tempfile.mkdtemp(prefix="asked-", dir=commands.private.home.parent))
         prompt, files = prompt_of(asked), files_of(asked)
         _write(folder / "prompt.txt", prompt.encode("utf-8", "replace"))
         places = [folder / "files" / one.name for one in files]
@@ -306,7 +306,7 @@ class AgentvRuntime(CommandRuntime):
         }
         line = filled_line(self.given.line, values, self.context.environ)
         answer = (folder, _ANSWER) if "{OUTPUT_FILE}" in self.given.line else None
-        return AskedProcess((_SHELL, "-c", line), writes=(folder,), answer=answer)
+        return ProcessInvocation((_SHELL, "-c", line), writes=(folder,), answer=answer)
 
     def said(self, answered: bytes, asked: FixtureInput) -> ProgramAnswer:
         """See `CommandRuntime`."""

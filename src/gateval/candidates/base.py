@@ -108,7 +108,7 @@ def end_trial(session: ModelSession | None, limit: float, *, late: bool) -> Seen
     return SeenTrial(trouble, session.end(), calls)
 
 
-class ModelDoor(Protocol):
+class ModelProxy(Protocol):
     """The door through which candidates call models."""
 
     def open(
@@ -199,7 +199,7 @@ class RuntimeContext:
 
     run: str
     calls: ModelCalls
-    door: ModelDoor | None
+    door: ModelProxy | None
     exports: Exports
     environ: Mapping[str, str]
     clock: Clock
@@ -245,7 +245,9 @@ class Runtime(ABC):
 
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Ask the turns of `request` one after the other, each with all messages before it."""
-        return await converse(EachAnew(request, self.answer), request, self.context.clock)
+        return await converse(
+            StatelessConversation(request, self.answer), request, self.context.clock
+        )
 
     @abstractmethod
     async def close(self) -> None:
@@ -275,7 +277,7 @@ def _held(facts: Attached, found: Mapping[str, bytes]) -> Attached:
     return facts.model_copy(update={"data": base64.b64encode(data).decode("ascii")})
 
 
-class Talk(ABC):
+class Conversation(ABC):
     """One trial's conversation. Its maker closes it, however it ended."""
 
     @abstractmethod
@@ -293,7 +295,7 @@ class Talk(ABC):
 Ask = Callable[["TrialRequest"], Awaitable[Answer | NoAnswer]]
 
 
-class EachAnew(Talk):
+class StatelessConversation(Conversation):
     """Each turn is a trial of its own to the candidate, which is told all messages again."""
 
     def __init__(self, request: TrialRequest, ask: Ask) -> None:
@@ -307,8 +309,10 @@ class EachAnew(Talk):
         )
 
 
-async def converse(talk: Talk, request: TrialRequest, clock: Clock) -> Answer | NoAnswer:
-    """Have the candidate answer the turns of `request`, which share its time; close `talk`.
+async def converse(
+    conversation: Conversation, request: TrialRequest, clock: Clock
+) -> Answer | NoAnswer:
+    """Have the candidate answer the turns of `request`, which share its time; close `conversation`.
 
     The first turn without an answer ends the conversation.
     """
@@ -317,14 +321,14 @@ async def converse(talk: Talk, request: TrialRequest, clock: Clock) -> Answer | 
         for number, turn in enumerate(request.turns, 1):
             asked = request.input.said(before, turn)
             left = request.timeout_seconds - (clock.monotonic() - began)
-            given = await talk.say(asked, max(round(left, 2), 0.01))
+            given = await conversation.say(asked, max(round(left, 2), 0.01))
             if isinstance(given, NoAnswer):
                 return _in_turn(given, number, len(request.turns), turns)
             turns.add(asked, given)
             said = InputMessage(role=Role.ASSISTANT, content=given.output)
             before = (*asked.messages, said)
     finally:
-        await talk.close()
+        await conversation.close()
     return turns.answer()
 
 

@@ -22,9 +22,9 @@ from gateval.candidates.processes import Programs
 from gateval.candidates.program import (
     KIB,
     MIB,
-    Limits,
     NotStarted,
     Program,
+    ProgramLimits,
     Ran,
     Starter,
     private_folders,
@@ -32,7 +32,7 @@ from gateval.candidates.program import (
 from gateval.domain.manifests.agent import LayerSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import CheckFiles
 from gateval.domain.manifests.playground import VARIABLE
-from gateval.domain.paths import Place, path_of_text
+from gateval.domain.paths import SourceLocation, path_of_text
 from gateval.domain.plan.plan import AgentDefinition, LayerInputs, Plan, Revision, layer_inputs
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.tree import Tree
@@ -67,7 +67,7 @@ class CheckLayers:
         check = AgentDefinition(
             name="check",
             side=Side.HEAD,
-            place=Place(file=folder),
+            place=SourceLocation(file=folder),
             runtime=RuntimeSpec(type="command", setup=spec),
             folder=folder,
             cwd=folder,
@@ -212,7 +212,7 @@ class Checks:
 
     async def run(self, order: CheckOrder, revision: Revision) -> bytes:
         """Run one check to its good end. Raises `CheckFailed`."""
-        limits = Limits(
+        limits = ProgramLimits(
             seconds=order.seconds,
             grace_seconds=_GRACE_SECONDS,
             stdout_kept=STDOUT_BYTES,
@@ -231,7 +231,7 @@ class Checks:
             return ran.stdout
         raise self._failed(failed)
 
-    async def _run(self, order: CheckOrder, revision: Revision, limits: Limits) -> Ran:
+    async def _run(self, order: CheckOrder, revision: Revision, limits: ProgramLimits) -> Ran:
         layer = await self._layer(order, revision) if order.setup else None
         links = layer.links if layer else {}
         export = await self._exports.check_folder(order.files, revision, links)

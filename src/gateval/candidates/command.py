@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gateval.candidates.base import (
+    Conversation,
     ModelSession,
     Runtime,
     RuntimeContext,
-    Talk,
     TrialRequest,
     end_trial,
 )
@@ -45,9 +45,9 @@ from gateval.candidates.options import CommandOptions
 from gateval.candidates.playground_state import beginning, told_of, writable
 from gateval.candidates.preparing import Workplace
 from gateval.candidates.processes import Programs, Running
-from gateval.candidates.program import End, Limits, NotStarted, Program, Ran, private_folders
+from gateval.candidates.program import End, NotStarted, Program, ProgramLimits, Ran, private_folders
 from gateval.candidates.server import prepare_launch
-from gateval.candidates.services import Beside, Ground
+from gateval.candidates.services import CommandContext, SideServices
 from gateval.candidates.tools import door_environment, untouched_tools, with_tools
 from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.manifests.fixture import FixtureInput
@@ -57,7 +57,7 @@ from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.formats.templates import TemplateError
 
 
-class AskedProcess(NamedTuple):
+class ProcessInvocation(NamedTuple):
     """How a program is asked: its words, what it reads on standard input, the folders that it may
     write beside HOME and TMPDIR, and the file in which it answers, in one of these or HOME.
     """
@@ -77,7 +77,7 @@ class CommandRuntime(Runtime):
     def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
         super().__init__(agent, context)
         self.programs = Programs(context.clock, context.starter)
-        self._beside: Beside | None = None
+        self._beside: SideServices | None = None
 
     @property
     def line(self) -> tuple[str, ...]:
@@ -89,13 +89,13 @@ class CommandRuntime(Runtime):
         """The options as the manifest has them."""
         return CommandOptions.model_validate(self.agent.runtime.options)
 
-    def asking(self, asked: FixtureInput, ground: Ground) -> AskedProcess:
+    def asking(self, asked: FixtureInput, commands: CommandContext) -> ProcessInvocation:
         """Return how the program is asked. Raises `TemplateError`."""
-        home, file = ground.private.home, self.options_given.response.file
-        at = ground.addresses
+        home, file = commands.private.home, self.options_given.response.file
+        at = commands.addresses
         argv = write_words(self.line, asked, str(home), at.fill, at.playground)
         stdin = write_stdin(self.options_given.stdin, asked, at.playground)
-        return AskedProcess(argv, stdin, answer=(home, file) if file else None)
+        return ProcessInvocation(argv, stdin, answer=(home, file) if file else None)
 
     def said(self, answered: bytes, asked: FixtureInput) -> ProgramAnswer:
         """Read what the program answered when it was asked this. Raises `ClaimError`."""
@@ -112,31 +112,33 @@ class CommandRuntime(Runtime):
         launch = await prepare_launch(self, self.programs)
         if isinstance(launch, NoAnswer):
             return launch
-        self._beside = Beside(launch)
+        self._beside = SideServices(launch)
         lease = await self._beside.services.lease()
         return lease if isinstance(lease, NoAnswer) else None
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
         """Run the command once and read what it printed."""
-        return await self._trial(request, lambda place, ground: self._asked(request, place, ground))
+        return await self._trial(
+            request, lambda place, commands: self._asked(request, place, commands)
+        )
 
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Run it for each turn, or have one process go on if the Agent says so."""
-        from gateval.candidates.base import EachAnew, converse
+        from gateval.candidates.base import StatelessConversation, converse
 
-        def talk(place: Workplace, ground: Ground) -> Awaitable[Answer | NoAnswer]:
+        def answered(place: Workplace, commands: CommandContext) -> Awaitable[Answer | NoAnswer]:
             if self.agent.runtime.conversation is ConversationMode.PROCESS:
-                going_on = OneProcess(self, request, place, ground)
+                going_on = OneProcess(self, request, place, commands)
                 return converse(going_on, request, self.context.clock)
-            anew = EachAnew(request, lambda one: self._asked(one, place, ground))
+            anew = StatelessConversation(request, lambda one: self._asked(one, place, commands))
             return converse(anew, request, self.context.clock)
 
-        return await self._trial(request, talk)
+        return await self._trial(request, answered)
 
     async def _trial(
         self,
         request: TrialRequest,
-        ask: Callable[[Workplace, Ground], Awaitable[Answer | NoAnswer]],
+        ask: Callable[[Workplace, CommandContext], Awaitable[Answer | NoAnswer]],
     ) -> Answer | NoAnswer:
         """Have `ask` ask the program, in a HOME of the trial and beside its services."""
         beside = self._beside
@@ -147,14 +149,14 @@ class CommandRuntime(Runtime):
             if isinstance(lease, NoAnswer):
                 return lease
             addresses = told_of(request.playground, lease.addresses)
-            ground = Ground(addresses, private, writes=writable(request.playground))
+            commands = CommandContext(addresses, private, writes=writable(request.playground))
             begins = beginning(self.agent, beside.launch.place, request.playground)
-            return await beside.trial(lease, ground, lambda: ask(begins, ground))
+            return await beside.trial(lease, commands, lambda: ask(begins, commands))
 
     async def _asked(
-        self, request: TrialRequest, place: Workplace, ground: Ground
+        self, request: TrialRequest, place: Workplace, commands: CommandContext
     ) -> Answer | NoAnswer:
-        limits = Limits(
+        limits = ProgramLimits(
             seconds=request.timeout_seconds,
             grace_seconds=self.context.timeouts.grace_seconds,
         )
@@ -162,7 +164,7 @@ class CommandRuntime(Runtime):
         if session:
             session.begin(request.key.repetition, request.replay)
         try:
-            ran = await self._run(request, session, limits, place, ground)
+            ran = await self._run(request, session, limits, place, commands)
             late = isinstance(ran, Ran) and ran.end is End.TIMED_OUT
             seen = end_trial(session, limits.seconds, late=late)
         finally:
@@ -177,19 +179,19 @@ class CommandRuntime(Runtime):
         self,
         request: TrialRequest,
         session: ModelSession | None,
-        limits: Limits,
+        limits: ProgramLimits,
         place: Workplace,
-        ground: Ground,
+        commands: CommandContext,
     ) -> Ran | NoAnswer:
         """Run the program once; what it gave back is in `stdout`, also where a file held it."""
-        runtime, addresses, private = self.agent.runtime, ground.addresses, ground.private
+        runtime, addresses, private = self.agent.runtime, commands.addresses, commands.private
         door = door_environment(session, private)
         literals = with_tools(addresses.literals(runtime.env), door)
         env = instance_environment(self.context.environ, self.name, private, literals, door)
         try:
-            asking = self.asking(request.input, ground)
+            asking = self.asking(request.input, commands)
             several = runtime.around or request.input.messages  # programs in one HOME
-            writes = (*((private.home,) if several else ()), *asking.writes, *ground.writes)
+            writes = (*((private.home,) if several else ()), *asking.writes, *commands.writes)
             program = Program(
                 asking.argv,
                 place.folder,
@@ -207,7 +209,9 @@ class CommandRuntime(Runtime):
             return no_start(error.reason, command_line(self.line), error.cause)
         return self._with_file(ran, asking, limits)
 
-    def _with_file(self, ran: Ran, asking: AskedProcess, limits: Limits) -> Ran | NoAnswer:
+    def _with_file(
+        self, ran: Ran, asking: ProcessInvocation, limits: ProgramLimits
+    ) -> Ran | NoAnswer:
         """Return what ran with the content of the answer's file in place of what it printed."""
         if asking.answer is None or ran.end is not End.EXITED or ran.code != 0:
             return ran
@@ -217,7 +221,7 @@ class CommandRuntime(Runtime):
             return self._unusable(error, ran)
 
     def _read(
-        self, ran: Ran, asked: FixtureInput, recorded: Trace | None, limits: Limits
+        self, ran: Ran, asked: FixtureInput, recorded: Trace | None, limits: ProgramLimits
     ) -> Answer | NoAnswer:
         failed = failure("The agent", ran, self.line, limits)
         if failed is None:
@@ -244,16 +248,20 @@ class CommandRuntime(Runtime):
 _FLUSH = "It has to print each answer as one line and flush it."
 
 
-class OneProcess(Talk):
+class OneProcess(Conversation):
     """Started with the first turn, ended with the conversation."""
 
     def __init__(
-        self, runtime: CommandRuntime, request: TrialRequest, place: Workplace, ground: Ground
+        self,
+        runtime: CommandRuntime,
+        request: TrialRequest,
+        place: Workplace,
+        commands: CommandContext,
     ) -> None:
         self._runtime = runtime
         self._request = request
         self._place = place
-        self._ground = ground
+        self._commands = commands
         self._held = contextlib.AsyncExitStack()
         self._running: Running | None = None
         self._session: ModelSession | None = None
@@ -261,7 +269,7 @@ class OneProcess(Talk):
         self._read_to = 0
         self._in_step = False
         self._slowest = 0.0
-        self._limits = Limits(
+        self._limits = ProgramLimits(
             seconds=request.timeout_seconds,
             grace_seconds=runtime.context.timeouts.grace_seconds,
         )
@@ -271,8 +279,8 @@ class OneProcess(Talk):
         self._turn += 1
         now, clock = asked.told_once(first=self._turn == 1), self._runtime.context.clock
         try:
-            ground = self._ground.addresses.playground
-            line = one_line(write_stdin(self._runtime.options_given.stdin, now, ground))
+            commands = self._commands.addresses.playground
+            line = one_line(write_stdin(self._runtime.options_given.stdin, now, commands))
             running = self._running or await self._start(now)
         except TemplateError as error:
             return no_start(f"The program cannot be asked: {error}.", self._command)
@@ -341,8 +349,8 @@ class OneProcess(Talk):
 
     async def _start(self, asked: FixtureInput) -> Running:
         """Start the program. Raises `NotStarted` and `TemplateError`."""
-        runtime, ground = self._runtime, self._ground
-        spec, addresses, private = runtime.agent.runtime, ground.addresses, ground.private
+        runtime, commands = self._runtime, self._commands
+        spec, addresses, private = runtime.agent.runtime, commands.addresses, commands.private
         self._session = runtime.context.open_door(runtime.agent)
         if self._session:
             self._held.callback(self._session.close)
@@ -356,7 +364,7 @@ class OneProcess(Talk):
             ),
             self._place.folder,
             env,
-            writes=(*((private.home,) if spec.around else ()), *ground.writes),
+            writes=(*((private.home,) if spec.around else ()), *commands.writes),
             reads=self._place.reads,
             ports=addresses.ports,
             listens=True,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from gateval.candidates.base import SeenTrial
 from gateval.candidates.contract import ClaimError
 from gateval.candidates.processes import LINE_WIDTH, Running, last_lines
-from gateval.candidates.program import KIB, MIB, End, Limits, Ran
+from gateval.candidates.program import KIB, MIB, End, ProgramLimits, Ran
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.ports.model_calls import REFUSED
 
@@ -55,7 +55,7 @@ def repeating(silence: NoAnswer, *, prepared: bool) -> NoAnswer:
     return silence if prepared and not broken else silence.model_copy(update={"repeats": True})
 
 
-def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: Limits) -> NoAnswer | None:
+def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: ProgramLimits) -> NoAnswer | None:
     """Return why a program that has ended counts as failed, or None if it does not.
 
     `what` is the subject of the sentence, such as `The agent`.
@@ -68,7 +68,7 @@ def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: Limits) -> NoAns
     return told(f"{what} {how_it_ended(ran, limits)}.", ran, command_line(argv))
 
 
-def how_it_ended(ran: Ran, limits: Limits) -> str:
+def how_it_ended(ran: Ran, limits: ProgramLimits) -> str:
     """Return how a program ended that nobody stopped for its time, as the end of a sentence."""
     if ran.end is End.UNWATCHED:
         return "was ended, because the gate's own process that watches it has ended"

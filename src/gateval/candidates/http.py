@@ -17,10 +17,10 @@ from pydantic import JsonValue
 
 from gateval.candidates import bounded
 from gateval.candidates.base import (
+    Conversation,
     Playground,
     Runtime,
     RuntimeContext,
-    Talk,
     TrialRequest,
     converse,
     end_trial,
@@ -40,7 +40,7 @@ from gateval.candidates.preparing import tell
 from gateval.candidates.processes import Programs, last_lines
 from gateval.candidates.program import End, Ran, private_folders
 from gateval.candidates.server import Instance, Launch, prepare_launch, start_instance
-from gateval.candidates.services import Beside, Ground, Lease
+from gateval.candidates.services import CommandContext, Lease, SideServices
 from gateval.candidates.tools import untouched_tools
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import ConversationMode
@@ -196,9 +196,9 @@ async def ask(instance: Instance, options: HttpOptions, request: TrialRequest) -
 
 async def _said(instance: Instance, options: HttpOptions, request: TrialRequest) -> ProgramAnswer:
     """Return what the server said. Raises `_Failed`."""
-    ground = str(request.playground.root) if request.playground else ""
+    commands = str(request.playground.root) if request.playground else ""
     try:
-        written = write_request(options.request, request.input, ground)
+        written = write_request(options.request, request.input, commands)
     except TemplateError as error:
         raise _Failed(f"The request could not be made: {error}.", whole=True)
     reply = await _reply(instance, written, request.timeout_seconds)
@@ -282,7 +282,7 @@ class Exchange:
         return self.heard.given
 
 
-class Turning(Talk):
+class Turning(Conversation):
     """A conversation with one instance, which remembers it or is told all messages again."""
 
     def __init__(self, exchange: Exchange, request: TrialRequest, mode: ConversationMode) -> None:
@@ -312,7 +312,7 @@ class Pool:
     `beside` is told what a person should know: the loss of an instance, and stray model calls.
     """
 
-    def __init__(self, launch: Launch, options: HttpOptions, beside: Beside) -> None:
+    def __init__(self, launch: Launch, options: HttpOptions, beside: SideServices) -> None:
         self._launch = launch
         self._options = options
         self._beside = beside
@@ -352,13 +352,13 @@ class Pool:
             lease = await self._beside.services.lease()
             if isinstance(lease, NoAnswer):
                 return lease
-            ground = request.playground
-            instance = await self._living(lease, ground)
+            commands = request.playground
+            instance = await self._living(lease, commands)
             if isinstance(instance, NoAnswer):
                 return instance
-            keep, alone = False, self._options.restart == "perTrial" or ground is not None
+            keep, alone = False, self._options.restart == "perTrial" or commands is not None
             try:
-                heard = await self._heard(instance, lease, asking, ground)
+                heard = await self._heard(instance, lease, asking, commands)
                 keep = heard.whole and not heard.dead and not alone
             finally:
                 if keep:
@@ -384,24 +384,24 @@ class Pool:
         instance: Instance,
         lease: Lease,
         asking: Callable[[Exchange], Awaitable[Answer | NoAnswer]],
-        ground: Playground | None,
+        commands: Playground | None,
     ) -> ServerAnswer:
         """Ask the instance, between what runs before and after."""
         exchange = Exchange(instance, self._options)
         if self._launch.agent.runtime.around:
             async with private_folders(self._launch.context.scratch) as private:
-                at = Ground(told_of(ground, lease.addresses), private, instance.port)
+                at = CommandContext(told_of(commands, lease.addresses), private, instance.port)
                 given = await self._beside.trial(lease, at, lambda: asking(exchange))
         else:
             given = await self._beside.services.checked(lease, await asking(exchange))
         heard = exchange.heard or ServerAnswer(given, whole=True, dead=instance.dead)
         return heard._replace(given=given)
 
-    async def _living(self, lease: Lease, ground: Playground | None) -> Instance | NoAnswer:
+    async def _living(self, lease: Lease, commands: Playground | None) -> Instance | NoAnswer:
         """Return an instance that lives beside these services, started if need be, or why there is
         none. Only one that was started for a playground may write there.
         """
-        while self._idle and ground is None:
+        while self._idle and commands is None:
             instance = self._idle.pop()
             if instance.launch.addresses is not lease.addresses:
                 await self._end(instance)  # the services that it knows are gone
@@ -416,14 +416,14 @@ class Pool:
                 f"not started again. {self._last_loss}"
             )
             return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-        started = await self._start(lease, ground)
+        started = await self._start(lease, commands)
         if isinstance(started, NoAnswer):
             self._losses += 1
             self._last_loss = started.reason
         return started
 
-    async def _start(self, lease: Lease, ground: Playground | None = None) -> Instance | NoAnswer:
-        started = await start_instance(in_playground(self._launch, lease.addresses, ground))
+    async def _start(self, lease: Lease, commands: Playground | None = None) -> Instance | NoAnswer:
+        started = await start_instance(in_playground(self._launch, lease.addresses, commands))
         if isinstance(started, Instance):
             self._all.add(started)
         return started
@@ -463,7 +463,7 @@ class HttpRuntime(Runtime):
         super().__init__(agent, context)
         self._programs = Programs(context.clock, context.starter)
         self._pool: Pool | None = None
-        self._beside: Beside | None = None
+        self._beside: SideServices | None = None
 
     async def prepare(self) -> NoAnswer | None:
         """Export the revision, set it up, and start the first instance."""
@@ -472,7 +472,7 @@ class HttpRuntime(Runtime):
         if isinstance(launch, NoAnswer):
             return launch
         tell(self.agent, self.context, "start")
-        self._beside = Beside(launch)
+        self._beside = SideServices(launch)
         self._pool = Pool(launch, options, self._beside)
         return await self._pool.warm_up()
 

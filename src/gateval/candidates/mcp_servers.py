@@ -39,7 +39,7 @@ class McpTransport(ABC):
     """Carries one request after the other to a server, which its maker has to `stop`."""
 
     @abstractmethod
-    async def ask(self, number: int, message: bytes) -> mcp.Heard:
+    async def ask(self, number: int, message: bytes) -> mcp.ServerMessage:
         """Send the request `number` and return its answer. Raises `TransportError`."""
 
     @abstractmethod
@@ -61,7 +61,7 @@ class Streams(McpTransport):
         self._running = running
         self._read = 0
 
-    async def ask(self, number: int, message: bytes) -> mcp.Heard:
+    async def ask(self, number: int, message: bytes) -> mcp.ServerMessage:
         """See `McpTransport`. Passes over lines that are no message: some servers greet there."""
         await self.tell(message)
         while True:
@@ -98,7 +98,7 @@ class Http(McpTransport):
         self._path = path
         self._session = self._version = ""
 
-    async def ask(self, number: int, message: bytes) -> mcp.Heard:
+    async def ask(self, number: int, message: bytes) -> mcp.ServerMessage:
         """See `McpTransport`."""
         kind, body = await self._post(message)
         bodies = [body]
@@ -204,7 +204,7 @@ class McpServer:
             if not cursor or not tools:
                 return tuple(found)
 
-    async def _ask(self, method: str, params: JsonObject) -> mcp.Heard:
+    async def _ask(self, method: str, params: JsonObject) -> mcp.ServerMessage:
         self._number += 1
         message = mcp.request(self._number, method, params)
         return await self._transport.ask(self._number, message)
@@ -293,11 +293,11 @@ async def _spoken_to(
         raise ServerFault(no_start(reason, line, error.cause)) from None
 
 
-def _given(heard: mcp.Heard) -> JsonObject:
+def _given(heard: mcp.ServerMessage) -> JsonObject:
     if heard.error or heard.result is None:
         raise WireError(f"refused the gate: {heard.error or 'it gave nothing'}")
     return heard.result
 
 
-def _answer(heard: mcp.Heard) -> ToolAnswer:
+def _answer(heard: mcp.ServerMessage) -> ToolAnswer:
     return mcp.answer_in(_given(heard))

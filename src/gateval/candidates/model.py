@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
-from gateval.candidates.base import Runtime, RuntimeContext, Talk, TrialRequest, converse
+from gateval.candidates.base import Conversation, Runtime, RuntimeContext, TrialRequest, converse
 from gateval.candidates.mcp_servers import ServerFault, Servers, running_servers
 from gateval.candidates.playground_state import in_playground
 from gateval.candidates.processes import Programs
@@ -105,7 +105,7 @@ class Called(NamedTuple):
     raw: str
 
 
-class Conversation:
+class ModelConversation:
     """Grows turn by turn. Does no I/O.
 
     `asked_at` is when the call under way began (seconds of the clock), None between calls; `asked`
@@ -247,7 +247,7 @@ class Conversation:
         )
 
 
-_Ask: TypeAlias = Callable[[Conversation, Servers | None], Awaitable[Answer | NoAnswer]]
+_Ask: TypeAlias = Callable[[ModelConversation, Servers | None], Awaitable[Answer | NoAnswer]]
 
 _NO_MODEL = "The Agent names no model; add `spec.models`, or a `spec.runtime` that starts it."
 
@@ -280,68 +280,78 @@ class ModelRuntime(Runtime):
         """Converse until the model answers without calling a tool."""
         return await self._beside(
             request,
-            lambda talk, live: self.say(talk, live, request.input.asked, request.timeout_seconds),
+            lambda conversation, live: self.say(
+                conversation, live, request.input.asked, request.timeout_seconds
+            ),
         )
 
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Go on with the model's own messages and tool results."""
         return await self._beside(
             request,
-            lambda talk, live: converse(_GoingOn(self, talk, live), request, self.context.clock),
+            lambda conversation, live: converse(
+                _GoingOn(self, conversation, live), request, self.context.clock
+            ),
         )
 
     async def _beside(self, request: TrialRequest, ask: _Ask) -> Answer | NoAnswer:
         """Have `ask` converse while the servers of the agent's tools run."""
         if self._launch is None:
-            return await ask(Conversation(self.agent, request), None)
+            return await ask(ModelConversation(self.agent, request), None)
         try:
             launch = in_playground(self._launch, self._launch.addresses, request.playground)
             async with running_servers(launch) as servers:
-                talk = Conversation(self.agent, request, servers.tools)
-                return await ask(talk, servers)
+                conversation = ModelConversation(self.agent, request, servers.tools)
+                return await ask(conversation, servers)
         except ServerFault as fault:
             return fault.silence
 
     async def say(
-        self, talk: Conversation, live: Servers | None, content: Content, seconds: float
+        self,
+        conversation: ModelConversation,
+        live: Servers | None,
+        content: Content,
+        seconds: float,
     ) -> Answer | NoAnswer:
         """Say this as the user and return what the model answers within so many seconds.
 
         `live` answers the calls that the fixture leaves to servers.
         """
         clock = self.context.clock
-        talk.hear_user(content)
+        conversation.hear_user(content)
         began = clock.monotonic()
         reason, cause, late, lasting, endless = "", Cause.CANDIDATE, False, False, False
         try:
             async with asyncio.timeout(seconds) as limit:
-                reply = await self._converse(talk, live)
+                reply = await self._converse(conversation, live)
             if reply is None:
                 endless, reason = True, f"The agent did not finish in {TURN_LIMIT} turns."
             elif is_blank(reply.text):
                 reason = f"The model ended without an answer (stop reason: {reply.stop})."
             else:
-                trace, spent = talk.trace(), max(clock.monotonic() - began, 0.0)
+                trace, spent = conversation.trace(), max(clock.monotonic() - began, 0.0)
                 return Answer(
                     output=reply.text,
                     trace=trace,
                     usage=trace.usage,
                     seconds=spent,
-                    calls=talk.calls,
+                    calls=conversation.calls,
                 )
         except ModelCallError as error:
             reason, cause, lasting = error.message, error.cause, error.lasting
         except ServerFault as fault:
             spent = max(clock.monotonic() - began, 0.0)
-            return fault.silence.model_copy(update={"trace": talk.trace(), "seconds": spent})
+            return fault.silence.model_copy(
+                update={"trace": conversation.trace(), "seconds": spent}
+            )
         except TimeoutError as gone:
             if not limit.expired():
                 raise
             reason, late = f"The agent was not done within {seconds:g} s.", True
             notes = getattr(gone.__cause__, "__notes__", ())  # how its latest try went
-            if talk.waited:
-                reason, cause = f"{waited_sentence(talk.waited)} {reason}", Cause.PROVIDER
-            if notes or self._hangs(talk, seconds):
+            if conversation.waited:
+                reason, cause = f"{waited_sentence(conversation.waited)} {reason}", Cause.PROVIDER
+            if notes or self._hangs(conversation, seconds):
                 reason, cause = " ".join((LATE, *notes, reason)), Cause.PROVIDER
         return NoAnswer(
             cause=cause,
@@ -349,63 +359,69 @@ class ModelRuntime(Runtime):
             timed_out=late,
             lasting=lasting,
             endless=endless,
-            trace=talk.trace(),
-            calls=talk.calls,
+            trace=conversation.trace(),
+            calls=conversation.calls,
             seconds=max(clock.monotonic() - began, 0.0),
         )
 
-    def _hangs(self, talk: Conversation, seconds: float) -> bool:
+    def _hangs(self, conversation: ModelConversation, seconds: float) -> bool:
         """Whether the model was late, not the agent: the call under way took more than half of the
         time, or much longer than its model ever did.
         """
-        if talk.asked_at is None:
+        if conversation.asked_at is None:
             return False
-        waited = self.context.clock.monotonic() - talk.asked_at
-        return waited > seconds / 2 or hangs(waited, self._slowest.get(talk.asked), late=True)
+        waited = self.context.clock.monotonic() - conversation.asked_at
+        return waited > seconds / 2 or hangs(
+            waited, self._slowest.get(conversation.asked), late=True
+        )
 
     async def close(self) -> None:
         """Kill servers that still run."""
         if self._launch is not None:
             await self._launch.programs.close()
 
-    async def _converse(self, talk: Conversation, live: Servers | None) -> ModelReply | None:
+    async def _converse(
+        self, conversation: ModelConversation, live: Servers | None
+    ) -> ModelReply | None:
         """Return the first reply without tool calls, or None after too many turns.
 
         A model that is out is not asked again in this trial; the next one takes over.
         """
         models = list(self.agent.models)
         for _ in range(TURN_LIMIT):
-            reply = await self._ask(talk, models)
-            calls = talk.hear(models[0], reply)
+            reply = await self._ask(conversation, models)
+            calls = conversation.hear(models[0], reply)
             if not calls:
                 return reply
-            talk.give(calls, [await _answered(talk, one, live) for one in calls])
-            if talk.due:
-                talk.asked_at = None
-                await asyncio.sleep(talk.due)
+            conversation.give(calls, [await _answered(conversation, one, live) for one in calls])
+            if conversation.due:
+                conversation.asked_at = None
+                await asyncio.sleep(conversation.due)
         return None
 
-    async def _ask(self, talk: Conversation, models: list[str]) -> ModelReply:
+    async def _ask(self, conversation: ModelConversation, models: list[str]) -> ModelReply:
         while True:
             model = models[0]
-            talk.asked, talk.asked_at = model, self.context.clock.monotonic()
+            conversation.asked, conversation.asked_at = model, self.context.clock.monotonic()
             try:
                 reply = await self.context.calls.call(
-                    model, talk.request(model), side=self.agent.side
+                    model, conversation.request(model), side=self.agent.side
                 )
                 self._slowest[model] = max(reply.seconds or 0.0, self._slowest.get(model, 0.0))
                 return reply
             except ModelCallError as error:
-                talk.failed(error)
+                conversation.failed(error)
                 if error.fault is not ModelCallFault.OUTAGE or len(models) == 1:
                     raise
                 models.pop(0)
 
 
-class _GoingOn(Talk):
-    def __init__(self, runtime: ModelRuntime, talk: Conversation, live: Servers | None) -> None:
+class _GoingOn(Conversation):
+    def __init__(
+        self, runtime: ModelRuntime, conversation: ModelConversation, live: Servers | None
+    ) -> None:
         self._runtime = runtime
-        self._conversation = talk
+        self._conversation = conversation
         self._live = live
 
     async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
@@ -413,8 +429,10 @@ class _GoingOn(Talk):
         return await self._runtime.say(self._conversation, self._live, asked.asked, seconds)
 
 
-async def _answered(talk: Conversation, called: Called, live: Servers | None) -> ToolAnswer:
-    answer = talk.answer_to(called)
+async def _answered(
+    conversation: ModelConversation, called: Called, live: Servers | None
+) -> ToolAnswer:
+    answer = conversation.answer_to(called)
     if answer is None and live is not None:
         return await live.call(called.call.name, called.arguments)
     return answer or ToolAnswer("Nobody answers for this tool.", is_error=True)

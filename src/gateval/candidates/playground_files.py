@@ -35,7 +35,7 @@ class Unreadable(Exception):
     """The end state cannot be looked at, though something is there. A clause says why."""
 
 
-class Found(NamedTuple):
+class FoundPath(NamedTuple):
     """What stands at a path: its kind, and for a file its size in bytes."""
 
     kind: Kind
@@ -46,10 +46,10 @@ class ListedFile(NamedTuple):
     """One entry of a folder: its path from there, as git would show it, and what it is."""
 
     path: str
-    found: Found
+    found: FoundPath
 
 
-def look(root: Path, path: str) -> Found | None:
+def look(root: Path, path: str) -> FoundPath | None:
     """Return what stands at a path below `root`; None if nothing does, or a link is on the way.
 
     `path` has no `.`, `..` or empty step. Raises `Unreadable`.
@@ -58,7 +58,7 @@ def look(root: Path, path: str) -> Found | None:
         return None if folder is None else _found(folder, name)
 
 
-def content(root: Path, path: str, limit: int) -> bytes | Found | None:
+def content(root: Path, path: str, limit: int) -> bytes | FoundPath | None:
     """Return the bytes of a file, what else stands there, or None for nothing.
 
     Raises `Unreadable`, also for a file of more than `limit` bytes.
@@ -75,14 +75,16 @@ def content(root: Path, path: str, limit: int) -> bytes | Found | None:
             raise _unreadable(path, error) from None
         with os.fdopen(opened, "rb") as file:
             if not stat.S_ISREG(os.fstat(opened).st_mode):
-                return Found("other")
+                return FoundPath("other")
             data = file.read(limit + 1)
     if len(data) > limit:
         raise Unreadable(f"{show_path(path)} has more than {limit:,} bytes")
     return data
 
 
-def listing(root: Path, path: str = "", *, deep: bool = True) -> list[ListedFile] | Found | None:
+def listing(
+    root: Path, path: str = "", *, deep: bool = True
+) -> list[ListedFile] | FoundPath | None:
     """Return what a folder holds, sorted, with what is below it if `deep`; "" is `root` itself.
 
     What is no folder is told, None for nothing. Raises `Unreadable`, also for more than `ENTRIES`
@@ -158,7 +160,7 @@ def _inner(folder: int, step: str, path: str) -> int | None:
         raise _unreadable(path, error) from None
 
 
-def _found(folder: int, name: str) -> Found | None:
+def _found(folder: int, name: str) -> FoundPath | None:
     try:
         state = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):
@@ -166,10 +168,10 @@ def _found(folder: int, name: str) -> Found | None:
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from None
     if stat.S_ISREG(state.st_mode):
-        return Found("file", state.st_size)
+        return FoundPath("file", state.st_size)
     if stat.S_ISDIR(state.st_mode):
-        return Found("directory")
-    return Found("link" if stat.S_ISLNK(state.st_mode) else "other")
+        return FoundPath("directory")
+    return FoundPath("link" if stat.S_ISLNK(state.st_mode) else "other")
 
 
 def _unreadable(path: str, error: OSError | ValueError) -> Unreadable:

@@ -25,15 +25,15 @@ from gateval.candidates import playground_files
 from gateval.candidates.base import Addresses, Playground
 from gateval.candidates.environment import instance_environment
 from gateval.candidates.failures import failure
-from gateval.candidates.playground_files import Found, ListedFile, Unreadable
+from gateval.candidates.playground_files import FoundPath, ListedFile, Unreadable
 from gateval.candidates.preparing import Workplace
 from gateval.candidates.processes import Programs
 from gateval.candidates.program import (
     MIB,
-    Limits,
     NotStarted,
     PrivateFolders,
     Program,
+    ProgramLimits,
     Ran,
     private_folders,
     remove_tree,
@@ -132,7 +132,7 @@ REPLY_BYTES = MIB
 QUERY_SECONDS = 30.0
 
 
-class NotLookedAt(Exception):
+class StateUnavailable(Exception):
     """The end state was not looked at, through no fault of the candidate: whose, and a clause."""
 
     def __init__(self, cause: Cause, reason: str) -> None:
@@ -179,24 +179,24 @@ class EndState:
         self._services = {}
         self._root = self.root.rename(folder)
 
-    def remove(self, why: Unreadable | NotLookedAt) -> None:
+    def remove(self, why: Unreadable | StateUnavailable) -> None:
         """Give it up; who looks at it from now on is told why."""
         self._services, self._root, self._gone = {}, None, why
 
-    async def look(self, path: str) -> Found | None:
+    async def look(self, path: str) -> FoundPath | None:
         """Return what stands at a path, None for nothing. Raises `Unreadable`."""
         return await asyncio.to_thread(playground_files.look, self.root, path)
 
-    async def content(self, path: str, limit: int) -> bytes | Found | None:
+    async def content(self, path: str, limit: int) -> bytes | FoundPath | None:
         """Return a file's bytes, or what else stands there. Raises `Unreadable`."""
         return await asyncio.to_thread(playground_files.content, self.root, path, limit)
 
-    async def listing(self, path: str, *, deep: bool) -> list[ListedFile] | Found | None:
+    async def listing(self, path: str, *, deep: bool) -> list[ListedFile] | FoundPath | None:
         """Return what a folder holds, "" for all. Raises `Unreadable`."""
         return await asyncio.to_thread(playground_files.listing, self.root, path, deep=deep)
 
     async def run(self, argv: tuple[str, ...], stdin: bytes, seconds: float) -> Ran:
-        """Run a command in a copy of the playground. Raises `Unreadable` and `NotLookedAt`.
+        """Run a command in a copy of the playground. Raises `Unreadable` and `StateUnavailable`.
 
         It may be a program that the candidate has left there. A sealed one works in an empty folder
         beside the copy, and imports nothing from it.
@@ -217,17 +217,17 @@ class EndState:
                     cut_off=self.sealed,
                 )
             except NotStarted as error:
-                raise NotLookedAt(_fault(error.cause), error.reason) from None
+                raise StateUnavailable(_fault(error.cause), error.reason) from None
 
     def _refuse_what_lies_elsewhere(self, argv: tuple[str, ...]) -> None:
-        """Raise `NotLookedAt` where a word names a file that is in the playground alone."""
+        """Raise `StateUnavailable` where a word names a file that is in the playground alone."""
         for number, word in enumerate(argv):
             path = posixpath.normpath(word)
             named = "/" in word or (number and "." in word.strip("."))
             if not named or word.startswith(("-", "/", PLAYGROUND)) or path.startswith(".."):
                 continue
             if playground_files.look(self.root, path) is not None:
-                raise NotLookedAt(
+                raise StateUnavailable(
                     Cause.CHECK,
                     f"`{shorten(word, 120)}` names a file of the playground, and a sealed command "
                     f"works in an empty folder. Write `{PLAYGROUND}/{shorten(path, 120)}`",
@@ -242,11 +242,11 @@ class EndState:
         finally:
             await asyncio.to_thread(remove_tree, copy)
 
-    async def query(self, path: str, query: str) -> JsonObject | Found | None:
+    async def query(self, path: str, query: str) -> JsonObject | FoundPath | None:
         """Ask a database in a copy of its file: columns, rows and whether there are `more` than
         `ROWS`, or the `error` and its `kind`. Without a file, say what stands there.
 
-        Raises `Unreadable` and `NotLookedAt`.
+        Raises `Unreadable` and `StateUnavailable`.
         """
         data = await self.content(path, DATABASE_BYTES)
         if not isinstance(data, bytes):
@@ -268,23 +268,25 @@ class EndState:
                     cut_off=self.sealed,
                 )
             except NotStarted as error:
-                raise NotLookedAt(Cause.GATE, error.reason) from None
+                raise StateUnavailable(Cause.GATE, error.reason) from None
         return _answer(ran)
 
     async def ask(self, service: str, request: LocalRequest, seconds: float) -> LocalReply:
-        """Ask a service, which was started for this trial. Raises `NotLookedAt`.
+        """Ask a service, which was started for this trial. Raises `StateUnavailable`.
 
         One that has ended is not asked: by now its port may be another program's.
         """
         at = self._services.get(service)
         if at is None:
-            raise NotLookedAt(Cause.CHECK, f"the playground has no service `{service}`")
+            raise StateUnavailable(Cause.CHECK, f"the playground has no service `{service}`")
         if at.dead:
-            raise NotLookedAt(Cause.CHECK, f"the service `{service}` ended during the trial")
+            raise StateUnavailable(Cause.CHECK, f"the service `{service}` ended during the trial")
         try:
             return await at.ask(request, seconds=seconds, limit=REPLY_BYTES)
         except LocalHttpError as error:
-            raise NotLookedAt(Cause.CHECK, f"the service `{service}` {error.message}") from None
+            raise StateUnavailable(
+                Cause.CHECK, f"the service `{service}` {error.message}"
+            ) from None
 
 
 def _answer(ran: Ran) -> JsonObject:
@@ -381,9 +383,9 @@ def without_imports(env: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **_SAFE, "PATH": path or os.defpath}
 
 
-def limits(seconds: float) -> Limits:
+def limits(seconds: float) -> ProgramLimits:
     """Return the limits of such a program."""
-    return Limits(
+    return ProgramLimits(
         seconds=seconds,
         grace_seconds=_GRACE_SECONDS,
         stdout_kept=OUTPUT_BYTES,

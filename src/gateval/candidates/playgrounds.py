@@ -33,7 +33,7 @@ from gateval.candidates.playground_state import (
     DATABASE_BYTES,
     EndState,
     Helpers,
-    NotLookedAt,
+    StateUnavailable,
     limits,
 )
 from gateval.candidates.preparing import Workplace
@@ -59,7 +59,7 @@ class Templates:
     services: dict[str, Path] = field(default_factory=dict)
 
 
-class NotMade(Exception):
+class PlaygroundUnavailable(Exception):
     """A playground cannot be put together; a sentence says why."""
 
 
@@ -67,7 +67,7 @@ def put_together(spec: PlaygroundSpec, folder: str, export: Path, scratch: Path)
     """Copy from `export`, the files at the fixture's revision, what its playgrounds start with.
 
     `folder` is the manifest's. An SQLite database that is there as it is comes too; one that
-    statements make does not. Raises `NotMade`.
+    statements make does not. Raises `PlaygroundUnavailable`.
     """
     root = Path(tempfile.mkdtemp(prefix="start-", dir=scratch))
     if spec.folder is not None:
@@ -86,39 +86,39 @@ def put_together(spec: PlaygroundSpec, folder: str, export: Path, scratch: Path)
 
 
 def source_of(spec: PlaygroundSpec, folder: str, export: Path) -> Path:
-    """Return the file that the database is made of. Raises `NotMade` where it is no file."""
+    """Return the database's file. Raises `PlaygroundUnavailable` where it is none."""
     written = spec.sqlite.source if spec.sqlite else ""
     source = export / (resolve_path(folder, written) or ".")
     above = str(source.parent.relative_to(export)) if source != export else "."
     plain = above == "." or _is_plain_folder(export, above)
     if source.is_symlink() or not plain or not source.is_file():
-        raise NotMade(f"{show_path(written)} is no file of its revision.")
+        raise PlaygroundUnavailable(f"{show_path(written)} is no file of its revision.")
     return source
 
 
 def free_place(root: Path, path: str) -> Path:
-    """Return where a file may be written at this path, its folders made. Raises `NotMade`."""
+    """Return where to write a file, its folders made. Raises `PlaygroundUnavailable`."""
     target = root / path
     for step in reversed(target.relative_to(root).parents):
         above = root / step
         if above.is_symlink() or (above.exists() and not above.is_dir()):
-            raise NotMade(
+            raise PlaygroundUnavailable(
                 f"{show_path(path)} cannot be put there: {show_path(str(step))} is no folder."
             )
         above.mkdir(exist_ok=True)
     if os.path.lexists(target):
-        raise NotMade(f"{show_path(path)} stands in the playground twice.")
+        raise PlaygroundUnavailable(f"{show_path(path)} stands in the playground twice.")
     return target
 
 
 def _copy(export: Path, path: str | None, target: Path) -> None:
     source = export / (path or "")
     if path is None or not _is_plain_folder(export, path):
-        raise NotMade(f"{show_path(path or '')} is no folder of its revision.")
+        raise PlaygroundUnavailable(f"{show_path(path or '')} is no folder of its revision.")
     try:
         copy_into(source, target)
     except NotCopied as error:
-        raise NotMade(f"{show_path(path)}: {error}.") from None
+        raise PlaygroundUnavailable(f"{show_path(path)}: {error}.") from None
 
 
 def _is_plain_folder(export: Path, path: str) -> bool:
@@ -203,12 +203,12 @@ class Starts:
             return error.silence
         except RepositoryError as error:
             return NoAnswer(cause=Cause.GATE, reason=error.sentence)
-        except (NotMade, OSError) as error:
+        except (PlaygroundUnavailable, OSError) as error:
             return NoAnswer(cause=Cause.CHECK, reason=str(error))
         return found
 
     async def _database(self, script: bytes) -> bytes:
-        """Return the database that these statements make. Raises `CannotStart`, `NotMade`."""
+        """Return a database by statements. Raises `CannotStart`, `PlaygroundUnavailable`."""
         argv = (*playground_state.PYTHON, playground_state.MAKE, "made.db")
         async with private_folders(self._scratch) as private:
             try:
@@ -222,9 +222,9 @@ class Starts:
             try:
                 data = playground_files.content(private.home, "made.db", DATABASE_BYTES)
             except playground_files.Unreadable as error:
-                raise NotMade(f"The database cannot be used: {error}.") from None
+                raise PlaygroundUnavailable(f"The database cannot be used: {error}.") from None
         if not isinstance(data, bytes):
-            raise NotMade("The statements made no database.")
+            raise PlaygroundUnavailable("The statements made no database.")
         return data
 
 
@@ -269,7 +269,7 @@ class WaitingStates:
         except Unreadable as error:
             state.remove(error)
         except OSError as error:
-            state.remove(NotLookedAt(Cause.GATE, f"the end state could not be kept: {error}"))
+            state.remove(StateUnavailable(Cause.GATE, f"the end state could not be kept: {error}"))
 
     async def remove(self, key: TrialKey) -> None:
         """Let go of a trial's end state, which nobody looks at any more."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from gateval.candidates.base import LayerFiles, RuntimeContext
 from gateval.candidates.environment import instance_environment
 from gateval.candidates.failures import command_line, failure, from_the_export, no_start
-from gateval.candidates.program import KIB, MIB, Limits, NotStarted, Program
+from gateval.candidates.program import KIB, MIB, NotStarted, Program, ProgramLimits
 from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.plan.absent import absent_sentence, find_absent
 from gateval.domain.plan.plan import AgentDefinition, LayerInputs
@@ -47,7 +47,7 @@ async def run_set_up(
     """
     from gateval.candidates.program import private_folders  # asyncio, subprocess: not for `plan`
 
-    limits = Limits(
+    limits = ProgramLimits(
         seconds=context.timeouts.setup_seconds,
         grace_seconds=context.timeouts.grace_seconds,
         stdout_kept=64 * KIB,

@@ -16,7 +16,7 @@ import termios
 from itertools import groupby
 from typing import IO
 
-from gateval.candidates.program import End, Limits, NotStarted, Program, Ran, Starter
+from gateval.candidates.program import End, NotStarted, Program, ProgramLimits, Ran, Starter
 from gateval.domain.trials.trial import Cause
 from gateval.ports.model_calls import Owner
 from gateval.ports.storage import Clock
@@ -176,10 +176,12 @@ class Running:
 
     `ended` is done once its first process has ended or a stream is over its limit; that its output
     was closed does not count. `stdout` and `stderr` grow meanwhile. `stopped` is done when nothing
-    of it is held any more. `Limits.seconds` is for the caller: it does not end by itself.
+    of it is held any more. `ProgramLimits.seconds` is for the caller: it does not end by itself.
     """
 
-    def __init__(self, program: Program, limits: Limits, clock: Clock, starter: Starter) -> None:
+    def __init__(
+        self, program: Program, limits: ProgramLimits, clock: Clock, starter: Starter
+    ) -> None:
         """Start it. Raises `NotStarted`."""
         self._started = starter.start(program)
         self._limits = limits
@@ -209,7 +211,7 @@ class Running:
     def owner(self) -> Owner | None:
         """Whose its sockets are; None where nobody can tell."""
         started = self._started
-        return None if started.warden is None else Owner(started.user, started.warden)
+        return None if started.guard is None else Owner(started.user, started.guard)
 
     def kill(self) -> None:
         """Kill all of its processes at once."""
@@ -321,7 +323,7 @@ class Programs:
         self._running: set[Running] = set()
         self._closed = False
 
-    def start(self, program: Program, limits: Limits) -> Running:
+    def start(self, program: Program, limits: ProgramLimits) -> Running:
         """Start a program that runs until its `stop` is called. Raises `NotStarted`."""
         if self._closed:
             raise NotStarted("The run is over, so nothing more is started.", Cause.GATE)
@@ -330,7 +332,7 @@ class Programs:
         running.stopped.add_done_callback(lambda _: self._running.discard(running))
         return running
 
-    async def run(self, program: Program, limits: Limits) -> Ran:
+    async def run(self, program: Program, limits: ProgramLimits) -> Ran:
         """Run a program until its first process ends or a limit is reached; then end its group.
 
         Raises `NotStarted`. When the awaiting task is cancelled, the group is ended all the same.

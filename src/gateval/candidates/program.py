@@ -51,7 +51,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProgramLimits:
     """How long a program may run and how much it may print; more than that ends it.
 
     Of each stream the last `..._kept` bytes are kept.
@@ -119,7 +119,7 @@ class Started(ABC):
     """The cap that it broke, if it was ended for that."""
     user: int | None = None
     """The id of its own user; None when it runs as the gate's."""
-    warden: int | None = None
+    guard: int | None = None
     """The process that all of it descends from; None where nobody keeps it together."""
 
     @abstractmethod

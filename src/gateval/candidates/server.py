@@ -14,7 +14,15 @@ from gateval.candidates.environment import instance_environment
 from gateval.candidates.failures import how_it_ended, no_start, server_line, told
 from gateval.candidates.preparing import Workplace, prepare_workplace
 from gateval.candidates.processes import Programs, Running
-from gateval.candidates.program import KIB, MIB, Limits, NotStarted, Program, Ran, private_folders
+from gateval.candidates.program import (
+    KIB,
+    MIB,
+    NotStarted,
+    Program,
+    ProgramLimits,
+    Ran,
+    private_folders,
+)
 from gateval.candidates.tools import door_environment, with_tools
 from gateval.domain.manifests.playground import Ready
 from gateval.domain.plan.plan import AgentDefinition
@@ -52,9 +60,9 @@ class Launch:
     writes: tuple[Path, ...] = ()
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> ProgramLimits:
         """The limits of a server's output. The limit of time is the caller's."""
-        return Limits(
+        return ProgramLimits(
             seconds=float("inf"),
             grace_seconds=self.context.timeouts.grace_seconds,
             stdout_kept=64 * KIB,

@@ -15,7 +15,7 @@ from pathlib import Path
 from gateval.candidates.base import Addresses
 from gateval.candidates.environment import instance_environment
 from gateval.candidates.failures import command_line, failure, no_start, server_line, told
-from gateval.candidates.program import Limits, NotStarted, PrivateFolders, Program, Ran
+from gateval.candidates.program import NotStarted, PrivateFolders, Program, ProgramLimits, Ran
 from gateval.candidates.server import Instance, Launch, listens, start_instance
 from gateval.domain.manifests.playground import ServiceSpec
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
@@ -156,7 +156,7 @@ def _loss(service: ServiceSpec, instance: Instance, ran: Ran) -> str:
 
 
 @dataclass(frozen=True)
-class Ground:
+class CommandContext:
     """Where the commands of one trial run: where services are, in which private folders, and at
     which port the Agent's server is, if it is one. `writes` are folders of a playground.
     """
@@ -177,13 +177,13 @@ class Commands:
         self._warn = warn
         self._failed = 0
 
-    async def before(self, ground: Ground) -> NoAnswer | None:
+    async def before(self, commands: CommandContext) -> NoAnswer | None:
         """Run `before`, and return why the trial cannot begin, or None."""
-        return await self._run("before", self._launch.agent.runtime.before, ground)
+        return await self._run("before", self._launch.agent.runtime.before, commands)
 
-    async def after(self, ground: Ground) -> bool:
+    async def after(self, commands: CommandContext) -> bool:
         """Run `after`, and say whether all is as it was meant to be. Tells of the first failure."""
-        failed = await self._run("after", self._launch.agent.runtime.after, ground)
+        failed = await self._run("after", self._launch.agent.runtime.after, commands)
         if failed is None:
             return True
         self._failed += 1
@@ -202,31 +202,37 @@ class Commands:
             self._warn(f"`after` failed {self._failed} times.")
         self._failed = 0
 
-    async def _run(self, key: str, argv: tuple[str, ...], ground: Ground) -> NoAnswer | None:
+    async def _run(
+        self, key: str, argv: tuple[str, ...], commands: CommandContext
+    ) -> NoAnswer | None:
         if not argv:
             return None
-        _shut(ground.private)
+        _shut(commands.private)
         try:
-            return await self._done(key, _filled(argv, ground), ground)
+            return await self._done(key, _filled(argv, commands), commands)
         finally:
-            _shut(ground.private)
+            _shut(commands.private)
 
-    async def _done(self, key: str, argv: tuple[str, ...], ground: Ground) -> NoAnswer | None:
+    async def _done(
+        self, key: str, argv: tuple[str, ...], commands: CommandContext
+    ) -> NoAnswer | None:
         """Run one, and return why it counts as failed, or None."""
-        launch, private = self._launch, ground.private
+        launch, private = self._launch, commands.private
         timeouts = launch.context.timeouts
-        limits = Limits(seconds=timeouts.beside_seconds, grace_seconds=timeouts.grace_seconds)
-        own = () if ground.port is None else (ground.port,)
-        server = {} if ground.port is None else {"PORT": str(ground.port)}
-        literals = ground.addresses.literals(launch.agent.runtime.env) | server
+        limits = ProgramLimits(
+            seconds=timeouts.beside_seconds, grace_seconds=timeouts.grace_seconds
+        )
+        own = () if commands.port is None else (commands.port,)
+        server = {} if commands.port is None else {"PORT": str(commands.port)}
+        literals = commands.addresses.literals(launch.agent.runtime.env) | server
         env = instance_environment(launch.context.environ, launch.name, private, literals)
         program = Program(
             argv,
             launch.place.folder,
             env,
-            writes=(private.home, *ground.writes),
+            writes=(private.home, *commands.writes),
             reads=launch.place.reads,
-            ports=(*own, *ground.addresses.ports),
+            ports=(*own, *commands.addresses.ports),
         )
         try:
             ran = await launch.programs.run(program, limits)
@@ -240,11 +246,11 @@ class Commands:
         return failed.model_copy(update={"reason": reason})
 
 
-def _filled(argv: tuple[str, ...], ground: Ground) -> tuple[str, ...]:
-    port = "{port}" if ground.port is None else str(ground.port)
-    home = str(ground.private.home)
+def _filled(argv: tuple[str, ...], commands: CommandContext) -> tuple[str, ...]:
+    port = "{port}" if commands.port is None else str(commands.port)
+    home = str(commands.private.home)
     words = (word.replace("{port}", port).replace("{home}", home) for word in argv)
-    return ground.addresses.words(words)
+    return commands.addresses.words(words)
 
 
 def _shut(private: PrivateFolders) -> None:
@@ -255,7 +261,7 @@ def _shut(private: PrivateFolders) -> None:
     private.home.parent.chmod(0o700)
 
 
-class Beside:
+class SideServices:
     """Services and commands; for an Agent that has neither, nothing is done. `launch` is its own.
 
     `one_by_one`: trials may not run side by side, since they share services and what runs before
@@ -273,15 +279,18 @@ class Beside:
         )
 
     async def trial(
-        self, lease: Lease, ground: Ground, ask: Callable[[], Awaitable[Answer | NoAnswer]]
+        self,
+        lease: Lease,
+        commands: CommandContext,
+        ask: Callable[[], Awaitable[Answer | NoAnswer]],
     ) -> Answer | NoAnswer:
         """Have `ask` ask the candidate once, between `before` and `after`."""
-        failed = await self._commands.before(ground)
+        failed = await self._commands.before(commands)
         if failed is not None:
             self.services.distrust(lease)
             return failed
         given = await self.services.checked(lease, await ask())
-        if not await self._commands.after(ground):
+        if not await self._commands.after(commands):
             self.services.distrust(lease)
         return given
 

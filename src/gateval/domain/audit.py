@@ -31,8 +31,8 @@ from gateval.domain.base import (
     ascii_json,
     digest,
 )
+from gateval.domain.label_decision import LabelUse
 from gateval.domain.results.comparison import Comparison
-from gateval.domain.ruling import LabelUse
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import LongText, ShortText, first_of
 from gateval.domain.verdicts import EvalsVerdict

@@ -21,8 +21,14 @@ from pydantic import StringConstraints
 from gateval.domain.audit import AuditEntry, AuditKind
 from gateval.domain.base import SHA_PATTERN, TIME_PATTERN, Value
 from gateval.domain.forge.pull_request import Comment
+from gateval.domain.label_decision import (
+    AuditPerson,
+    GateLabel,
+    LabelDecision,
+    LabelStatus,
+    LabelUse,
+)
 from gateval.domain.manifests.gate_config import BypassPolicy
-from gateval.domain.ruling import AuditPerson, GateLabel, LabelUse, Ruling, RulingStatus
 
 Instant = Annotated[str, StringConstraints(pattern=TIME_PATTERN)]
 """UTC to the second, `2026-11-20T09:30:00Z`: two of them compare as texts."""
@@ -139,24 +145,24 @@ AGAIN = "Take the label off and put it on again to let this revision through."
 """What to do when a label is not, or not for certain, about the present head."""
 
 
-def rule_on(facts: LabelFacts, policy: BypassPolicy) -> Ruling:
+def rule_on(facts: LabelFacts, policy: BypassPolicy) -> LabelDecision:
     """Rule on a label that is on the live pull request."""
     event = newest_use(facts.label, facts.events)
     use = _use(facts, event)
     if facts.unknown:
-        return _ruling(facts, use, RulingStatus.DENIED, facts.unknown)
+        return _decided(facts, use, LabelStatus.DENIED, facts.unknown)
     if event is None:
         why = "GitHub does not tell who put the label on. " + AGAIN
-        return _ruling(facts, use, RulingStatus.DENIED, why)
+        return _decided(facts, use, LabelStatus.DENIED, why)
     if why := _ended(facts, event):
-        return _ruling(facts, use, RulingStatus.ENDED, why)
+        return _decided(facts, use, LabelStatus.ENDED, why)
     since = use_before(facts.label, facts.events, event)
     reason = find_reason(facts.label, facts.comments, login=event.by.login, since=since)
     matter = _Matter(facts, event, policy, reason)
     for rule in _RULES:
         if why := rule(matter):
-            return _ruling(facts, use, RulingStatus.DENIED, why, reason)
-    return _ruling(facts, use, RulingStatus.GRANTED, "", reason)
+            return _decided(facts, use, LabelStatus.DENIED, why, reason)
+    return _decided(facts, use, LabelStatus.GRANTED, "", reason)
 
 
 class _Matter(NamedTuple):
@@ -174,10 +180,10 @@ def _use(facts: LabelFacts, event: LabelEvent | None) -> LabelUse:
     return event.use(facts.label, facts.author, facts.role)
 
 
-def _ruling(
-    facts: LabelFacts, use: LabelUse, status: RulingStatus, why: str, reason: str = ""
-) -> Ruling:
-    return Ruling(
+def _decided(
+    facts: LabelFacts, use: LabelUse, status: LabelStatus, why: str, reason: str = ""
+) -> LabelDecision:
+    return LabelDecision(
         label=facts.label,
         status=status,
         use=use,

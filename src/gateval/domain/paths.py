@@ -140,7 +140,7 @@ def _translate(pattern: str) -> str:
     return f"(?:{source or '(?s:.*)'})"
 
 
-class Place(Value):
+class SourceLocation(Value):
     """A position in a tracked file. `file` is as `show_path` gives it; lines and columns from 1."""
 
     file: str
@@ -157,7 +157,7 @@ class Problem(Value):
     `path` reads like `spec.assertions[2].tool`; it is empty when the file as a whole is meant.
     """
 
-    place: Place
+    place: SourceLocation
     path: str = ""
     message: str
 

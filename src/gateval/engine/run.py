@@ -27,7 +27,7 @@ from gateval.assertions.assess import (
     programs_refused,
     starting_programs,
 )
-from gateval.assertions.base import Early, believed
+from gateval.assertions.base import Early, trust_every_judge
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.checks import Checks
 from gateval.candidates.playgrounds import Playgrounds
@@ -37,7 +37,7 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import group_trials
-from gateval.domain.results.course import has_real_judge
+from gateval.domain.results.fixture_progress import has_real_judge
 from gateval.domain.results.progress import next_trials
 from gateval.domain.results.trial_verdict import conclude_answer, conclude_no_answer, unanswered
 from gateval.domain.trials.model_call import Usage
@@ -99,7 +99,7 @@ TRIES = 4
 """How often what a provider or a judge lost is asked for: once, and three times more."""
 
 
-class Tried(NamedTuple):
+class TrialAttempt(NamedTuple):
     """One try at a trial. `in_vain` says that another try would be lost for the same reason."""
 
     trial: Trial
@@ -124,7 +124,7 @@ class Waiting(NamedTuple):
     aside: bool = False
 
 
-async def run_trial(task: Task, context: RunContext) -> Tried | Waiting:
+async def run_trial(task: Task, context: RunContext) -> TrialAttempt | Waiting:
     """Run one trial: let the candidate answer, then assess the answer.
 
     What starts programs in a sealed Eval is left, for `concluded`: until no candidate lives. So are
@@ -133,15 +133,15 @@ async def run_trial(task: Task, context: RunContext) -> Tried | Waiting:
     key, fixture = task.key, task.fixture
     if task.agent is None:
         reason = f"the plan has no Agent {task.planned.agent} on {key.side}"
-        return Tried(conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason)))
+        return TrialAttempt(conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason)))
     if fixture.playground is None:
         return await _tried(task, task.agent, context, None)
     if context.playgrounds is None:
         reason = "nothing makes playgrounds here"
-        return Tried(conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason)))
+        return TrialAttempt(conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason)))
     async with context.playgrounds.opened(task.agent, task.planned, fixture) as ground:
         if isinstance(ground, NoAnswer):
-            return Tried(conclude_no_answer(key, ground))
+            return TrialAttempt(conclude_no_answer(key, ground))
         tried = await _tried(task, task.agent, context, ground)
         if isinstance(tried, Waiting):
             await context.playgrounds.waiting.keep(key, ground.state)
@@ -150,7 +150,7 @@ async def run_trial(task: Task, context: RunContext) -> Tried | Waiting:
 
 async def _tried(
     task: Task, agent: AgentDefinition, context: RunContext, ground: ReadyPlayground | None
-) -> Tried | Waiting:
+) -> TrialAttempt | Waiting:
     """Have the candidate answer, in a playground if there is one, and assess what came of it."""
     key, fixture = task.key, task.fixture
     request = TrialRequest(
@@ -168,7 +168,7 @@ async def _tried(
     if isinstance(answer, Answer) and task.planned.needs_model:
         answer = unanswered(answer) or answer
     if isinstance(answer, NoAnswer):
-        return Tried(conclude_no_answer(key, answer, task.planned.scoring), answer.lasting)
+        return TrialAttempt(conclude_no_answer(key, answer, task.planned.scoring), answer.lasting)
     state, every = ground.state if ground else None, range(len(fixture.assertions))
     later = starting_programs(fixture) if task.planned.sealed else frozenset()
     whole = Waiting(task, answer, state, every, {})
@@ -184,7 +184,7 @@ async def _tried(
 
 async def concluded(
     waiting: Waiting, context: RunContext, turn: asyncio.Lock | None = None
-) -> Tried:
+) -> TrialAttempt:
     """Assess what is left of an answer. What a judge or another model lost of that is asked of it
     again, and not of the candidate, who has answered and been paid for.
 
@@ -206,7 +206,7 @@ async def concluded(
             break
     if waiting.lost:
         trial = trial.model_copy(update={"lost_usage": add_usage(waiting.lost)})
-    return Tried(trial, in_vain=bool(missing) or judge.model in context.judge.denied)
+    return TrialAttempt(trial, in_vain=bool(missing) or judge.model in context.judge.denied)
 
 
 async def _assessed(
@@ -221,7 +221,7 @@ async def _assessed(
         planned.judge,
         checks=context.checks.of(planned) if context.checks else None,
         embed=context.embed,
-        doubt=partial(agreements.doubt, planned) if agreements else believed,
+        doubt=partial(agreements.doubt, planned) if agreements else trust_every_judge,
         state=waiting.state,
         only=waiting.left,
         turn=turn,
@@ -428,8 +428,8 @@ async def _judge_again(plan: Plan, context: RunContext, trials: dict[TrialKey, T
     if context.over():
         return
     agreements = context.agreements
-    believed = [one for one in plan.evals if not (agreements and await agreements.doubt(one))]
-    await judge_again(believed, trials, context)
+    trusted_judges = [one for one in plan.evals if not (agreements and await agreements.doubt(one))]
+    await judge_again(trusted_judges, trials, context)
 
 
 async def _run_phase(

@@ -17,7 +17,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails, to_json
 
 from gateval.domain.base import MODEL_NAME_PATTERN, NAME_PATTERN
-from gateval.domain.paths import Place, Problem, nearest
+from gateval.domain.paths import Problem, SourceLocation, nearest
 from gateval.domain.text import SHOWN, quote
 from gateval.formats.yaml_document import Document, DocumentPath, look_up, write_path
 
@@ -389,7 +389,7 @@ def _problem(document: Document, path: DocumentPath, finding: SchemaFinding) -> 
     return Problem(place=place, path=write_path(where), message=finding.message)
 
 
-def _value_place(document: Document, path: DocumentPath) -> Place:
+def _value_place(document: Document, path: DocumentPath) -> SourceLocation:
     """Where the value stands; for one that is not written (`spec:`), its key."""
     if document.data_at(path) is None:
         return document.key_place(path)

@@ -16,7 +16,7 @@ from gateval.domain.manifests.evaluation import SEALED_PROBLEM, Eval, without_fi
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.manifests.playground import PLAYGROUND
-from gateval.domain.paths import Place, Problem, resolve_path, show_path
+from gateval.domain.paths import Problem, SourceLocation, resolve_path, show_path
 from gateval.domain.tree import under
 from gateval.formats.base import Registries
 from gateval.formats.native.cases import Template
@@ -165,12 +165,12 @@ def _sealed(problem: Problem) -> Problem:
     return Problem(place=problem.place, message=SEALED_PROBLEM)
 
 
-def _place(manifest: object) -> Place:
+def _place(manifest: object) -> SourceLocation:
     place = getattr(manifest, "place", None)
-    assert isinstance(place, Place)  # noqa: S101 - every manifest has one
+    assert isinstance(place, SourceLocation)  # noqa: S101 - every manifest has one
     return place
 
 
 def _refused(path: str, message: str) -> Parsed:
-    problem = Problem(place=Place(file=show_path(path)), message=message)
+    problem = Problem(place=SourceLocation(file=show_path(path)), message=message)
     return Parsed((), (problem,), (Broken(problem),))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import JsonValue
 
-from gateval.domain.paths import Place, Problem
+from gateval.domain.paths import Problem, SourceLocation
 from gateval.domain.text import quote
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ class Document:
     marks: Marks
     problems: tuple[Problem, ...] = ()
 
-    def place(self, path: DocumentPath = ()) -> Place:
+    def place(self, path: DocumentPath = ()) -> SourceLocation:
         """Return where the value at `path` begins, or the nearest value around it that exists."""
         marks = self._marks_at(path)
         return mark_place(self.file, marks.mark if isinstance(marks, Branching) else marks)
 
-    def key_place(self, path: DocumentPath) -> Place:
+    def key_place(self, path: DocumentPath) -> SourceLocation:
         """Return where the key of `path` stands; an entry of a list stands for itself."""
         marks, found = self.marks, self.marks
         for step in path:
@@ -71,10 +71,10 @@ class Document:
             marks = marks.entries[step]
         return mark_place(self.file, found.mark if isinstance(found, Branching) else found)
 
-    def key_places(self, path: DocumentPath, *, depth: int) -> dict[str, Place]:
+    def key_places(self, path: DocumentPath, *, depth: int) -> dict[str, SourceLocation]:
         """Return the key places of all within `depth` levels below `path`, by written path."""
         marks = self._marks_at(path)
-        found: dict[str, Place] = {}
+        found: dict[str, SourceLocation] = {}
         _collect(self.file, marks, write_path(path), depth, found)
         return found
 
@@ -103,11 +103,11 @@ def look_up(value: JsonValue, step: str | int) -> tuple[bool, JsonValue]:
     return False, None
 
 
-def mark_place(file: str, mark: Position) -> Place:
+def mark_place(file: str, mark: Position) -> SourceLocation:
     """Return a parser's mark as a place."""
     if mark is None:
-        return Place(file=file)
-    return Place(file=file, line=mark.line + 1, column=mark.column + 1)
+        return SourceLocation(file=file)
+    return SourceLocation(file=file, line=mark.line + 1, column=mark.column + 1)
 
 
 def write_path(path: DocumentPath) -> str:
@@ -122,7 +122,9 @@ def write_step(step: str | int) -> str:
     return f".{step}" if _BARE_KEY.fullmatch(step) else f"[{quote(step)}]"
 
 
-def _collect(file: str, marks: Marks, prefix: str, depth: int, found: dict[str, Place]) -> None:
+def _collect(
+    file: str, marks: Marks, prefix: str, depth: int, found: dict[str, SourceLocation]
+) -> None:
     if depth == 0 or not isinstance(marks, Branching):
         return
     for step, entry in marks.entries.items():

@@ -29,7 +29,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from gateval.domain.paths import Place, Problem, show_path
+from gateval.domain.paths import Problem, SourceLocation, show_path
 from gateval.domain.text import quote
 from gateval.errors import EvaluationError
 from gateval.formats.yaml_document import (
@@ -286,9 +286,9 @@ _ABOUT_THE_START = {"could not find expected ':'", "found unexpected end of stre
 """Problems that are better shown where the text in question begins than where it failed."""
 
 
-def place_of(file: str, before: str) -> Place:
+def place_of(file: str, before: str) -> SourceLocation:
     """Return the place right after the text `before`, which begins the file."""
-    return Place(
+    return SourceLocation(
         file=file,
         line=before.count("\n") + 1,
         column=len(before) - (before.rfind("\n") + 1) + 1,
@@ -300,7 +300,7 @@ def syntax_error(file: str, data: bytes, error: MarkedYAMLError) -> Problem:
     mark = error.problem_mark
     if mark is None or error.problem in _ABOUT_THE_START:
         mark = error.context_mark or mark
-    place = Place(file=file) if mark is None else mark_place(file, mark)
+    place = SourceLocation(file=file) if mark is None else mark_place(file, mark)
     return Problem(place=place, message=_sentence(error, _character_at(data, place)))
 
 
@@ -309,7 +309,7 @@ def control_character(file: str, data: bytes) -> Problem:
     text = data.decode("utf-8")
     found = _CONTROL.search(text)
     if found is None:
-        return Problem(place=Place(file=file), message="This file cannot be read as YAML.")
+        return Problem(place=SourceLocation(file=file), message="This file cannot be read as YAML.")
     return Problem(
         place=place_of(file, text[: found.start()]),
         message=f"The control character U+{ord(found[0]):04X} cannot stand in YAML. Remove it, or "
@@ -329,7 +329,7 @@ def _sentence(error: MarkedYAMLError, character: str) -> str:
     return f"This is not valid YAML: {problem}{context}."
 
 
-def _character_at(data: bytes, place: Place) -> str:
+def _character_at(data: bytes, place: SourceLocation) -> str:
     lines = data.decode("utf-8-sig").split("\n")
     line = lines[place.line - 1] if place.line <= len(lines) else ""
     return line[place.column - 1 : place.column]
@@ -364,7 +364,7 @@ def _first_glance(file: str, data: bytes) -> Problem | None:
     """What can be refused before YAML begins."""
     if len(data) > BYTE_LIMIT:
         return Problem(
-            place=Place(file=file),
+            place=SourceLocation(file=file),
             message=f"This file has {len(data):,} bytes; {BYTE_LIMIT:,} are allowed. Split it.",
         )
     try:

@@ -107,7 +107,7 @@ class Taken(NamedTuple):
         return Taken(self.tokens - other.tokens, self.usd - other.usd)
 
 
-class Entry:
+class CallEntry:
     """An attempt at a call, from `Ledger.enter` until one of its methods says how it went.
 
     What is said after the first time changes nothing.
@@ -189,7 +189,7 @@ class Ledger:
             "write one under policy.prices of the gate config"
         )
 
-    async def enter(self, model: str, size: int, most: int | None) -> Entry:
+    async def enter(self, model: str, size: int, most: int | None) -> CallEntry:
         """Enter an attempt at a call of `model` (`provider/model-id`), once there is room for it.
 
         Its request has `size` bytes and lets the answer have `most` tokens; None if it does not
@@ -209,10 +209,10 @@ class Ledger:
         self.calls += 1
         self._open += 1
         self.held = self.held.plus(may_take)
-        return Entry(self, model, may_take)
+        return CallEntry(self, model, may_take)
 
-    def close(self, entry: Entry, usage: Usage, answered: str, tier: str) -> None:
-        """Give back what an entry holds and count what it took; `Entry` calls this once."""
+    def close(self, entry: CallEntry, usage: Usage, answered: str, tier: str) -> None:
+        """Give back what an entry holds and count what it took; `CallEntry` calls this once."""
         self._open -= 1
         self.held = self.held.minus(entry.held) if self._open else Taken()
         if usage.output_tokens is not None:

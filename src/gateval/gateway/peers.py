@@ -38,7 +38,7 @@ _REMEMBERED = 8
 
 _OF_THE_GATE = 3
 """A process below the gate, the gate included, up to which it is the gate's own: the supervisor of
-candidates and their wardens, which hide. A candidate has one of these above it."""
+candidates and their guards, which hide. A candidate has one of these above it."""
 
 
 class Holders:
@@ -222,17 +222,17 @@ _NOT_HERE = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EINVAL, errno.ENODEV
 Address = IPv4Address | IPv6Address
 
 
-class Held(NamedTuple):
+class BoundSocket(NamedTuple):
     """A socket of this machine: its user's id, and its inode, 0 while nobody has accepted it."""
 
     user: int
     inode: int
 
 
-UNTOLD = Held(-1, 0)
+UNTOLD = BoundSocket(-1, 0)
 """What stands for a socket on a system that has no tables to look at."""
 
-Allowed = Callable[[Held], bool]
+Allowed = Callable[[BoundSocket], bool]
 """Says whether the holder of a socket is one whom the gate means to speak to."""
 
 
@@ -246,7 +246,7 @@ class Tables:
     def __init__(self, *, diag: bool = True) -> None:
         self._diag = diag
 
-    def listening(self, port: int, address: Address | None = None) -> list[Held]:
+    def listening(self, port: int, address: Address | None = None) -> list[BoundSocket]:
         """Return the sockets that may be given a connection to a port of `address`, None of any.
 
         Raises `OSError` where this system has no such tables.
@@ -258,7 +258,7 @@ class Tables:
             return _meant(found, port, address)
         return _meant(_rows(), port, address)
 
-    def other_end(self, ours: socket.socket) -> Held | None:
+    def other_end(self, ours: socket.socket) -> BoundSocket | None:
         """Return the socket that `ours` is connected to; None if it is not in our tables."""
         here, there = _place(ours.getsockname()), _place(ours.getpeername())
         with suppress(OSError):
@@ -339,7 +339,7 @@ def nobody_tells(untold: Callable[[], bool]) -> Allowed:
     Raises `NotTheirs` otherwise.
     """
 
-    def allowed(_: Held) -> bool:
+    def allowed(_: BoundSocket) -> bool:
         if not untold():
             hint = "policy.loopbackUpstreams says what is done then"
             raise NotTheirs(f"is on this machine, where nothing tells who answers ({hint})")
@@ -361,7 +361,7 @@ def no_candidate(users: tuple[int, int] | None, untold: Callable[[], bool]) -> A
         return lambda held: if_untold(held) if held == UNTOLD else not first <= held.user <= last
     mine, gate, holders = os.geteuid(), os.getpid(), Holders()
 
-    def allowed(held: Held) -> bool:
+    def allowed(held: BoundSocket) -> bool:
         if held == UNTOLD:
             return if_untold(held)
         if held.user != mine:
@@ -378,7 +378,7 @@ def no_candidate(users: tuple[int, int] | None, untold: Callable[[], bool]) -> A
 
 
 def owned_by(owner: Owner) -> Allowed:
-    """Allow an instance's own user alone; where it runs as the gate's, what its warden started.
+    """Allow an instance's own user alone; where it runs as the gate's, what its guard started.
 
     Another user's is no candidate then: an engine forwards the port to a container.
     """
@@ -386,13 +386,13 @@ def owned_by(owner: Owner) -> Allowed:
         return lambda held: held.user == owner.user
     mine, holders = os.geteuid(), Holders()
 
-    def allowed(held: Held) -> bool:
+    def allowed(held: BoundSocket) -> bool:
         if held.user != mine:
             return True
         found = holders.of(held.inode)
         for pid in found:
             if not holders.trusts(pid):
-                if not is_below(pid, owner.warden):
+                if not is_below(pid, owner.guard):
                     return False
                 holders.trust(pid, held.inode)
         return bool(found)
@@ -491,7 +491,7 @@ def _ident(
     return _PORTS.pack(source_port, target_port) + b"".join(packed) + device_no_cookie
 
 
-def _meant(rows: Iterable[_Row], port: int, address: Address | None) -> list[Held]:
+def _meant(rows: Iterable[_Row], port: int, address: Address | None) -> list[BoundSocket]:
     return [
         row.held
         for row in rows
@@ -506,7 +506,7 @@ def _diag_row(payload: bytes) -> _Row:
     ports = _PORTS.unpack_from(payload, 4)
     size = 4 if payload[0] == socket.AF_INET else 16
     local, remote = (_address(payload[at : at + size]) for at in (8, 24))
-    held = Held(*_OWNER.unpack_from(payload, _OWNER_AT))
+    held = BoundSocket(*_OWNER.unpack_from(payload, _OWNER_AT))
     return _Row((local, ports[0]), (remote, ports[1]), payload[1], held)
 
 
@@ -536,7 +536,7 @@ class _Row(NamedTuple):
     local: _Place
     remote: _Place
     state: int
-    held: Held
+    held: BoundSocket
 
 
 def _rows() -> Iterator[_Row]:
@@ -550,7 +550,7 @@ def _rows() -> Iterator[_Row]:
         for line in lines:
             cells = line.split()
             local, remote = _row_place(cells[1]), _row_place(cells[2])
-            yield _Row(local, remote, int(cells[3], 16), Held(int(cells[7]), int(cells[9])))
+            yield _Row(local, remote, int(cells[3], 16), BoundSocket(int(cells[7]), int(cells[9])))
 
 
 def _row_place(text: str) -> _Place:

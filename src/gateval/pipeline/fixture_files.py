@@ -28,7 +28,7 @@ from gateval.domain.manifests.messages import (
     attach,
     with_files,
 )
-from gateval.domain.paths import Place, Problem, path_text, resolve_path, show_path
+from gateval.domain.paths import Problem, SourceLocation, path_text, resolve_path, show_path
 from gateval.domain.planning.change import scripted_names
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree, is_lfs_pointer
@@ -382,9 +382,9 @@ def read_scripts(
     return scripts, problems
 
 
-def _wanted(catalogue: Catalogue) -> Mapping[str, tuple[Place, str]]:
+def _wanted(catalogue: Catalogue) -> Mapping[str, tuple[SourceLocation, str]]:
     """Where Agents, Evals, calibrations and assertions first name each scripted model."""
-    wanted: dict[str, tuple[Place, str]] = {}
+    wanted: dict[str, tuple[SourceLocation, str]] = {}
     for agent in catalogue.agents:
         for name in scripted_names(agent):
             is_first = f"{SCRIPTED_PROVIDER}/{name}" in agent.spec.models

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from gateval.domain.audit import AuditEntry, read_log
 from gateval.domain.forge.pull_request import Comment, PullRequest
 from gateval.domain.forge.trigger import PullRequestSubject, Trigger
+from gateval.domain.label_decision import GateLabel
 from gateval.domain.labels import LabelEvent, LabelFacts, Push, StartingLabel, newest_use
-from gateval.domain.ruling import GateLabel
 from gateval.domain.text import LONG
 from gateval.errors import ForgeError, ForgeUnavailable, RateLimited, RecordsError
 from gateval.ports.forge import Forge

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
-from gateval.domain.paths import Place, Problem, match_any, show_path
+from gateval.domain.paths import Problem, SourceLocation, match_any, show_path
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree
 from gateval.formats.base import Registries
@@ -81,7 +81,7 @@ def _misnamed(paths: Iterable[str], contents: Mapping[str, bytes]) -> Iterator[P
         if keys & _NO_CONFIG or not (keys & _KEYS or path.startswith(".github/")):
             continue
         yield Problem(
-            place=Place(file=show_path(path)),
+            place=SourceLocation(file=show_path(path)),
             message="This is not the gate config, and holds nothing: the gate reads "
             f"{GATE_CONFIG_PATH}. Rename it.",
         )
@@ -91,7 +91,7 @@ def _folded(paths: Iterable[str], contents: Mapping[str, bytes]) -> Iterator[Pro
     for path in paths:
         if formats_of(path.lower(), contents[path]):
             yield Problem(
-                place=Place(file=show_path(path)),
+                place=SourceLocation(file=show_path(path)),
                 message="This is a manifest, and is not read: the names of those that are end in "
                 "small letters, as .yaml. Rename it.",
             )
@@ -116,7 +116,7 @@ def _unfit(
     places = gate_config_places(config_path, text)
     for at, pattern in unfit:
         yield Problem(
-            place=places.get("manifests", Place(file=show_path(config_path))),
+            place=places.get("manifests", SourceLocation(file=show_path(config_path))),
             path=f"manifests[{at}]",
             message=f"{quote(pattern)} fits no tracked file of this revision, and there are "
             f"manifests elsewhere: {show_path(elsewhere)}. Correct the pattern.",
@@ -142,7 +142,7 @@ def other_endings(repository: Repository, tree: Tree) -> Iterator[Problem]:
     for path, data in _contents(repository, tree, paths).items():
         if _is_manifest(path, data):
             yield Problem(
-                place=Place(file=show_path(path)),
+                place=SourceLocation(file=show_path(path)),
                 message="This looks like a manifest, and is not read: the names of those that are "
                 "end in .yaml or .yml. Rename it, or track what is made of it.",
             )
@@ -163,7 +163,7 @@ def ignored_manifests(files: Mapping[str, bytes]) -> Iterator[Problem]:
     for path, data in sorted(files.items()):
         if looks_like_manifest(data) and _FIRST_LINE.search(data):
             yield Problem(
-                place=Place(file=show_path(path)),
+                place=SourceLocation(file=show_path(path)),
                 message="This looks like a manifest, and git ignores it, so it is not read. Track "
                 "it (`git add --force`), or correct .gitignore.",
             )

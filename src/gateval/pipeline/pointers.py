@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.own_checks import own_checks
-from gateval.domain.paths import Place, Problem, show_path
+from gateval.domain.paths import Problem, SourceLocation, show_path
 from gateval.domain.plan.absent import Lacking
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -65,7 +65,7 @@ def pointer_problems(
     return tuple(dict.fromkeys(found))
 
 
-def _checks(snapshot: Snapshot) -> Iterator[tuple[Place, list[str]]]:
+def _checks(snapshot: Snapshot) -> Iterator[tuple[SourceLocation, list[str]]]:
     """Yield the files of own checks, those of many cases with the same check once."""
     seen: set[str] = set()
     for fixture in snapshot.catalogue.fixtures:

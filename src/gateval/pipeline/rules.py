@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gateval.domain.manifests.agent import refusals
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig, Policy, RulesSource
 from gateval.domain.manifests.strictness import Ignored, extend
-from gateval.domain.paths import Place, Problem, show_path
+from gateval.domain.paths import Problem, SourceLocation, show_path
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.bar.planning import RulesEdit
 from gateval.domain.planning.planner import GateRules
@@ -165,7 +165,7 @@ def read_edit(
 
 def _config(
     repository: Repository, tree: Tree, path: str
-) -> tuple[GateConfig | None, tuple[Problem, ...], Mapping[str, Place]]:
+) -> tuple[GateConfig | None, tuple[Problem, ...], Mapping[str, SourceLocation]]:
     """The gate config of a tree, the defaults if it has none; None with what is wrong with it."""
     entry = tree.get(path)
     if entry is None:
@@ -175,7 +175,7 @@ def _config(
         data = repository.blobs([entry.oid], limit=ManifestCache.FILE_LIMIT)[entry.oid]
     if data is None:
         message = f"The gate config must be a file of at most {ManifestCache.FILE_LIMIT:,} bytes."
-        return None, (Problem(place=Place(file=show_path(path)), message=message),), {}
+        return None, (Problem(place=SourceLocation(file=show_path(path)), message=message),), {}
     config, problems = read_gate_config(path, data)
     problems = (*problems, *_refused_variables(config, path))
     if problems:
@@ -185,7 +185,7 @@ def _config(
 
 def _refused_variables(config: GateConfig | None, path: str) -> tuple[Problem, ...]:
     names = config.policy.candidate_env if config else ()
-    place = Place(file=show_path(path))
+    place = SourceLocation(file=show_path(path))
     return tuple(
         Problem(place=place, path="policy.candidateEnv", message=sentence)
         for sentence in refusals(names, PREFIXES)

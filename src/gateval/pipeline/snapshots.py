@@ -15,7 +15,7 @@ from gateval.domain.manifests.embedding import with_scripts
 from gateval.domain.manifests.evaluation import SEALED_PROBLEM, Calibration, Eval, is_sealed
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.paths import Place, Problem, resolve_path, show_path, sort_problems
+from gateval.domain.paths import Problem, SourceLocation, resolve_path, show_path, sort_problems
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.files.fixture_files import (
     check_problems,
@@ -215,7 +215,7 @@ def _unread(
     for path, target in links.items():
         if cache.refuses_link(path, target) or _hides_manifest(path, target, tree_files, cache):
             yield Problem(
-                place=Place(file=show_path(path)),
+                place=SourceLocation(file=show_path(path)),
                 message="A manifest must be a file; this is a symbolic link. "
                 "Put the file itself here.",
             )
@@ -224,13 +224,13 @@ def _unread(
         data = cache.data(entry)
         if data is None:
             yield Problem(
-                place=Place(file=show_path(path)),
+                place=SourceLocation(file=show_path(path)),
                 message=f"This file has more than {cache.FILE_LIMIT:,} bytes, too many to see "
                 f"whether it is a manifest. Make it smaller, or {where}",
             )
         elif is_lfs_pointer(data):
             yield Problem(
-                place=Place(file=show_path(path)),
+                place=SourceLocation(file=show_path(path)),
                 message="This file is a Git LFS pointer, which does not say whether it is a "
                 f"manifest. Store the file itself in git, or {where}",
             )
@@ -249,7 +249,7 @@ def _prompts(
     agents: Iterable[Agent], tree: Tree, cache: ManifestCache
 ) -> tuple[Mapping[str, str], list[Problem]]:
     """The texts of the system prompt files that exist; the catalogue check names missing ones."""
-    wanted: dict[str, Place] = {}
+    wanted: dict[str, SourceLocation] = {}
     for agent in agents:
         if isinstance(agent.spec.system, SystemFile):
             path = resolve_path(agent.folder, agent.spec.system.file)

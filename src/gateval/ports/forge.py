@@ -45,7 +45,7 @@ class Comments(Viewer, Protocol):
         """Delete a comment; nothing happens when it is gone."""
 
 
-class Labels(Protocol):
+class LabelSource(Protocol):
     """The labels on pull requests, and what tells whose they are and for which head."""
 
     def label_events(self, pull_request: int) -> tuple[LabelEvent, ...]:
@@ -99,7 +99,7 @@ class WorkflowRuns(Protocol):
         """The file of this name in an artifact; None if there is none of at most `limit` bytes."""
 
 
-class Forge(PullRequests, Comments, Labels, CheckRuns, Protocol):
+class Forge(PullRequests, Comments, LabelSource, CheckRuns, Protocol):
     """A repository on GitHub, read and written through its API.
 
     Waits and retries happen inside: rate limits and outages are errors only after all retries.

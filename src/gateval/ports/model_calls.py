@@ -177,10 +177,10 @@ class LocalHttpError(Exception):
 
 
 class Owner(NamedTuple):
-    """Whose a server is: a user's own, or what `warden` has started where it runs as the gate's."""
+    """Whose a server is: a user's own, or what `guard` has started where it runs as the gate's."""
 
     user: int | None
-    warden: int
+    guard: int
 
 
 class LocalHttp(Protocol):

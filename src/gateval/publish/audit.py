@@ -15,10 +15,10 @@ from typing import NamedTuple
 from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind, append, tells
 from gateval.domain.history.run_record import RunRecord, add_run
 from gateval.domain.history.verdicts import HistoryRecord, add_record
+from gateval.domain.label_decision import GateLabel, LabelDecision, LabelStatus, LabelUse
 from gateval.domain.manifests.gate_config import AuditPolicy, AuditSinkName
-from gateval.domain.ruling import GateLabel, LabelUse, Ruling, RulingStatus
 from gateval.errors import ForgeError, GatevalError
-from gateval.ports.forge import Labels
+from gateval.ports.forge import LabelSource
 from gateval.ports.storage import AUDIT_LOG, HISTORY, RUNS, Edit, RecordFile, Records
 
 GIT = "git"
@@ -123,7 +123,7 @@ def _failed(sink: str, error: GatevalError | OSError) -> Delivery:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class AuditLog:
     """The audit log as one run writes it.
 
     `about` is what all its events have in common. `now` gives the time of an event, and `clean`
@@ -141,7 +141,7 @@ class Ledger:
     def write(
         self,
         kind: AuditKind,
-        ruling: Ruling | None = None,
+        decided: LabelDecision | None = None,
         *,
         use: LabelUse | None = None,
         why: str = "",
@@ -152,7 +152,7 @@ class Ledger:
         `use` is what somebody did with a label where there is no ruling. With `git` false, only the
         other sinks hear of it.
         """
-        event = self.clean(self._event(kind, ruling, use, why))
+        event = self.clean(self._event(kind, decided, use, why))
         others = [sink for sink in self.others if sink.name in self.policy.sinks]
         if not git or AuditSinkName.GIT not in self.policy.sinks:
             return deliver(event, None, others)
@@ -171,13 +171,13 @@ class Ledger:
         return receipt.failed([name.value for name in self.policy.required])
 
     def _event(
-        self, kind: AuditKind, ruling: Ruling | None, use: LabelUse | None, why: str
+        self, kind: AuditKind, decided: LabelDecision | None, use: LabelUse | None, why: str
     ) -> AuditEvent:
         event = {**self.about.model_dump(), "kind": kind, "at": self.now(), "why": why}
         event |= {"label": use.model_dump() if use else None}
-        if ruling is not None:
-            event |= {"label": ruling.use.model_dump(), "reason": ruling.reason}
-            event |= {"why": why or ruling.why, "pull_request": ruling.pull_request}
+        if decided is not None:
+            event |= {"label": decided.use.model_dump(), "reason": decided.reason}
+            event |= {"why": why or decided.why, "pull_request": decided.pull_request}
         return AuditEvent.model_validate(event)
 
 
@@ -190,52 +190,58 @@ _GRANT = {
 class Settled(NamedTuple):
     """A ruling as it stands in the end, and sentences about what could not be done."""
 
-    ruling: Ruling
+    decided: LabelDecision
     warnings: tuple[str, ...] = ()
 
 
-def settle(ruling: Ruling, ledger: Ledger, labels: Labels, *, carried: bool = False) -> Settled:
+def settle(
+    decided: LabelDecision, ledger: AuditLog, labels: LabelSource, *, carried: bool = False
+) -> Settled:
     """Record a ruling; take an ended label off. Raises nothing that the forge or git did.
 
     A grant that a required sink did not take becomes a denial. `carried` says that the label of a
     pull request is to count for its merge group.
     """
-    if ruling.granted:
-        return _grant(ruling, ledger, AuditKind.BYPASS_CARRIED if carried else _GRANT[ruling.label])
-    if ruling.status is RulingStatus.ENDED:
-        return _end(ruling, ledger, labels)
-    receipt = ledger.write(AuditKind.BYPASS_DENIED, ruling)
-    return Settled(_entered(ruling, receipt), _unheard(ledger, receipt))
+    if decided.granted:
+        return _grant(
+            decided,
+            ledger,
+            AuditKind.BYPASS_CARRIED if carried else _GRANT[decided.label],
+        )
+    if decided.status is LabelStatus.ENDED:
+        return _end(decided, ledger, labels)
+    receipt = ledger.write(AuditKind.BYPASS_DENIED, decided)
+    return Settled(_entered(decided, receipt), _unheard(ledger, receipt))
 
 
-def _grant(ruling: Ruling, ledger: Ledger, kind: AuditKind) -> Settled:
-    receipt = ledger.write(kind, ruling)
+def _grant(decided: LabelDecision, ledger: AuditLog, kind: AuditKind) -> Settled:
+    receipt = ledger.write(kind, decided)
     failed = ledger.failed(receipt)
     if not failed:
-        return Settled(_entered(ruling, receipt), _unheard(ledger, receipt))
+        return Settled(_entered(decided, receipt), _unheard(ledger, receipt))
     why = f"It could not be recorded. {_sentence(failed[0])}"
-    denied = ruling.model_copy(update={"status": RulingStatus.DENIED, "why": why[:1000]})
+    denied = decided.model_copy(update={"status": LabelStatus.DENIED, "why": why[:1000]})
     ledger.write(AuditKind.BYPASS_DENIED, denied, git=receipt.entry is not None)
     return Settled(denied)
 
 
-def _end(ruling: Ruling, ledger: Ledger, labels: Labels) -> Settled:
+def _end(decided: LabelDecision, ledger: AuditLog, labels: LabelSource) -> Settled:
     warnings: tuple[str, ...] = ()
     try:
-        labels.remove_label(ruling.pull_request, ruling.label)
+        labels.remove_label(decided.pull_request, decided.label)
     except ForgeError as error:
-        warnings = (f"The label {ruling.label} could not be taken off. {error.message}",)
-    receipt = ledger.write(AuditKind.BYPASS_ENDED, ruling)
-    return Settled(_entered(ruling, receipt), (*warnings, *_unheard(ledger, receipt)))
+        warnings = (f"The label {decided.label} could not be taken off. {error.message}",)
+    receipt = ledger.write(AuditKind.BYPASS_ENDED, decided)
+    return Settled(_entered(decided, receipt), (*warnings, *_unheard(ledger, receipt)))
 
 
-def _entered(ruling: Ruling, receipt: AuditReceipt) -> Ruling:
+def _entered(decided: LabelDecision, receipt: AuditReceipt) -> LabelDecision:
     if receipt.entry is None:
-        return ruling
-    return ruling.model_copy(update={"entry": receipt.entry.number, "hash": receipt.entry.hash})
+        return decided
+    return decided.model_copy(update={"entry": receipt.entry.number, "hash": receipt.entry.hash})
 
 
-def _unheard(ledger: Ledger, receipt: AuditReceipt) -> tuple[str, ...]:
+def _unheard(ledger: AuditLog, receipt: AuditReceipt) -> tuple[str, ...]:
     """Return a warning for each sink that the policy names and that does not have the event."""
     named = {name.value for name in ledger.policy.sinks}
     missing = (one for one in receipt.deliveries if one.problem and one.sink in named)

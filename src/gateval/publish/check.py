@@ -24,7 +24,7 @@ from gateval.domain.forge.check_run import (
     KnownComment,
     Stamp,
 )
-from gateval.domain.forge.findings import Findings
+from gateval.domain.forge.findings import RunFindings
 from gateval.errors import ForgeError, ForgeRejected, MissingPermission, NotOnForge
 from gateval.ports.forge import CheckRuns
 from gateval.publish.target import Ending, Note, PublishTarget, Sink, failed, left, written
@@ -261,7 +261,7 @@ def _report(
     title: str,
     summary: str,
     conclusion: Conclusion | None = None,
-    findings: Findings | None = None,
+    findings: RunFindings | None = None,
 ) -> CheckReport:
     return CheckReport(
         name=target.check_name,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gateval.domain.forge.check_run import Announcement, Conclusion
-from gateval.domain.ruling import GateLabel
+from gateval.domain.label_decision import GateLabel
 from gateval.errors import ForgeError
 from gateval.ports.forge import Forge
 from gateval.publish.check import close_check, complete_check, look, open_check

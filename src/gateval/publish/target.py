@@ -8,7 +8,7 @@ from pydantic import Field
 
 from gateval.domain.base import SHA_PATTERN, Value, digest
 from gateval.domain.forge.check_run import Announcement, Conclusion, Stamp
-from gateval.domain.forge.findings import Findings
+from gateval.domain.forge.findings import RunFindings
 from gateval.errors import ForgeError
 
 CHECK_NAME = "gateval"
@@ -95,7 +95,7 @@ class Ending(Value):
 
     conclusion: Conclusion
     title: str
-    findings: Findings | None = None
+    findings: RunFindings | None = None
 
 
 class Unfinished(Value):

@@ -6,7 +6,7 @@ import re
 
 from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind
 from gateval.domain.base import ascii_json
-from gateval.domain.ruling import LabelUse
+from gateval.domain.label_decision import LabelUse
 from gateval.domain.text import quote
 from gateval.safe.sanitize import code, inline, plain_line
 

@@ -11,7 +11,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from gateval.domain.ruling import GateLabel
+from gateval.domain.label_decision import GateLabel
 from gateval.render import comment_parts
 from gateval.render.comment_parts import cause, cause_line, cause_summary, fixture_line
 from gateval.render.report.environment import fill
@@ -35,7 +35,7 @@ def size(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-class Part(NamedTuple, Generic[T]):
+class CommentPart(NamedTuple, Generic[T]):
     """A heading and its pieces, most important first.
 
     Up to `most` pieces are shown in `full`; the others, if there is a `brief`, as folded lines.
@@ -62,7 +62,7 @@ class Fitted(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def fit(parts: Sequence[Part[Any]], limit: int) -> Fitted:
+def fit(parts: Sequence[CommentPart[Any]], limit: int) -> Fitted:
     """Fill the parts in their order; together they stay below `limit` (see `size`).
 
     A part gets the room that it needs, if that is no more than its share; what it does not need
@@ -99,7 +99,7 @@ def shares(needs: Sequence[float], weights: Sequence[float], limit: float) -> Se
 class _Filling(Generic[T]):
     """One part; each of its pieces is rendered once."""
 
-    def __init__(self, part: Part[T]) -> None:
+    def __init__(self, part: CommentPart[T]) -> None:
         self._part = part
         self._total = len(part.items)
         self._full = cache(lambda number: part.full(part.items[number]))
@@ -313,10 +313,10 @@ def _closed(sections: Sequence[Section]) -> Sequence[Section]:
     return [*found, *rest]
 
 
-def _part(view: ReportView, section: Section) -> Part[Any]:
+def _part(view: ReportView, section: Section) -> CommentPart[Any]:
     how = _HOW.get(section.kind, _LINES)
     note = section.note if section.kind is SectionKind.SCORERS else ""
-    return Part(
+    return CommentPart(
         section.noun or section.kind.value,
         _opening(section, how.align),
         section.items,

@@ -8,14 +8,14 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate
 
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
 from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict, Violation
 from gateval.render.report.bar import SealedLine
 from gateval.render.report.environment import fill
 from gateval.render.report.evidence import PromptEdit, trial_excerpt
 from gateval.render.report.facts import FailureGroup, FixtureFacts, SilentAgent
-from gateval.render.report.findings import Gap
+from gateval.render.report.findings import UnmeasuredTrials
 from gateval.render.report.kinds import count, listing
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.scores import AxisLine, AxisShare, ScorerLine
@@ -150,7 +150,7 @@ def _note(fact: FixtureFacts) -> str:
     return " ".join(said)
 
 
-def _linked(words: Safe, place: Place, tree_url: str) -> Safe:
+def _linked(words: Safe, place: SourceLocation, tree_url: str) -> Safe:
     return source_link(words, tree_url, place.file, place.line)
 
 
@@ -232,7 +232,7 @@ def silent(found: SilentAgent) -> str:
     )
 
 
-def gap(found: Gap, plan: Plan) -> str:
+def gap(found: UnmeasuredTrials, plan: Plan) -> str:
     """Render trials that were not measured, with what to do."""
     return fill(
         "gap.md.j2",

@@ -20,9 +20,9 @@ from gateval.domain.forge.check_run import (
     conclude,
 )
 from gateval.domain.history.verdicts import LISTED, HistoryRecord
+from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import Problem
-from gateval.domain.ruling import GateLabel
 from gateval.domain.score import score_of
 from gateval.domain.text import least_score, show_score, show_threshold
 from gateval.domain.verdicts import GateVerdict

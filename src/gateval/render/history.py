@@ -18,7 +18,7 @@ from gateval.domain.text import DASH, show_percent, show_score
 from gateval.render.plots import BOTTOM, LEFT, block, lines_of, plot_of_runs, sparkline, text
 from gateval.render.report.kinds import count
 from gateval.render.report.scores import DOWN, SAME, UP, difference, mark, percent
-from gateval.render.tables import Sheet
+from gateval.render.tables import TerminalReport
 from gateval.safe.sanitize import inline
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -38,7 +38,7 @@ def scorer_series(points: Sequence[Point]) -> Series:
     return {name: [each.get(name) for each in means] for name in names}
 
 
-def add_scorers(sheet: Sheet, points: Sequence[Point]) -> None:
+def add_scorers(terminal: TerminalReport, points: Sequence[Point]) -> None:
     """Add a line for each scorer: its averages, the last of them, the difference to before."""
     series = scorer_series(points)
     if not series:
@@ -49,7 +49,7 @@ def add_scorers(sheet: Sheet, points: Sequence[Point]) -> None:
         circle = SAME if delta is None else f"{mark(delta)}{difference(delta)}"
         style = {UP: "green", DOWN: "red"}.get(circle[:1], "")
         rows.append(((name, _line(means), percent(means[-1]), circle), style))
-    sheet.table(("SCORER", "AVERAGES", "LAST", "Δ"), rows)
+    terminal.table(("SCORER", "AVERAGES", "LAST", "Δ"), rows)
 
 
 def _delta(means: Sequence[float | None]) -> float | None:
@@ -97,26 +97,26 @@ _TITLES = {
 }
 
 
-def show_scores(sheet: Sheet, found: ComparedScores, names: tuple[str, str]) -> None:
+def show_scores(terminal: TerminalReport, found: ComparedScores, names: tuple[str, str]) -> None:
     """Add the tasks that moved, all axes, and the criteria that moved."""
     if found.version[0] != found.version[1]:
-        sheet.line(f"version {found.version[0]} before, {found.version[1]} after", indent=2)
+        terminal.line(f"version {found.version[0]} before, {found.version[1]} after", indent=2)
     moved = [one for one in found.tasks if one.delta or one.said]
     task, axis, criterion = _TITLES.get(found.kind, _TITLES["Benchmark"])
-    _table(sheet, task, names, moved)
+    _table(terminal, task, names, moved)
     if same := len(found.tasks) - len(moved):
-        sheet.line(f"{same} more with equal scores", indent=2)
+        terminal.line(f"{same} more with equal scores", indent=2)
     axes = [one.model_copy(update={"name": show_axis(one.name)}) for one in found.axes]
     if len(axes) > 1:
-        _table(sheet, axis, names, axes)
-    _table(sheet, criterion, names, found.criteria)
+        _table(terminal, axis, names, axes)
+    _table(terminal, criterion, names, found.criteria)
     if found.whole.p_value is not None:
         chance = f"P {found.whole.p_value:.3f} ({found.whole.pairs} in pairs)"
-        sheet.line(f"all {task.lower()}s together: {chance}", indent=2)
+        terminal.line(f"all {task.lower()}s together: {chance}", indent=2)
 
 
 def _table(
-    sheet: Sheet, title: str, names: tuple[str, str], scores: Iterable[ComparedScore]
+    terminal: TerminalReport, title: str, names: tuple[str, str], scores: Iterable[ComparedScore]
 ) -> None:
     rows = [
         (
@@ -132,7 +132,7 @@ def _table(
         for one in scores
     ]
     if rows:
-        sheet.table((title, *names, "\N{INCREMENT}", ""), rows)
+        terminal.table((title, *names, "\N{INCREMENT}", ""), rows)
 
 
 def _score(score: float | None) -> str:
@@ -141,13 +141,15 @@ def _score(score: float | None) -> str:
 
 def render_table(table: Table, *, width: int, color: bool) -> str:
     """Return the table for a terminal; a sentence where nothing was measured."""
-    sheet = Sheet(width, color=color)
+    terminal = TerminalReport(width, color=color)
     if not table.rows:
-        sheet.line("No run of a benchmark is known here. `gateval run BENCHMARK` makes the first.")
+        terminal.line(
+            "No run of a benchmark is known here. `gateval run BENCHMARK` makes the first."
+        )
     else:
         rows = [((row.name, *_cells(row.cells)), "") for row in table.rows]
-        sheet.table(("AGENT", *table.benchmarks), rows)
-    return sheet.text()
+        terminal.table(("AGENT", *table.benchmarks), rows)
+    return terminal.text()
 
 
 def render_markdown(table: Table) -> str:
@@ -169,8 +171,8 @@ _ARROW = "\N{RIGHTWARDS ARROW}"
 
 def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool) -> str:
     """Return the runs of one Eval, the newest first."""
-    sheet = Sheet(width, color=color)
-    sheet.line(f"{name}  {sparkline(points)}", style="bold")
+    terminal = TerminalReport(width, color=color)
+    terminal.line(f"{name}  {sparkline(points)}", style="bold")
     rows = [
         (
             (
@@ -186,18 +188,18 @@ def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool)
         )
         for one in reversed(points)
     ]
-    sheet.table(("RUN AT (UTC)", "REVISION", "EVENT", "SCORE", "95 %", "PASSING", ""), rows)
-    add_scorers(sheet, points)
-    return sheet.text()
+    terminal.table(("RUN AT (UTC)", "REVISION", "EVENT", "SCORE", "95 %", "PASSING", ""), rows)
+    add_scorers(terminal, points)
+    return terminal.text()
 
 
 def render_overview(series: Mapping[str, Sequence[Point]], *, width: int, color: bool) -> str:
     """Return a line for each Eval: its scores as characters, from the oldest to the newest run."""
-    sheet = Sheet(width, color=color)
+    terminal = TerminalReport(width, color=color)
     known = {name: points for name, points in series.items() if points}
     if not known:
-        sheet.line("No run is known here. `gateval run EVAL` makes the first.")
-        return sheet.text()
+        terminal.line("No run is known here. `gateval run EVAL` makes the first.")
+        return terminal.text()
     room = max(10, width - 2 - max(map(len, known)) - 30)
     rows = [
         (
@@ -212,10 +214,10 @@ def render_overview(series: Mapping[str, Sequence[Point]], *, width: int, color:
         )
         for name, points in known.items()
     ]
-    sheet.table(("EVAL", "SCORES", "LAST", "ON", "RUNS"), rows)
+    terminal.table(("EVAL", "SCORES", "LAST", "ON", "RUNS"), rows)
     if len(known) == 1:
-        add_scorers(sheet, next(iter(known.values())))
-    return sheet.text()
+        add_scorers(terminal, next(iter(known.values())))
+    return terminal.text()
 
 
 def _passing(point: Point) -> str:
@@ -239,21 +241,21 @@ def render_compared(
     evals: Sequence[ComparedEval], names: tuple[str, str], *, width: int, color: bool
 ) -> str:
     """Return two runs side by side, fixture by fixture."""
-    sheet = Sheet(width, color=color)
+    terminal = TerminalReport(width, color=color)
     for one in evals:
         delta = "" if one.delta is None else f", {100 * one.delta:+.0f} points"
         before, after = (
             show_score(score_of(of.low, of.high)) if of is not None else "not run" for of in one.of
         )
         title = f"{one.eval}: {names[0]} {before} {_ARROW} {names[1]} {after}{delta}"
-        sheet.line(title, style="bold")
+        terminal.line(title, style="bold")
         for name, of in zip(names, one.of, strict=True):
             if of is not None:
-                sheet.line(f"{name}: {_taken(of)}", indent=2)
+                terminal.line(f"{name}: {_taken(of)}", indent=2)
         if one.otherwise:
-            sheet.line(one.otherwise, indent=2)
+            terminal.line(one.otherwise, indent=2)
         if one.scores is not None:
-            show_scores(sheet, one.scores, names)
+            show_scores(terminal, one.scores, names)
             continue
         moved = [fixture for fixture in one.fixtures if fixture.differs]
         rows = [
@@ -270,19 +272,21 @@ def render_compared(
             for f in moved
         ]
         if rows:
-            sheet.table(("FIXTURE", names[0], names[1], "P", ""), rows)
+            terminal.table(("FIXTURE", names[0], names[1], "P", ""), rows)
         same = len(one.fixtures) - len(moved)
         if same:
-            sheet.line(f"{same:,} more with equal results", indent=2)
+            terminal.line(f"{same:,} more with equal results", indent=2)
         for of in {of: None for of in one.of if of is not None and of.others}:
-            sheet.line(_listed(of), indent=2)
+            terminal.line(_listed(of), indent=2)
     if not evals:
-        sheet.line("The two have no Eval in common.")
+        terminal.line("The two have no Eval in common.")
     else:
         passes = any(one.scores is None for one in evals)
         test = "Fisher" if passes else "paired permutations"
-        sheet.line(f"P: the chance to look so much worse if nothing changed ({test}, one-sided).")
-    return sheet.text()
+        terminal.line(
+            f"P: the chance to look so much worse if nothing changed ({test}, one-sided)."
+        )
+    return terminal.text()
 
 
 def _taken(of: ComparedRun) -> str:
@@ -305,10 +309,10 @@ def _listed(of: ComparedRun) -> str:
 
 def render_flaky(found: Sequence[Wavering], *, runs: int, width: int, color: bool) -> str:
     """Return the fixtures that pass now and then, the dearest first."""
-    sheet = Sheet(width, color=color)
+    terminal = TerminalReport(width, color=color)
     if not found:
-        sheet.line(f"No fixture wavers in {count(runs, 'run')} that can be looked at.")
-        return sheet.text()
+        terminal.line(f"No fixture wavers in {count(runs, 'run')} that can be looked at.")
+        return terminal.text()
     rows = [
         (
             (
@@ -322,10 +326,10 @@ def render_flaky(found: Sequence[Wavering], *, runs: int, width: int, color: boo
         )
         for one in found
     ]
-    sheet.table(("FIXTURE", "PASSES", "95 %", "SAVES", "WHO WAVERS"), rows)
-    sheet.line("")
-    sheet.line(
+    terminal.table(("FIXTURE", "PASSES", "95 %", "SAVES", "WHO WAVERS"), rows)
+    terminal.line("")
+    terminal.line(
         "SAVES: the trials that each comparison of an unchanged agent would save if the fixture "
         "passed in 99 % of trials."
     )
-    return sheet.text()
+    return terminal.text()

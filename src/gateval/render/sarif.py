@@ -12,7 +12,7 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from gateval.domain.paths import Place, resolve_path
+from gateval.domain.paths import SourceLocation, resolve_path
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.findings import RULES, Finding
 from gateval.render.view import ReportView
@@ -89,7 +89,7 @@ def _result(found: Finding) -> dict[str, Any]:
     return result
 
 
-def _location(place: Place) -> dict[str, Any] | None:
+def _location(place: SourceLocation) -> dict[str, Any] | None:
     """Return where it is, relative to the root; None for what leads out of the repository."""
     path = resolve_path("", place.file)
     if not path:

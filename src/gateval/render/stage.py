@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails, PydanticSerializationError
 from gateval.domain.base import Value, plain_message
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open
-from gateval.domain.results.results import Part, Results, part_of
+from gateval.domain.results.results import Results, ResultsPart, part_of
 from gateval.domain.strict_json import DEPTH_LIMIT, NotStrictJson, read_json
 from gateval.errors import StageFileError
 from gateval.safe.sanitize import plain_line
@@ -100,9 +100,9 @@ def load_results(data: bytes, name: str = "The file of results") -> Results:
     return _load(data, name, Results, "results.v1", RESULTS_LIMIT)
 
 
-def load_part(data: bytes, name: str = "The part") -> Part:
+def load_part(data: bytes, name: str = "The part") -> ResultsPart:
     """Read a part; raise `StageFileError`, which calls it `name`."""
-    return _load(data, name, Part, "part.v1", RESULTS_LIMIT)
+    return _load(data, name, ResultsPart, "part.v1", RESULTS_LIMIT)
 
 
 def load_trigger(data: bytes) -> Trigger:

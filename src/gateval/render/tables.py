@@ -20,7 +20,7 @@ _LAST = 20
 _COLORS = {"red": 31, "green": 32, "yellow": 33, "bold": 1, "dim": 2}
 
 
-class Sheet:
+class TerminalReport:
     """Collects lines and tables for a terminal of so many columns."""
 
     def __init__(self, width: int, *, color: bool) -> None:
@@ -100,7 +100,7 @@ STYLES = {"Failed": "red", "Fail": "red", "Error": "yellow", "Stale": "yellow", 
 
 def render_rows(kind: str, rows: Sequence[Row], *, width: int, color: bool, wide: bool) -> str:
     """Return all rows of a kind as one table; a sentence where there are none."""
-    page = Sheet(width, color=color)
+    page = TerminalReport(width, color=color)
     if not rows:
         page.line(f"There are no {kind} here.")
         return page.text()
@@ -115,7 +115,7 @@ def render_rows(kind: str, rows: Sequence[Row], *, width: int, color: bool, wide
 
 def render_one(row: Row, *, width: int, color: bool) -> str:
     """Return one thing with all its details: what is a list of rows becomes a table."""
-    page = Sheet(width, color=color)
+    page = TerminalReport(width, color=color)
     for key, value in row.items():
         if not (isinstance(value, list) and value and isinstance(value[0], dict)):
             page.line(f"{key}: {_text(value)}", style=_style(str(value)))
@@ -125,7 +125,7 @@ def render_one(row: Row, *, width: int, color: bool) -> str:
     return page.text()
 
 
-def _table(page: Sheet, rows: Sequence[Row]) -> None:
+def _table(page: TerminalReport, rows: Sequence[Row]) -> None:
     keys = list(dict.fromkeys(key for row in rows for key in row if key != "message"))
     page.table(
         keys,

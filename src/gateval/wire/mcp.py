@@ -116,7 +116,7 @@ READY = write_json({"jsonrpc": "2.0", "method": "notifications/initialized"})
 """What a client says once it was introduced."""
 
 
-class Heard(NamedTuple):
+class ServerMessage(NamedTuple):
     """A message of a server: the answer to the request `id`, or a request of its own (`method`)."""
 
     id: JsonValue
@@ -141,7 +141,7 @@ def hello(number: int, client: str, version: str) -> bytes:
     return request(number, "initialize", params)
 
 
-def heard(body: bytes) -> Heard:
+def heard(body: bytes) -> ServerMessage:
     """Read one message. Raises `WireError`."""
     fields = read_object(body)
     if fields.get("jsonrpc") != "2.0":
@@ -150,7 +150,7 @@ def heard(body: bytes) -> Heard:
     said = ""
     if failed is not None:
         said = text_or_empty(as_object(failed, "`error`").get("message")) or "no reason given"
-    return Heard(
+    return ServerMessage(
         id=fields.get("id"),
         method=text_or_empty(fields.get("method")),
         result=given if isinstance(given, dict) else None,
@@ -158,7 +158,7 @@ def heard(body: bytes) -> Heard:
     )
 
 
-def refused(asked: Heard) -> bytes | None:
+def refused(asked: ServerMessage) -> bytes | None:
     """Return the answer to what a server asks of us; None for a notification."""
     if not isinstance(asked.id, str | int) or isinstance(asked.id, bool):
         return None

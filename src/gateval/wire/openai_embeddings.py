@@ -7,7 +7,6 @@ vectors in base64, as 32-bit floats with the lowest byte first.
 from __future__ import annotations
 
 import base64
-import binascii
 import struct
 from collections.abc import Sequence
 
@@ -114,5 +113,5 @@ def _vector(value: JsonValue) -> list[float]:
     try:
         packed = base64.b64decode(value, validate=True)
         return [*struct.unpack(f"<{len(packed) // 4}f", packed)]
-    except (binascii.Error, struct.error):
+    except (ValueError, struct.error):
         raise WireError("an embedding that is no base64 of numbers")

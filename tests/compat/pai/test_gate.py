@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 from gateval.domain.decision.decision import make_report
+from gateval.domain.label_decision import GateLabel, LabelDecisions, LabelStatus
 from gateval.domain.labels import Account, LabelEvent, LabelFacts, Push, rule_on
 from gateval.domain.manifests.gate_config import BypassPolicy
-from gateval.domain.ruling import GateLabel, Rulings, RulingStatus
 from gateval.domain.verdicts import GateVerdict
 from tests.compat.rows import states
 from tests.helpers.command import candidate_processes, gateval
@@ -109,12 +109,12 @@ def test_the_bypass() -> None:
         role="maintain",
         push=Push(after="a" * 40, at="2026-11-21T11:00:00Z"),
     )
-    ruling = rule_on(facts, BypassPolicy())
-    assert (ruling.status, ruling.use.by.login) == (RulingStatus.GRANTED, "ada")
+    label_decision = rule_on(facts, BypassPolicy())
+    assert (label_decision.status, label_decision.use.by.login) == (LabelStatus.GRANTED, "ada")
     results = make_results("a-eval f base:pass head:fail")
-    decision = make_report(results, Rulings(found=(ruling,))).decision
+    decision = make_report(results, LabelDecisions(found=(label_decision,))).decision
     assert (decision.verdict, decision.exit_code) == (GateVerdict.BYPASSED, 0)
     assert decision.reasons == make_report(results).decision.reasons, "nothing is hidden"
     for edit in ({"role": "write"}, {"push": Push(after="a" * 40, at="2026-11-21T13:00:00Z")}):
         denied = rule_on(facts.model_copy(update=edit), BypassPolicy())
-        assert denied.status is not RulingStatus.GRANTED
+        assert denied.status is not LabelStatus.GRANTED

@@ -12,7 +12,7 @@ from gateval.domain.base import digest
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
 from gateval.domain.manifests.scoring import Grade, ScoringModel, ScoringSpec
-from gateval.domain.paths import Place, show_path
+from gateval.domain.paths import SourceLocation, show_path
 from gateval.formats.base import Registries
 from gateval.formats.parsed import Parsed
 
@@ -27,7 +27,7 @@ QUIZ = ScoringModel(
 def read_quiz(path: str, data: bytes, registries: Registries) -> Parsed:
     """Return the Eval that a quiz is, and a fixture for each question."""
     del registries
-    quiz, place = json.loads(data), Place(file=show_path(path), line=1, column=1)
+    quiz, place = json.loads(data), SourceLocation(file=show_path(path), line=1, column=1)
     fixtures = tuple(
         Fixture(
             name=f"{quiz['quiz']}.{number}",

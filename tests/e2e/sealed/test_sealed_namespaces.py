@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gateval.candidates.isolation.walls import why_not_apart
+from gateval.candidates.isolation.isolation_level import why_not_apart
 from tests.e2e.sealed.test_sealed_stage import command, gone, held, marked, opened, run
 from tests.e2e.sealed.test_sealed_words import shop_of
 from tests.helpers.command import gateval, start_gateval

@@ -47,7 +47,7 @@ STAYING = (
         time.sleep(0.3); nothing()
     """),
     Attack("child-of-the-parent", """
-        # clone(CLONE_PARENT): the child is our sibling, and the warden's child
+        # clone(CLONE_PARENT): the child is our sibling, and the guard's child
         for _ in range(3):
             if libc.syscall(56, 0x8000 | 17, 0, 0, 0, 0) == 0:
                 os.setsid(); time.sleep(int(HOUR)); os._exit(0)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.walls import Wishes
+from gateval.candidates.isolation.isolation_level import ResourceLimits
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.playground import Ready, ServiceSpec
 from gateval.domain.plan.plan import AgentDefinition
@@ -21,7 +21,7 @@ from tests.helpers.isolation import isolated_world
 from tests.helpers.serving import HTTP, server, warnings
 from tests.helpers.users import SAME_USER_TOO
 
-SMALL = Wishes(memory_mib=256, disk_mib=16, files=200, processes=60)
+SMALL = ResourceLimits(memory_mib=256, disk_mib=16, files=200, processes=60)
 ADD = TELL + "print('seen', tell('add orders'))"
 CLEAR = TELL + "tell('clear')"
 BOT = command_agent((*PYTHON, "agent.py"))

@@ -14,7 +14,7 @@ import pytest
 
 from gateval.candidates.checks import CheckFailed, CheckOrder
 from gateval.candidates.environment import SWITCHES
-from gateval.candidates.isolation.walls import Wishes
+from gateval.candidates.isolation.isolation_level import ResourceLimits
 from gateval.domain.trials.trial import Cause
 from gateval.errors import UsageError
 from tests.helpers.candidates import World
@@ -22,7 +22,7 @@ from tests.helpers.isolation import held_here, isolated_world, open_python
 from tests.helpers.own_checks import FILES, runner
 from tests.helpers.users import SAME_USER_TOO
 
-SMALL = Wishes(memory_mib=128, disk_mib=16, files=200, processes=40)
+SMALL = ResourceLimits(memory_mib=128, disk_mib=16, files=200, processes=40)
 
 
 @pytest.fixture(params=["own users", SAME_USER_TOO])

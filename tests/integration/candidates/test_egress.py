@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.walls import Wishes
+from gateval.candidates.isolation.isolation_level import ResourceLimits
 from gateval.errors import UsageError
 from tests.helpers.isolation import held_here, isolated_world, output_of
 
-SMALL = Wishes(memory_mib=256, disk_mib=64, files=500, processes=100)
+SMALL = ResourceLimits(memory_mib=256, disk_mib=64, files=500, processes=100)
 
 WAYS = """
 import ctypes, errno, json, os, socket, sys

@@ -1,6 +1,6 @@
-"""A server whose warden ends in a trial: the gate lost it, and the candidate is not to blame.
+"""A server whose guard ends in a trial: the gate lost it, and the candidate is not to blame.
 
-What the lost supervisor and wardens leave is ended by the gate, and nothing else of its own.
+What the lost supervisor and guards leave is ended by the gate, and nothing else of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateval.candidates.isolation.walls import Wishes
+from gateval.candidates.isolation.isolation_level import ResourceLimits
 from gateval.domain.trials.trial import Cause, NoAnswer
 from tests.helpers.candidates import ask
 from tests.helpers.isolation import isolated_world, open_python, supervisors
@@ -36,7 +36,7 @@ def test_it_is_a_fault_of_the_gate(*, own_users: bool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as told:
         killer = threading.Thread(target=kill_wardens, args=(told,))
         killer.start()
-        with isolated_world(Wishes(), own_users=own_users) as world:
+        with isolated_world(ResourceLimits(), own_users=own_users) as world:
             world.write("agent.py", HTTP + TELLS.format(port=told.getsockname()[1]))
             agent = server(command=(open_python(), "-I", "agent.py", "{port}"))
             (found,) = answers(world, agent, ask(timeout=30))
@@ -58,7 +58,7 @@ def older() -> Iterator[subprocess.Popen[bytes]]:
 def test_a_killed_supervisor_costs_no_process_that_was_there_before(
     older: subprocess.Popen[bytes], *, own_users: bool
 ) -> None:
-    with isolated_world(Wishes(), own_users=own_users) as world:
+    with isolated_world(ResourceLimits(), own_users=own_users) as world:
         for pid in supervisors(os.getpid()):
             os.kill(pid, signal.SIGKILL)
     assert world.survivors() == []
@@ -68,7 +68,7 @@ def test_a_killed_supervisor_costs_no_process_that_was_there_before(
 def kill_wardens(told: socket.socket) -> None:
     """Kill them, and not the supervisor that they come from, when a server says it was asked."""
     told.accept()[0].close()
-    _, *wardens = sorted(supervisors(os.getpid()))
-    for pid in wardens:
+    _, *guards = sorted(supervisors(os.getpid()))
+    for pid in guards:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

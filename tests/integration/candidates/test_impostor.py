@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.walls import Wishes
+from gateval.candidates.isolation.isolation_level import ResourceLimits
 from gateval.domain.trials.trial import Answer
 from tests.helpers.candidates import ask
 from tests.helpers.isolation import isolated_world, open_python
@@ -62,7 +62,7 @@ def impostor(program: str) -> Iterator[None]:
 def test_whoever_took_the_port_first_does_not_answer(*, own_users: bool) -> None:
     if own_users and os.geteuid() != 0:
         pytest.skip("users of their own take root")
-    with isolated_world(Wishes(), own_users=own_users) as world, impostor("claimed.py"):
+    with isolated_world(ResourceLimits(), own_users=own_users) as world, impostor("claimed.py"):
         world.write("claimed.py", SLOW)
         python = (open_python(), "-I", "-S", "claimed.py", "{port}")
         (found,) = answers(world, server(command=python), ask(timeout=20))

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.walls import Wishes
+from gateval.candidates.isolation.isolation_level import ResourceLimits
 from gateval.candidates.team import Candidates
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from tests.helpers.candidates import World, ask, command_agent, no_survivors
 from tests.helpers.isolation import isolated_world, open_folder, open_python
 
-SMALL = Wishes(memory_mib=128, disk_mib=16, files=200, processes=40)
+SMALL = ResourceLimits(memory_mib=128, disk_mib=16, files=200, processes=40)
 BOTH = pytest.mark.parametrize("own_users", [True, False], ids=["own users", "same user"])
 
 
@@ -337,9 +337,9 @@ def test_keys_in_the_gates_keyring_cannot_be_found() -> None:
 
 
 def test_a_supervisor_that_is_gone_is_a_fault_of_the_gate(world: World) -> None:
-    keeper = world.context.starter
-    keeper._process.kill()  # type: ignore[attr-defined]
-    keeper._process.wait()  # type: ignore[attr-defined]
+    supervisor_client = world.context.starter
+    supervisor_client._process.kill()  # type: ignore[attr-defined]
+    supervisor_client._process.wait()  # type: ignore[attr-defined]
     result = run(world, "print('x')")
     assert isinstance(result, NoAnswer)
     assert result.cause is Cause.GATE

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.walls import Wishes, why_not_apart
+from gateval.candidates.isolation.isolation_level import ResourceLimits, why_not_apart
 from gateval.domain.trials.trial import NoAnswer
 from tests.helpers.candidates import World
 from tests.helpers.isolation import answer_of, isolated_world, open_python, output_of, walls_here
@@ -33,7 +33,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
     """A world with PID namespaces, and one without."""
     if request.param:
         apart_here()
-    with isolated_world(Wishes(memory_mib=256, processes=64), apart=request.param) as made:
+    with isolated_world(ResourceLimits(memory_mib=256, processes=64), apart=request.param) as made:
         yield made
 
 
@@ -41,7 +41,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
 def apart() -> Iterator[World]:
     """A world with PID namespaces."""
     apart_here()
-    with isolated_world(Wishes(), apart=True) as made:
+    with isolated_world(ResourceLimits(), apart=True) as made:
         yield made
 
 

@@ -20,11 +20,11 @@ import pytest
 from gateval.assertions.assess import assess
 from gateval.candidates import playground_files as copies
 from gateval.candidates import playground_files as reading
-from gateval.candidates.isolation.walls import Wishes
-from gateval.candidates.playground_files import Found, Unreadable, content, listing, look
+from gateval.candidates.isolation.isolation_level import ResourceLimits
+from gateval.candidates.playground_files import FoundPath, Unreadable, content, listing, look
 from gateval.candidates.playgrounds import ReadyPlayground
 from gateval.candidates.processes import Programs
-from gateval.candidates.program import Limits, Program, private_folders
+from gateval.candidates.program import Program, ProgramLimits, private_folders
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.playground import PlaygroundSpec
@@ -57,11 +57,11 @@ def test_a_link_is_not_followed(root: Path, secret: Path) -> None:
     (root / "notes").symlink_to(secret.parent)
     (root / "up").mkdir()
     (root / "up" / "far").symlink_to("../..")
-    assert content(root, "note.txt", 100) == Found("link")
+    assert content(root, "note.txt", 100) == FoundPath("link")
     assert content(root, "notes/secret.txt", 100) is None
     assert content(root, "up/far/outside/secret.txt", 100) is None
-    assert look(root, "notes") == Found("link")
-    assert listing(root, "notes") == Found("link")
+    assert look(root, "notes") == FoundPath("link")
+    assert listing(root, "notes") == FoundPath("link")
     found = listing(root)
     assert isinstance(found, list)
     assert [one.path for one in found] == ["note.txt", "notes", "up", "up/far"]
@@ -108,7 +108,7 @@ def test_deep_and_many_folders_are_told(root: Path) -> None:
         deep.mkdir()
     with pytest.raises(Unreadable, match="more than 64 deep"):
         listing(root)
-    assert listing(root, deep=False) == [reading.ListedFile("d", Found("directory"))]
+    assert listing(root, deep=False) == [reading.ListedFile("d", FoundPath("directory"))]
     wide = root / "wide"
     wide.mkdir()
     for number in range(reading.ENTRIES + 1):
@@ -265,7 +265,7 @@ def test_nothing_of_a_revision_is_written_or_read_through_a_link(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives users of their own")
 def test_an_end_state_is_closed_to_the_candidates_of_other_trials(revision: Path) -> None:
-    with isolated_world(Wishes()) as world:
+    with isolated_world(ResourceLimits()) as world:
         shutil.copytree(revision, world.export, dirs_exist_ok=True)
         scratch, starter = world.context.scratch, world.context.starter
 
@@ -280,7 +280,7 @@ def test_an_end_state_is_closed_to_the_candidates_of_other_trials(revision: Path
                         env = {"HOME": str(private.home), "TMPDIR": str(private.tmp)}
                         reads = (playground.root,)
                         program = Program(("cat", file), private.home, env, b"", writes, reads)
-                        limits = Limits(seconds=20, grace_seconds=1)
+                        limits = ProgramLimits(seconds=20, grace_seconds=1)
                         said.append((await programs.run(program, limits)).stdout.decode())
                     if len(said) == 2:
                         playground.shut()

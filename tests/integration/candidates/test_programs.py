@@ -10,10 +10,10 @@ import pytest
 
 from gateval.adapters.clock import SystemClock
 from gateval.candidates.processes import Programs, Running
-from gateval.candidates.program import End, Groups, Limits, NotStarted, Program
+from gateval.candidates.program import End, Groups, NotStarted, Program, ProgramLimits
 from tests.helpers.candidates import open_files
 
-LIMITS = Limits(seconds=20, grace_seconds=0.3)
+LIMITS = ProgramLimits(seconds=20, grace_seconds=0.3)
 
 
 def program(code: str, tmp_path: Path) -> Program:
@@ -62,7 +62,7 @@ def test_its_end_is_told_and_what_it_said(tmp_path: Path) -> None:
 
 def test_printing_too_much_counts_as_its_end(tmp_path: Path) -> None:
     async def scenario() -> None:
-        limits = Limits(seconds=20, grace_seconds=0.3, stdout_bytes=1000, stdout_kept=10)
+        limits = ProgramLimits(seconds=20, grace_seconds=0.3, stdout_bytes=1000, stdout_kept=10)
         code = "import time; print('x' * 5000, flush=True); time.sleep(99)"
         running = Programs(SystemClock(), Groups()).start(program(code, tmp_path), limits)
         await asyncio.wait({running.ended}, timeout=20)

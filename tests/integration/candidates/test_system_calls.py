@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from gateval.candidates.isolation.isolation_level import ResourceLimits
 from gateval.candidates.isolation.supervisor import kernel as syscalls
 from gateval.candidates.isolation.supervisor.kernel import knows_filters
-from gateval.candidates.isolation.walls import Wishes
 from tests.helpers.candidates import World
 from tests.helpers.isolation import isolated_world, open_python, output_of, walls_here
 
-SMALL = Wishes(memory_mib=512, disk_mib=64, files=500, processes=100)
+SMALL = ResourceLimits(memory_mib=512, disk_mib=64, files=500, processes=100)
 
 PRELUDE = """
 import ctypes, errno, json, mmap, os, signal

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateval.candidates.base import TrialRequest
-from gateval.candidates.isolation.walls import Wishes
+from gateval.candidates.isolation.isolation_level import ResourceLimits
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.fixture import ToolReplay
@@ -95,7 +95,7 @@ def walled(request: pytest.FixtureRequest) -> Iterator[World]:
     own = request.param == "own users"
     if own and os.geteuid() != 0:
         pytest.skip("users of their own take root")
-    with isolated_world(Wishes(), own_users=own) as world:
+    with isolated_world(ResourceLimits(), own_users=own) as world:
         yield world
         assert no_survivors(world.context.run)
         assert world.leftovers() == []

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateval.candidates.isolation.walls import Wishes
+from gateval.candidates.isolation.isolation_level import ResourceLimits
 from tests.helpers.candidates import World
 from tests.helpers.isolation import isolated_world, output_of
 from tests.helpers.users import SAME_USER_TOO
 
-ROOMY = Wishes(memory_mib=4096, disk_mib=1024, files=4096, processes=1000)
+ROOMY = ResourceLimits(memory_mib=4096, disk_mib=1024, files=4096, processes=1000)
 
 NODE = """
 const { Worker } = require("worker_threads");

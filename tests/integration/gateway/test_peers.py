@@ -17,7 +17,15 @@ import pytest
 from yarl import URL
 
 from gateval.gateway import peers
-from gateval.gateway.peers import Held, Holders, NotTheirs, Peers, Tables, is_own, no_candidate
+from gateval.gateway.peers import (
+    BoundSocket,
+    Holders,
+    NotTheirs,
+    Peers,
+    Tables,
+    is_own,
+    no_candidate,
+)
 from gateval.gateway.upstream.http_client import PinnedResolver, Pins, pins_of
 
 SO_BINDTODEVICE = 25
@@ -46,7 +54,7 @@ def listening(at: str) -> Iterator[socket.socket]:
 def test_both_ends_are_found(tables: Tables, at: str, to: str) -> None:
     with listening(at) as listener:
         port = listener.getsockname()[1]
-        own = Held(os.geteuid(), os.fstat(listener.fileno()).st_ino)
+        own = BoundSocket(os.geteuid(), os.fstat(listener.fileno()).st_ino)
         assert tables.listening(port, ip_address(to)) == [own]
         assert tables.listening(port) == [own]
         assert tables.listening(port, ip_address("127.0.0.2")) == ([] if at == to else [own])
@@ -56,7 +64,7 @@ def test_both_ends_are_found(tables: Tables, at: str, to: str) -> None:
             assert waiting.inode == 0, "nobody has accepted it: its user is nobody's"
             theirs, _ = listener.accept()
             with theirs:
-                accepted = Held(os.geteuid(), os.fstat(theirs.fileno()).st_ino)
+                accepted = BoundSocket(os.geteuid(), os.fstat(theirs.fileno()).st_ino)
                 assert tables.other_end(ours) == accepted
                 assert Holders().of(accepted.inode) == (os.getpid(),)
     assert tables.listening(port) == []
@@ -72,7 +80,7 @@ def test_whoever_is_bound_to_a_device_is_found(tables: Tables) -> None:
         with socket.create_connection(listener.getsockname()) as ours:
             theirs, _ = listener.accept()
             with theirs:
-                own = Held(os.geteuid(), os.fstat(theirs.fileno()).st_ino)
+                own = BoundSocket(os.geteuid(), os.fstat(theirs.fileno()).st_ino)
                 assert tables.other_end(ours) == own
 
 
@@ -142,7 +150,7 @@ def test_our_own_process_and_what_leads_away_are_no_candidates() -> None:
 
 def test_only_a_user_in_their_range_is_a_candidate() -> None:
     allowed = no_candidate((50_000, 59_999), lambda: False)
-    assert [allowed(Held(user, 1)) for user in (49_999, 50_000, 59_999, 60_000)] == [
+    assert [allowed(BoundSocket(user, 1)) for user in (49_999, 50_000, 59_999, 60_000)] == [
         True, False, False, True,
     ]  # fmt: skip
 

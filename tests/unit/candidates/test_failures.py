@@ -11,10 +11,10 @@ from gateval.candidates.failures import (
     no_start,
     server_line,
 )
-from gateval.candidates.program import MIB, End, Limits, Ran
+from gateval.candidates.program import MIB, End, ProgramLimits, Ran
 from gateval.domain.trials.trial import DETAIL_LINES, Cause
 
-LIMITS = Limits(seconds=1.5, grace_seconds=0)
+LIMITS = ProgramLimits(seconds=1.5, grace_seconds=0)
 ARGV = ("node", "my agent.js")
 
 

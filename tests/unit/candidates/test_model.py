@@ -12,7 +12,7 @@ from gateval.candidates.model import TURN_LIMIT, ModelRuntime
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.fixture import ToolReplay
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.strict_json import DEPTH_LIMIT
 from gateval.domain.trials.model_call import ModelReply, StopReason, ToolCall, Usage
@@ -34,7 +34,7 @@ def agent(*models: str, system: str = "Be brief.") -> AgentDefinition:
     return AgentDefinition(
         name="helper",
         side=Side.BASE,
-        place=Place(file="agent.yaml"),
+        place=SourceLocation(file="agent.yaml"),
         models=models or ("openai/main", "anthropic/spare"),
         system=system,
         tools=(FIND, PAY, OFF),

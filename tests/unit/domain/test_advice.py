@@ -6,7 +6,7 @@ import pytest
 
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.planning.files.start_problems import missing_interpreters
 from gateval.domain.setup.program_install import project_advice, set_up_advice
 
@@ -66,7 +66,7 @@ def agent(runtime: dict[str, object]) -> Agent:
         {
             "name": "bot",
             "path": "bot.yaml",
-            "place": Place(file="bot.yaml", line=3),
+            "place": SourceLocation(file="bot.yaml", line=3),
             "spec": spec,
             "digest": "0" * 64,
         }

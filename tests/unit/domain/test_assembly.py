@@ -11,7 +11,7 @@ import pytest
 from gateval.domain.decision.decision import make_report
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy, RegressionPolicy
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.results import Part, Results, RunInfo, assemble, part_of
+from gateval.domain.results.results import Results, ResultsPart, RunInfo, assemble, part_of
 from gateval.domain.trials.trial import AssessmentStatus, Outcome, Side, Trial
 from gateval.errors import StageFileError
 from tests.helpers.assessments import make_assessment
@@ -56,7 +56,7 @@ def passing(plan: Plan) -> Results:
     return Results(plan=plan, trials=trials, info=RunInfo(run="elsewhere", seconds=1e6))
 
 
-def only(results: Results, name: str) -> Part:
+def only(results: Results, name: str) -> ResultsPart:
     """The part of one Eval."""
     plan = results.plan
     part = plan.model_copy(update={"evals": (plan.eval(name),)})

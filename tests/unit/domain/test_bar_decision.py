@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Bar, Lowered
 from gateval.domain.results.results import Results
@@ -18,7 +18,7 @@ from tests.helpers.reports import edit_plan, make_results
 from tests.helpers.tiers import examples
 
 LENIENT = Policy(inconclusive=InconclusivePolicy.WARN)
-WORDS = Lowered(place=Place(file="evals/a.yaml", line=3), what="passThreshold")
+WORDS = Lowered(place=SourceLocation(file="evals/a.yaml", line=3), what="passThreshold")
 NAME = "a-eval.base-tip"
 OUTCOMES = ("pass", "fail", "judge", "provider", "candidate", "-")
 

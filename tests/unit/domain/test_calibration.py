@@ -18,7 +18,7 @@ from gateval.domain.calibration import (
 from gateval.domain.history.standing import comparison_key
 from gateval.domain.manifests.evaluation import Calibration, CalibrationExample, JudgeSpec
 from gateval.domain.manifests.gate_config import AgreementPolicy, Policy
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.planning.planner import GateRules, plan_revision
 from tests.helpers.bars import snapshot
 
@@ -60,7 +60,7 @@ def calibration(**changed: object) -> Calibration:
         rubric="Ask why.",
         judge_models=("openai/gpt-5",),
         examples=(example,),
-        place=Place(file="tone.yaml"),
+        place=SourceLocation(file="tone.yaml"),
         path="tone.yaml",
         digest="d",
     ).model_copy(update=changed)

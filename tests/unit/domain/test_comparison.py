@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.planned_eval import Removed
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
@@ -139,7 +139,9 @@ def test_the_difference_is_unknown_unless_both_sides_are_measured(
 
 
 def test_evals_and_fixtures_keep_the_plans_order_and_removed_ones_are_carried() -> None:
-    removed = Removed(kind="Eval", name="c-eval", eval="c-eval", place=Place(file="c.yaml"))
+    removed = Removed(
+        kind="Eval", name="c-eval", eval="c-eval", place=SourceLocation(file="c.yaml")
+    )
     report = make(
         """
         b-eval z base:pass head:pass

@@ -8,13 +8,13 @@ import pytest
 
 from gateval.domain.decision.decision import make_report, with_labels
 from gateval.domain.forge.check_run import Conclusion, conclude
-from gateval.domain.ruling import (
+from gateval.domain.label_decision import (
     AuditPerson,
     GateLabel,
+    LabelDecision,
+    LabelDecisions,
+    LabelStatus,
     LabelUse,
-    Ruling,
-    Rulings,
-    RulingStatus,
 )
 from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 from tests.helpers.reports import make_results
@@ -25,28 +25,26 @@ ROWS = {
     GateVerdict.INCOMPLETE: "a-eval f base:pass head:-",
     GateVerdict.INCONCLUSIVE: "a-eval f base:pass head:provider",
 }
-STATES = (None, *RulingStatus)
+STATES = (None, *LabelStatus)
 
 
-def ruling(label: GateLabel, status: RulingStatus) -> Ruling:
+def label_decision(label: GateLabel, status: LabelStatus) -> LabelDecision:
     use = LabelUse(name=label, by=AuditPerson(login="ada", role="admin"))
-    return Ruling(label=label, status=status, use=use)
+    return LabelDecision(label=label, status=status, use=use)
 
 
 @pytest.mark.parametrize(
     ("evals", "bypass", "bar"), list(product(ROWS, STATES, STATES)), ids=lambda value: str(value)
 )
-def test_decision(
-    evals: GateVerdict, bypass: RulingStatus | None, bar: RulingStatus | None
-) -> None:
+def test_decision(evals: GateVerdict, bypass: LabelStatus | None, bar: LabelStatus | None) -> None:
     found = tuple(
-        ruling(label, status)
+        label_decision(label, status)
         for label, status in ((GateLabel.BYPASS, bypass), (GateLabel.ACCEPT_BAR, bar))
         if status
     )
     results = make_results(ROWS[evals])
-    decision = make_report(results, Rulings(found=found)).decision
-    bypassed = bypass is RulingStatus.GRANTED and evals is not GateVerdict.PASS
+    decision = make_report(results, LabelDecisions(found=found)).decision
+    bypassed = bypass is LabelStatus.GRANTED and evals is not GateVerdict.PASS
     assert decision.evals is evals, "no label changes what the evals say"
     assert decision.verdict is (GateVerdict.BYPASSED if bypassed else evals)
     assert decision.exit_code == EXIT_CODES[decision.verdict]
@@ -54,7 +52,7 @@ def test_decision(
     assert decision.labels == found
     assert decision.reasons == make_report(results).decision.reasons
     assert (decision.bypass is not None) == bypassed
-    assert with_labels(decision, Rulings()).verdict is evals
+    assert with_labels(decision, LabelDecisions()).verdict is evals
 
 
 def test_a_bypass_is_neutral_and_never_a_claims() -> None:

@@ -8,6 +8,14 @@ import pytest
 
 from gateval.domain.decision.decision import make_report
 from gateval.domain.decision.reasons import budget_reasons
+from gateval.domain.label_decision import (
+    AuditPerson,
+    GateLabel,
+    LabelDecision,
+    LabelDecisions,
+    LabelStatus,
+    LabelUse,
+)
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.manifests.gate_config import (
@@ -17,19 +25,11 @@ from gateval.domain.manifests.gate_config import (
     RegressionPolicy,
     UncalibratedPolicy,
 )
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.absent import Lacking
-from gateval.domain.plan.plan import LeftEval
+from gateval.domain.plan.plan import SkippedEval
 from gateval.domain.plan.planned_eval import Bar, KnownRegression, Lowered, Quarantined
 from gateval.domain.results.results import Results
-from gateval.domain.ruling import (
-    AuditPerson,
-    GateLabel,
-    LabelUse,
-    Ruling,
-    Rulings,
-    RulingStatus,
-)
 from gateval.domain.trials.trial import AssessmentStatus, Cause, Outcome, Side, Trial
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.assessments import make_assessment
@@ -109,7 +109,7 @@ def judged(rows: str, policy: Policy, **judge: Any) -> Results:
     made = make_results(rows, threshold=None, policy=policy)
     spec = JudgeSpec(model="openai/gpt-x", **judge)
     made = edit_evals(made, judge=spec)
-    place = Place(file="evals/f.yaml", line=9)
+    place = SourceLocation(file="evals/f.yaml", line=9)
     check = AssertionSpec(type="contains", place=place)
     rubric = AssertionSpec(type="rubric", place=place, needs_judge=True)
     return edit_fixture(made, "f", assertions=(check, rubric))
@@ -177,14 +177,14 @@ def test_a_score_that_may_lie_on_either_side_of_its_threshold_is_no_pass(
     assert said(results) == expected
 
 
-@pytest.mark.parametrize("status", list(RulingStatus))
-def test_a_lower_bar_binds_until_somebody_accepts_it(status: RulingStatus) -> None:
-    lost = Lowered(place=Place(file="evals/a.yaml", line=3), what="Eval b-eval removed")
+@pytest.mark.parametrize("status", list(LabelStatus))
+def test_a_lower_bar_binds_until_somebody_accepts_it(status: LabelStatus) -> None:
+    lost = Lowered(place=SourceLocation(file="evals/a.yaml", line=3), what="Eval b-eval removed")
     results = edit_plan(make_results("a-eval f base:pass head:pass"), lost=(lost,))
     use = LabelUse(name=GateLabel.ACCEPT_BAR, by=AuditPerson(login="ada", role="admin"))
-    ruling = Ruling(label=GateLabel.ACCEPT_BAR, status=status, use=use)
-    report = make_report(results, Rulings(found=(ruling,)))
-    accepted = status is RulingStatus.GRANTED
+    label_decision = LabelDecision(label=GateLabel.ACCEPT_BAR, status=status, use=use)
+    report = make_report(results, LabelDecisions(found=(label_decision,)))
+    accepted = status is LabelStatus.GRANTED
     (reason,) = report.decision.reasons
     assert reason.code is ReasonCode.LOWERED_BAR
     assert reason.verdict is report.decision.verdict is (PASS if accepted else FAIL)
@@ -206,7 +206,7 @@ def test_a_lower_bar_binds_until_somebody_accepts_it(status: RulingStatus) -> No
         ({"locked": ("evals/a.yaml.age",)}, ReasonCode.SEALED),
         ({"unclaimed": ("src/new.py",)}, ReasonCode.UNCLAIMED_FILE),
         (
-            {"left_out": (LeftEval(name="b-eval", fixtures=2),)},
+            {"left_out": (SkippedEval(name="b-eval", fixtures=2),)},
             ReasonCode.LEFT_OUT,
         ),
         ({"fresh": "Asked for by ada."}, ReasonCode.FRESH),
@@ -261,7 +261,7 @@ def test_silence_of_what_is_in_quarantine_alone_is_none(
     ],
 )
 def test_what_misses_the_base_tips_bar(rows: str, threshold: float | None, expected: Said) -> None:
-    mark = Bar(eval="a-eval", lowered=(Lowered(place=Place(file="a.yaml"), what="it"),))
+    mark = Bar(eval="a-eval", lowered=(Lowered(place=SourceLocation(file="a.yaml"), what="it"),))
     results = edit_evals(make_results(f"a-eval.base-tip f {rows}", threshold=threshold), bar=mark)
     assert said(results) == expected
     accepted = edit_plan(results, bar_accepted="ada")

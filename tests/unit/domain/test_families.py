@@ -15,8 +15,14 @@ from gateval.domain.results.progress import next_trials
 from gateval.domain.results.results import Results
 from gateval.domain.statistics.broad import LEAST_DROP, LEAST_DROP_OF_MANY, broad_step
 from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.shares import BROAD, FIXTURES, JointShares, eval_shares, joint_shares
-from gateval.domain.statistics.walk import Count
+from gateval.domain.statistics.error_budget import (
+    BROAD,
+    FIXTURES,
+    JointErrorBudget,
+    eval_shares,
+    joint_shares,
+)
+from gateval.domain.statistics.walk import PassCount
 from tests.helpers.reports import make_results
 
 CROWD = 240
@@ -43,7 +49,7 @@ def test_all_tests_of_an_eval_spend_what_it_has(
 
 def test_without_families_nothing_changes() -> None:
     assert eval_shares(FIXTURES, BROAD, 10, 0) == (FIXTURES / 10, 0.0, BROAD)
-    assert joint_shares(BROAD, 0) == JointShares(BROAD, 0.0, 0.0)
+    assert joint_shares(BROAD, 0) == JointErrorBudget(BROAD, 0.0, 0.0)
 
 
 def fixtures(**sizes: int) -> list[Fixture]:
@@ -100,7 +106,7 @@ def test_a_large_family_keeps_the_promise_and_finds_what_it_says(
     blocked = 0
     for _ in range(300):
         strata = [
-            tuple(Count(passes=random.random() < rate, trials=1) for rate in (0.9, head))
+            tuple(PassCount(passes=random.random() < rate, trials=1) for rate in (0.9, head))
             for _ in made
         ]
         pairs = [(one[0], one[1]) for one in strata]

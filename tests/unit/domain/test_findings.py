@@ -10,13 +10,20 @@ import pytest
 from gateval.adapters.age import new_identity, own_key
 from gateval.adapters.age import seal as encrypt
 from gateval.domain.forge.check_run import CheckRun
-from gateval.domain.forge.findings import MOST, Finding, Findings, earlier_marks, key_id, marks
+from gateval.domain.forge.findings import (
+    MOST,
+    RegressionFinding,
+    RunFindings,
+    earlier_marks,
+    key_id,
+    marks,
+)
 from gateval.domain.history.standing import about_head, remembered
 from gateval.domain.plan.sealing import OwnKey
 
 KEY = "c" * 64
 HEAD = "a" * 40
-ONE = Finding(mark=KEY[:32], base_passes=5, base_trials=5, head_passes=0, head_trials=5)
+ONE = RegressionFinding(mark=KEY[:32], base_passes=5, base_trials=5, head_passes=0, head_trials=5)
 RECORD = "d" * 64
 
 
@@ -32,21 +39,23 @@ def check(
 
 
 def test_what_is_written_is_read() -> None:
-    found = Findings(total=3, listed=(ONE, ONE.model_copy(update={"mark": KEY[:32] + "@0123abcd"})))
-    assert Findings.parse(str(found)) == found
+    found = RunFindings(
+        total=3, listed=(ONE, ONE.model_copy(update={"mark": KEY[:32] + "@0123abcd"}))
+    )
+    assert RunFindings.parse(str(found)) == found
     assert not found.whole
-    assert Findings.parse(str(Findings())) == Findings()
+    assert RunFindings.parse(str(RunFindings())) == RunFindings()
     spent = found.model_copy(update={"spent": "f" * 64})
-    assert Findings.parse(str(spent)) == spent
+    assert RunFindings.parse(str(spent)) == spent
 
 
 def test_as_much_as_is_written_fits() -> None:
     """GitHub takes 65,535 characters, a runner's state is short."""
-    whole = Findings(
+    whole = RunFindings(
         total=MOST, listed=(ONE.model_copy(update={"mark": KEY[:32] + "@0123abcd"}),) * MOST
     )
     assert len(str(whole)) < 16_000
-    assert Findings.parse(str(whole)) == whole
+    assert RunFindings.parse(str(whole)) == whole
 
 
 @pytest.mark.parametrize(
@@ -66,7 +75,7 @@ def test_as_much_as_is_written_fits() -> None:
     ],
 )
 def test_anything_else_is_not(text: str) -> None:
-    assert Findings.parse(text) is None
+    assert RunFindings.parse(text) is None
 
 
 def test_a_sealed_finding_is_told_to_holders_of_a_key_alone() -> None:
@@ -80,9 +89,9 @@ def test_a_sealed_finding_is_told_to_holders_of_a_key_alone() -> None:
     assert earlier_marks(KEY, ["other"])[0] not in (first, second)
 
 
-SEALED = Finding(**{**dict(ONE), "mark": earlier_marks(KEY, ["key"])[0]})
+SEALED = RegressionFinding(**{**dict(ONE), "mark": earlier_marks(KEY, ["key"])[0]})
 OWN, OTHER = (own_key({"GATEVAL_IDENTITY": new_identity()[0]}) for _ in range(2))
-KEPT = Findings(kept=OWN.keep(str(Findings(total=1, listed=(ONE,))), about_head(HEAD)))
+KEPT = RunFindings(kept=OWN.keep(str(RunFindings(total=1, listed=(ONE,))), about_head(HEAD)))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +103,7 @@ def test_what_is_kept_of_sealed_evals_is_known_with_the_key_alone(
     found = remembered((), [check(1, str(KEPT))], (), own, head)
     assert found.lost is lost
     assert set(found.known) == (set() if lost else {ONE.mark})
-    assert Findings.parse(str(KEPT)) == KEPT
+    assert RunFindings.parse(str(KEPT)) == KEPT
 
 
 def test_anybody_can_encrypt_for_the_gate_and_nobody_can_keep_for_it() -> None:
@@ -111,23 +120,23 @@ def test_anybody_can_encrypt_for_the_gate_and_nobody_can_keep_for_it() -> None:
     ("checks", "secrets", "lost"),
     [
         ([], [], False),
-        ([check(1, str(Findings()))], [], False),
-        ([check(1, str(Findings(total=1, listed=(ONE,))))], [], False),
-        ([check(1, str(Findings(total=2, listed=(ONE,))))], [], True),
-        ([check(2, str(Findings())), check(1, str(Findings(total=1)))], [], True),
-        ([check(1, str(Findings(total=1, listed=(SEALED,))))], ["key"], False),
-        ([check(1, str(Findings(total=1, listed=(SEALED,))))], ["new", "key"], False),
-        ([check(1, str(Findings(total=1, listed=(SEALED,))))], ["new"], True),
-        ([check(1, str(Findings(total=1, listed=(SEALED,))))], [], True),
+        ([check(1, str(RunFindings()))], [], False),
+        ([check(1, str(RunFindings(total=1, listed=(ONE,))))], [], False),
+        ([check(1, str(RunFindings(total=2, listed=(ONE,))))], [], True),
+        ([check(2, str(RunFindings())), check(1, str(RunFindings(total=1)))], [], True),
+        ([check(1, str(RunFindings(total=1, listed=(SEALED,))))], ["key"], False),
+        ([check(1, str(RunFindings(total=1, listed=(SEALED,))))], ["new", "key"], False),
+        ([check(1, str(RunFindings(total=1, listed=(SEALED,))))], ["new"], True),
+        ([check(1, str(RunFindings(total=1, listed=(SEALED,))))], [], True),
         ([check(1)], [], True),
         ([check(1, "defaced")], [], True),
         ([check(1, conclusion="neutral")], [], True),
         ([check(1, conclusion="success")], [], False),
         ([check(1, conclusion="action_required")], [], False),
         ([check(1, record="")], [], False),
-        ([check(2, str(Findings())), check(1, record="e" * 64)], [], False),
-        ([check(2, record="e" * 64), check(1, str(Findings()))], [], True),
-        ([check(2), check(1, str(Findings()))], [], False),
+        ([check(2, str(RunFindings())), check(1, record="e" * 64)], [], False),
+        ([check(2, record="e" * 64), check(1, str(RunFindings()))], [], True),
+        ([check(2), check(1, str(RunFindings()))], [], False),
     ],
     ids=[
         "none", "nothing found", "found", "more than is listed", "more, an earlier one",
@@ -143,17 +152,17 @@ def test_what_is_lost(checks: Sequence[CheckRun], secrets: list[str], *, lost: b
 def test_what_every_check_run_of_the_head_found_is_known() -> None:
     other = ONE.model_copy(update={"mark": "e" * 32})
     found = [
-        check(2, str(Findings(total=1, listed=(other,)))),
-        check(1, str(Findings(total=1, listed=(ONE,)))),
+        check(2, str(RunFindings(total=1, listed=(other,)))),
+        check(1, str(RunFindings(total=1, listed=(ONE,)))),
     ]
     assert set(remembered((), found).known) == {ONE.mark, other.mark}
 
 
 def test_budgets_that_check_runs_of_the_head_used_up() -> None:
     """Only what our stamp stands on counts, in whatever order and however the run ended."""
-    spent = Findings(spent="f" * 64)
+    spent = RunFindings(spent="f" * 64)
     found = [
-        check(3, str(Findings()), conclusion="success"),
+        check(3, str(RunFindings()), conclusion="success"),
         check(2, str(spent), conclusion="action_required"),
         check(1, "spent=" + "e" * 64),
     ]

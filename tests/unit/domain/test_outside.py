@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gateval.domain.manifests.agent import Agent, AgentSpec, RuntimeSpec
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.closure import changed_folders, literals
 from gateval.domain.planning.files.outside import added_outside, outside_paths
@@ -48,7 +48,7 @@ def agent(runtime: dict[str, object], **spec: object) -> Agent:
     return Agent(
         name="desk",
         spec=AgentSpec.model_validate({"runtime": made, **spec}),
-        place=Place(file="agents/desk/agent.yaml"),
+        place=SourceLocation(file="agents/desk/agent.yaml"),
         path="agents/desk/agent.yaml",
         digest="x",
     )

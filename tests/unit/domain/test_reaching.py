@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.setup.gate_job import EventFilter, GateJob, Line, Unknown, holds, names_in
+from gateval.domain.setup.gate_job import EventFilter, GateJob, Line, UnknownValue, holds, names_in
 from gateval.domain.setup.reaching import (
     MOST_FILES,
     Occasion,
@@ -22,8 +22,8 @@ FACTS: dict[str, Any] = {
     "github.event_name": "pull_request",
     "github.event.label": None,
     "github.event.number": 7.0,
-    "github.repository": Unknown("github.repository"),
-    "head": Unknown("github.repository"),
+    "github.repository": UnknownValue("github.repository"),
+    "head": UnknownValue("github.repository"),
     "labels.*.name": ("Bug", "ai-evals"),
     "draft": False,
 }

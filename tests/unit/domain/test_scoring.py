@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, Severity
 from gateval.domain.manifests.scoring import TOLERANCE, ScoringSpec
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.scoring import EvalScore, Meets, score_eval
 from gateval.domain.results.trial_verdict import trial_score
@@ -151,8 +151,8 @@ def test_weights_with_which_sums_are_no_numbers_are_refused(weight: float | str)
 @pytest.mark.parametrize("weight", [1_000_001, 1.7e308, -1.0, "inf", "nan"])
 def test_an_assertion_may_have_no_weight_but_none_that_is_no_number(weight: float | str) -> None:
     with pytest.raises(ValidationError):
-        AssertionSpec(type="contains", weight=float(weight), place=Place(file="f.yaml"))
-    assert AssertionSpec(type="contains", weight=0, place=Place(file="f.yaml")).weight == 0
+        AssertionSpec(type="contains", weight=float(weight), place=SourceLocation(file="f.yaml"))
+    assert AssertionSpec(type="contains", weight=0, place=SourceLocation(file="f.yaml")).weight == 0
 
 
 def test_sides_are_scored_apart() -> None:
@@ -170,7 +170,7 @@ def two_assertions(first: AssertionSpec, second: AssertionSpec) -> Fixture:
 
 def assertion(weight: float = 1.0, severity: Severity | None = None) -> AssertionSpec:
     return AssertionSpec(
-        type="contains", weight=weight, severity=severity, place=Place(file="f.yaml")
+        type="contains", weight=weight, severity=severity, place=SourceLocation(file="f.yaml")
     )
 
 

@@ -15,7 +15,7 @@ from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInpu
 from gateval.domain.manifests.gate_config import BudgetPolicy, Policy
 from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.manifests.scoring import MODELS, ScoringModel, ScoringSpec
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.results.progress import unsealed
@@ -29,7 +29,7 @@ from tests.helpers import sample_reports
 from tests.helpers.reports import edit_plan, make_results
 from tests.helpers.tiers import examples
 
-PLACE = Place(file="evals/held.yaml.age", line=7)
+PLACE = SourceLocation(file="evals/held.yaml.age", line=7)
 WORD = "ZANZIBAR"
 
 ASSERTION = AssertionSpec(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.forge.seals import Given, Room, given_in, room
+from gateval.domain.forge.seals import GivenBits, Room, given_in, room
 
-ONE = Given(month="2026-11", head="a" * 40, bits=7.04)
+ONE = GivenBits(month="2026-11", head="a" * 40, bits=7.04)
 
 
 def test_what_is_written_is_read_and_nothing_else() -> None:
-    assert Given.parse(str(ONE)) == ONE
+    assert GivenBits.parse(str(ONE)) == ONE
     for text in ("", str(ONE)[:-1], str(ONE).replace("2026-11", "26-11"), f"{ONE} {ONE}"):
-        assert Given.parse(text) is None
+        assert GivenBits.parse(text) is None
 
 
 def test_a_head_counts_once_a_month() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gateval.domain.results.course import Silence, certain_silence, silence
+from gateval.domain.results.fixture_progress import Silence, certain_silence, silence
 from gateval.domain.statistics.design import Look, design, looks
 from gateval.domain.trials.trial import Side, Trial, TrialKey
 from tests.helpers.reports import make_trial

@@ -6,7 +6,7 @@ import pytest
 
 from gateval.domain.decision.decision import Decision, exit_code, unverified, unwritten
 from gateval.domain.forge.trigger import Trust
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan, Revision
 from gateval.domain.plan.planned_eval import Lowered, Reason
 from gateval.domain.verdicts import EXIT_CODES, GateVerdict
@@ -20,7 +20,7 @@ LEFT_ALONE = NOTHING.model_copy(
     }
 )
 LOWERED = NOTHING.model_copy(
-    update={"lost": (Lowered(place=Place(file="evals/a.yaml"), what="Eval a is gone"),)}
+    update={"lost": (Lowered(place=SourceLocation(file="evals/a.yaml"), what="Eval a is gone"),)}
 )
 CLAIMS = [Trust.FORK, Trust.DEPENDABOT, Trust.CLAIM]
 

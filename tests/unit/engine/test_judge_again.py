@@ -11,7 +11,7 @@ import pytest
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.results.results import Results
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
@@ -23,7 +23,7 @@ from tests.helpers.reports import make_results
 from tests.helpers.scripted_calls import ScriptedCalls, Turn, outage, says
 from tests.helpers.trials import trace
 
-PLACE = Place(file="evals/f.yaml")
+PLACE = SourceLocation(file="evals/f.yaml")
 STATUS = {True: AssessmentStatus.PASSED, False: AssessmentStatus.FAILED}
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gateval.domain.paths import Place, Problem
+from gateval.domain.paths import Problem, SourceLocation
 from gateval.formats.parsed import Parsed
 from gateval.formats.problems import PROBLEM_LIMIT
 from tests.helpers.manifests import parse, problems
@@ -349,7 +349,7 @@ def test_a_path_that_is_not_utf8_is_refused() -> None:
     assert parsed.manifests == ()
     assert parsed.problems == (
         Problem(
-            place=Place(file='"evals/\\344.yaml"'),
+            place=SourceLocation(file='"evals/\\344.yaml"'),
             message="The name of this file is not UTF-8, so results could not name it. Rename it.",
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gateval.domain.paths import Place, Problem
+from gateval.domain.paths import Problem, SourceLocation
 from gateval.formats.base import Gathered, GatheringContext, Pending, Registries
 from gateval.formats.parsed import Parsed
 from gateval.formats.registry import FORMATS, NATIVE, ManifestFormat, formats_of, gather, read_file
@@ -32,7 +32,7 @@ def other(name: str) -> ManifestFormat:
 
     def told(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
         del around
-        said = [Problem(place=Place(file=one.path), message=name) for one in pending]
+        said = [Problem(place=SourceLocation(file=one.path), message=name) for one in pending]
         return Gathered(problems=tuple(said), own=frozenset(one.path for one in pending))
 
     return ManifestFormat(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.formats.yaml_document import Document, DocumentPath, write_path
 from gateval.formats.yaml_reader import read_documents
 
@@ -48,8 +48,8 @@ def document(text: str = TEXT, path: str = "a.yaml") -> Document:
 )
 def test_places(path: DocumentPath, value: tuple[int, int], key: tuple[int, int]) -> None:
     found = document()
-    assert found.place(path) == Place(file="a.yaml", line=value[0], column=value[1])
-    assert found.key_place(path) == Place(file="a.yaml", line=key[0], column=key[1])
+    assert found.place(path) == SourceLocation(file="a.yaml", line=value[0], column=value[1])
+    assert found.key_place(path) == SourceLocation(file="a.yaml", line=key[0], column=key[1])
 
 
 def test_key_places_go_as_deep_as_asked() -> None:
@@ -73,7 +73,7 @@ def test_marks_and_windows_line_ends_do_not_shift_places(text: str) -> None:
     documents, problems = read_documents("a.yaml", text.encode())
     assert problems == ()
     line = text.replace("\ufeff", "").split("\n").index("b: 2" + "\r" * ("\r" in text)) + 1
-    assert documents[-1].key_place(("b",)) == Place(file="a.yaml", line=line, column=1)
+    assert documents[-1].key_place(("b",)) == SourceLocation(file="a.yaml", line=line, column=1)
 
 
 def test_a_strange_file_name_is_shown_as_git_shows_it() -> None:

@@ -9,7 +9,7 @@ import pytest
 from gateval.domain.manifests.gate_config import ModelPrice
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Cause
-from gateval.gateway.ledger import Entry, Ledger, Pricing, SpendingLimits
+from gateval.gateway.ledger import CallEntry, Ledger, Pricing, SpendingLimits
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 
 PRICES = {"openai/m": ModelPrice(input=1, output=10)}
@@ -20,7 +20,7 @@ def account(limits: SpendingLimits, seconds: float) -> Ledger:
     return Ledger(limits, Pricing(None, PRICES), longest_wait=seconds)
 
 
-def settle(entry: Entry) -> None:
+def settle(entry: CallEntry) -> None:
     entry.measured(LITTLE, "m")
 
 

@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from gateval.domain.decision.decision import Report, make_report
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.planned_eval import Removed
 from gateval.domain.results.results import RunInfo
 from gateval.domain.trials.trial import Outcome, Trial
@@ -108,7 +108,7 @@ def many_of_everything() -> Report:
         for number, trial in enumerate(results.trials)
     )
     results = results.model_copy(update={"trials": gaps})
-    place = Place(file="evals/gone.yaml")
+    place = SourceLocation(file="evals/gone.yaml")
     removed = tuple(
         Removed(kind="fixture", name=f"gone{n}", eval="x-eval", place=place) for n in range(300)
     )

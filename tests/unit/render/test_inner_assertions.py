@@ -8,7 +8,7 @@ import pytest
 
 from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.trials.trial import AssessmentStatus, Verdict, Violation
 from gateval.render.comment import render_comment
 from gateval.render.junit import render_junit
@@ -51,7 +51,9 @@ WHOLE = make_assessment(
 
 
 def spec(kind: str, line: int, *parts: AssertionSpec) -> AssertionSpec:
-    return AssertionSpec(type=kind, parts=parts, place=Place(file="evals/f.yaml", line=line))
+    return AssertionSpec(
+        type=kind, parts=parts, place=SourceLocation(file="evals/f.yaml", line=line)
+    )
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from gateval.domain.decision.decision import Report, make_report
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Bar, Reason
 from gateval.domain.trials.trial import Side
@@ -86,7 +86,9 @@ def test_nothing_in_a_prompt_leaves_its_block() -> None:
 def test_fixtures_assertions_and_prompts_lead_to_their_lines_on_head() -> None:
     found = links(
         render_comment(
-            ReportView(report(BEFORE, AFTER, place=Place(file="evals/a b.yaml", line=3)), FRAME)
+            ReportView(
+                report(BEFORE, AFTER, place=SourceLocation(file="evals/a b.yaml", line=3)), FRAME
+            )
         )
     )
     assert f"{TREE}/evals/a%20b.yaml?plain=1#L3" in found

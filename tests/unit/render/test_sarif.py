@@ -11,8 +11,8 @@ import jsonschema_rs
 import pytest
 
 from gateval.domain.decision.decision import Report, make_report
-from gateval.domain.paths import Place, Problem
-from gateval.domain.plan.planned_eval import Doubt, Lowered
+from gateval.domain.paths import Problem, SourceLocation
+from gateval.domain.plan.planned_eval import Lowered, Unreadable
 from gateval.domain.results.results import RunInfo
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.github import annotate
@@ -115,8 +115,10 @@ def test_a_fingerprint_stays_when_the_line_moves_or_the_words_change() -> None:
     moved = edit_fixture(
         results,
         "one",
-        place=Place(file="evals/one.yaml", line=90),
-        assertions=(assertion.model_copy(update={"place": Place(file="evals/one.yaml", line=99)}),),
+        place=SourceLocation(file="evals/one.yaml", line=90),
+        assertions=(
+            assertion.model_copy(update={"place": SourceLocation(file="evals/one.yaml", line=99)}),
+        ),
     )
     before, after = make_report(results), make_report(moved)
     assert [where(one) for one in results_of(before)] != [where(one) for one in results_of(after)]
@@ -132,9 +134,9 @@ def test_fingerprints_tell_findings_apart() -> None:
 
 
 def test_what_has_no_line_of_its_own_is_told_too() -> None:
-    problem = Problem(place=Place(file="evals/odd.yaml", line=4), message="Odd.")
-    doubt = Doubt(where="target branch", problem=problem)
-    lost = Lowered(place=Place(file="evals/gone.yaml", line=2), what="Eval removed")
+    problem = Problem(place=SourceLocation(file="evals/odd.yaml", line=4), message="Odd.")
+    doubt = Unreadable(where="target branch", problem=problem)
+    lost = Lowered(place=SourceLocation(file="evals/gone.yaml", line=2), what="Eval removed")
     results = edit_plan(
         make_results("a-eval one base:pass head:pass"),
         doubts=(doubt,),
@@ -163,7 +165,7 @@ def test_what_has_no_line_of_its_own_is_told_too() -> None:
 )
 def test_places_are_paths_inside_the_repository(file: str, uri: str | None) -> None:
     results = make_results("a-eval one head:provider")
-    report = make_report(edit_fixture(results, "one", place=Place(file=file, line=-3)))
+    report = make_report(edit_fixture(results, "one", place=SourceLocation(file=file, line=-3)))
     (found,) = results_of(report)
     if uri is None:
         assert "locations" not in found

@@ -245,7 +245,7 @@ _STREAM_ABOVE = "core.bigFileThreshold=8m"
 """Blobs above this size pass through git in pieces instead of being held in memory."""
 
 
-class Kept:
+class CatFilePool:
     """The processes that stay, one for each mode of `cat-file`; they end with the last block."""
 
     def __init__(self) -> None:
@@ -388,7 +388,7 @@ class Git:
             self._environ["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = ":".join(map(_quoted, also))
         self._timeout = timeout
         self._config = config
-        self.kept = Kept()
+        self.kept = CatFilePool()
 
     def at(self, folder: Path) -> Git:
         """Return the same git for another folder."""

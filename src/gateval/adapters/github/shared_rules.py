@@ -8,7 +8,6 @@ https://docs.github.com/rest/repos/contents
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from typing import Any
 from urllib.parse import quote
@@ -89,7 +88,7 @@ class GitHubRules:
 def _checked(encoded: str, blob: str, what: str) -> bytes:
     try:
         data = base64.b64decode("".join(encoded.split()), validate=True)
-    except binascii.Error:
+    except ValueError:
         raise ForgeRejected(f"GitHub did not {what}: its answer cannot be decoded.")
     made = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
     if made != blob:

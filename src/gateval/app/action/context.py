@@ -35,9 +35,9 @@ from gateval.domain.forge.trigger import (
 )
 from gateval.domain.history.run_record import RunRecord, newest_first
 from gateval.domain.history.verdicts import Occurrence
+from gateval.domain.label_decision import GateLabel
 from gateval.domain.paths import show_path
 from gateval.domain.planning.selection import Narrowing
-from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import GatevalError, NoRepository, RepositoryError, UsageError
 from gateval.formats.github.action_inputs import ActionInputs, ActionStep, read_inputs

@@ -15,10 +15,16 @@ from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind
 from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.forge.pull_request import PullRequest
 from gateval.domain.history.verdicts import about_report
+from gateval.domain.label_decision import (
+    GateLabel,
+    LabelDecision,
+    LabelDecisions,
+    LabelStatus,
+    LabelUse,
+)
 from gateval.domain.labels import newest_event, open_grant, rule_on, taken_off
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.results.results import Results
-from gateval.domain.ruling import GateLabel, LabelUse, Ruling, Rulings, RulingStatus
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import ForgeError, GatevalError
 from gateval.pipeline.labels import (
@@ -30,7 +36,7 @@ from gateval.pipeline.labels import (
     read_recorded,
 )
 from gateval.ports.storage import AUDIT_LOG
-from gateval.publish.audit import Ledger, settle
+from gateval.publish.audit import AuditLog, settle
 
 if TYPE_CHECKING:
     from gateval.safe.redaction import Redactor
@@ -44,15 +50,15 @@ class LabelReview:
     policy: Policy
     pulls: tuple[PullRequest, ...]
     warnings: list[str] = field(default_factory=list)
-    _found: list[Ruling] = field(default_factory=list)
+    _found: list[LabelDecision] = field(default_factory=list)
     _recorded: tuple[AuditEntry, ...] | None = None
     _unreadable: str = ""
     _pulls: dict[int, PullFacts] = field(default_factory=dict)
 
     @property
-    def rulings(self) -> Rulings:
+    def label_decisions(self) -> LabelDecisions:
         """The rulings so far."""
-        return Rulings(found=tuple(self._found))
+        return LabelDecisions(found=tuple(self._found))
 
     def on(self, label: GateLabel) -> bool:
         """Whether any of the pull requests has the label."""
@@ -69,12 +75,12 @@ class LabelReview:
         group = bool(resolved.group)
         if len(ruled) < len(self.pulls) or (group and not resolved.group_known):
             ruled = [_denied(one) if one.granted else one for one in ruled]
-        for ruling in ruled:
-            if matters or ruling.status is RulingStatus.ENDED:
+        for decided in ruled:
+            if matters or decided.status is LabelStatus.ENDED:
                 settled = settle(
-                    ruling, self.ledger(about), self.event.context.forge, carried=group
+                    decided, self.ledger(about), self.event.context.forge, carried=group
                 )
-                self._found.append(settled.ruling)
+                self._found.append(settled.decided)
                 self.warnings += settled.warnings
 
     def _gone(self, pull: PullRequest, label: GateLabel) -> bool:
@@ -87,10 +93,10 @@ class LabelReview:
         except ForgeError:
             return False
 
-    def ledger(self, about: AuditEvent) -> Ledger:
+    def ledger(self, about: AuditEvent) -> AuditLog:
         """Return the audit log for what happens to this verdict."""
         context = self.event.context
-        return Ledger(
+        return AuditLog(
             policy=self.policy.audit,
             about=about,
             open_records=context.open_records,
@@ -113,7 +119,7 @@ class LabelReview:
         ]
         return receipt.entry
 
-    def _rule(self, pull: PullRequest, label: GateLabel) -> Ruling:
+    def _rule(self, pull: PullRequest, label: GateLabel) -> LabelDecision:
         facts = read_label(
             self.event.context.forge,
             pull,
@@ -173,12 +179,12 @@ def review_of(event: ActionEvent, policy: Policy, verdict: GateVerdict) -> Label
     return LabelReview(event, policy, () if warnings or moved else tuple(pulls), warnings)
 
 
-def _denied(ruling: Ruling) -> Ruling:
+def _denied(decided: LabelDecision) -> LabelDecision:
     why = (
         "The merge group holds other pull requests, or may hold some, that nobody has let through. "
         "Queue this one by itself, or put the label on each of them."
     )
-    return ruling.model_copy(update={"status": RulingStatus.DENIED, "why": why})
+    return decided.model_copy(update={"status": LabelStatus.DENIED, "why": why})
 
 
 def _sentence(error: GatevalError | OSError) -> str:
@@ -255,11 +261,11 @@ def _with_labels(
     if review.on(GateLabel.ACCEPT_BAR):
         about = about_report(report, occurrence)
         review.rule(GateLabel.ACCEPT_BAR, about, matters=_bar_binds(results, report))
-        report = make_report(results, review.rulings)
+        report = make_report(results, review.label_decisions)
     if review.on(GateLabel.BYPASS):
         matters = report.decision.evals is not GateVerdict.PASS
         review.rule(GateLabel.BYPASS, about_report(report, occurrence), matters=matters)
-        report = make_report(results, review.rulings)
+        report = make_report(results, review.label_decisions)
     return report
 
 

@@ -233,25 +233,25 @@ OF_BRANCH = {EventName.PUSH, EventName.SCHEDULE}
 """Events that measure what the default branch is."""
 
 
-class Kept(NamedTuple):
+class StoredRunSummary(NamedTuple):
     """What is to be said of a kept run: since when Evals fail, and a line for the log."""
 
     turned: tuple[str, ...] = ()
     note: str = ""
 
 
-def keep_run(event: ActionEvent, whole: Report, measured: ActionMeasurement) -> Kept:
+def keep_run(event: ActionEvent, whole: Report, measured: ActionMeasurement) -> StoredRunSummary:
     """Write the record of a run that binds, here and in git.
 
     It is in git before the job ends, and the same bytes are in the results, for an artifact.
     """
     if not event.binds:
-        return Kept()
+        return StoredRunSummary()
     from gateval.app.run.measure import remember
 
     record = remember(whole, measured.results, measured.folder, facts_of(event))
     if record is None:
-        return Kept()
+        return StoredRunSummary()
     turned: tuple[str, ...] = ()
     try:
         with event.context.open_records() as records:
@@ -264,11 +264,13 @@ def keep_run(event: ActionEvent, whole: Report, measured: ActionMeasurement) -> 
         from gateval.safe.sanitize import plain_line
 
         why = plain_line(str(error), 1_000)
-        return Kept(turned, f"\nThe run is not kept, so `gateval history` lacks it. {why}\n")
-    return Kept(turned)
+        return StoredRunSummary(
+            turned, f"\nThe run is not kept, so `gateval history` lacks it. {why}\n"
+        )
+    return StoredRunSummary(turned)
 
 
-def since_when(result: ActionResult, kept: Kept) -> ActionResult:
+def since_when(result: ActionResult, kept: StoredRunSummary) -> ActionResult:
     """Return the result with the commits between which Evals got worse, in log and summary."""
     if not kept.turned:
         return result

@@ -14,8 +14,8 @@ from gateval.domain.audit import AuditEntry
 from gateval.domain.decision.decision import Decision, Report, exit_code, unverified, with_labels
 from gateval.domain.forge.check_run import Annotation, Announcement, CheckRun, conclude
 from gateval.domain.history.verdicts import HistoryRecord, about_record, record_digest
+from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.ruling import GateLabel
 from gateval.domain.text import least_score
 from gateval.domain.verdicts import EXIT_CODES, DecisionReason, GateVerdict
 from gateval.publish.github import publish
@@ -68,7 +68,7 @@ def publish_report(event: ActionEvent, decided: Decided, summary: str) -> Action
     lost = keep_verdict(event, record)
     frame = frame_of(event, plan.policy, entry=decided.entry, unverified=claim)
     frame = frame._replace(unkept=NOT_KEPT if lost else "")
-    labels = [ruling.label for ruling in report.decision.labels if ruling.granted]
+    labels = [one.label for one in report.decision.labels if one.granted]
     result, dropped = publish_statement(
         event,
         confirming(_statement(event, report, decided.whole, frame), record),
@@ -162,7 +162,7 @@ def restate(
         matters = record.verdict is not GateVerdict.PASS
         review.rule(GateLabel.BYPASS, about, matters=matters)
     stored = _decision_of(record)
-    decision = with_labels(stored, review.rulings)
+    decision = with_labels(stored, review.label_decisions)
     warnings = tuple(review.warnings)
     if _stands(event, decision, check):
         url = check.url if check else ""

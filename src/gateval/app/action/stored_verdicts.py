@@ -11,7 +11,7 @@ from gateval.app.action.context import ActionContext, ActionEvent
 from gateval.app.action.progress import ActionProgress
 from gateval.domain.decision.decision import Report
 from gateval.domain.forge.check_run import Announcement, CheckReport, CheckRun, Conclusion
-from gateval.domain.forge.seals import Given, Room, given_in, room, seals_of
+from gateval.domain.forge.seals import GivenBits, Room, given_in, room, seals_of
 from gateval.domain.forge.trigger import EventName, Trigger
 from gateval.domain.history.standing import (
     UNREADABLE,
@@ -31,9 +31,9 @@ from gateval.domain.history.verdicts import (
     plan_digest,
     record_of,
 )
+from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.gate_config import Policy, policy_digest
 from gateval.domain.plan.plan import Plan
-from gateval.domain.ruling import GateLabel
 from gateval.errors import ForgeError, GatevalError, MissingPermission, RecordsError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.resolved_event import StoredRecords, read_stored_records, verdict_in
@@ -254,21 +254,21 @@ CHECK_NAME = "gateval (sealed)"
 """The check run that a run leaves on the commit that sealed a file."""
 
 
-class Counted(NamedTuple):
+class CountedPlan(NamedTuple):
     """The plan with what has to be said, and what may be told of what is sealed."""
 
     plan: Plan
     room: Room
 
 
-def counted(event: ActionEvent, plan: Plan) -> Counted:
+def counted(event: ActionEvent, plan: Plan) -> CountedPlan:
     """Count what this run gives away of sealed files, each on the commit that sealed it.
 
     A head that was measured before costs nothing more. What cannot be counted is not told.
     """
     seals = seals_of(plan)
     if not seals or not event.binds or event.context.inputs.step is not ActionStep.ALL:
-        return Counted(plan, Room.FREE)
+        return CountedPlan(plan, Room.FREE)
     limit, left, said = plan.policy.sealed_bits, Room.FREE, list[str]()
     for path in sorted(seals):
         try:
@@ -286,7 +286,7 @@ def counted(event: ActionEvent, plan: Plan) -> Counted:
             said += [_sentence(path, given, limit, mine)] if mine is not Room.FREE else []
         left = max(left, mine)
     warned = plan.model_copy(update={"warnings": (*plan.warnings, *said)})
-    return Counted(warned, left)
+    return CountedPlan(warned, left)
 
 
 def _of_file(event: ActionEvent, plan: Plan, path: str) -> tuple[float, bool]:
@@ -294,7 +294,7 @@ def _of_file(event: ActionEvent, plan: Plan, path: str) -> tuple[float, bool]:
     context = event.context
     listed = context.forge.check_runs(_sealed_at(event, plan, path), CHECK_NAME)
     ours = [one for one in listed if f"{one.app}[bot]" == context.forge.viewer()]
-    entries = [given for one in ours if (given := Given.parse(one.text)) is not None]
+    entries = [given for one in ours if (given := GivenBits.parse(one.text)) is not None]
     known = any(one.head == event.target.head for one in entries)
     return given_in(_month(event), entries), known
 
@@ -312,7 +312,7 @@ def _month(event: ActionEvent) -> str:
 
 def _count(event: ActionEvent, path: str, plan: Plan, *, rates: bool) -> None:
     bits = seals_of(plan, rates=rates)[path]
-    given = Given(month=_month(event), head=event.target.head, bits=bits)
+    given = GivenBits(month=_month(event), head=event.target.head, bits=bits)
     report = CheckReport(
         name=CHECK_NAME,
         external_id=str(event.target.stamp),

@@ -15,10 +15,14 @@ from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.run.isolation import isolation, kept_layers, layers_folders, scratch_folder
-from gateval.candidates.base import ModelDoor, RuntimeContext
+from gateval.candidates.base import ModelProxy, RuntimeContext
 from gateval.candidates.checks import CheckLayers, Checks
 from gateval.candidates.environment import candidate_environment
-from gateval.candidates.isolation.walls import Walls, ports_allowed, ports_to_listen_on
+from gateval.candidates.isolation.isolation_level import (
+    IsolationLevel,
+    ports_allowed,
+    ports_to_listen_on,
+)
 from gateval.candidates.playgrounds import Playgrounds
 from gateval.candidates.program import Groups, Starter
 from gateval.candidates.team import Candidates
@@ -150,7 +154,7 @@ UNTOLD = (
 
 @dataclass(frozen=True)
 class EvaluationRun:
-    """The values that the parts of one run share. `walls` is None when no process is started.
+    """The values that the parts of one run share. No process is started without `isolation_level`.
 
     `replays` takes in the calibrations that the run replays, without secrets, `over_budget` why no
     model was asked any more.
@@ -162,7 +166,7 @@ class EvaluationRun:
     folder: ResultsFolder
     log: TrialLog
     listen: Listener
-    walls: Walls | None
+    isolation_level: IsolationLevel | None
     at_once: int | None
     minutes: float
     replays: list[CalibrationReplay] = field(default_factory=list)
@@ -174,13 +178,15 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
     """Open all of it, and put it away at the end."""
     plan, settings = run.plan, run.settings
     async with contextlib.AsyncExitStack() as stack:
-        scratch = stack.enter_context(scratch_folder(run.walls))
+        scratch = stack.enter_context(scratch_folder(run.isolation_level))
         kept = stack.enter_context(
-            kept_layers(plan, run.repository, settings, run.walls, scratch, _warning(run.listen))
+            kept_layers(
+                plan, run.repository, settings, run.isolation_level, scratch, _warning(run.listen)
+            )
         )
         local_http = await stack.enter_async_context(LoopbackClient())
         gateway = await stack.enter_async_context(await _gateway(run))
-        starter, door = await _behind_walls(run, gateway, scratch, stack)
+        starter, door = await _isolated(run, gateway, scratch, stack)
         exports = ClosureExports(run.repository, plan, scratch)
         environ = candidate_environment(settings.environ, plan.policy.candidate_env)
         context = RuntimeContext(
@@ -195,7 +201,7 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
             starter=starter,
             on_event=run.listen,
             kept=kept,
-            own_users=bool(run.walls and run.walls.users),
+            own_users=bool(run.isolation_level and run.isolation_level.users),
         )
         candidates = await stack.enter_async_context(Candidates(context))
         layers = CheckLayers(context, exports, candidate_environment(environ))
@@ -260,7 +266,7 @@ async def _gateway(run: EvaluationRun) -> Gateway:
 
 def _who_may_answer(run: EvaluationRun) -> Allowed | None:
     """Return who may answer for a provider on this machine; None where no process is started."""
-    if run.walls is None:
+    if run.isolation_level is None:
         return None
     trusted = run.plan.policy.loopback_upstreams is LoopbackPolicy.TRUSTED
     is_read = sys.stderr.isatty() and not run.settings.in_ci
@@ -272,16 +278,16 @@ def _who_may_answer(run: EvaluationRun) -> Allowed | None:
             run.listen(RunWarned(message=UNTOLD))
         return trusted or is_read
 
-    if not run.walls.supervised:  # no table tells of whom a socket is
+    if not run.isolation_level.supervised:  # no table tells of whom a socket is
         return nobody_tells(untold)
-    return no_candidate(run.walls.users, untold)
+    return no_candidate(run.isolation_level.users, untold)
 
 
-async def _behind_walls(
+async def _isolated(
     run: EvaluationRun, gateway: Gateway, scratch: Path, stack: contextlib.AsyncExitStack
-) -> tuple[Starter, ModelDoor | None]:
+) -> tuple[Starter, ModelProxy | None]:
     """Open what starts candidates and their door to models; no walls where none is a process."""
-    if not run.walls:
+    if not run.isolation_level:
         return Groups(), None
     from gateval.gateway.local.server import GatewayServer  # its imports take 50 ms
     from gateval.gateway.local.trial_calls import CallLimits
@@ -293,6 +299,6 @@ async def _behind_walls(
     own += layers_folders(run.repository, settings)
     ports = ports_allowed(policy.egress, server.port)
     here = gateway.is_asked_here
-    binds = ports_to_listen_on(policy.bind_ports, run.walls, upstream_here=here)
-    behind = isolation(run.walls, settings, scratch, own, ports=ports, binds=binds)
+    binds = ports_to_listen_on(policy.bind_ports, run.isolation_level, upstream_here=here)
+    behind = isolation(run.isolation_level, settings, scratch, own, ports=ports, binds=binds)
     return stack.enter_context(behind), server

@@ -16,10 +16,10 @@ from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.results_folder import ResultsFolder, TrialLogFile, read_trials
 from gateval.app.run.context import EvaluationRun, refuse_missing_keys, refuse_unpriced, run_context
 from gateval.app.run.interrupts import ENDING, end_in_order, handlers_kept, interrupted
-from gateval.app.run.isolation import walls_for
+from gateval.app.run.isolation import isolation_for
 from gateval.app.run.sealing import SealingLog, sealed_off
 from gateval.app.run.views import TRIALS_FILE
-from gateval.candidates.isolation.walls import Walls, egress_text
+from gateval.candidates.isolation.isolation_level import IsolationLevel, egress_text
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.doubts import cut_off_warnings
 from gateval.domain.results.progress import is_public_warning
@@ -68,14 +68,14 @@ def evaluate(
     refuse_missing_keys(plan, settings)
     clock = SystemClock()
     started_at, begun = clock.utc_now(), clock.monotonic()
-    walls = _walls(plan, settings, listen)
+    isolation_level = _isolation_level(plan, settings, listen)
     warnings: dict[str, None] = {}
     under_way: dict[TrialKey, None] = {}
     noting = _noting(warnings, under_way, sealed_off(listen, plan))
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
         log = SealingLog(file, plan)
         run = EvaluationRun(
-            plan, repository, settings, folder, log, noting, walls, at_once, minutes
+            plan, repository, settings, folder, log, noting, isolation_level, at_once, minutes
         )
         trials, interrupted = _trials_of(run)
     done = (*read_trials(folder.path / TRIALS_FILE), *log.held) if trials is None else trials
@@ -85,7 +85,7 @@ def evaluate(
         started_at=started_at,
         seconds=round(clock.monotonic() - begun, 3),
         gateval=__version__,
-        isolation=_isolation(plan, walls),
+        isolation=_isolation(plan, isolation_level),
         interrupted=interrupted,
         started=tuple(sorted(under_way, key=lambda key: key.order)),
         ended=_ended(minutes) if trials is None and not interrupted else "",
@@ -115,12 +115,12 @@ def _ended(minutes: float) -> str:
     return f"The time of the run was over ({minutes:g} minutes)."
 
 
-def _walls(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
+def _isolation_level(plan: Plan, settings: Settings, listen: Listener) -> IsolationLevel | None:
     """Return the walls for a plan's candidates, None without any; tell of secrets they see."""
-    walls = walls_for(plan, settings, listen)
-    if walls and (shown := settings.shown_secrets(plan.policy.candidate_env)):
+    isolation_level = isolation_for(plan, settings, listen)
+    if isolation_level and (shown := settings.shown_secrets(plan.policy.candidate_env)):
         listen(RunWarned(message=shown))
-    return walls
+    return isolation_level
 
 
 def _trials_of(run: EvaluationRun) -> tuple[tuple[Trial, ...] | None, bool]:
@@ -134,14 +134,14 @@ def _trials_of(run: EvaluationRun) -> tuple[tuple[Trial, ...] | None, bool]:
     return None, True
 
 
-def _isolation(plan: Plan, walls: Walls | None) -> str:
+def _isolation(plan: Plan, isolation_level: IsolationLevel | None) -> str:
     """Say what stood around candidates; nothing where no process ran."""
-    return f"{walls.text}{egress_text(plan.policy.egress)}" if walls else ""
+    return f"{isolation_level.text}{egress_text(plan.policy.egress)}" if isolation_level else ""
 
 
 def _unset(run: EvaluationRun) -> Iterator[str]:
     """Yield which variables candidates were to get and did not, as they are not set here."""
-    if run.walls is None:
+    if run.isolation_level is None:
         return
     for name in run.plan.policy.candidate_env:
         if name not in run.settings.environ:

@@ -27,8 +27,17 @@ from gateval.adapters.layer_trust import (
     refuse_way,
     trusted_owners,
 )
-from gateval.candidates.isolation.keeper import Keeper
-from gateval.candidates.isolation.supervisor.confine import Caps, House
+from gateval.candidates.isolation.isolation_level import (
+    IsolationLevel,
+    build_isolation,
+    look_around,
+    open_engines,
+    refusal,
+    refuse_what_is_not_held,
+    why_not_apart,
+)
+from gateval.candidates.isolation.supervisor.confine import Caps, SupervisorConfig
+from gateval.candidates.isolation.supervisor_client import SupervisorClient
 from gateval.candidates.isolation.visible_paths import (
     SHARED,
     hidden_places,
@@ -38,15 +47,6 @@ from gateval.candidates.isolation.visible_paths import (
     tool_places,
     usable_devices,
     visible_places,
-)
-from gateval.candidates.isolation.walls import (
-    Walls,
-    build_walls,
-    look_around,
-    open_engines,
-    refusal,
-    refuse_what_is_not_held,
-    why_not_apart,
 )
 from gateval.candidates.program import MIB, Groups, Starter
 from gateval.domain.manifests.own_checks import has_own_checks, own_checks, set_up_inputs
@@ -65,27 +65,27 @@ def starts_programs(plan: Plan) -> bool:
     )
 
 
-def walls_of(settings: Settings) -> Walls:
+def isolation_of(settings: Settings) -> IsolationLevel:
     """Return what will hold candidates here.
 
     This process can be looked into no more, and becomes the parent of what a killed supervisor
     leaves behind. Raises `EvaluationError` where they must not be started on a runner's machine.
     """
     system = look_around()
-    walls = build_walls(system, settings.wishes)
+    isolation_level = build_isolation(system, settings.limits)
     if settings.runner_folder:
-        refused = refusal(walls, open_engines(settings.environ, system.user))
+        refused = refusal(isolation_level, open_engines(settings.environ, system.user))
         if refused is not None:
             raise refused
-    if walls.supervised:
+    if isolation_level.supervised:
         from gateval.candidates.isolation.supervisor import kernel
 
         kernel.become_undumpable()
         kernel.become_subreaper()
-    return walls
+    return isolation_level
 
 
-def walls_for(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
+def isolation_for(plan: Plan, settings: Settings, listen: Listener) -> IsolationLevel | None:
     """Return what will hold a plan's candidates, and tell where that is less than it could be.
 
     None where no process is started. Raises `UsageError` where the policy asks for what nothing
@@ -93,20 +93,22 @@ def walls_for(plan: Plan, settings: Settings, listen: Listener) -> Walls | None:
     """
     if not starts_programs(plan):
         return None
-    walls = walls_of(settings)
-    refuse_what_is_not_held(plan.policy.egress, walls)
-    if walls.users and any(one.sealed for one in plan.evals):
-        walls = replace(walls, apart=not why_not_apart(walls))  # alike whatever they ask
-    if walls.not_promised:
-        listen(RunWarned(message=walls.not_promised))
-    return walls
+    isolation_level = isolation_of(settings)
+    refuse_what_is_not_held(plan.policy.egress, isolation_level)
+    if isolation_level.users and any(one.sealed for one in plan.evals):
+        isolation_level = replace(
+            isolation_level, apart=not why_not_apart(isolation_level)
+        )  # alike whatever they ask
+    if isolation_level.not_promised:
+        listen(RunWarned(message=isolation_level.not_promised))
+    return isolation_level
 
 
 @contextlib.contextmanager
-def scratch_folder(walls: Walls | None) -> Iterator[Path]:
+def scratch_folder(isolation_level: IsolationLevel | None) -> Iterator[Path]:
     """Give a fresh private folder for one run, where the users of its candidates can go."""
     parent = tempfile.gettempdir()
-    if walls and walls.users:
+    if isolation_level and isolation_level.users:
         parent = next((path for path in (parent, *SHARED) if passable(path)), parent)
     with tempfile.TemporaryDirectory(
         prefix="gateval-", dir=parent, ignore_cleanup_errors=True
@@ -116,7 +118,7 @@ def scratch_folder(walls: Walls | None) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def isolation(
-    walls: Walls,
+    isolation_level: IsolationLevel,
     settings: Settings,
     scratch: Path,
     own: Sequence[Path],
@@ -130,35 +132,39 @@ def isolation(
     `ports` are those that they may connect to by TCP, and `binds` those that they may listen on
     beside their own; None for all.
     """
-    if not walls.supervised:
+    if not isolation_level.supervised:
         yield Groups()
         return
     scratch.chmod(0o711)  # their users have to pass through it to what is theirs
-    house = _house(walls, settings, scratch, own)._replace(ports=ports, binds=binds)
-    with Keeper(house) as keeper:
-        yield keeper
+    supervisor_config = _supervisor_config(isolation_level, settings, scratch, own)._replace(
+        ports=ports, binds=binds
+    )
+    with SupervisorClient(supervisor_config) as supervisor_client:
+        yield supervisor_client
 
 
-def _house(walls: Walls, settings: Settings, scratch: Path, own: Sequence[Path]) -> House:
-    homes, wishes = home_folders(settings.environ), settings.wishes
+def _supervisor_config(
+    isolation_level: IsolationLevel, settings: Settings, scratch: Path, own: Sequence[Path]
+) -> SupervisorConfig:
+    homes, limits = home_folders(settings.environ), settings.limits
     hidden = hidden_places(settings.environ, [*own, *homes, scratch])
     prefixes = (sys.prefix, sys.base_prefix)
     tools = tool_places(settings.environ, prefixes, map(str, homes), map(str, own))
-    return House(
+    return SupervisorConfig(
         folder=str(scratch),
-        users=walls.users,
-        landlock=walls.landlock,
+        users=isolation_level.users,
+        landlock=isolation_level.landlock,
         caps=Caps(
-            memory=wishes.memory_mib * MIB,
-            disk=wishes.disk_mib * MIB,
-            files=wishes.files,
-            processes=wishes.processes,
+            memory=limits.memory_mib * MIB,
+            disk=limits.disk_mib * MIB,
+            files=limits.files,
+            processes=limits.processes,
         ),
-        filtered=walls.filtered,
-        apart=walls.apart,
-        visible=visible_places(hidden, tools) if walls.landlock else [],
-        usable=usable_devices(own_users=walls.users is not None),
-        shared=shared_places(hidden, scratch, own_users=walls.users is not None),
+        filtered=isolation_level.filtered,
+        apart=isolation_level.apart,
+        visible=visible_places(hidden, tools) if isolation_level.landlock else [],
+        usable=usable_devices(own_users=isolation_level.users is not None),
+        shared=shared_places(hidden, scratch, own_users=isolation_level.users is not None),
     )
 
 
@@ -174,14 +180,14 @@ def kept_layers(
     plan: Plan,
     repository: GitRepository,
     settings: Settings,
-    walls: Walls | None,
+    isolation_level: IsolationLevel | None,
     scratch: Path,
     tell: Callable[[str], None],
 ) -> Iterator[LayerStore | None]:
     """Give the layers that are kept for later runs; None where nobody asked, or it is not safe."""
     wanted = settings.layers
     asked = wanted.folder and _has_layers(plan)
-    why_not = _refusal(plan, settings, walls) if asked else ""
+    why_not = _refusal(plan, settings, isolation_level) if asked else ""
     if not asked or why_not:
         if why_not:
             tell(why_not)
@@ -245,7 +251,7 @@ def _key(repository: GitRepository, settings: Settings) -> bytes | None:
     return own_key(_key_path(settings), root, make=wanted.writes)
 
 
-def _refusal(plan: Plan, settings: Settings, walls: Walls | None) -> str:
+def _refusal(plan: Plan, settings: Settings, isolation_level: IsolationLevel | None) -> str:
     passed = plan.policy.candidate_env
     if any(secret_values(settings.environ, passed)):
         return (
@@ -254,7 +260,7 @@ def _refusal(plan: Plan, settings: Settings, walls: Walls | None) -> str:
         )
     if settings.in_ci and settings.layers.key is None and not settings.layers.unsigned:
         return KEYLESS
-    if walls is None or not (walls.users or walls.landlock):
+    if isolation_level is None or not (isolation_level.users or isolation_level.landlock):
         return (
             f"Set-ups are not kept for later runs: nothing here keeps agents out of {LAYERS}, as "
             "users of their own or Landlock would."

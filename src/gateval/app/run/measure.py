@@ -46,7 +46,7 @@ FIRST_WAVE_SECONDS = 0.15
 """So long after its plan is stored, a run's first trials have the machine to themselves."""
 
 
-class Measured(NamedTuple):
+class MeasuredRun(NamedTuple):
     """The results of a run as everybody may see them, the whole, and whether a signal ended it."""
 
     results: Results
@@ -65,7 +65,7 @@ def measure(
     rates: bool = True,
     at_once: int | None = None,
     minutes: float,
-) -> Measured:
+) -> MeasuredRun:
     """Run a plan, or the part of it that can be run, and write plan and trials.
 
     The results are those of the whole plan: what is not in `part` did not run. `earlier` sets of
@@ -96,7 +96,7 @@ def measure(
     results = _whole(evaluation.results, safe.result(), redactor)
     results = results.model_copy(update={"earlier": tuple(map(redactor.value, earlier))})
     public = seal_results(results, folder, settings.environ, rates=rates)
-    return Measured(public, results, evaluation.interrupted)
+    return MeasuredRun(public, results, evaluation.interrupted)
 
 
 def _whole(results: Results, plan: Plan, redactor: Redactor) -> Results:

@@ -15,6 +15,7 @@ from gateval.domain.base import Value
 from gateval.domain.decision.reasons import all_reasons
 from gateval.domain.decision.sealed import Keyed, published, recorded_reasons, sealed_reasons
 from gateval.domain.forge.trigger import Trust
+from gateval.domain.label_decision import NO_LABEL_DECISIONS, LabelDecision, LabelDecisions
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.compare import compare
@@ -22,7 +23,6 @@ from gateval.domain.results.comparison import Comparison
 from gateval.domain.results.doubts import without_common_refusals, without_mere_claims
 from gateval.domain.results.progress import result_parts
 from gateval.domain.results.results import Results
-from gateval.domain.ruling import NO_RULINGS, Ruling, Rulings
 from gateval.domain.verdicts import (
     EXIT_CODES,
     PRECEDENCE,
@@ -47,17 +47,19 @@ class Decision(Value):
     exit_code: int
     head: str
     reasons: tuple[DecisionReason, ...] = ()
-    labels: tuple[Ruling, ...] = ()
+    labels: tuple[LabelDecision, ...] = ()
 
     @property
-    def bypass(self) -> Ruling | None:
+    def bypass(self) -> LabelDecision | None:
         """The label that let this revision through, or None."""
         granted = self.verdict is GateVerdict.BYPASSED
-        return Rulings(found=self.labels).bypass if granted else None
+        return LabelDecisions(found=self.labels).bypass if granted else None
 
 
 def decide(
-    results: Results, reasons: Collection[DecisionReason], rulings: Rulings = NO_RULINGS
+    results: Results,
+    reasons: Collection[DecisionReason],
+    label_decisions: LabelDecisions = NO_LABEL_DECISIONS,
 ) -> Decision:
     """Fold every reason into one verdict by precedence, then let the labels count."""
     codes = list(ReasonCode)
@@ -72,18 +74,18 @@ def decide(
         head=results.plan.head.commit or results.plan.head.tree,
         reasons=ordered,
     )
-    return with_labels(decision, rulings)
+    return with_labels(decision, label_decisions)
 
 
-def with_labels(decision: Decision, rulings: Rulings) -> Decision:
+def with_labels(decision: Decision, label_decisions: LabelDecisions) -> Decision:
     """Return what follows from a decision's evals once these labels count."""
     passed = decision.evals is GateVerdict.PASS
-    verdict = GateVerdict.BYPASSED if rulings.bypass and not passed else decision.evals
+    verdict = GateVerdict.BYPASSED if label_decisions.bypass and not passed else decision.evals
     return decision.model_copy(
         update={
             "verdict": verdict,
             "exit_code": EXIT_CODES[verdict],
-            "labels": rulings.found,
+            "labels": label_decisions.found,
         }
     )
 
@@ -150,16 +152,16 @@ class Report(NamedTuple):
     decision: Decision
 
 
-def make_report(results: Results, rulings: Rulings = NO_RULINGS) -> Report:
+def make_report(results: Results, label_decisions: LabelDecisions = NO_LABEL_DECISIONS) -> Report:
     """Compare and decide. The same results and labels always give the same report.
 
     Who accepted a lower bar is kept in the plan: it is part of what was asked of the change. What
     is sealed is decided apart from the rest, and what was decided of it before stays.
     """
-    if rulings.bar is not None:
-        results = _accepting(results, accepted_by(rulings.bar))
+    if label_decisions.bar is not None:
+        results = _accepting(results, accepted_by(label_decisions.bar))
     results, comparison, reasons = _decided(results)
-    return Report(results, comparison, decide(results, reasons, rulings))
+    return Report(results, comparison, decide(results, reasons, label_decisions))
 
 
 def publishable(report: Report, keyed: Keyed = lambda _: "", *, rates: bool = True) -> Results:
@@ -202,6 +204,6 @@ def _accepting(results: Results, who: str) -> Results:
     return results.model_copy(update={"plan": plan})
 
 
-def accepted_by(ruling: Ruling) -> str:
+def accepted_by(decided: LabelDecision) -> str:
     """Return who accepted a lower bar, and how."""
-    return f"{ruling.use.by.login} ({ruling.use.by.role}) with the label {ruling.label}"
+    return f"{decided.use.by.login} ({decided.use.by.role}) with the label {decided.label}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.manifests.gate_config import (
     Policy,
@@ -24,7 +25,6 @@ from gateval.domain.results.doubts import lost_models, stand_ins
 from gateval.domain.results.judge_doubts import judge_doubt
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import EVERY_CASE, Meets
-from gateval.domain.ruling import GateLabel
 from gateval.domain.statistics.design import LookResult
 from gateval.domain.text import show_percent, show_score
 from gateval.domain.trials.trial import Cause, Side

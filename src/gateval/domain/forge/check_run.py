@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 from pydantic import Field
 
 from gateval.domain.base import SHA_PATTERN, Value
-from gateval.domain.forge.findings import Findings
+from gateval.domain.forge.findings import RunFindings
 from gateval.domain.verdicts import GateVerdict
 
 ANNOTATIONS_AT_ONCE = 50
@@ -145,7 +145,7 @@ class Announcement(Value):
     keeps_evals: bool = False
     unasked: bool = False
     record: str = ""
-    findings: Findings | None = None
+    findings: RunFindings | None = None
 
     @property
     def passes(self) -> bool:

@@ -36,7 +36,7 @@ Count = Annotated[int, Field(ge=0, le=1000)]
 Counted = Annotated[int, Field(ge=1, le=1000)]
 
 
-class Finding(Value):
+class RegressionFinding(Value):
     """A comparison that regressed: `mark` says which, in digests (`marks`), and how it went."""
 
     mark: str = Field(pattern=rf"^{_MARK}$")
@@ -55,7 +55,7 @@ class Finding(Value):
         return f"{self.mark}:{base}:{self.head_passes}/{self.head_trials}"
 
 
-class Findings(Value):
+class RunFindings(Value):
     """What one run found: `total` counts all, `listed` holds the first `MOST` that have a mark.
 
     `spent` is the digest of the policy whose budget the run used up; empty if it used up none.
@@ -64,7 +64,7 @@ class Findings(Value):
 
     total: int = Field(default=0, ge=0)
     spent: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
-    listed: tuple[Finding, ...] = Field(default=(), max_length=MOST)
+    listed: tuple[RegressionFinding, ...] = Field(default=(), max_length=MOST)
     kept: str = Field(default="", pattern=r"^[A-Za-z0-9+/=]*$", max_length=48_000)
 
     @property
@@ -107,7 +107,7 @@ def key_id(secret: str) -> str:
     return _keyed(secret, "which key")[:_KEY_DIGITS]
 
 
-def unknown_keys(listed: Iterable[Finding], secrets: Sequence[str]) -> bool:
+def unknown_keys(listed: Iterable[RegressionFinding], secrets: Sequence[str]) -> bool:
     """Whether a finding was marked with a key that is not here."""
     known = {"", *map(key_id, secrets)}
     return any(one.key_id not in known for one in listed)
@@ -118,14 +118,14 @@ def _keyed(secret: str, text: str) -> str:
     return hmac.new(secret.encode(), about, hashlib.sha256).hexdigest()
 
 
-def _finding(written: str) -> Finding:
+def _finding(written: str) -> RegressionFinding:
     found = _ONE.fullmatch(written)
     if found is None:
         raise ValueError("no finding")
     (base_passes, base_trials), (head_passes, head_trials) = (
         map(int, found[side].split("/")) for side in ("base", "head")
     )
-    return Finding(
+    return RegressionFinding(
         mark=found["mark"],
         base_passes=base_passes,
         base_trials=base_trials,

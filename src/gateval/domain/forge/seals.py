@@ -37,7 +37,7 @@ class Room(IntEnum):
     NONE = 3
 
 
-class Given(Value):
+class GivenBits(Value):
     """What one run gave away: `month` as in 2026-11."""
 
     month: str = Field(pattern=r"^\d{4}-\d\d$")
@@ -58,7 +58,7 @@ class Given(Value):
         return f"<!-- gateval:bits v1 month={self.month} head={self.head} bits={self.bits:.2f} -->"
 
 
-def given_in(month: str, entries: Iterable[Given]) -> float:
+def given_in(month: str, entries: Iterable[GivenBits]) -> float:
     """Return the bits that were given away in a month; each head counts once, by the most."""
     heads: dict[str, float] = {}
     for one in entries:

@@ -28,7 +28,7 @@ from gateval.domain.calibration import (
 )
 from gateval.domain.history.baseline import MOST_RUNS, Home, of_home
 from gateval.domain.history.run_record import RunRecord
-from gateval.domain.history.status import Row
+from gateval.domain.history.status import StatusRow
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Calibration, Eval, JudgeSpec
 from gateval.domain.plan.plan import Plan
@@ -98,19 +98,21 @@ Bind = Callable[[Calibration, JudgeSpec], Binding]
 """Returns what a replay of a calibration by a judge would be bound to now."""
 
 
-class Measured(NamedTuple):
+class DatedAgreement(NamedTuple):
     """An agreement, and when it was measured (ISO 8601 in UTC)."""
 
     at: str
     agreement: StoredAgreement
 
 
-def calibration_rows(catalogue: Catalogue, measured: Sequence[Measured], bind: Bind) -> list[Row]:
+def calibration_rows(
+    catalogue: Catalogue, measured: Sequence[DatedAgreement], bind: Bind
+) -> list[StatusRow]:
     """Return each calibration with the newest agreement of each judge; newest ones come first."""
     rows = []
     for one in sorted(catalogue.calibrations, key=lambda one: one.name):
         evals = [e for e in catalogue.evals if e.judge.calibration == one.name]
-        row: Row = {
+        row: StatusRow = {
             "name": one.name,
             "phase": "Pending",
             "judgeModels": list(one.judge_models),
@@ -122,7 +124,7 @@ def calibration_rows(catalogue: Catalogue, measured: Sequence[Measured], bind: B
     return rows
 
 
-def judge_agreement(evaluation: Eval, measured: Iterable[Measured]) -> str:
+def judge_agreement(evaluation: Eval, measured: Iterable[DatedAgreement]) -> str:
     """Return the newest kappa of an Eval's judge to two digits; empty where none is known."""
     for one in measured:
         bound = one.agreement.binding
@@ -132,9 +134,9 @@ def judge_agreement(evaluation: Eval, measured: Iterable[Measured]) -> str:
     return ""
 
 
-def _newest(name: str, measured: Iterable[Measured]) -> list[Measured]:
+def _newest(name: str, measured: Iterable[DatedAgreement]) -> list[DatedAgreement]:
     """The newest agreement of each judge."""
-    found: dict[tuple[str, float], Measured] = {}
+    found: dict[tuple[str, float], DatedAgreement] = {}
     for one in measured:
         bound = one.agreement.binding
         if one.agreement.calibration == name:
@@ -143,8 +145,8 @@ def _newest(name: str, measured: Iterable[Measured]) -> list[Measured]:
 
 
 def _standing(
-    calibration: Calibration, evals: Sequence[Eval], newest: Sequence[Measured], bind: Bind
-) -> Row:
+    calibration: Calibration, evals: Sequence[Eval], newest: Sequence[DatedAgreement], bind: Bind
+) -> StatusRow:
     if not newest:
         return {}
     asked = [e.judge.min_agreement for e in evals if e.judge.min_agreement is not None]

@@ -208,7 +208,7 @@ class ComparedEval(Value):
         return self.after - self.before
 
 
-class Measured(NamedTuple):
+class ComparedRecord(NamedTuple):
     """A record and whether it is of what a run measured as base."""
 
     record: RunRecord
@@ -220,22 +220,24 @@ class _Taken(NamedTuple):
     said: ComparedRun
 
 
-def measured_on(commit: str, records: Iterable[RunRecord]) -> Iterator[Measured]:
+def measured_on(commit: str, records: Iterable[RunRecord]) -> Iterator[ComparedRecord]:
     """Yield what runs measured on a commit, as head or as base, in the order of `records`."""
     for record in records:
         if record.commit == commit:
-            yield Measured(record)
+            yield ComparedRecord(record)
         elif record.base == commit and (base := record.of_base).evals:
-            yield Measured(base, as_base=True)
+            yield ComparedRecord(base, as_base=True)
 
 
-def compare_runs(before: Sequence[Measured], after: Sequence[Measured]) -> tuple[ComparedEval, ...]:
+def compare_runs(
+    before: Sequence[ComparedRecord], after: Sequence[ComparedRecord]
+) -> tuple[ComparedEval, ...]:
     """Compare what two sets of runs say, each of one revision, the newest first."""
     names = {one.eval for of in (*before, *after) for one in of.record.evals}
     return tuple(_compare(name, _take(name, before), _take(name, after)) for name in sorted(names))
 
 
-def _take(name: str, runs: Sequence[Measured]) -> _Taken | None:
+def _take(name: str, runs: Sequence[ComparedRecord]) -> _Taken | None:
     """Return the newest run that measured an Eval in full, else the newest; None without any."""
     found = [(of, run) for of in runs if (run := of.record.eval(name)) is not None]
     if not found:

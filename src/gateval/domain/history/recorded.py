@@ -11,13 +11,13 @@ from gateval.domain.history.run_record import (
     EVALS_LISTED,
     FIXTURES_LISTED,
     SCORES_LISTED,
-    Mark,
     RunBase,
     RunEval,
     RunFacts,
     RunFixture,
     RunRecord,
     RunSpent,
+    TrialStatus,
     axes_of_run,
     axes_of_task,
     criteria_of_task,
@@ -221,8 +221,8 @@ def _run_fixture(
     return RunFixture(
         fixture=compared.fixture,
         digest=fixture_digest(fixture),
-        trials="".join(mark_of(one) if scored else Mark.LOST for one in first)[:1000],
-        base="".join(mark_of(one) if scored else Mark.LOST for one in base)[:1000],
+        trials="".join(mark_of(one) if scored else TrialStatus.LOST for one in first)[:1000],
+        base="".join(mark_of(one) if scored else TrialStatus.LOST for one in base)[:1000],
         base_score=task_score(planned, base) if scored else None,
         severity=fixture.severity.value,
         regressed=compared.change is FixtureChange.REGRESSED,
@@ -264,13 +264,13 @@ def _rests_on_claims(trials: Sequence[Trial]) -> bool:
     return bool(assessed) and all(any(a.claimed for a in one) for one in assessed)
 
 
-def mark_of(trial: Trial) -> Mark:
+def mark_of(trial: Trial) -> TrialStatus:
     """Return how a trial ended."""
     if trial.passed is None:
-        return Mark.LOST
+        return TrialStatus.LOST
     if trial.passed:
-        return Mark.PASSED
-    return Mark.FAILED if trial.answered else Mark.SILENT
+        return TrialStatus.PASSED
+    return TrialStatus.FAILED if trial.answered else TrialStatus.SILENT
 
 
 def _why(trial: Trial) -> str:

@@ -109,7 +109,7 @@ SCORES_LISTED = 50
 """Axes and criteria that are named of a fixture or an Eval."""
 
 
-class Mark(StrEnum):
+class TrialStatus(StrEnum):
     """How one trial ended: passed, failed, failed without an answer, lost."""
 
     PASSED = "p"
@@ -126,7 +126,7 @@ Marks = Annotated[str, Field(pattern=r"^[pfsx]{0,1000}$")]
 class RunFixture(Value):
     """One fixture on head.
 
-    `digest` names what it asks (`fixture_digest`). `trials` has a `Mark` for each planned
+    `digest` names what it asks (`fixture_digest`). `trials` has a `TrialStatus` for each planned
     repetition; those that were added because something looked worse are selected and not kept.
     Where neither side answers an Eval, all of them say nothing: they are lost.
     `asked_again` counts judgements that were repeated on the same output, `wavered` those of them
@@ -173,12 +173,12 @@ class RunFixture(Value):
     @property
     def passes(self) -> int:
         """Trials that passed."""
-        return self.trials.count(Mark.PASSED)
+        return self.trials.count(TrialStatus.PASSED)
 
     @property
     def measured(self) -> int:
         """Trials that say something."""
-        return len(self.trials) - self.trials.count(Mark.LOST)
+        return len(self.trials) - self.trials.count(TrialStatus.LOST)
 
 
 class RunSpent(Value):

@@ -20,8 +20,8 @@ from gateval.domain.decision.decision import Report
 from gateval.domain.forge.check_run import CheckRun, Conclusion, Stamp
 from gateval.domain.forge.findings import (
     MOST,
-    Finding,
-    Findings,
+    RegressionFinding,
+    RunFindings,
     earlier_marks,
     marks,
     unknown_keys,
@@ -89,8 +89,10 @@ def kept_findings(whole: Report, own: OwnKey) -> str:
     if not apart:
         return ""
     found = [one for one in regressions_of(whole) if one.eval in apart]
-    listed = [Finding(mark=mark, **_counts(one)) for one in found for mark in marks(one.key)]
-    text = str(Findings(total=len(found), listed=tuple(listed[:MOST])))
+    listed = [
+        RegressionFinding(mark=mark, **_counts(one)) for one in found for mark in marks(one.key)
+    ]
+    text = str(RunFindings(total=len(found), listed=tuple(listed[:MOST])))
     most = min(MOST, sum(len(one.compared) for one in plan.evals if one.name in apart))
     return own.keep(text.ljust(_ROOM * (most + 2)), about_head(plan.head.commit or ""))
 
@@ -104,7 +106,7 @@ def about_head(head: str) -> str:
     return f"findings on {head}"
 
 
-class Known(NamedTuple):
+class KnownComparison(NamedTuple):
     """How a comparison went that an earlier run made, and when that was."""
 
     base: tuple[int, int]
@@ -132,20 +134,20 @@ class Remembered(NamedTuple):
     policies whose budget our check runs on this head used up.
     """
 
-    known: Mapping[str, Known]
+    known: Mapping[str, KnownComparison]
     lost: bool = False
     spent: frozenset[str] = frozenset()
 
 
 def known_of(
-    found: Iterable[StoredRegression | Finding], found_at: str
-) -> Iterator[tuple[str, Known]]:
+    found: Iterable[StoredRegression | RegressionFinding], found_at: str
+) -> Iterator[tuple[str, KnownComparison]]:
     """Yield findings of one run by key or mark."""
     for one in found:
         key = one.key if isinstance(one, StoredRegression) else one.mark
         base, head = (one.base_passes, one.base_trials), (one.head_passes, one.head_trials)
         says = one.says if isinstance(one, StoredRegression) else ""
-        yield key, Known(base, head, found_at, says)
+        yield key, KnownComparison(base, head, found_at, says)
 
 
 def remembered(
@@ -162,8 +164,8 @@ def remembered(
     for that keeps no findings, if its record is gone and no newer one does. One that is completed
     without a verdict stands for nothing.
     """
-    known = dict[str, Known]()
-    told = [(one, Stamp.parse(one.external_id), Findings.parse(one.text)) for one in checks]
+    known = dict[str, KnownComparison]()
+    told = [(one, Stamp.parse(one.external_id), RunFindings.parse(one.text)) for one in checks]
     there = {record_digest(record) for record in records}
     there |= {stamp.record for _, stamp, found in told if stamp and found}
     lost = newer = False
@@ -188,12 +190,12 @@ def remembered(
     return Remembered(known, lost, spent)
 
 
-def _opened(kept: str, own: OwnKey, head: str) -> Findings:
+def _opened(kept: str, own: OwnKey, head: str) -> RunFindings:
     """Return the findings that are kept about a head; one that is lost, if they cannot be read."""
     if not kept:
-        return Findings()
+        return RunFindings()
     text = own.kept(kept, about_head(head))
-    return (Findings.parse(text) if text is not None else None) or Findings(total=1)
+    return (RunFindings.parse(text) if text is not None else None) or RunFindings(total=1)
 
 
 _FOUND = {Conclusion.FAILURE, Conclusion.NEUTRAL}
@@ -205,7 +207,7 @@ UNREADABLE = (
 )
 
 
-def findings_of(report: Report, own: OwnKey = NO_KEY) -> Findings | None:
+def findings_of(report: Report, own: OwnKey = NO_KEY) -> RunFindings | None:
     """Return what a check run remembers of a report; `own` keeps what was found of sealed Evals.
 
     What is lost stays so, and so is what nobody could keep. A run that could not look and
@@ -221,10 +223,12 @@ def findings_of(report: Report, own: OwnKey = NO_KEY) -> Findings | None:
     spent = any(ended_by_budget(one.verdict, one.code) for one in reasons)
     if plan.findings_lost == UNREADABLE and not (every or spent):
         return None
-    marked = [Finding(mark=mark, **_counts(one)) for one in found for mark in marks(one.key)]
+    marked = [
+        RegressionFinding(mark=mark, **_counts(one)) for one in found for mark in marks(one.key)
+    ]
     total = len(found) + (plan.findings_lost == LOST or unkept)
     policy = plan.policy_digest if spent else ""
-    return Findings(total=total, spent=policy, listed=tuple(marked[:MOST]), kept=kept)
+    return RunFindings(total=total, spent=policy, listed=tuple(marked[:MOST]), kept=kept)
 
 
 def _counts(one: StoredRegression) -> dict[str, int]:
@@ -292,7 +296,7 @@ def comparison_key(plan: Plan, planned: PlannedEval, fixture: str) -> str:
 
 
 def _with_standing(
-    plan: Plan, planned: PlannedEval, known: Mapping[str, Known], secrets: Sequence[str]
+    plan: Plan, planned: PlannedEval, known: Mapping[str, KnownComparison], secrets: Sequence[str]
 ) -> PlannedEval:
     standing = []
     for name in planned.compared:
@@ -331,7 +335,7 @@ class LocalFindings(NamedTuple):
         """Return it by what was compared."""
         return Remembered(
             {
-                one.key: Known(
+                one.key: KnownComparison(
                     (one.base_passes, one.base_trials),
                     (one.head_passes, one.head_trials),
                     one.found_at,

@@ -238,15 +238,15 @@ def _score(one: RunFixture, planned: int, lost: int) -> str:
     return show_score(score_of(one.passes / planned, (one.passes + lost) / planned))
 
 
-Row = dict[str, JsonValue]
+StatusRow = dict[str, JsonValue]
 
 
-def shown(value: Value) -> Row:
+def shown(value: Value) -> StatusRow:
     """Return a value with the keys of the document, without what is not known."""
     return _camel(value.model_dump(mode="json"))
 
 
-def _camel(content: dict[str, JsonValue]) -> Row:
+def _camel(content: dict[str, JsonValue]) -> StatusRow:
     return {to_camel(key): _inner(one) for key, one in content.items() if one not in ("", None)}
 
 
@@ -265,14 +265,14 @@ _WORST_FIRST = (
 )
 
 
-def agent_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[Row]:
+def agent_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[StatusRow]:
     """Return each Agent with its Evals; its phase is the worst of theirs."""
-    rows: list[Row] = []
+    rows: list[StatusRow] = []
     for agent in sorted(catalogue.agents, key=lambda one: one.name):
         mine = [one for one in statuses if one.target_agent == agent.name]
         phases = [one.phase for one in mine]
         runtime = agent.spec.runtime
-        row: Row = {
+        row: StatusRow = {
             "name": agent.name,
             "phase": min(phases, key=_WORST_FIRST.index).value if phases else "No Eval",
             "runtime": runtime.type if runtime else MODEL_RUNTIME,
@@ -286,7 +286,7 @@ def agent_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[Row
     return rows
 
 
-def fixture_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[Row]:
+def fixture_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[StatusRow]:
     """Return each fixture with the Evals that run it and how it ended in their newest runs."""
     results = {one.name: {r.name: r for r in one.fixture_results} for one in statuses}
     stale = {one.name for one in statuses if one.phase is EvalPhase.STALE}
@@ -317,7 +317,7 @@ def _results(
     found: list[JsonValue] = []
     for one in evals:
         result = results.get(one, {}).get(name)
-        row: Row = {"eval": one, "result": result.result.value if result else "Pending"}
+        row: StatusRow = {"eval": one, "result": result.result.value if result else "Pending"}
         if result is not None:
             row |= {"score": result.score, "stale": one in stale}
             row |= {"message": result.message} if result.message else {}

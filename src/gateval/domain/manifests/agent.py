@@ -18,7 +18,7 @@ from gateval.domain.manifests.playground import (
     ServiceSpec,
     plain_path,
 )
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.text import quote
 
 MCP_TOOL = "mcp"
@@ -266,9 +266,9 @@ class Agent(Value):
     labels: dict[str, str] = {}
     other_metadata: tuple[str, ...] = ()
     spec: AgentSpec
-    place: Place
+    place: SourceLocation
     path: str
-    places: dict[str, Place] = {}
+    places: dict[str, SourceLocation] = {}
     digest: str
 
     @property

@@ -171,7 +171,7 @@ PEERS_OF_TOOLS: Final[Mapping[str, str]] = {
 """The same for the keys of a tool."""
 
 
-class Unknown(NamedTuple):
+class UnknownKey(NamedTuple):
     """A key that means nothing here: where it stands, its name, what it may have been meant to be
     (empty: nothing that we know), and whether that was missed by a slip of the fingers.
     """
@@ -212,7 +212,7 @@ METADATA_OF_CLUSTERS = frozenset({
 """Those that Kubernetes adds to what it gives out (ObjectMeta of `meta/v1`)."""
 
 
-def unknown_keys(agent: Agent) -> list[Unknown]:
+def unknown_keys(agent: Agent) -> list[UnknownKey]:
     """Return the keys of `metadata`, of `spec` and its tools that mean nothing to us, nor to any
     system whose files we read.
     """
@@ -277,11 +277,11 @@ def misspelled_prompt(fixture: Fixture) -> Iterator[Problem]:
             yield Problem(place=place, path=f"spec.input.payload.{key}", message=message)
 
 
-def _unknown(at: str, key: str, known: Collection[str], peers: Mapping[str, str]) -> Unknown:
+def _unknown(at: str, key: str, known: Collection[str], peers: Mapping[str, str]) -> UnknownKey:
     path = f"{at}.{key}"
     peer = peers.get(key.replace("_", "").replace("-", "").lower(), "")
     near = [] if peer else difflib.get_close_matches(key, known, n=1, cutoff=NEAR_MISS)
-    return Unknown(path, key, near[0] if near else peer, near=bool(near))
+    return UnknownKey(path, key, near[0] if near else peer, near=bool(near))
 
 
 def _keys(kind: type[Spec]) -> set[str]:

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.evaluation import Calibration, Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import Place, Problem
+from gateval.domain.paths import Problem, SourceLocation
 
 Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
 
@@ -21,7 +21,7 @@ class ManifestReference(NamedTuple):
     kind: str
     name: str
     path: str
-    place: Place
+    place: SourceLocation
 
 
 class Broken(NamedTuple):

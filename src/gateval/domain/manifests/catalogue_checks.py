@@ -25,7 +25,7 @@ from gateval.domain.manifests.fixture_checks import (
     playground_problems,
     unknown_tools,
 )
-from gateval.domain.paths import Place, Problem, nearest, show_path, sort_problems
+from gateval.domain.paths import Problem, SourceLocation, nearest, show_path, sort_problems
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree
 
@@ -197,7 +197,7 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
         *dict.fromkeys(map(_without_sealed_words, _hardly_meant(catalogue))),
         *(
             Problem(
-                place=Place(file=show_path(path)),
+                place=SourceLocation(file=show_path(path)),
                 message="This is sealed, and the key is not here (GATEVAL_IDENTITY), so nothing in "
                 "it was checked.",
             )

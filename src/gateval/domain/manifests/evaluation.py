@@ -18,7 +18,7 @@ from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
 from gateval.domain.manifests.fixture import Origin, Reference
 from gateval.domain.manifests.messages import Feedback
 from gateval.domain.manifests.scoring import ScoringSpec
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 
 
 class CalibrationExample(Spec):
@@ -63,7 +63,7 @@ class Calibration(Value):
     rubric: str
     judge_models: tuple[ModelName, ...] = Field(min_length=1)
     examples: tuple[CalibrationExample, ...] = Field(min_length=1)
-    place: Place
+    place: SourceLocation
     path: str
     digest: str
 
@@ -232,8 +232,8 @@ class Eval(Value):
     time_zone: str = "UTC"
     sealed: bool = False
     feedback: tuple[Feedback, ...] = ()
-    place: Place
-    places: dict[str, Place] = {}
+    place: SourceLocation
+    places: dict[str, SourceLocation] = {}
     path: str
     digest: str
 

@@ -24,7 +24,7 @@ from gateval.domain.manifests.messages import (
     with_files,
 )
 from gateval.domain.manifests.playground import PlaygroundSpec
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.tree import FileRules
 
 
@@ -285,7 +285,7 @@ class AssertionSpec(Value):
     parts: tuple[AssertionSpec, ...] = ()
     own: CheckFiles | None = None
     script: str = ""
-    place: Place
+    place: SourceLocation
 
     @property
     def meaning(self) -> JsonObject:
@@ -336,8 +336,8 @@ class Fixture(Value):
     tool_replay: tuple[ToolReplay, ...] = ()
     shadow_tools: tuple[str, ...] = ()
     timeout_seconds: float | None = Field(default=None, gt=0, le=86_400)
-    place: Place
-    places: dict[str, Place] = {}
+    place: SourceLocation
+    places: dict[str, SourceLocation] = {}
     path: str
     digest: str
     family: str = ""

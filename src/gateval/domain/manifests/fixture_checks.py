@@ -17,8 +17,8 @@ from gateval.domain.manifests.evaluation import Eval, is_sealed
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.playground import PlaygroundSpec, references
 from gateval.domain.paths import (
-    Place,
     Problem,
+    SourceLocation,
     folder_of,
     has_wildcard,
     match_any,
@@ -157,7 +157,7 @@ class NamedTool(NamedTuple):
     name: str
     type: str
     idle: bool
-    place: Place
+    place: SourceLocation
 
 
 def known_tools(agent: Agent | None) -> frozenset[str] | None:

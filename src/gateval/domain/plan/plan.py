@@ -15,16 +15,16 @@ from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.manifests.agent import AgentTool, LayerSpec, RuntimeSpec
 from gateval.domain.manifests.evaluation import EvalKind, ScriptedModel
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.paths import Place, has_wildcard, path_text, resolve_pattern
+from gateval.domain.paths import SourceLocation, has_wildcard, path_text, resolve_pattern
 from gateval.domain.plan.absent import Lacking, Surroundings
 from gateval.domain.plan.planned_eval import (
     AfterMerge,
-    Doubt,
-    LeftFixture,
     Lowered,
     PlannedEval,
     Reason,
     Removed,
+    SkippedFixture,
+    Unreadable,
     UsedBaseline,
 )
 from gateval.domain.tree import FileRules, Tree, TreeEntry, file_rules, under
@@ -43,11 +43,11 @@ class SealedEval(Value):
     own_name: Name
     shown_name: str
     agent: Name
-    place: Place
+    place: SourceLocation
     bar: bool = False
     lowered: tuple[Lowered, ...] = ()
     fixtures: tuple[Name, ...] = Field(min_length=1)
-    left_out: tuple[LeftFixture, ...] = ()
+    left_out: tuple[SkippedFixture, ...] = ()
     trials: int = Field(ge=0)
 
 
@@ -59,7 +59,7 @@ def sealed_eval(planned: PlannedEval) -> SealedEval:
         own_name=planned.own_name,
         shown_name=planned.shown_name,
         agent=planned.agent,
-        place=Place(file=planned.place.file),
+        place=SourceLocation(file=planned.place.file),
         bar=planned.bar is not None,
         lowered=planned.bar.lowered if planned.bar else (),
         fixtures=tuple(one.name for one in planned.fixtures),
@@ -119,7 +119,7 @@ class AgentDefinition(Value):
 
     name: Name
     side: Side
-    place: Place
+    place: SourceLocation
     models: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     system: str = ""
@@ -138,7 +138,7 @@ class SideScripts(Value):
     models: tuple[ScriptedModel, ...]
 
 
-class LeftEval(Value):
+class SkippedEval(Value):
     """An Eval that the change calls for and this run leaves out, with so many fixtures."""
 
     name: Name
@@ -207,11 +207,11 @@ class Plan(Value):
     evals: tuple[PlannedEval, ...] = ()
     sealed: tuple[SealedEval, ...] = Field(default=(), exclude_if=operator.not_)
     only: tuple[Name, ...] = ()
-    left_out: tuple[LeftEval, ...] = ()
+    left_out: tuple[SkippedEval, ...] = ()
     after_merge: tuple[AfterMerge, ...] = ()
     removed: tuple[Removed, ...] = ()
     lost: tuple[Lowered, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[Unreadable, ...] = ()
     unclaimed: tuple[str, ...] = ()
     lacking: tuple[Lacking, ...] = ()
     rules_unread: str = ""

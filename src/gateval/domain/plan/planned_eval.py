@@ -24,7 +24,7 @@ from gateval.domain.manifests.evaluation import Calibration, EvalKind, Execution
 from gateval.domain.manifests.fixture import Fixture, Severity, weighed_axes
 from gateval.domain.manifests.messages import Feedback
 from gateval.domain.manifests.scoring import ScoringSpec
-from gateval.domain.paths import Place, Problem
+from gateval.domain.paths import Problem, SourceLocation
 from gateval.domain.statistics.broad import CONFIRMING_TRIALS, LEAST_DROP, LEAST_DROP_OF_MANY
 from gateval.domain.statistics.design import Look, broad_looks, looks
 from gateval.domain.statistics.graded import axis_looks
@@ -64,7 +64,7 @@ class Lowered(Value):
     nothing there. `fixture` and `family` are set where it is about a case of a file.
     """
 
-    place: Place
+    place: SourceLocation
     what: str
     before: str = ""
     after: str = ""
@@ -87,7 +87,7 @@ class Lowered(Value):
 Where = Literal["target branch", "merge-base", "head"]
 
 
-class Doubt(Value):
+class Unreadable(Value):
     """Something that the target branch or head may ask, or that an Agent was, and nobody can read.
 
     `where` is the revision, in words: `target branch`, `merge-base` or `head`.
@@ -262,7 +262,7 @@ class Quarantined(Value):
     until: str
 
 
-class LeftFixture(Value):
+class SkippedFixture(Value):
     """A fixture that the change calls for and this run does not look at."""
 
     name: Name
@@ -305,7 +305,7 @@ class PlannedEval(Value):
     kind: EvalKind = "Eval"
     name: Name
     version: str = ""
-    place: Place
+    place: SourceLocation
     agent: Name
     judge: JudgeSpec
     calibration: Calibration | None = None
@@ -325,7 +325,7 @@ class PlannedEval(Value):
     deterministic: bool = False
     strict: bool = False
     standing: tuple[KnownRegression, ...] = ()
-    left_out: tuple[LeftFixture, ...] = ()
+    left_out: tuple[SkippedFixture, ...] = ()
     quarantined: tuple[Quarantined, ...] = ()
     stored: tuple[StoredTrials, ...] = ()
     base_seen: bool = False
@@ -521,4 +521,4 @@ class Removed(Value):
     kind: Literal["Eval", "fixture"]
     name: str
     eval: str
-    place: Place
+    place: SourceLocation

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval, is_sealed
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import Plan, planned_trials, sealed_eval
 from gateval.domain.plan.planned_eval import PlannedEval
 
@@ -177,6 +177,6 @@ def _shut_assertion(spec: AssertionSpec) -> AssertionSpec:
     )
 
 
-def _place(place: Place) -> Place:
+def _place(place: SourceLocation) -> SourceLocation:
     """Where it is; a sealed file has no lines that people could look at."""
-    return Place(file=place.file) if is_sealed(place.file) else place
+    return SourceLocation(file=place.file) if is_sealed(place.file) else place

@@ -21,15 +21,15 @@ from gateval.domain.plan.plan import (
     Revision,
     SideScripts,
 )
-from gateval.domain.plan.planned_eval import Baseline, Doubt, Lowered, PlannedEval, Reason
+from gateval.domain.plan.planned_eval import Baseline, Lowered, PlannedEval, Reason, Unreadable
 from gateval.domain.plan.sealing import is_sealed_eval
 from gateval.domain.planning.bar.doubts import base_doubts, head_doubts, old_problems, suite_doubts
 from gateval.domain.planning.bar.fixtures import narrowed_closures, weaker_agents
 from gateval.domain.planning.bar.planning import (
     NOTHING_HELD,
     BarPlan,
-    Held,
     RulesEdit,
+    WithheldEvals,
     held_back,
     laxer_rules,
     plan_bar,
@@ -229,11 +229,11 @@ def plan_change(
 
 def _nothing(
     changes: Sequence[AgentChange],
-    doubts: Sequence[Doubt],
+    doubts: Sequence[Unreadable],
     head: Snapshot,
     base: Snapshot,
     locked: Sequence[str],
-    held: Held,
+    held: WithheldEvals,
 ) -> str:
     """Return the sentence about a change for which no Eval runs."""
     if held.after_merge and not locked and not doubts:
@@ -242,7 +242,9 @@ def _nothing(
     return (why_locked(locked) or why_nothing(changes, doubts, head, base)) + told
 
 
-def _unclaimed(head: Snapshot, base: Snapshot, rules: GateRules, held: Held) -> tuple[str, ...]:
+def _unclaimed(
+    head: Snapshot, base: Snapshot, rules: GateRules, held: WithheldEvals
+) -> tuple[str, ...]:
     idle = {one.name for one in held.idle}
     return tuple(map(show_path, unclaimed(rules.policy.must_belong, head, base, idle)))
 
@@ -255,7 +257,7 @@ class _Asked(NamedTuple):
     evals: list[PlannedEval]
     bar: BarPlan
     lost: tuple[Lowered, ...]
-    held: Held
+    held: WithheldEvals
 
 
 def _asked(
@@ -384,7 +386,7 @@ def _with_bar(
     tip: Snapshot,
     changes: Sequence[AgentChange],
     policy: BarPolicy,
-    held: Held,
+    held: WithheldEvals,
 ) -> tuple[list[PlannedEval], BarPlan]:
     """Add the Evals of the target branch; by the policy `base`, they stand instead of head's, and
     by the policy `head` only what is sealed is asked of it.

@@ -18,26 +18,26 @@ from gateval.domain.base import Value, digest
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval, script_name
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import Place, nearest, show_path
+from gateval.domain.paths import SourceLocation, nearest, show_path
 from gateval.domain.plan.plan import (
     AgentChange,
     AgentDefinition,
     ChangeKind,
     HiddenFiles,
-    LeftEval,
     Plan,
     SideScripts,
+    SkippedEval,
 )
 from gateval.domain.plan.planned_eval import (
     Baseline,
-    LeftFixture,
     Lowered,
     PlannedEval,
     Reason,
     Removed,
+    SkippedFixture,
 )
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share, split
+from gateval.domain.statistics.error_budget import BROAD, FIXTURES, fixture_share, split
 from gateval.domain.trials.trial import Side
 from gateval.errors import UsageError
 
@@ -198,7 +198,7 @@ def picked(plan: Plan, pick: Pick, head: Catalogue) -> Plan:
         )
     names, agents = {one.name for one in kept}, {one.agent for one in kept}
     left = tuple(
-        LeftEval(name=one.own_name, fixtures=len(one.own_fixtures))
+        SkippedEval(name=one.own_name, fixtures=len(one.own_fixtures))
         for one in plan.evals
         if one.name not in names and one.own_fixtures
     )
@@ -232,7 +232,7 @@ def _part(planned: PlannedEval, names: set[str]) -> PlannedEval:
         update={
             "fixtures": tuple(one for one in planned.fixtures if one.name in names),
             "left_out": tuple(
-                LeftFixture(name=one.name, severity=one.severity)
+                SkippedFixture(name=one.name, severity=one.severity)
                 for one in planned.fixtures
                 if one.name not in names
             ),
@@ -245,7 +245,7 @@ def _part(planned: PlannedEval, names: set[str]) -> PlannedEval:
     )
 
 
-def _sentences(kept: Sequence[PlannedEval], left: Sequence[LeftEval]) -> Iterator[str]:
+def _sentences(kept: Sequence[PlannedEval], left: Sequence[SkippedEval]) -> Iterator[str]:
     """Yield what is left out, by name."""
     names = [f"{one.own_name}/{gone.name}" for one in kept for gone in one.left_out]
     names += [f"all of {one.name}" for one in left]
@@ -451,7 +451,7 @@ def removed_since(head: Catalogue, base: Catalogue) -> tuple[Removed, ...]:
     return tuple(gone)
 
 
-def _line(place: Place) -> str:
+def _line(place: SourceLocation) -> str:
     return f"{place.file}:{place.line}"
 
 

@@ -28,10 +28,10 @@ from gateval.domain.plan.planned_eval import (
     together_only,
 )
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.statistics.shares import (
+from gateval.domain.statistics.error_budget import (
     BROAD,
     FIXTURES,
-    EvalShares,
+    EvalErrorBudget,
     eval_shares,
     joint_shares,
     split,
@@ -80,7 +80,7 @@ def with_shares(
     ]
 
 
-def _shares(planned: PlannedEval, parts: EvalShares, versions: int) -> dict[str, float]:
+def _shares(planned: PlannedEval, parts: EvalErrorBudget, versions: int) -> dict[str, float]:
     """Return the shares of one Eval; `versions` of it share the joint tests (0: none)."""
     found = {"fixture_share": parts.fixture, "silence_share": parts.silence}
     if versions:

@@ -9,10 +9,10 @@ from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, script_name
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.fixture_checks import NamedTool, known_tools, named_tools
-from gateval.domain.paths import Place, match_any, nearest, show_path
+from gateval.domain.paths import SourceLocation, match_any, nearest, show_path
 from gateval.domain.plan.plan import AgentChange, ChangeKind
-from gateval.domain.plan.planned_eval import AfterMerge, Doubt, PlannedEval
-from gateval.domain.planning.bar.planning import NOTHING_HELD, Held, RulesEdit, other_edits
+from gateval.domain.plan.planned_eval import AfterMerge, PlannedEval, Unreadable
+from gateval.domain.planning.bar.planning import NOTHING_HELD, RulesEdit, WithheldEvals, other_edits
 from gateval.domain.planning.change import prompt_path
 from gateval.domain.planning.closure import closure_of
 from gateval.domain.planning.files.fixture_files import check_closures
@@ -27,7 +27,7 @@ def coverage_warnings(
     changes: Sequence[AgentChange],
     head: Snapshot,
     base: Snapshot | None,
-    held: Held = NOTHING_HELD,
+    held: WithheldEvals = NOTHING_HELD,
 ) -> Iterable[str]:
     """Tell of changed Agents that nothing measures, and of what cannot be compared or exported."""
     evaluated = {one.agent for one in planned}
@@ -49,7 +49,7 @@ def coverage_warnings(
     yield from map(str, head.catalogue.passed_over)
 
 
-def held_warnings(held: Held) -> Iterable[str]:
+def held_warnings(held: WithheldEvals) -> Iterable[str]:
     """Tell of sealed Evals of head that the target branch does not have: they do not run."""
     if held.after_merge:
         yield after_merge_sentence(held.after_merge)
@@ -93,7 +93,7 @@ def new_providers(head: Snapshot, base: Snapshot) -> tuple[str, ...]:
     return tuple(told.values())
 
 
-def _asking(snapshot: Snapshot) -> Iterable[tuple[str, str, Place]]:
+def _asking(snapshot: Snapshot) -> Iterable[tuple[str, str, SourceLocation]]:
     """Give each provider that is asked, by whom and where that is written; a script is none."""
     for agent in snapshot.catalogue.agents:
         place = agent.places.get("spec.models", agent.place)
@@ -252,7 +252,7 @@ FILES_NAMED = 10
 
 
 def why_nothing(
-    changes: Sequence[AgentChange], doubts: Sequence[Doubt], head: Snapshot, base: Snapshot
+    changes: Sequence[AgentChange], doubts: Sequence[Unreadable], head: Snapshot, base: Snapshot
 ) -> str:
     """Return the sentence for a change from `base` to `head` for which no Eval runs."""
     said = "Nothing to evaluate"

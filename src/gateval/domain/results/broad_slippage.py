@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from gateval.domain.plan.planned_eval import Joint, PlannedEval
 from gateval.domain.results.averages import Grouped, outcomes
-from gateval.domain.results.course import AGREEING, alike, has_real_judge, repeats
+from gateval.domain.results.fixture_progress import AGREEING, alike, has_real_judge, repeats
 from gateval.domain.results.trial_verdict import axis_grades, grades
 from gateval.domain.statistics.broad import CONFIRMING_TRIALS, Broad, broad_step, confirmed, first
 from gateval.domain.statistics.design import Look, LookResult

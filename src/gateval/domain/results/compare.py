@@ -25,8 +25,8 @@ from gateval.domain.results.comparison import (
     Repeated,
     rises,
 )
-from gateval.domain.results.course import Course
 from gateval.domain.results.doubts import refusal
+from gateval.domain.results.fixture_progress import FixtureProgress
 from gateval.domain.results.progress import PlanProgress, Together, progress
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import (
@@ -140,7 +140,7 @@ class _Found(NamedTuple):
     fixture: Fixture
     standing: bool
     added: bool
-    course: Course
+    fixture_progress: FixtureProgress
     wanted: Look
     cut: bool
     head: Sequence[Trial]
@@ -161,19 +161,21 @@ class _Found(NamedTuple):
     def perfect(self) -> bool:
         """Whether head passed in all trials that its own rule wanted, with full scores."""
         passed = [outcome for outcome in outcomes(self.head) if outcome]
-        if self.course.graded is not None and any(score != 1 for score in grades(self.head)):
+        if self.fixture_progress.graded is not None and any(
+            score != 1 for score in grades(self.head)
+        ):
             return False
-        return self.missing == 0 and len(passed) >= self.course.wanted.head
+        return self.missing == 0 and len(passed) >= self.fixture_progress.wanted.head
 
     @property
     def no_answer(self) -> bool:
         """Whether head answered in no trial that was asked for, and base did."""
         measured = self.missing == 0 and not too_many_lost(outcomes(self.head))
-        return measured and self.course.fell_silent
+        return measured and self.fixture_progress.fell_silent
 
 
 def compare(results: Results, beside: int | None = None) -> Comparison:
-    """Compare head's trials with base's, per Eval and fixture; `beside` is as for `purse_of`."""
+    """Compare head's trials with base's, by Eval and fixture; `beside` as for `trial_budget_of`."""
     trials = with_stored(results.plan, results.trials)
     far = progress(results.plan, trials, beside)
     return Comparison(
@@ -223,7 +225,7 @@ def _found(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> list[_Fo
             fixture=fixture,
             standing=fixture.name in compared and Side.BASE in planned.sides,
             added=fixture.name in added and planned.baseline is not Baseline.NEW_AGENT,
-            course=far.courses[owner, fixture.name],
+            fixture_progress=far.courses[owner, fixture.name],
             wanted=far.wanted[owner, fixture.name],
             cut=(owner, fixture.name) in far.cut,
             head=trials.get((owner, fixture.name, Side.HEAD), ()),
@@ -261,8 +263,8 @@ def _compare_fixture(
             found_at=stands.found_at,
         )
     asked = planned.scoring.trials_pass
-    ours = _repeated(found.head, found.course.wanted.head, asked)
-    theirs = _repeated(found.base, found.course.wanted.base, asked)
+    ours = _repeated(found.head, found.fixture_progress.wanted.head, asked)
+    theirs = _repeated(found.base, found.fixture_progress.wanted.base, asked)
     lost = found.standing and theirs.unclear and not found.perfect
     return FixtureComparison(
         fixture=found.fixture.name,
@@ -273,8 +275,8 @@ def _compare_fixture(
         base_all=theirs if base else None,
         no_answer=found.no_answer,
         baseline_gap=lost or (found.missing_base > 0 and (unsettled or not found.perfect)),
-        exact=found.course.exact,
-        outdated=found.course.outdated,
+        exact=found.fixture_progress.exact,
+        outdated=found.fixture_progress.outdated,
         stored=found.stored,
         missing=found.missing,
         missing_base=found.missing_base,
@@ -288,12 +290,12 @@ def _score_change(
     baseline: Baseline, found: _Found, head: Repeated, base: Repeated
 ) -> FixtureChange:
     """The first row that applies counts."""
-    course, walk = found.course, found.course.walk
+    fixture_progress, walk = found.fixture_progress, found.fixture_progress.walk
     if found.added:
         return FixtureChange.NEW
-    if walk is None or course.design is None:
+    if walk is None or fixture_progress.design is None:
         return without_base(baseline)
-    if found.no_answer or course.regressed:
+    if found.no_answer or fixture_progress.regressed:
         return FixtureChange.REGRESSED
     if (
         head.silent == head.trials
@@ -302,15 +304,17 @@ def _score_change(
         or not walk.ended
     ):
         return FixtureChange.INCONCLUSIVE
-    if course.exact and course.rule is not None:
+    if fixture_progress.exact and fixture_progress.rule is not None:
         return _exactly(head, base)
-    if course.exact:
+    if fixture_progress.exact:
         exact = deterministic(base_passed=walk.base.passes > 0, head_passed=walk.head.passes > 0)
         return FixtureChange(exact.value)
-    if course.graded is not None and course.rule is not None:
+    if fixture_progress.graded is not None and fixture_progress.rule is not None:
         scores = grades(found.base), grades(found.head)
-        return FixtureChange(graded_status(course.rule, course.graded, *scores).value)
-    return FixtureChange(status(course.design, walk).value)
+        return FixtureChange(
+            graded_status(fixture_progress.rule, fixture_progress.graded, *scores).value
+        )
+    return FixtureChange(status(fixture_progress.design, walk).value)
 
 
 def _exactly(head: Repeated, base: Repeated) -> FixtureChange:

@@ -12,7 +12,7 @@ from gateval.domain.manifests.fixture import DEFAULT_AXIS, weighed_axes
 from gateval.domain.plan.plan import Plan, SeenDrop
 from gateval.domain.plan.planned_eval import Joint, PlannedEval, together_only
 from gateval.domain.results.comparison import Comparison
-from gateval.domain.results.course import graded_rule_of
+from gateval.domain.results.fixture_progress import graded_rule_of
 from gateval.domain.statistics.design import Design, design, first_looks
 from gateval.domain.statistics.graded import LEAST_GRADED_DROP, Axis, on_passes
 from gateval.domain.statistics.graded_power import PairedRule, smallest_fall

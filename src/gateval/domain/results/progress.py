@@ -24,8 +24,14 @@ from gateval.domain.plan.planned_eval import Joint, PlannedEval
 from gateval.domain.plan.sealing import PlanPart, kept_apart, parts_of
 from gateval.domain.results.averages import Grouped, with_stored
 from gateval.domain.results.broad_slippage import Stored, broad_slippage
-from gateval.domain.results.course import AGREEING, Course, course_of, larger, rules_of
 from gateval.domain.results.doubts import refused_on_both
+from gateval.domain.results.fixture_progress import (
+    AGREEING,
+    FixtureProgress,
+    fixture_progress_of,
+    larger,
+    rules_of,
+)
 from gateval.domain.results.results import LEAST_FIXTURES, Results, in_steps
 from gateval.domain.results.scoring import threshold_repetitions
 from gateval.domain.statistics.broad import CONFIRMING_TRIALS, Broad
@@ -86,7 +92,7 @@ def unsealed(results: Results) -> Results:
 _MINUTE = 60
 
 
-class Purse:
+class TrialBudget:
     """So many more trials may be asked for; None without a limit. Small and mutable."""
 
     def __init__(self, trials: float | None) -> None:
@@ -108,7 +114,7 @@ class Purse:
         return True
 
 
-def purse_of(plan: Plan, trials: Iterable[Trial], beside: int | None = None) -> Purse:
+def trial_budget_of(plan: Plan, trials: Iterable[Trial], beside: int | None = None) -> TrialBudget:
     """Return what the budget leaves after the trials of a run, each counted at their mean cost.
 
     Of tokens and money, what is known counts. `beside` is how many planned trials share the budget
@@ -118,7 +124,7 @@ def purse_of(plan: Plan, trials: Iterable[Trial], beside: int | None = None) -> 
     budget: BudgetPolicy = plan.policy.budget
     every = list(trials)
     if not budget.is_set or not every:
-        return Purse(None)
+        return TrialBudget(None)
     share = _share(plan, beside)
     limits: list[float] = []
     if budget.repetitions is not None:
@@ -130,7 +136,7 @@ def purse_of(plan: Plan, trials: Iterable[Trial], beside: int | None = None) -> 
     if budget.minutes is not None:
         waited = waited_seconds(plan, every)
         limits.append(_left(_MINUTE * budget.minutes * share, [waited / len(every)] * len(every)))
-    return Purse(max(0.0, min(limits)))
+    return TrialBudget(max(0.0, min(limits)))
 
 
 def _share(plan: Plan, beside: int | None) -> float:
@@ -152,7 +158,7 @@ def left_after_planned(plan: Plan, trials: Iterable[Trial]) -> float:
         known = stored.get(trial.key.fixture, 0) if trial.key.side is Side.BASE else 0
         return trial.key.repetition <= max(reps, known)
 
-    return purse_of(plan, filter(_is_planned, trials)).left
+    return trial_budget_of(plan, filter(_is_planned, trials)).left
 
 
 def waited_seconds(plan: Plan, trials: Iterable[Trial]) -> float:
@@ -192,7 +198,7 @@ class PlanProgress(NamedTuple):
     the fixtures `cut` again, nor at all of those Evals `cut_together`.
     """
 
-    courses: Mapping[_Name, Course]
+    courses: Mapping[_Name, FixtureProgress]
     wanted: Mapping[_Name, Look]
     broad: Mapping[str, Together]
     cut: frozenset[_Name] = frozenset()
@@ -200,7 +206,7 @@ class PlanProgress(NamedTuple):
 
 
 def progress(plan: Plan, trials: Grouped, beside: int | None = None) -> PlanProgress:
-    """Return how far `trials` bring a plan; `beside` is as for `purse_of`."""
+    """Return how far `trials` bring a plan; `beside` is as for `trial_budget_of`."""
     courses = {}
     for planned in plan.evals:
         rules = rules_of(planned)
@@ -209,17 +215,17 @@ def progress(plan: Plan, trials: Grouped, beside: int | None = None) -> PlanProg
                 trials.get((planned.name, fixture.name, side), ())
                 for side in (Side.BASE, Side.HEAD)
             )
-            courses[planned.name, fixture.name] = course_of(rules, fixture, base, head)
-    wanted = {name: course.wanted for name, course in courses.items()}
+            courses[planned.name, fixture.name] = fixture_progress_of(rules, fixture, base, head)
+    wanted = {name: fixture_progress.wanted for name, fixture_progress in courses.items()}
     _level(plan, wanted)
     stored = {(e.name, one.fixture): len(one.marks) for e in plan.evals for one in e.stored}
     broad = {planned.name: _broad(planned, trials, stored, courses) for planned in plan.evals}
-    purse = purse_of(plan, _made_now(trials, stored), beside)
-    cut = _cut(plan, trials, courses, wanted, purse)
+    trial_budget = trial_budget_of(plan, _made_now(trials, stored), beside)
+    cut = _cut(plan, trials, courses, wanted, trial_budget)
     together = frozenset(
         planned.name
         for planned in plan.evals
-        if not _add_wishes(planned, trials, stored, broad[planned.name], wanted, purse)
+        if not _add_wishes(planned, trials, stored, broad[planned.name], wanted, trial_budget)
     )
     _level(plan, wanted)
     return PlanProgress(courses, wanted, broad, cut, together)
@@ -253,7 +259,7 @@ def _made_now(trials: Grouped, stored: Stored) -> list[Trial]:
 
 
 def _broad(
-    planned: PlannedEval, trials: Grouped, stored: Stored, courses: Mapping[_Name, Course]
+    planned: PlannedEval, trials: Grouped, stored: Stored, courses: Mapping[_Name, FixtureProgress]
 ) -> Together:
     owners = planned.owners()
     compared = [courses[owners[name], name] for name in planned.compared]
@@ -264,9 +270,9 @@ def _broad(
 def _cut(
     plan: Plan,
     trials: Grouped,
-    courses: Mapping[_Name, Course],
+    courses: Mapping[_Name, FixtureProgress],
     wanted: dict[_Name, Look],
-    purse: Purse,
+    trial_budget: TrialBudget,
 ) -> frozenset[_Name]:
     """Take back what fixtures want beyond the planned trials and the purse does not hold.
 
@@ -282,7 +288,7 @@ def _cut(
     ]
     cut = set()
     for *_, group in sorted(asking, key=lambda one: one[:2]):
-        if purse.take(sum(_missing(name, wanted[name], trials) for name in group.names)):
+        if trial_budget.take(sum(_missing(name, wanted[name], trials) for name in group.names)):
             continue
         cut |= {name for name in group.ending if _missing(name, courses[name].wanted, trials)}
         free = [courses[name].wanted for name in group.names if courses[name].walk is None]
@@ -298,7 +304,7 @@ class _Group(NamedTuple):
     ending: Sequence[_Name]
 
 
-def _groups(plan: Plan, courses: Mapping[_Name, Course]) -> Iterator[_Group]:
+def _groups(plan: Plan, courses: Mapping[_Name, FixtureProgress]) -> Iterator[_Group]:
     """Yield what the purse may end: a compared fixture, or a sealed Eval with all that it has."""
     for planned in plan.evals:
         measured = [(planned.name, one) for one in _measured(planned)]
@@ -327,7 +333,7 @@ def _add_wishes(
     stored: Stored,
     broad: Together,
     wanted: dict[_Name, Look],
-    purse: Purse,
+    trial_budget: TrialBudget,
 ) -> bool:
     """Add what an Eval wants of all its fixtures, those that another one measures among them.
 
@@ -349,7 +355,7 @@ def _add_wishes(
                 _missing(name, look, trials) - _missing(name, wanted[name], trials)
                 for name, look in looks.items()
             )
-            if purse.take(more):
+            if trial_budget.take(more):
                 wanted.update(looks)
             else:
                 held = False

@@ -214,7 +214,7 @@ class PlanDigest(Value):
     scripts: tuple[Digest, ...]
 
 
-class Part(Value):
+class ResultsPart(Value):
     """What one job measured, in report order, without its plan.
 
     `over_budget` is as in `RunInfo`.
@@ -227,9 +227,9 @@ class Part(Value):
     over_budget: str = ""
 
 
-def part_of(results: Results) -> Part:
+def part_of(results: Results) -> ResultsPart:
     """Return results as a part of those that will be put together elsewhere."""
-    return Part(
+    return ResultsPart(
         plan=digest_of(results.plan),
         trials=results.trials,
         calibrations=results.calibrations,
@@ -248,7 +248,7 @@ def digest_of(plan: Plan) -> PlanDigest:
     )
 
 
-def assemble(plan: Plan, parts: Sequence[Part], info: RunInfo) -> Results:
+def assemble(plan: Plan, parts: Sequence[ResultsPart], info: RunInfo) -> Results:
     """Return the results of `plan` with the trials of all parts.
 
     Raises `StageFileError` for a part of another head or base, for one that measured an Agent, Eval

@@ -19,7 +19,7 @@ from gateval.domain.manifests.gate_config import AgreementPolicy
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import Comparison, FixtureChange
-from gateval.domain.results.course import rules_of
+from gateval.domain.results.fixture_progress import rules_of
 from gateval.domain.results.results import Results
 from gateval.domain.statistics.design import counted_only
 from gateval.domain.statistics.simulation import Rates, RunSettings, simulated

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
+from gateval.domain.label_decision import GateLabel
 from gateval.domain.paths import Problem, nearest
-from gateval.domain.ruling import GateLabel
 from gateval.domain.setup.gate_job import COMMENTED, LABELING, NEEDED, GateJob, lacking, records
 
 CHECK_NAME = "gateval"

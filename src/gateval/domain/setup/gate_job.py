@@ -185,13 +185,13 @@ _TEXTS = re.compile(r"'(?:[^']|'')*'")
 _STATUS = re.compile(r"\b(?:always|success|failure|cancelled)\s*\(", re.IGNORECASE)
 
 
-class Unknown(NamedTuple):
+class UnknownValue(NamedTuple):
     """A value that nobody told, by its name; empty for one that was computed."""
 
     name: str = ""
 
 
-_UNKNOWN = Unknown()
+_UNKNOWN = UnknownValue()
 
 
 def holds(text: str, facts: Facts) -> bool | None:
@@ -204,7 +204,7 @@ def holds(text: str, facts: Facts) -> bool | None:
         value = _Reader(inner, facts).whole()
     except (ValueError, TypeError, RecursionError):
         return None
-    return None if isinstance(value, Unknown) else _true(value)
+    return None if isinstance(value, UnknownValue) else _true(value)
 
 
 def asks_status(text: str) -> bool:
@@ -271,7 +271,7 @@ class _Reader:
     def _single(self) -> Any:
         if self._take("!"):
             value = self._single()
-            return value if isinstance(value, Unknown) else not _true(value)
+            return value if isinstance(value, UnknownValue) else not _true(value)
         if self._take("("):
             value = self._or()
             self._expect(")")
@@ -295,7 +295,7 @@ class _Reader:
         if not given and f"{name.lower()}()" in self._facts:
             return self._facts[f"{name.lower()}()"]
         made = _FUNCTIONS.get(name.lower())
-        if made is None or any(isinstance(one, Unknown) for one in given):
+        if made is None or any(isinstance(one, UnknownValue) for one in given):
             return _UNKNOWN
         return made(*given)
 
@@ -335,23 +335,25 @@ def _look_up(name: str, facts: Facts) -> Any:
         return facts[name]
     parts = name.split(".")
     around = (".".join(parts[:end]) for end in range(1, len(parts)))
-    return None if any(one in facts and facts[one] is None for one in around) else Unknown(name)
+    return (
+        None if any(one in facts and facts[one] is None for one in around) else UnknownValue(name)
+    )
 
 
 def _either(one: Any, other: Any) -> Any:
-    if isinstance(one, Unknown):
-        return True if not isinstance(other, Unknown) and _true(other) else _UNKNOWN
+    if isinstance(one, UnknownValue):
+        return True if not isinstance(other, UnknownValue) and _true(other) else _UNKNOWN
     return one if _true(one) else other
 
 
 def _both(one: Any, other: Any) -> Any:
-    if isinstance(one, Unknown):
-        return False if not isinstance(other, Unknown) and not _true(other) else _UNKNOWN
+    if isinstance(one, UnknownValue):
+        return False if not isinstance(other, UnknownValue) and not _true(other) else _UNKNOWN
     return other if _true(one) else one
 
 
 def _compare(sign: str, one: Any, other: Any) -> Any:
-    if isinstance(one, Unknown) or isinstance(other, Unknown):
+    if isinstance(one, UnknownValue) or isinstance(other, UnknownValue):
         same = one == other != _UNKNOWN and sign in {"==", "!="}
         return sign == "==" if same else _UNKNOWN
     if isinstance(one, str) and isinstance(other, str):

@@ -437,7 +437,7 @@ def importing_names(text: str) -> frozenset[str]:
     return frozenset(name for line in lines for name in _NAME.findall(line))
 
 
-class Reach:
+class ImportGraph:
     """Which files a file imports, by their names alone, and which these import."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ from posixpath import basename, dirname, join, splitext
 
 from gateval.domain.setup.program import (
     FoundProgram,
-    Reach,
+    ImportGraph,
     SetUp,
     invocation_of,
     library_of,
@@ -116,13 +116,13 @@ _ELSEWHERE = re.compile(
 
 
 @dataclass(frozen=True)
-class Around:
+class RepositoryFiles:
     """What each file that was read says, and all tracked paths."""
 
     texts: Mapping[str, str]
     projects: Mapping[str, str]
     files: frozenset[str]
-    reach: Reach
+    reach: ImportGraph
     frameworks: Mapping[str, str]
     models: Mapping[str, tuple[str, ...]]
     modules: Mapping[str, frozenset[str]]
@@ -130,7 +130,7 @@ class Around:
     declared: Mapping[str, str]
 
     @staticmethod
-    def of(given: Mapping[str, str], files: Iterable[str]) -> Around:
+    def of(given: Mapping[str, str], files: Iterable[str]) -> RepositoryFiles:
         """Read texts by path, of programs and project files; `files` are all tracked paths."""
         texts = {path: text for path, text in given.items() if path.endswith(ENDINGS)}
         projects = {path: text for path, text in given.items() if path not in texts}
@@ -140,11 +140,11 @@ class Around:
             path: framework_of(path, text, {"agents"} if sees(path, hidden, every) else ())
             for path, text in texts.items()
         }
-        return Around(
+        return RepositoryFiles(
             texts,
             projects,
             every,
-            Reach(texts),
+            ImportGraph(texts),
             frameworks,
             {path: models_in(text) for path, text in texts.items()},
             {path: _imported(path, text) for path, text in texts.items()},
@@ -207,7 +207,7 @@ def find_programs(
     A person names the program that is `wanted`. Where nothing says which files are started, those
     that import a framework are returned.
     """
-    around = Around.of(texts, files)
+    around = RepositoryFiles.of(texts, files)
     if wanted:
         return (_program(wanted, around.framework(wanted), around),)
     known = {path: name for path in around.texts if (name := around.framework(path))}
@@ -217,7 +217,7 @@ def find_programs(
     return tuple(sorted(found, key=lambda one: (-one.score, one.path.count("/"), one.path)))
 
 
-def _program(path: str, framework: str, around: Around) -> FoundProgram:
+def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram:
     text, behind = around.texts[path], around.behind(path)
     root, setup = _set_up(path, around)
     inside = around.below(root)
@@ -256,7 +256,7 @@ def _program(path: str, framework: str, around: Around) -> FoundProgram:
     )
 
 
-def _set_up(path: str, around: Around) -> tuple[str, SetUp | None]:
+def _set_up(path: str, around: RepositoryFiles) -> tuple[str, SetUp | None]:
     """Return the folder that the program works in, and what installs its dependencies."""
     root, setup = project_of(path, around.files)
     inside = around.below(root)
@@ -271,7 +271,7 @@ def _set_up(path: str, around: Around) -> tuple[str, SetUp | None]:
     return root, setup
 
 
-def _score(path: str, framework: str, setup: SetUp | None, around: Around) -> int:
+def _score(path: str, framework: str, setup: SetUp | None, around: RepositoryFiles) -> int:
     stem = splitext(basename(path))[0].lower()
     named = stem in _TELLING or any(word in stem for word in ("agent", "bot", "assistant"))
     telling = framework not in _PLAIN_SDKS

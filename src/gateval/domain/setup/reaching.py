@@ -16,7 +16,7 @@ from gateval.domain.setup.gate_job import (
     Facts,
     GateJob,
     Line,
-    Unknown,
+    UnknownValue,
     holds,
     names_in,
 )
@@ -69,7 +69,7 @@ class Occasion(NamedTuple):
     facts: Facts = {}
 
 
-class Answer(NamedTuple):
+class JobReach(NamedTuple):
     """Whether a job runs, None where that cannot be told; and why not, as half a sentence."""
 
     runs: bool | None
@@ -77,7 +77,7 @@ class Answer(NamedTuple):
     line: int = 1
 
 
-YES = Answer(runs=True)
+YES = JobReach(runs=True)
 
 
 def a_push(repository: str, base: str | None, **known: object) -> Occasion:
@@ -93,7 +93,7 @@ def a_push(repository: str, base: str | None, **known: object) -> Occasion:
 
 def pull_facts(repository: str, base: str | None, *, own: bool) -> dict[str, object]:
     """Return what is known of each event about a pull request; `own` of no fork, by no bot."""
-    here: object = repository or Unknown("github.repository")
+    here: object = repository or UnknownValue("github.repository")
     facts: dict[str, object] = {
         "github.event_name": PULL,
         "github.repository": here,
@@ -121,49 +121,49 @@ def pull_facts(repository: str, base: str | None, *, own: bool) -> dict[str, obj
     return facts
 
 
-def answer(job: GateJob, told: Occasion) -> Answer:
+def answer(job: GateJob, told: Occasion) -> JobReach:
     """Return whether GitHub runs a job for what happens."""
     if told.event not in job.events:
-        return Answer(runs=False, why=f"it is not started by {told.event}", line=job.line)
+        return JobReach(runs=False, why=f"it is not started by {told.event}", line=job.line)
     filters = job.filters.get(told.event, EventFilter(line=job.line, types=job.types))
     types = filters.types or (USUAL_TYPES if told.event == PULL else frozenset({told.action}))
     if told.action not in types:
         why = f"no run starts on {told.action}"
-        return Answer(runs=False, why=why, line=filters.line)
+        return JobReach(runs=False, why=why, line=filters.line)
     for found in (_on_branch(filters, told.base), _on_paths(filters, told.files)):
         if found.runs is not True:
             return found
     return _conditioned(job.conditions, told.facts)
 
 
-def _conditioned(conditions: Iterable[Line], facts: Facts) -> Answer:
+def _conditioned(conditions: Iterable[Line], facts: Facts) -> JobReach:
     said = [(line, holds(line.text, facts)) for line in conditions]
     for line, result in said:
         if result is False:
-            return Answer(runs=False, why=f"its `if` does not hold: {line.text}", line=line.line)
+            return JobReach(runs=False, why=f"its `if` does not hold: {line.text}", line=line.line)
     for line, result in said:
         if result is None:
             why = f"whether its `if` holds is not seen from here: {line.text}"
-            return Answer(runs=None, why=why, line=line.line)
+            return JobReach(runs=None, why=why, line=line.line)
     return YES
 
 
-def _on_branch(filters: EventFilter, base: str | None) -> Answer:
+def _on_branch(filters: EventFilter, base: str | None) -> JobReach:
     if base is None or not (filters.branches or filters.branches_ignore):
         return YES
     listed = not filters.branches or chosen(filters.branches, base)
     if listed and not any(_matches(one, base) for one in filters.branches_ignore):
         return YES
     why = f"its filter of branches leaves out {base}"
-    return Answer(runs=False, why=why, line=filters.line)
+    return JobReach(runs=False, why=why, line=filters.line)
 
 
-def _on_paths(filters: EventFilter, files: tuple[str, ...] | None) -> Answer:
+def _on_paths(filters: EventFilter, files: tuple[str, ...] | None) -> JobReach:
     if not (filters.paths or filters.paths_ignore):
         return YES
     if files is None:
         why = "its filter of paths leaves out changes that touch nothing of it"
-        return Answer(runs=False, why=why, line=filters.line)
+        return JobReach(runs=False, why=why, line=filters.line)
     seen = files[:MOST_FILES]
     hit = any(
         chosen(filters.paths, path)
@@ -176,8 +176,8 @@ def _on_paths(filters: EventFilter, files: tuple[str, ...] | None) -> Answer:
     why = "its filter of paths leaves out all that this change touches"
     if len(files) > MOST_FILES:
         why = f"GitHub's filter of paths looks at {MOST_FILES} changed files only"
-        return Answer(runs=None, why=why, line=filters.line)
-    return Answer(runs=False, why=why, line=filters.line)
+        return JobReach(runs=None, why=why, line=filters.line)
+    return JobReach(runs=False, why=why, line=filters.line)
 
 
 def chosen(patterns: Sequence[str], text: str) -> bool:

@@ -24,7 +24,7 @@ from gateval.domain.setup.reaching import (
     PULL,
     QUEUE,
     USUAL_TYPES,
-    Answer,
+    JobReach,
     Occasion,
     a_push,
     answer,
@@ -33,7 +33,7 @@ from gateval.domain.setup.reaching import (
 )
 
 
-class Known(NamedTuple):
+class RepositoryFacts(NamedTuple):
     """What is known of the repository: its name, empty for unknown, and its default branch.
 
     `queue` says whether that branch has a merge queue, None where nobody could look.
@@ -57,12 +57,12 @@ class Rule(NamedTuple):
     """`seen` says what happens to pull requests then, `todo` what to write instead."""
 
     topic: str
-    find: Callable[[Sequence[GateJob], Known], Iterable[Hit]]
+    find: Callable[[Sequence[GateJob], RepositoryFacts], Iterable[Hit]]
     seen: str
     todo: str
 
 
-def about_reach(jobs: Sequence[GateJob], known: Known) -> list[HealthCheck]:
+def about_reach(jobs: Sequence[GateJob], known: RepositoryFacts) -> list[HealthCheck]:
     """Hold the jobs against all rules; nothing is said of what is in order."""
     return [
         HealthCheck(
@@ -85,7 +85,7 @@ def _filter(job: GateJob, event: str = PULL) -> EventFilter:
     return job.filters.get(event, EventFilter(line=job.line, types=job.types))
 
 
-def _deaf(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+def _deaf(jobs: Sequence[GateJob], _: RepositoryFacts) -> Iterator[Hit]:
     pulls = _pulls(jobs)
     heard = {one for job in pulls for one in _filter(job).types or USUAL_TYPES}
     missing = [one for one in ("opened", "synchronize") if one not in heard]
@@ -97,7 +97,7 @@ def _hearing(jobs: Sequence[GateJob]) -> list[GateJob]:
     return [job for job in _pulls(jobs) if "synchronize" in (_filter(job).types or USUAL_TYPES)]
 
 
-def _by_paths(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+def _by_paths(jobs: Sequence[GateJob], _: RepositoryFacts) -> Iterator[Hit]:
     hearing = _hearing(jobs)
     narrow = [job for job in hearing if _filter(job).paths or _filter(job).paths_ignore]
     if narrow and len(narrow) == len(hearing):
@@ -105,7 +105,7 @@ def _by_paths(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
         yield Hit(narrow[0], _filter(narrow[0]).line, word)
 
 
-def _by_branches(jobs: Sequence[GateJob], known: Known) -> Iterator[Hit]:
+def _by_branches(jobs: Sequence[GateJob], known: RepositoryFacts) -> Iterator[Hit]:
     hearing = _hearing(jobs)
     narrow = [job for job in hearing if _filter(job).branches or _filter(job).branches_ignore]
     if not narrow or len(narrow) != len(hearing) or known.branch is None:
@@ -125,7 +125,7 @@ def _unfiltered(job: GateJob) -> GateJob:
     return job._replace(filters=kept, conditions=())
 
 
-def _skipped(jobs: Sequence[GateJob], known: Known) -> Iterator[Hit]:
+def _skipped(jobs: Sequence[GateJob], known: RepositoryFacts) -> Iterator[Hit]:
     told = a_push(known.repository, None)
     asked = [(job, answer(_without_filters(job), told)) for job in _hearing(jobs)]
     if not asked or any(found.runs for _, found in asked):
@@ -139,7 +139,7 @@ def _without_filters(job: GateJob) -> GateJob:
     return job._replace(filters={PULL: EventFilter(types=_filter(job).types)})
 
 
-def _without_queue(jobs: Sequence[GateJob], known: Known) -> Iterator[Hit]:
+def _without_queue(jobs: Sequence[GateJob], known: RepositoryFacts) -> Iterator[Hit]:
     told = Occasion(QUEUE, "checks_requested")
     publishing = [job for job in jobs if job.publishes]
     heard = any(answer(job._replace(conditions=()), told).runs for job in publishing)
@@ -147,7 +147,7 @@ def _without_queue(jobs: Sequence[GateJob], known: Known) -> Iterator[Hit]:
         yield Hit(publishing[0], publishing[0].line, known.branch or "the default branch")
 
 
-def _tolerated(jobs: Sequence[GateJob], known: Known) -> Iterator[Hit]:
+def _tolerated(jobs: Sequence[GateJob], known: RepositoryFacts) -> Iterator[Hit]:
     facts = a_push(known.repository, None).facts
     for job in jobs:
         for line in job.tolerated:
@@ -155,39 +155,39 @@ def _tolerated(jobs: Sequence[GateJob], known: Known) -> Iterator[Hit]:
                 yield Hit(job, line.line, "", Health.PROBLEM if found else Health.WARNING)
 
 
-def _unbrought(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+def _unbrought(jobs: Sequence[GateJob], _: RepositoryFacts) -> Iterator[Hit]:
     return (Hit(job, job.line) for job in jobs if job.checkout.seen is False)
 
 
-def _brought_elsewhere(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+def _brought_elsewhere(jobs: Sequence[GateJob], _: RepositoryFacts) -> Iterator[Hit]:
     return (Hit(job, job.line, job.checkout.folder) for job in jobs if job.checkout.folder)
 
 
-def _one_group(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+def _one_group(jobs: Sequence[GateJob], _: RepositoryFacts) -> Iterator[Hit]:
     for job in jobs:
         if PULL in job.events and (group := shared_group(job)):
             yield Hit(job, group.line, group.text)
 
 
-def _keyless(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+def _keyless(jobs: Sequence[GateJob], _: RepositoryFacts) -> Iterator[Hit]:
     for job in jobs:
         if KEPT in job.variables and KEPT_KEY not in job.variables and job.events & _WRITING:
             yield Hit(job, job.line, health=Health.WARNING)
 
 
-def _ran_before(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+def _ran_before(jobs: Sequence[GateJob], _: RepositoryFacts) -> Iterator[Hit]:
     for job in jobs:
         if KEPT in job.variables and KEPT_KEY not in job.variables and not job.events & _WRITING:
             yield from (Hit(job, line.line, line.text) for line in job.ran_before[:1])
 
 
-def _unguarded(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+def _unguarded(jobs: Sequence[GateJob], _: RepositoryFacts) -> Iterator[Hit]:
     for job in jobs:
         if SEALS in job.variables and not job.guarded and PULL in job.events:
             yield Hit(job, job.line, health=Health.WARNING)
 
 
-def _keys_for_all(jobs: Sequence[GateJob], _: Known) -> Iterator[Hit]:
+def _keys_for_all(jobs: Sequence[GateJob], _: RepositoryFacts) -> Iterator[Hit]:
     for job in jobs:
         for name in sorted({SEALS, KEPT_KEY} & job.shared):
             for line in job.ran_beside[:1]:
@@ -324,7 +324,7 @@ class PlayedPull(NamedTuple):
     checks: tuple[tuple[str, str], ...] = ()
 
 
-class Branch(NamedTuple):
+class BranchProtection(NamedTuple):
     """What guards the target branch: required checks, and whether there is a merge queue.
 
     `check` is the gate's name there.
@@ -343,12 +343,14 @@ class Played(NamedTuple):
     why: str
 
 
-def play(pull: PlayedPull, jobs: Sequence[GateJob], branch: Branch, repository: str) -> Played:
+def play(
+    pull: PlayedPull, jobs: Sequence[GateJob], branch: BranchProtection, repository: str
+) -> Played:
     """Say what would happen to this pull request at a push, and why."""
     told = _occasion(pull, repository)
     asked = [(job, answer(job, told)) for job in jobs if job.publishes and PULL in job.events]
     running = [job for job, found in asked if found.runs]
-    known = Known(repository, pull.base, branch.queue)
+    known = RepositoryFacts(repository, pull.base, branch.queue)
     findings = [
         *_of_the_pull(pull, jobs),
         *(_of_the_job(job, found) for job, found in asked),
@@ -408,7 +410,7 @@ def _of_the_pull(pull: PlayedPull, jobs: Sequence[GateJob]) -> Iterator[HealthCh
         yield HealthCheck(Health.PROBLEM, "pull request", seen, todo)
 
 
-def _of_the_job(job: GateJob, found: Answer) -> HealthCheck:
+def _of_the_job(job: GateJob, found: JobReach) -> HealthCheck:
     if found.runs:
         return HealthCheck(Health.OK, "event", f"{job.place}: runs when the head is pushed.")
     where = f"{job.path}:{found.line}, job {job.check}"
@@ -417,14 +419,14 @@ def _of_the_job(job: GateJob, found: Answer) -> HealthCheck:
     return HealthCheck(Health.OK, "event", f"{where}: does not run: {found.why}.")
 
 
-def _nothing_runs(asked: Sequence[tuple[GateJob, Answer]]) -> HealthCheck:
+def _nothing_runs(asked: Sequence[tuple[GateJob, JobReach]]) -> HealthCheck:
     whys = "; ".join(f"{job.path}: {found.why}" for job, found in asked)
     seen = "No job that writes the gate's check runs when the head is pushed"
     todo = "What would start it: gateval doctor."
     return HealthCheck(Health.PROBLEM, "event", f"{seen} ({whys})." if whys else f"{seen}.", todo)
 
 
-def _state(pull: PlayedPull, branch: Branch) -> Iterator[HealthCheck]:
+def _state(pull: PlayedPull, branch: BranchProtection) -> Iterator[HealthCheck]:
     found = dict(pull.checks).get(branch.check)
     if found is None:
         seen = f"There is no check {branch.check} on its head {pull.head[:7]} yet."
@@ -434,7 +436,10 @@ def _state(pull: PlayedPull, branch: Branch) -> Iterator[HealthCheck]:
 
 
 def _end(
-    pull: PlayedPull, findings: Sequence[HealthCheck], running: Sequence[GateJob], branch: Branch
+    pull: PlayedPull,
+    findings: Sequence[HealthCheck],
+    running: Sequence[GateJob],
+    branch: BranchProtection,
 ) -> tuple[bool | None, str]:
     problems = [one.seen.rstrip(".") for one in findings if one.health is Health.PROBLEM]
     if problems:

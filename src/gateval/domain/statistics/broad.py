@@ -19,7 +19,7 @@ from math import fsum, pi
 
 from gateval.domain.base import Value
 from gateval.domain.statistics.design import Look, LookResult, weights
-from gateval.domain.statistics.walk import Count, Outcomes, counted
+from gateval.domain.statistics.walk import Outcomes, PassCount, counted
 
 MARGIN = 1e-9
 """Added to every p-value: more than all errors of rounding for up to 100,000 strata."""
@@ -27,7 +27,7 @@ MARGIN = 1e-9
 _NEGLIGIBLE = 1e-15
 
 
-def stratified(strata: Iterable[tuple[Count, Count]]) -> float:
+def stratified(strata: Iterable[tuple[PassCount, PassCount]]) -> float:
     """Return the p-value, in (0, 1], that head is worse than base over all (base, head) pairs.
 
     It is exact to `MARGIN`, and never too small. Strata may have any trials; one without trials on
@@ -113,7 +113,7 @@ class Broad(Value):
     exact: bool = False
 
 
-def first(look: Look, base: Outcomes, head: Outcomes) -> tuple[Count, Count]:
+def first(look: Look, base: Outcomes, head: Outcomes) -> tuple[PassCount, PassCount]:
     """Return one fixture's stratum at `look`; lost trials are left out.
 
     That is exact if what makes a trial get lost knows nothing of how it would have ended.
@@ -124,7 +124,7 @@ def first(look: Look, base: Outcomes, head: Outcomes) -> tuple[Count, Count]:
 def broad_step(
     looks: Sequence[Look],
     look: int,
-    strata: Sequence[tuple[Count, Count]],
+    strata: Sequence[tuple[PassCount, PassCount]],
     share: float,
     *,
     found: bool = False,
@@ -169,7 +169,7 @@ def step_of(
     return Broad(step=step, p_value=p_value, base=base, head=head, at=look)
 
 
-def confirmed(strata: Sequence[tuple[Count, Count]]) -> bool:
+def confirmed(strata: Sequence[tuple[PassCount, PassCount]]) -> bool:
     """Tell whether fresh base trials bear an alarm out that rests on stored ones.
 
     `strata` holds, for every fixture, `CONFIRMING_TRIALS` base trials made now and head's trials of

@@ -16,7 +16,7 @@ from gateval.domain.statistics.broad import (
     first,
 )
 from gateval.domain.statistics.design import Design, Look, LookResult, broad_looks, design, looks
-from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share
+from gateval.domain.statistics.error_budget import BROAD, FIXTURES, fixture_share
 from gateval.domain.statistics.walk import FRESH, borne_out, counted, walk
 
 

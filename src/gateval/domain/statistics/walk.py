@@ -27,7 +27,7 @@ Outcomes = Sequence[bool | None]
 """Trials in the order of their repetitions: passed, failed, or None for one lost for good."""
 
 
-class Count(Value):
+class PassCount(Value):
     """Passes among the trials that were measured."""
 
     passes: Annotated[int, Field(ge=0)]
@@ -48,8 +48,8 @@ class Walk(Value):
 
     step: LookResult
     look: Look
-    base: Count
-    head: Count
+    base: PassCount
+    head: PassCount
 
     @property
     def ended(self) -> bool:
@@ -79,10 +79,10 @@ def walk(design: Design, base: Outcomes, head: Outcomes) -> Walk:
     )
 
 
-def counted(outcomes: Outcomes) -> Count:
+def counted(outcomes: Outcomes) -> PassCount:
     """Return the passes among those of `outcomes` that were measured."""
     measured = [outcome for outcome in outcomes if outcome is not None]
-    return Count(passes=sum(measured), trials=len(measured))
+    return PassCount(passes=sum(measured), trials=len(measured))
 
 
 FRESH = 3
@@ -93,7 +93,7 @@ bound on false ones holds as it is.
 """
 
 
-def borne_out(fresh: Count, head: Count) -> bool:
+def borne_out(fresh: PassCount, head: PassCount) -> bool:
     """Whether base, as it is now, does better than head does; never without a trial of each."""
     return bool(fresh.trials and head.trials) and fresh.rate > head.rate
 
@@ -209,7 +209,7 @@ def status(design: Design, walk: Walk) -> RegressionStatus:
     )
 
 
-def unreliable(design: Design, base: Count) -> bool:
+def unreliable(design: Design, base: PassCount) -> bool:
     """Tell whether base passes too seldom for a drop to be seen.
 
     Never from under 10 trials, nor for a fixture that is not tested by itself.
@@ -219,7 +219,7 @@ def unreliable(design: Design, base: Count) -> bool:
     return base.rate < RELIABLE_RATE or smallest_drop(design, likely_rate(base)) is None
 
 
-def likely_rate(base: Count) -> float:
+def likely_rate(base: PassCount) -> float:
     """Return base's rate as power is computed from it: (passes + 1/2) / (trials + 1)."""
     return (base.passes + 0.5) / (base.trials + 1)
 
@@ -231,6 +231,6 @@ def deterministic(*, base_passed: bool, head_passed: bool) -> RegressionStatus:
     return RegressionStatus.IMPROVED if head_passed else RegressionStatus.REGRESSED
 
 
-def _risen(base: Count, head: Count) -> bool:
+def _risen(base: PassCount, head: PassCount) -> bool:
     rise = head.passes * base.trials - base.passes * head.trials
     return 10 * rise >= LEAST_RISE_TENTHS * base.trials * head.trials

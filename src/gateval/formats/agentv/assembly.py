@@ -15,9 +15,9 @@ from gateval.domain.paths import Problem, show_path
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree
 from gateval.formats.agentv.cases import CaseReader
-from gateval.formats.agentv.references import Findings, NoFile, find
+from gateval.formats.agentv.references import NoFile, ReferenceFindings, find
 from gateval.formats.agentv.suite_evals import (
-    Asked,
+    TargetThreshold,
     asked_by,
     eval_of,
     named_targets,
@@ -50,7 +50,7 @@ _TEXTS = (".yaml", ".yml", ".jsonl")
 
 def gather(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
     """Return what the suites of a revision and the files that they name say together."""
-    found = Findings()
+    found = ReferenceFindings()
     assembly = _Assembly(around, found)
     for suite in suites(pending, around, found):
         with found.of(suite.path):
@@ -86,7 +86,7 @@ class _Made(NamedTuple):
 class _Assembly:
     """Grows suite by suite."""
 
-    def __init__(self, around: GatheringContext, found: Findings) -> None:
+    def __init__(self, around: GatheringContext, found: ReferenceFindings) -> None:
         self.agents: dict[tuple[str, str], Agent] = {}
         self.made: list[_Made] = []
         self._around = around
@@ -111,7 +111,9 @@ class _Assembly:
         usual = tuple(targets_of(suite.node, suite.execution, suite.body.target))
         for one in usual:
             self._tell_same(one, next(other for other in usual if other.key == one.key))
-        wanted: dict[str, tuple[Asked, list[Fixture]]] = {one.key: (one, []) for one in usual}
+        wanted: dict[str, tuple[TargetThreshold, list[Fixture]]] = {
+            one.key: (one, []) for one in usual
+        }
         for case in cases:
             for asked in asked_by(case, usual):
                 known = wanted.setdefault(asked.key, (asked, []))
@@ -126,14 +128,19 @@ class _Assembly:
             names = [suite.name] if len(wanted) == 1 else [one.name for one in fixtures]
             self._eval(name, suite, asked, fixtures, names)
 
-    def _tell_same(self, asked: Asked, known: Asked) -> None:
+    def _tell_same(self, asked: TargetThreshold, known: TargetThreshold) -> None:
         """Say so where two targets of a suite would make one Eval."""
         if asked.name != known.name:
             said = f'"{asked.name}" makes the same name as "{known.name}". Change one.'
             self._found.problems.append(asked.node.problem(said))
 
     def _eval(
-        self, name: str, suite: Suite, asked: Asked, fixtures: Sequence[Fixture], names: list[str]
+        self,
+        name: str,
+        suite: Suite,
+        asked: TargetThreshold,
+        fixtures: Sequence[Fixture],
+        names: list[str],
     ) -> None:
         """Add the Eval of this name. Where its target cannot be used, its Agent is unknown, too."""
         try:
@@ -229,7 +236,7 @@ class _Assembly:
             raise NoTarget("", Problem(place=agent.place, message=f"{said} Change one."))
         return agent
 
-    def _target(self, suite: Suite, asked: Asked) -> Target:
+    def _target(self, suite: Suite, asked: TargetThreshold) -> Target:
         path = next(targets_paths(suite.folder, self._around), None)
         if path is None:
             raise NoTarget(

@@ -25,7 +25,7 @@ from gateval.formats.agentv.node import (
     refused,
     refused_in_case,
 )
-from gateval.formats.agentv.references import Findings, slug, with_variables, with_vars
+from gateval.formats.agentv.references import ReferenceFindings, slug, with_variables, with_vars
 from gateval.formats.agentv.suites import RawCase, Suite
 from gateval.formats.base import GatheringContext
 from gateval.formats.problems import missing_key
@@ -70,7 +70,7 @@ class SuiteCase(NamedTuple):
 class CaseReader:
     """Reads the cases of one suite."""
 
-    def __init__(self, suite: Suite, around: GatheringContext, found: Findings) -> None:
+    def __init__(self, suite: Suite, around: GatheringContext, found: ReferenceFindings) -> None:
         self._suite = suite
         self._found = found
         self._around = around

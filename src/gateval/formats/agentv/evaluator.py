@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from gateval.domain.base import JsonObject
 from gateval.domain.paths import Problem
 from gateval.formats.agentv.node import Node
-from gateval.formats.agentv.references import Findings
+from gateval.formats.agentv.references import ReferenceFindings
 from gateval.formats.base import GatheringContext
 from gateval.formats.problems import SchemaFinding, findings
 from gateval.formats.yaml_document import look_up
@@ -52,11 +52,11 @@ class Context:
     folder: str
     newer: bool
     around: GatheringContext
-    found: Findings
+    found: ReferenceFindings
 
 
 @dataclass(frozen=True)
-class Entry:
+class EvaluatorEntry:
     """An evaluator as written."""
 
     node: Node
@@ -104,11 +104,13 @@ class Becomes:
     items: Sequence[Node] = ()
 
 
-Reading: TypeAlias = Callable[[Entry], Becomes | None]
+Reading: TypeAlias = Callable[[EvaluatorEntry], Becomes | None]
 """Returns what an evaluator becomes; None if that cannot be told, which was said then."""
 
 
-def renamed(entry: Entry, type_: str, keys: Mapping[str, str], *, graded: bool = False) -> Becomes:
+def renamed(
+    entry: EvaluatorEntry, type_: str, keys: Mapping[str, str], *, graded: bool = False
+) -> Becomes:
     """Return an evaluator whose options only have other names: theirs → ours."""
     options: JsonObject = {
         ours: value for theirs, ours in keys.items() if (value := entry.value(theirs)) is not None
@@ -116,7 +118,7 @@ def renamed(entry: Entry, type_: str, keys: Mapping[str, str], *, graded: bool =
     return Becomes(type_, options, {ours: theirs for theirs, ours in keys.items()}, graded=graded)
 
 
-def unusable(model: type[BaseModel], made: Becomes, entry: Entry) -> list[Problem]:
+def unusable(model: type[BaseModel], made: Becomes, entry: EvaluatorEntry) -> list[Problem]:
     """Return what is wrong with the options of an evaluator, in its own words and places."""
     try:
         model.model_validate_json(to_json(made.options), strict=True, by_alias=True, by_name=False)
@@ -127,7 +129,7 @@ def unusable(model: type[BaseModel], made: Becomes, entry: Entry) -> list[Proble
     return [_there(entry, made, one) for one in found]
 
 
-def _there(entry: Entry, made: Becomes, finding: SchemaFinding) -> Problem:
+def _there(entry: EvaluatorEntry, made: Becomes, finding: SchemaFinding) -> Problem:
     """Return what is wrong at the nearest place that is written, in the words written there."""
     node, path = entry.node, finding.path
     if made.items and len(path) > 1 and isinstance(path[1], int) and path[1] < len(made.items):
@@ -158,7 +160,7 @@ class Common:
     """Reads them; a least score goes to the options of an evaluator that has one."""
 
     def __init__(
-        self, node: Node, made: Becomes, weights: Mapping[str, JsonValue], found: Findings
+        self, node: Node, made: Becomes, weights: Mapping[str, JsonValue], found: ReferenceFindings
     ) -> None:
         value = node.value if isinstance(node.value, dict) else {}
         self.name = name if isinstance(name := value.get("name"), str) else ""
@@ -176,7 +178,7 @@ class Common:
         self._gate(node, made, value, found)
 
     def _gate(
-        self, node: Node, made: Becomes, value: Mapping[str, JsonValue], found: Findings
+        self, node: Node, made: Becomes, value: Mapping[str, JsonValue], found: ReferenceFindings
     ) -> None:
         """Read `required`, which may be the least score, and `min_score`."""
         required, least = value.get("required"), value.get("min_score")

@@ -11,7 +11,14 @@ from gateval.domain.base import JsonObject
 from gateval.domain.paths import show_path
 from gateval.domain.sources import LOCK_PATH
 from gateval.domain.text import quote
-from gateval.formats.agentv.evaluator import MOST, Becomes, Entry, Reading, is_weight, renamed
+from gateval.formats.agentv.evaluator import (
+    MOST,
+    Becomes,
+    EvaluatorEntry,
+    Reading,
+    is_weight,
+    renamed,
+)
 from gateval.formats.agentv.node import Node, twice
 from gateval.formats.agentv.references import NoFile, find, foreign_text, is_foreign, text_at
 from gateval.formats.problems import one_of
@@ -22,7 +29,7 @@ _FIELD = ("path", "match", "required", "weight", "tolerance", "relative", "forma
 _THOUSAND = 1000
 
 
-def tool_trajectory(entry: Entry) -> Becomes:
+def tool_trajectory(entry: EvaluatorEntry) -> Becomes:
     """Read the tool calls that are expected. Newer suites compare arguments exactly by default."""
     mode = entry.value("mode")
     options: JsonObject = {"mode": _MODES.get(str(mode), mode)}
@@ -36,7 +43,7 @@ def tool_trajectory(entry: Entry) -> Becomes:
     return Becomes("toolTrajectory", options, {**keys, "argumentsMatch": "args_match"}, graded=True)
 
 
-def _call(entry: Entry, node: Node) -> JsonValue:
+def _call(entry: EvaluatorEntry, node: Node) -> JsonValue:
     if not isinstance(node.value, dict):
         return node.value
     entry.context.found.problems += node.slips(_CALL)
@@ -51,7 +58,7 @@ def _call(entry: Entry, node: Node) -> JsonValue:
     return call
 
 
-def field_accuracy(entry: Entry) -> Becomes:
+def field_accuracy(entry: EvaluatorEntry) -> Becomes:
     """Read the fields of the answer that are compared with those expected."""
     for node in entry.node.at("fields").items():
         entry.context.found.problems += node.slips(_FIELD)
@@ -71,7 +78,7 @@ def field_accuracy(entry: Entry) -> Becomes:
     return Becomes("fieldAccuracy", options, {"fields": "fields"}, graded=True)
 
 
-def latency(entry: Entry) -> Becomes | None:
+def latency(entry: EvaluatorEntry) -> Becomes | None:
     """Read the longest time, in milliseconds."""
     limit = entry.value("threshold")
     if limit is None:
@@ -80,7 +87,7 @@ def latency(entry: Entry) -> Becomes | None:
     return Becomes("latency", {"maxSeconds": _seconds(limit)}, {"maxSeconds": "threshold"})
 
 
-def cost(entry: Entry) -> Becomes | None:
+def cost(entry: EvaluatorEntry) -> Becomes | None:
     """Read the most US dollars."""
     if entry.value("budget") is None:
         entry.tell(entry.node, "This evaluator needs `budget`: the most US dollars.")
@@ -88,14 +95,14 @@ def cost(entry: Entry) -> Becomes | None:
     return renamed(entry, "cost", {"budget": "maxUSD"})
 
 
-def token_usage(entry: Entry) -> Becomes:
+def token_usage(entry: EvaluatorEntry) -> Becomes:
     """Read limits of tokens."""
     keys = {"max_total": "maxTotal", "max_input": "maxInput", "max_output": "maxOutput"}
     camel = {ours: ours for ours in keys.values()}
     return renamed(entry, "tokenUsage", {**camel, **keys})
 
 
-def execution_metrics(entry: Entry) -> Becomes:
+def execution_metrics(entry: EvaluatorEntry) -> Becomes:
     """Read limits of calls, tokens and time."""
     keys = {
         "max_cost_usd": "maxUSD",
@@ -112,7 +119,7 @@ def execution_metrics(entry: Entry) -> Becomes:
     return made
 
 
-def skill_trigger(entry: Entry) -> Becomes:
+def skill_trigger(entry: EvaluatorEntry) -> Becomes:
     """Read which skill is to be taken up, or not."""
     return renamed(entry, "skillTrigger", {"skill": "skill", "should_trigger": "shouldTrigger"})
 
@@ -126,7 +133,7 @@ def _seconds(milliseconds: JsonValue) -> JsonValue:
 CODE_KEYS = ("script", "command", "cwd", "target")
 
 
-def code(entry: Entry) -> Becomes | None:
+def code(entry: EvaluatorEntry) -> Becomes | None:
     """Read a program that scores: `code_judge`, `code-grader`."""
     if entry.value("target") is not None:
         said = "A program gets no model of the gate to ask. Use `llm_judge`, and remove `target`."
@@ -147,7 +154,7 @@ def code(entry: Entry) -> Becomes | None:
     return Becomes("codeJudge", options, {"command": key, "cwd": "cwd"}, graded=True)
 
 
-def command_of(entry: Entry, node: Node) -> list[JsonValue] | None:
+def command_of(entry: EvaluatorEntry, node: Node) -> list[JsonValue] | None:
     """Return the words of a command: a text is a line for the shell, as AgentV has it."""
     if isinstance(node.value, str) and node.value.strip():
         return ["sh", "-c", node.value]
@@ -179,7 +186,7 @@ _REFUSED = {
 }
 
 
-def llm(entry: Entry) -> Becomes | None:
+def llm(entry: EvaluatorEntry) -> Becomes | None:
     """Read a judge that is asked by a prompt, by rubrics, or about the expected outcome."""
     _refuse_tools(entry)
     if entry.value("rubrics") is not None:
@@ -197,7 +204,7 @@ def llm(entry: Entry) -> Becomes | None:
     return Becomes("llmJudge", {**given, "prompt": text}, {"prompt": "prompt"}, graded=True)
 
 
-def rubric(entry: Entry) -> Becomes | None:
+def rubric(entry: EvaluatorEntry) -> Becomes | None:
     """Read a list of checks under `rubrics` or `criteria`."""
     _refuse_tools(entry)
     written = entry.node.first(("rubrics", "criteria"))
@@ -207,18 +214,18 @@ def rubric(entry: Entry) -> Becomes | None:
     return items_of(entry, written)
 
 
-def items_of(entry: Entry, written: Node) -> Becomes:
+def items_of(entry: EvaluatorEntry, written: Node) -> Becomes:
     """Return the rubric whose checks stand in this list."""
     return rubric_of(entry, [*written.items()], str(written.path[-1]) if written.path else "")
 
 
-def rubric_of(entry: Entry, checks: Sequence[Node], key: str = "") -> Becomes:
+def rubric_of(entry: EvaluatorEntry, checks: Sequence[Node], key: str = "") -> Becomes:
     """Return the rubric of these checks, of which those that are plain texts are required."""
     items = [_item(entry, node) for node in checks]
     return Becomes("rubric", {"items": [*items]}, {"items": key}, graded=True, items=checks)
 
 
-def _item(entry: Entry, node: Node) -> JsonValue:
+def _item(entry: EvaluatorEntry, node: Node) -> JsonValue:
     if not isinstance(node.value, dict):
         if not isinstance(node.value, str):
             entry.context.found.problems.append(node.wrong("text", "a check"))
@@ -242,7 +249,7 @@ def _item(entry: Entry, node: Node) -> JsonValue:
     return item
 
 
-def _least_points(entry: Entry, node: Node) -> JsonValue:
+def _least_points(entry: EvaluatorEntry, node: Node) -> JsonValue:
     """Return the points that are needed: `required_min_score`, else ten times `min_score`."""
     points, share = node.at("required_min_score"), node.at("min_score")
     if points.value is not None:
@@ -255,20 +262,20 @@ def _least_points(entry: Entry, node: Node) -> JsonValue:
     return share.value * _TEN
 
 
-def _range(entry: Entry, node: Node) -> JsonValue:
+def _range(entry: EvaluatorEntry, node: Node) -> JsonValue:
     entry.context.found.problems += node.slips(("score_range", *_TEXTS))
     bounds, text = node.at("score_range").value, node.first(_TEXTS)
     ends = bounds if isinstance(bounds, list) and len(bounds) == 2 else [None, None]
     return {"low": ends[0], "high": ends[1], "text": text.value if text else ""}
 
 
-def _refuse_tools(entry: Entry) -> None:
+def _refuse_tools(entry: EvaluatorEntry) -> None:
     for key, message in _REFUSED.items():
         if entry.value(key) is not None:
             entry.tell(entry.node.at(key), message)
 
 
-def prompt_text(entry: Entry, node: Node) -> str | None:
+def prompt_text(entry: EvaluatorEntry, node: Node) -> str | None:
     """Return the text of a prompt: that of a file if it names one, else itself."""
     if not isinstance(node.value, str):
         entry.context.found.problems.append(node.wrong("text", "the path of a file"))
@@ -298,7 +305,7 @@ def prompt_text(entry: Entry, node: Node) -> str | None:
     return text
 
 
-def _from_script(entry: Entry, prompt: Node, given: JsonObject) -> Becomes | None:
+def _from_script(entry: EvaluatorEntry, prompt: Node, given: JsonObject) -> Becomes | None:
     command = command_of(entry, prompt.first(("command", "script")) or prompt)
     if command is None:
         return None
@@ -318,7 +325,7 @@ _MEMBERS = ("assertions", "evaluators", "assert")
 _KEYS = ("type", "weights", "threshold", "path", "command", "script", "cwd", "prompt")
 
 
-def composite(entry: Entry) -> Becomes | None:
+def composite(entry: EvaluatorEntry) -> Becomes | None:
     """Read evaluators that make one score."""
     inner = entry.node.first(_MEMBERS)
     if inner is None or not isinstance(inner.value, list) or not inner.value:
@@ -342,7 +349,9 @@ def composite(entry: Entry) -> Becomes | None:
     return None if named else found
 
 
-def _aggregated(entry: Entry, aggregator: Node, known: str, made: Becomes) -> Becomes | None:
+def _aggregated(
+    entry: EvaluatorEntry, aggregator: Node, known: str, made: Becomes
+) -> Becomes | None:
     if known == "threshold":
         return _by_share(entry, aggregator.at("threshold"), made)
     if known == "code-grader":
@@ -350,7 +359,7 @@ def _aggregated(entry: Entry, aggregator: Node, known: str, made: Becomes) -> Be
     return _by_judge(entry, aggregator.at("prompt"), made) if known == "llm-grader" else made
 
 
-def _tell_named(entry: Entry, members: Sequence[Node]) -> None:
+def _tell_named(entry: EvaluatorEntry, members: Sequence[Node]) -> None:
     """Say of each member that is only named that it has to stand there itself."""
     names = [name for one in entry.beside() if isinstance(name := one.at("name").value, str)]
     known = f" Evaluators here are called {one_of(names, last='and')}." if names else ""
@@ -362,7 +371,7 @@ def _tell_named(entry: Entry, members: Sequence[Node]) -> None:
         entry.tell(member, said)
 
 
-def _weights(entry: Entry, node: Node, parts: Sequence[Node]) -> dict[str, JsonValue]:
+def _weights(entry: EvaluatorEntry, node: Node, parts: Sequence[Node]) -> dict[str, JsonValue]:
     """Return the weights by name; each has to be that of one member."""
     names = [part.at("name").value for part in parts]
     for number, (part, name) in enumerate(zip(parts, names, strict=True)):
@@ -384,7 +393,7 @@ def _weights(entry: Entry, node: Node, parts: Sequence[Node]) -> dict[str, JsonV
     return {name: given for name, given in node.value.items() if is_weight(given)}
 
 
-def _by_share(entry: Entry, least: Node, made: Becomes) -> Becomes | None:
+def _by_share(entry: EvaluatorEntry, least: Node, made: Becomes) -> Becomes | None:
     if isinstance(least.value, bool) or not isinstance(least.value, int | float):
         entry.tell(least, "This aggregator needs `threshold`: the share that has to pass.")
         return None
@@ -392,7 +401,7 @@ def _by_share(entry: Entry, least: Node, made: Becomes) -> Becomes | None:
     return made
 
 
-def _by_program(entry: Entry, aggregator: Node, made: Becomes) -> Becomes | None:
+def _by_program(entry: EvaluatorEntry, aggregator: Node, made: Becomes) -> Becomes | None:
     written = aggregator.first(("path", "command", "script"))
     if written is None:
         entry.tell(aggregator, "This aggregator needs `path`: the program that weighs.")
@@ -405,7 +414,7 @@ def _by_program(entry: Entry, aggregator: Node, made: Becomes) -> Becomes | None
     return made
 
 
-def _by_judge(entry: Entry, prompt: Node, made: Becomes) -> Becomes | None:
+def _by_judge(entry: EvaluatorEntry, prompt: Node, made: Becomes) -> Becomes | None:
     text = prompt_text(entry, prompt) if prompt.value is not None else ""
     if text is None:
         return None
@@ -420,7 +429,7 @@ _FLAGS = frozenset("ims")
 def one(type_: str, *, ignore_case: bool = False) -> Reading:
     """Return how an evaluator is read that looks for one text."""
 
-    def read(entry: Entry) -> Becomes | None:
+    def read(entry: EvaluatorEntry) -> Becomes | None:
         if entry.value("value") is None:
             entry.tell(entry.node, "This evaluator needs `value`: what it looks for.")
             return None
@@ -433,7 +442,7 @@ def one(type_: str, *, ignore_case: bool = False) -> Reading:
 def several(type_: str, *, ignore_case: bool = False) -> Reading:
     """Return how an evaluator is read that looks for all of several texts, or any."""
 
-    def read(entry: Entry) -> Becomes | None:
+    def read(entry: EvaluatorEntry) -> Becomes | None:
         values = entry.node.at("value")
         if not isinstance(values.value, list) or not values.value:
             entry.context.found.problems.append(values.wrong("a list of texts"))
@@ -447,7 +456,7 @@ def several(type_: str, *, ignore_case: bool = False) -> Reading:
     return read
 
 
-def regex(entry: Entry) -> Becomes | None:
+def regex(entry: EvaluatorEntry) -> Becomes | None:
     """Read a pattern, with JavaScript's flags as far as RE2 has them."""
     flags = entry.value("flags") or ""
     value = entry.node.first(("value", "pattern"))
@@ -462,7 +471,7 @@ def regex(entry: Entry) -> Becomes | None:
     return Becomes("regex", options, {"pattern": "value"})
 
 
-def is_json(entry: Entry) -> Becomes:
+def is_json(entry: EvaluatorEntry) -> Becomes:
     """Read that the message is JSON."""
     del entry
     return Becomes("isJson")

@@ -16,14 +16,14 @@ from gateval.formats.agentv.evaluator import (
     Becomes,
     Common,
     Context,
-    Entry,
+    EvaluatorEntry,
     Reading,
     unusable,
 )
 from gateval.formats.agentv.evaluator_types import items_of, rubric_of
 from gateval.formats.agentv.node import CaseBody, Node
 from gateval.formats.agentv.recognition import read_yaml
-from gateval.formats.agentv.references import Findings, NoFile, find
+from gateval.formats.agentv.references import NoFile, ReferenceFindings, find
 from gateval.formats.agentv.suites import Suite
 from gateval.formats.base import GatheringContext
 from gateval.formats.problems import one_of
@@ -156,7 +156,7 @@ _DEFAULT = "llm-grader"
 class Evaluators:
     """Reads the evaluators of the cases of one suite."""
 
-    def __init__(self, suite: Suite, around: GatheringContext, found: Findings) -> None:
+    def __init__(self, suite: Suite, around: GatheringContext, found: ReferenceFindings) -> None:
         self._suite = suite
         self._found = found
         self._context = Context(suite.folder, suite.appended, around, found)
@@ -177,7 +177,9 @@ class Evaluators:
     def _written(self, node: Node, body: CaseBody) -> Iterator[AssertionSpec]:
         rubrics = node.at("rubrics")
         if rubrics.value is not None:
-            yield from self._spec(items_of(Entry(rubrics, self._context), rubrics), rubrics, {})
+            yield from self._spec(
+                items_of(EvaluatorEntry(rubrics, self._context), rubrics), rubrics, {}
+            )
         own = _own(node)
         skips = body.execution is not None and body.execution.skip_defaults
         if own is not None:
@@ -216,7 +218,7 @@ class Evaluators:
         texts = [entry for entry in entries if isinstance(entry.value, str)]
         for entry in entries:
             if texts and entry is texts[0]:
-                made = rubric_of(Entry(written, self._context), texts)
+                made = rubric_of(EvaluatorEntry(written, self._context), texts)
                 yield from self._spec(made, entry, {})
             elif not isinstance(entry.value, str):
                 yield from self._read(entry, 0, {})
@@ -241,7 +243,7 @@ class Evaluators:
             said = f"Evaluators may stand {_LEVELS} levels deep in others, and no deeper."
             self._found.problems.append(node.problem(said))
             return
-        made = reading(Entry(node, self._context))
+        made = reading(EvaluatorEntry(node, self._context))
         if made is not None:
             yield from self._spec(made, node, weights, level)
 
@@ -255,7 +257,7 @@ class Evaluators:
         registries = self._context.around.registries
         shown = made if not (made.parts or made.made) else _with_parts(made, parts)
         model = registries.assertions[made.type]
-        self._found.problems += unusable(model, shown, Entry(node, self._context))
+        self._found.problems += unusable(model, shown, EvaluatorEntry(node, self._context))
         if len(self._found.problems) > before:
             return
         judged = made.type in registries.judged or any(part.needs_judge for part in parts)

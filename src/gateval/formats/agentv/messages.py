@@ -24,8 +24,8 @@ from gateval.domain.sources import LOCK_PATH, git_file
 from gateval.domain.text import quote
 from gateval.formats.agentv.node import INPUT, AgentvNode, CaseBody, Node
 from gateval.formats.agentv.references import (
-    Findings,
     NoFile,
+    ReferenceFindings,
     counted,
     find,
     foreign_text,
@@ -54,7 +54,7 @@ class Reader:
     """Reads messages of a suite in `folder`. `own` says that no candidate gets their files."""
 
     def __init__(
-        self, folder: str, around: GatheringContext, found: Findings, *, own: bool
+        self, folder: str, around: GatheringContext, found: ReferenceFindings, *, own: bool
     ) -> None:
         self._folder = folder
         self._around = around
@@ -307,7 +307,7 @@ def _plain(name: str) -> str:
 class AskedReader:
     """Reads what the cases of one suite ask."""
 
-    def __init__(self, suite: Suite, around: GatheringContext, found: Findings) -> None:
+    def __init__(self, suite: Suite, around: GatheringContext, found: ReferenceFindings) -> None:
         self._suite = suite
         self._found = found
         self._asked = Reader(suite.folder, around, found, own=False)

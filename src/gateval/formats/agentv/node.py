@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.paths import Place, Problem, nearest
+from gateval.domain.paths import Problem, SourceLocation, nearest
 from gateval.domain.text import quote
 from gateval.formats.agentv.recognition import CASES_KEYS, SETTINGS
 from gateval.formats.problems import expected_sentence, problem_at, validate
@@ -52,12 +52,12 @@ class Node:
     value: JsonValue
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SourceLocation:
         """Where the value begins."""
         return self.document.place(self.path)
 
     @property
-    def key_place(self) -> Place:
+    def key_place(self) -> SourceLocation:
         """Where its key stands."""
         return self.document.key_place(self.path)
 

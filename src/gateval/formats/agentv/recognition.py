@@ -14,7 +14,7 @@ from enum import StrEnum
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.paths import Place, Problem, nearest, show_path
+from gateval.domain.paths import Problem, SourceLocation, nearest, show_path
 from gateval.formats.base import Pending, Registries
 from gateval.formats.parsed import Parsed
 from gateval.formats.yaml_document import Document
@@ -64,7 +64,7 @@ _SETTINGS_LIMIT = 16 * 1024
 _LIKE = re.compile(r"(?:eval|test)?[-_ ]?(?:tests?|cases?|cses|csaes|evals?)", re.IGNORECASE)
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     """What a file is. A companion holds the settings of a file of cases beside it; cases alone are
     for a suite to name.
     """
@@ -119,38 +119,38 @@ def _is_targets(path: str) -> bool:
     return f"/{path}".endswith(("/targets.yaml", "/targets.yml"))
 
 
-def kind_of(path: str, data: JsonValue) -> Kind | None:
+def kind_of(path: str, data: JsonValue) -> FileKind | None:
     """Return what a document is; None for what belongs to others."""
     if not isinstance(data, dict):
         return _unmapped(path, data)
     if "apiVersion" in data:
         return None
     if _is_targets(path) and isinstance(data.get("targets"), list):
-        return Kind.TARGETS
+        return FileKind.TARGETS
     marked = is_marked(data)
     named = is_named(path)
     if "evalcases" in data or "eval_cases" in data:
-        return Kind.SUITE
+        return FileKind.SUITE
     cases = next((data[key] for key in ("tests", "cases") if key in data), None)
     if cases is None:
         return _without_cases(data, marked=marked, named=named)
     if "prompts" in data and (marked or named or "execution" in data):
-        return Kind.NEWER
+        return FileKind.NEWER
     if marked or _like_cases(cases):
-        return Kind.SUITE
+        return FileKind.SUITE
     if data.keys() & _FOREIGN:
         return None
     telling = bool(data.keys() & _TELLING)
     held = _holds_mappings(cases) or isinstance(cases, str) or _names_files(cases)
-    return Kind.SUITE if named or (held and telling) else None
+    return FileKind.SUITE if named or (held and telling) else None
 
 
-def _unmapped(path: str, data: JsonValue) -> Kind | None:
+def _unmapped(path: str, data: JsonValue) -> FileKind | None:
     """Return what a document is that is no mapping, as every suite is one."""
     holds = isinstance(data, list) and any(map(is_case, data[:_LOOKED_AT]))
     if is_surely_named(path) or (holds and is_named(path)):
-        return Kind.ALMOST
-    return Kind.CASES if holds else None
+        return FileKind.ALMOST
+    return FileKind.CASES if holds else None
 
 
 def almost_key(data: JsonObject) -> str:
@@ -161,17 +161,17 @@ def almost_key(data: JsonObject) -> str:
     return next((key for key, value in data.items() if _like_cases(value)), "")
 
 
-def _without_cases(data: JsonObject, *, marked: bool, named: bool) -> Kind | None:
+def _without_cases(data: JsonObject, *, marked: bool, named: bool) -> FileKind | None:
     key = almost_key(data)
     if key and (marked or named or _like_cases(data[key]) or "execution" in data):
-        return Kind.ALMOST
+        return FileKind.ALMOST
     if data.keys() & _FOREIGN:
-        return Kind.ALMOST if marked else None
+        return FileKind.ALMOST if marked else None
     if data.keys() <= {*SETTINGS} and data:
-        return Kind.COMPANION
+        return FileKind.COMPANION
     if not marked:
         return None
-    return Kind.COMPANION if data.keys() & _TELLING else Kind.ALMOST
+    return FileKind.COMPANION if data.keys() & _TELLING else FileKind.ALMOST
 
 
 def tells(data: JsonObject) -> bool:
@@ -262,7 +262,11 @@ def read_file(path: str, data: bytes, registries: Registries) -> Parsed:
     if not documents and not problems and is_surely_named(path):
         return _broken(
             path,
-            (Problem(place=Place(file=show_path(path), line=1, column=1), message=NO_MAPPING),),
+            (
+                Problem(
+                    place=SourceLocation(file=show_path(path), line=1, column=1), message=NO_MAPPING
+                ),
+            ),
         )
     if not any(kinds):
         plain = narrow(data)
@@ -275,7 +279,7 @@ def read_file(path: str, data: bytes, registries: Registries) -> Parsed:
     if len(documents) > 1:
         said = "Only one document may stand in this file."
         return _broken(path, (Problem(place=documents[1].place(), message=said),))
-    if kinds[0] is Kind.NEWER:
+    if kinds[0] is FileKind.NEWER:
         return _broken(path, (Problem(place=documents[0].place(), message=_NEWER),))
     return Parsed((), (), pending=(Pending(path, documents[0]),))
 

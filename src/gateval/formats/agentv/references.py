@@ -98,7 +98,7 @@ def _text(data: bytes, shown: str) -> str | None:
 
 
 @dataclass
-class Findings:
+class ReferenceFindings:
     """What is wrong, and which files were read.
 
     `own` say what is asked, so no candidate gets them; `shown` are told to candidates, too.
@@ -145,7 +145,9 @@ _CONFIG = ".agentv/config.yaml"
 _KEY = "guideline_patterns"
 
 
-def guidelines_for(folder: str, around: GatheringContext, found: Findings) -> Callable[[str], bool]:
+def guidelines_for(
+    folder: str, around: GatheringContext, found: ReferenceFindings
+) -> Callable[[str], bool]:
     """Return whether a tracked file is a guideline to suites in `folder`, by the next config."""
     for root in roots(folder):
         path = f"{root}/{_CONFIG}".lstrip("/")
@@ -154,7 +156,9 @@ def guidelines_for(folder: str, around: GatheringContext, found: Findings) -> Ca
     return lambda _path: False
 
 
-def _patterns(path: str, around: GatheringContext, found: Findings) -> Callable[[str], bool]:
+def _patterns(
+    path: str, around: GatheringContext, found: ReferenceFindings
+) -> Callable[[str], bool]:
     documents, problems = read_yaml(path, around.content(path) or b"")
     found.own.add(path)
     found.problems += problems
@@ -183,7 +187,7 @@ def lacking(name: str) -> str:
     )
 
 
-def with_variables(node: Node, variables: Mapping[str, str], found: Findings) -> Node:
+def with_variables(node: Node, variables: Mapping[str, str], found: ReferenceFindings) -> Node:
     """Return the value with all `${{ NAME }}` filled in; what cannot be is told.
 
     A text that is nothing but one variable becomes a number or truth value if it reads like one.
@@ -202,7 +206,7 @@ def with_variables(node: Node, variables: Mapping[str, str], found: Findings) ->
     return _each(node, fill) if "${{" in json.dumps(node.value) else node
 
 
-def with_vars(node: Node, values: JsonObject, found: Findings) -> Node:
+def with_vars(node: Node, values: JsonObject, found: ReferenceFindings) -> Node:
     """Return the value with each `{{ name }}` that `values` has filled in; others stay."""
     if not values or "{{" not in json.dumps(node.value):
         return node
@@ -223,7 +227,7 @@ def _replaced(
     text: str,
     holes: re.Pattern[str],
     value: Callable[[str, str], str],
-    found: Findings,
+    found: ReferenceFindings,
 ) -> str:
     """Return a text with its holes filled, as long as all such texts stay within the limit."""
     parts: list[str] = []
@@ -236,7 +240,7 @@ def _replaced(
     return "".join((*parts, text[end:]))
 
 
-def counted(node: Node, characters: int, found: Findings) -> bool:
+def counted(node: Node, characters: int, found: ReferenceFindings) -> bool:
     """Count what is put in the place of something short; whether it stays within the limit."""
     found.filled += characters
     if found.filled <= FILLED_LIMIT:

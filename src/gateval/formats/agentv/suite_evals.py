@@ -13,14 +13,14 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.manifests.evaluation import Eval, ExecutionSpec, JudgeSpec
 from gateval.domain.manifests.scoring import ScoringModel, ScoringSpec
-from gateval.domain.paths import Place, Problem, show_path
+from gateval.domain.paths import Problem, SourceLocation, show_path
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import quote
 from gateval.formats.agentv.cases import SuiteCase
 from gateval.formats.agentv.node import ExecutionBody, Node
 from gateval.formats.agentv.recognition import (
     NO_MAPPING,
-    Kind,
+    FileKind,
     almost_key,
     is_case,
     is_marked,
@@ -29,7 +29,7 @@ from gateval.formats.agentv.recognition import (
     like_case,
     tells,
 )
-from gateval.formats.agentv.references import Findings, slug, suite_name
+from gateval.formats.agentv.references import ReferenceFindings, slug, suite_name
 from gateval.formats.agentv.suites import Suite, read_lines, read_suite
 from gateval.formats.agentv.targets import DEFAULT, Target
 from gateval.formats.base import GatheringContext, Pending
@@ -37,7 +37,7 @@ from gateval.formats.native.written import canonical
 from gateval.formats.yaml_document import Document
 
 
-class Asked(NamedTuple):
+class TargetThreshold(NamedTuple):
     """A target as a suite or case names it, and the score from which its cases pass there."""
 
     name: str
@@ -51,21 +51,23 @@ class Asked(NamedTuple):
         return f"{slug(self.name)}{from_}"
 
 
-def targets_of(node: Node, execution: ExecutionBody, root: str | None = None) -> Iterator[Asked]:
+def targets_of(
+    node: Node, execution: ExecutionBody, root: str | None = None
+) -> Iterator[TargetThreshold]:
     """Yield the targets that `execution` of a suite or case names; for a suite, at least one."""
     inside = node.at("execution")
     if execution.targets:
         for entry, ref in zip(inside.at("targets").items(), execution.targets, strict=True):
-            yield Asked(ref if isinstance(ref, str) else ref.name, entry)
+            yield TargetThreshold(ref if isinstance(ref, str) else ref.name, entry)
     elif execution.target:
-        yield Asked(execution.target, inside.at("target"))
+        yield TargetThreshold(execution.target, inside.at("target"))
     elif root:
-        yield Asked(root, node.at("target"))
+        yield TargetThreshold(root, node.at("target"))
     else:
-        yield Asked(DEFAULT, node)
+        yield TargetThreshold(DEFAULT, node)
 
 
-def asked_by(case: SuiteCase, usual: Sequence[Asked]) -> Sequence[Asked]:
+def asked_by(case: SuiteCase, usual: Sequence[TargetThreshold]) -> Sequence[TargetThreshold]:
     """Return the targets of a case: those it names, else the suite's; with its own threshold."""
     execution = case.body.execution
     if execution is None:
@@ -78,7 +80,7 @@ def asked_by(case: SuiteCase, usual: Sequence[Asked]) -> Sequence[Asked]:
 def eval_of(
     name: str,
     suite: Suite,
-    asked: Asked,
+    asked: TargetThreshold,
     target: Target,
     agent: Agent,
     judge: JudgeSpec,
@@ -128,7 +130,7 @@ def _dataset(suite: Suite) -> str:
     return ""
 
 
-def _places(suite: Suite, asked: Asked, target: Target) -> Mapping[str, Place]:
+def _places(suite: Suite, asked: TargetThreshold, target: Target) -> Mapping[str, SourceLocation]:
     execution = suite.node.at("execution")
     places = {"spec.targetAgent": asked.node.place if asked.node.path else suite.place}
     for key, node in (
@@ -147,7 +149,7 @@ _LINES = 20
 
 
 def suites(
-    pending: Sequence[Pending], around: GatheringContext, found: Findings
+    pending: Sequence[Pending], around: GatheringContext, found: ReferenceFindings
 ) -> Iterator[Suite]:
     """Yield each suite whose settings can be read; what is wrong with the others is told."""
     lines: dict[str, tuple[str, Document] | None] = {}
@@ -157,14 +159,14 @@ def suites(
             _tell_broken(path, problems, found)
         elif document is None:
             lines.setdefault(path, None)
-        elif kinds[path] is Kind.SUITE:
+        elif kinds[path] is FileKind.SUITE:
             yield from _suite(path, document, around, found)
             _tell_beside(path, document, around, found)
-        elif kinds[path] is Kind.ALMOST:
+        elif kinds[path] is FileKind.ALMOST:
             _tell_almost(path, document, found)
-        elif kinds[path] is Kind.COMPANION:
+        elif kinds[path] is FileKind.COMPANION:
             _take_lines(path, document, lines, around, found)
-    homes = {_home(path) for path, kind in kinds.items() if kind is Kind.TARGETS}
+    homes = {_home(path) for path, kind in kinds.items() if kind is FileKind.TARGETS}
     if homes:
         _look_around(homes, lines, around, found)
     for path, companion in lines.items():
@@ -175,10 +177,10 @@ def suites(
     _tell_unnamed(kinds, found)
 
 
-def _tell_unnamed(kinds: Mapping[str, Kind | None], found: Findings) -> None:
+def _tell_unnamed(kinds: Mapping[str, FileKind | None], found: ReferenceFindings) -> None:
     """List the files of cases that no suite names."""
     for path, kind in kinds.items():
-        if kind is Kind.CASES and path not in found.own:
+        if kind is FileKind.CASES and path not in found.own:
             said = "looks like cases of AgentV, and no suite names it. Name it under `tests` of one"
             _pass_over(path, said, found)
 
@@ -193,7 +195,7 @@ def _look_around(
     homes: Collection[str],
     lines: dict[str, tuple[str, Document] | None],
     around: GatheringContext,
-    found: Findings,
+    found: ReferenceFindings,
 ) -> None:
     """Note the files of JSON lines that hold cases and that nothing names, where there are targets;
     list what only looks like that.
@@ -214,9 +216,9 @@ def _look_around(
             _pass_over(path, said, found)
 
 
-def _pass_over(path: str, said: str, found: Findings) -> None:
+def _pass_over(path: str, said: str, found: ReferenceFindings) -> None:
     wrong = f"This file was not read: it {said}, if it is meant to be; else leave it."
-    found.passed_over.append(Problem(place=Place(file=show_path(path)), message=wrong))
+    found.passed_over.append(Problem(place=SourceLocation(file=show_path(path)), message=wrong))
 
 
 def _is_of_a_skill(path: str, around: GatheringContext) -> bool:
@@ -233,7 +235,7 @@ def _take_lines(
     document: Document,
     lines: dict[str, tuple[str, Document] | None],
     around: GatheringContext,
-    found: Findings,
+    found: ReferenceFindings,
 ) -> None:
     """Note whose settings these are. Where they say little, the lines have to look like cases."""
     data = document.data if isinstance(document.data, dict) else {}
@@ -256,7 +258,9 @@ def _take_lines(
         found.tell(path, Problem(place=document.place(), message=said))
 
 
-def _tell_beside(path: str, document: Document, around: GatheringContext, found: Findings) -> None:
+def _tell_beside(
+    path: str, document: Document, around: GatheringContext, found: ReferenceFindings
+) -> None:
     """Say so where cases lie beside a suite that has cases of its own, and does not name them."""
     _tell_links(path, document, around, found)
     for one in lines_beside(path):
@@ -270,7 +274,9 @@ def _tell_beside(path: str, document: Document, around: GatheringContext, found:
             found.told.add(one)
 
 
-def _tell_links(path: str, document: Document, around: GatheringContext, found: Findings) -> None:
+def _tell_links(
+    path: str, document: Document, around: GatheringContext, found: ReferenceFindings
+) -> None:
     """Say so where a link lies beside a suite in the place of its lines: nobody follows it."""
     for one in lines_beside(path):
         if one in around.tree and not around.tree[one].is_file and one not in found.told:
@@ -300,7 +306,7 @@ def _read(line: bytes) -> JsonValue:
 
 
 def _suite(
-    path: str, document: Document, around: GatheringContext, found: Findings
+    path: str, document: Document, around: GatheringContext, found: ReferenceFindings
 ) -> Iterator[Suite]:
     found.own.add(path)
     before = len(found.problems)
@@ -312,7 +318,7 @@ def _suite(
         found.broken.append(Broken(found.problems[before], kind="Eval", name=suite_name(path)))
 
 
-def _tell_almost(path: str, document: Document, found: Findings) -> None:
+def _tell_almost(path: str, document: Document, found: ReferenceFindings) -> None:
     data = document.data if isinstance(document.data, dict) else {}
     key = almost_key(data)
     said = "This file looks like a suite of AgentV, but has no cases. Add `tests`, or `evalcases`."
@@ -327,7 +333,7 @@ def _tell_almost(path: str, document: Document, found: Findings) -> None:
     _tell_broken(path, (Problem(place=place, path=key, message=said),), found)
 
 
-def _tell_broken(path: str, problems: Sequence[Problem], found: Findings) -> None:
+def _tell_broken(path: str, problems: Sequence[Problem], found: ReferenceFindings) -> None:
     """Tell why nothing of a suite can be read."""
     found.tell(path, *problems)
     found.own.add(path)

@@ -10,7 +10,14 @@ from typing import NamedTuple
 from pydantic import JsonValue
 from yaml.error import Mark
 
-from gateval.domain.paths import Place, Problem, match_any, nearest, resolve_path, show_path
+from gateval.domain.paths import (
+    Problem,
+    SourceLocation,
+    match_any,
+    nearest,
+    resolve_path,
+    show_path,
+)
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import quote
 from gateval.domain.tree import has_folder, is_lfs_pointer
@@ -25,7 +32,7 @@ from gateval.formats.agentv.node import (
     refused,
 )
 from gateval.formats.agentv.recognition import CASES_KEYS, read_yaml
-from gateval.formats.agentv.references import Findings, suite_name, with_variables
+from gateval.formats.agentv.references import ReferenceFindings, suite_name, with_variables
 from gateval.formats.base import GatheringContext
 from gateval.formats.native.cases import CASES_LIMIT
 from gateval.formats.yaml_document import Branching, Document
@@ -42,7 +49,7 @@ class RawCase(NamedTuple):
 
 
 def raw_cases(
-    node: Node, folder: str, around: GatheringContext, found: Findings
+    node: Node, folder: str, around: GatheringContext, found: ReferenceFindings
 ) -> Iterator[RawCase]:
     """Yield the cases that stand at `node` of a suite in `folder`, each an entry of any kind."""
     if isinstance(node.value, str):
@@ -57,7 +64,7 @@ def raw_cases(
             yield RawCase(entry)
 
 
-def json_lines(path: str, around: GatheringContext, found: Findings) -> Iterator[RawCase]:
+def json_lines(path: str, around: GatheringContext, found: ReferenceFindings) -> Iterator[RawCase]:
     """Yield the cases of a file of JSON lines, blank ones left out."""
     data = _data(path, around, found)
     if data is None:
@@ -85,7 +92,7 @@ def json_lines(path: str, around: GatheringContext, found: Findings) -> Iterator
 
 
 def _named(
-    node: Node, written: str, folder: str, around: GatheringContext, found: Findings
+    node: Node, written: str, folder: str, around: GatheringContext, found: ReferenceFindings
 ) -> Iterator[RawCase]:
     path = resolve_path(folder, written)
     if path is None:
@@ -105,7 +112,9 @@ def _named(
         yield from _file(node, one, around, found)
 
 
-def _file(node: Node, path: str, around: GatheringContext, found: Findings) -> Iterator[RawCase]:
+def _file(
+    node: Node, path: str, around: GatheringContext, found: ReferenceFindings
+) -> Iterator[RawCase]:
     if not around.tree[path].is_file:
         said = f"{show_path(path)} is a symbolic link or a submodule. Put the file itself there."
         found.problems.append(node.problem(said))
@@ -124,7 +133,9 @@ def _file(node: Node, path: str, around: GatheringContext, found: Findings) -> I
         found.problems.append(node.problem(said))
 
 
-def _folder(node: Node, path: str, around: GatheringContext, found: Findings) -> Iterator[RawCase]:
+def _folder(
+    node: Node, path: str, around: GatheringContext, found: ReferenceFindings
+) -> Iterator[RawCase]:
     """Yield the one case of each folder below `path`."""
     prefix = f"{path}/" if path else ""
     folders: dict[str, list[str]] = {}
@@ -147,16 +158,16 @@ def _folder(node: Node, path: str, around: GatheringContext, found: Findings) ->
         found.problems.append(node.problem(said))
 
 
-def _tell_nearly(folder: str, files: Iterable[str], found: Findings) -> None:
+def _tell_nearly(folder: str, files: Iterable[str], found: ReferenceFindings) -> None:
     """Say so where a file is nearly named as that of a case: it would be passed over."""
     for name in files:
         if name[:1] in {"c", "C"} and nearest(name.lower(), _ONE, likeness=ALIKE):
             said = f"This file is passed over: that of a case is named {_ONE[0]}. Rename it."
-            place = Place(file=show_path(f"{folder}/{name}"))
+            place = SourceLocation(file=show_path(f"{folder}/{name}"))
             found.problems.append(Problem(place=place, message=said))
 
 
-def _document(path: str, around: GatheringContext, found: Findings) -> Document | None:
+def _document(path: str, around: GatheringContext, found: ReferenceFindings) -> Document | None:
     """Return the one document of a YAML file of cases; what is wrong with it is told."""
     data = _data(path, around, found)
     if data is None:
@@ -168,7 +179,7 @@ def _document(path: str, around: GatheringContext, found: Findings) -> Document 
     return documents[0]
 
 
-def _data(path: str, around: GatheringContext, found: Findings) -> bytes | None:
+def _data(path: str, around: GatheringContext, found: ReferenceFindings) -> bytes | None:
     found.own.add(path)
     data = around.content(path)
     said = ""
@@ -177,12 +188,12 @@ def _data(path: str, around: GatheringContext, found: Findings) -> bytes | None:
     elif is_lfs_pointer(data):
         said = f"{show_path(path)} is a Git LFS pointer. Store the file itself in git."
     if said:
-        found.problems.append(Problem(place=Place(file=show_path(path)), message=said))
+        found.problems.append(Problem(place=SourceLocation(file=show_path(path)), message=said))
         return None
     return data
 
 
-def _text(path: str, number: int, raw: bytes, found: Findings) -> str:
+def _text(path: str, number: int, raw: bytes, found: ReferenceFindings) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -191,8 +202,8 @@ def _text(path: str, number: int, raw: bytes, found: Findings) -> str:
         return ""
 
 
-def _place(path: str, number: int) -> Place:
-    return Place(file=show_path(path), line=number + 1)
+def _place(path: str, number: int) -> SourceLocation:
+    return SourceLocation(file=show_path(path), line=number + 1)
 
 
 @dataclass(frozen=True)
@@ -223,14 +234,14 @@ class Suite:
         return self.body.execution or ExecutionBody()
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SourceLocation:
         """Where the suite begins: its cases' key, else its file."""
         cases = self.node.first(CASES_KEYS)
         return cases.key_place if cases else self.node.place
 
 
 def read_suite(
-    path: str, document: Document, around: GatheringContext, found: Findings
+    path: str, document: Document, around: GatheringContext, found: ReferenceFindings
 ) -> Suite | None:
     """Return the suite that a document is, None if it has no cases; what is wrong is told."""
     before = len(found.problems)
@@ -247,7 +258,7 @@ def read_suite(
 
 
 def read_lines(
-    path: str, companion: Document | None, around: GatheringContext, found: Findings
+    path: str, companion: Document | None, around: GatheringContext, found: ReferenceFindings
 ) -> Suite:
     """Return the suite that a file of JSON lines is, with the settings of its companion."""
     before = len(found.problems)
@@ -261,7 +272,7 @@ def read_lines(
     return _with(suite, json_lines(path, around, found), found)
 
 
-def _settings(node: Node, found: Findings) -> SuiteBody:
+def _settings(node: Node, found: ReferenceFindings) -> SuiteBody:
     """Return the settings; the defaults, with the problems told, where they cannot be read."""
     found.problems += (*node.slips(SUITE_KEYS), *refused(node), *of_suite(node))
     found.problems += node.at("execution").slips(EXECUTION_KEYS)
@@ -270,7 +281,7 @@ def _settings(node: Node, found: Findings) -> SuiteBody:
     return body or SuiteBody()
 
 
-def _filled(node: Node, around: GatheringContext, found: Findings) -> Node:
+def _filled(node: Node, around: GatheringContext, found: ReferenceFindings) -> Node:
     """Return the settings with variables filled in; the cases follow one by one."""
     if not isinstance(node.value, dict):
         return node
@@ -287,7 +298,7 @@ def _newer(body: SuiteBody) -> bool:
     return body.assertions is not None or body.assert_ is not None
 
 
-def _with(suite: Suite, cases: Iterator[RawCase], found: Findings) -> Suite:
+def _with(suite: Suite, cases: Iterator[RawCase], found: ReferenceFindings) -> Suite:
     before = len(found.problems)
     listed = list(cases)
     if not listed and len(found.problems) == before:

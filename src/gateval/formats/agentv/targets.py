@@ -13,13 +13,13 @@ from pydantic import Field, JsonValue
 
 from gateval.domain.base import JsonObject, digest
 from gateval.domain.manifests.agent import Agent, AgentSpec, RuntimeSpec
-from gateval.domain.paths import Place, Problem, nearest, resolve_path, show_path
+from gateval.domain.paths import Problem, SourceLocation, nearest, resolve_path, show_path
 from gateval.domain.planning.closure import program_index
 from gateval.domain.text import quote
 from gateval.domain.tree import under
 from gateval.formats.agentv.node import OF_TARGET, AgentvNode, Node, twice
 from gateval.formats.agentv.recognition import TARGETS_FILES, read_yaml
-from gateval.formats.agentv.references import Findings, agent_name, roots, with_variables
+from gateval.formats.agentv.references import ReferenceFindings, agent_name, roots, with_variables
 from gateval.formats.base import GatheringContext
 from gateval.formats.native.written import canonical
 from gateval.formats.problems import unknown_key, validate
@@ -90,7 +90,7 @@ class Target:
         return self.node.first(("grader_target", "judge_target"))
 
     @property
-    def places(self) -> Mapping[str, Place]:
+    def places(self) -> Mapping[str, SourceLocation]:
         """Where the keys stand, for what is wrong with the Agent that it is."""
         keys = self.node.value if isinstance(self.node.value, dict) else {}
         return {key: self.node.document.key_place((*self.node.path, key)) for key in keys}
@@ -99,7 +99,7 @@ class Target:
 class TargetsFile:
     """The targets of one file."""
 
-    def __init__(self, path: str, around: GatheringContext, found: Findings) -> None:
+    def __init__(self, path: str, around: GatheringContext, found: ReferenceFindings) -> None:
         self.path = path
         self.home = path.rpartition("/")[0].removesuffix(".agentv").rstrip("/")
         self._around = around
@@ -111,7 +111,7 @@ class TargetsFile:
     def _read(self) -> dict[str, Node]:
         if not self._around.tree[self.path].is_file:
             said = "A targets file must be a file; this is a symbolic link. Put the file itself."
-            problem = Problem(place=Place(file=show_path(self.path)), message=said)
+            problem = Problem(place=SourceLocation(file=show_path(self.path)), message=said)
             self._found.problems.append(problem)
             return {}
         data = self._around.content(self.path)
@@ -155,7 +155,7 @@ class TargetsFile:
             passed = node.at("use_target")
             if passed.value is None:
                 return self._checked(node)
-            apart = Findings()
+            apart = ReferenceFindings()
             used = with_variables(passed, self._around.variables, apart).value
             if apart.problems:
                 raise NoTarget("", apart.problems[0])
@@ -166,7 +166,7 @@ class TargetsFile:
 
     def _checked(self, node: Node) -> Target:
         filled = dict(node.value) if isinstance(node.value, dict) else {}
-        apart = Findings(problems=[*node.slips(KNOWN), *twice(node, OF_TARGET)])
+        apart = ReferenceFindings(problems=[*node.slips(KNOWN), *twice(node, OF_TARGET)])
         for key in ("provider", "model", "cwd", "judge_target", "grader_target", "system_prompt"):
             if filled.get(key) is not None:
                 filled[key] = with_variables(node.at(key), self._around.variables, apart).value

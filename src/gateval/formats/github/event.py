@@ -91,7 +91,7 @@ Read = tuple[str, Trust, Subject]
 """The action of an event, whose word the result is, and the subject."""
 
 
-class Given(NamedTuple):
+class EventInputs(NamedTuple):
     """What the readers read. `asked` is the input pull-request, `head` the input head-sha."""
 
     environ: Mapping[str, str]
@@ -100,7 +100,7 @@ class Given(NamedTuple):
     head: str = ""
 
 
-def refuse_inputs(given: Given, event: EventName) -> None:
+def refuse_inputs(given: EventInputs, event: EventName) -> None:
     """Raise `UsageError` if an input is given that only a manual run may have."""
     for name, value in (("pull-request", given.asked), ("head-sha", given.head)):
         if value:
@@ -110,7 +110,7 @@ def refuse_inputs(given: Given, event: EventName) -> None:
             )
 
 
-def sha_of(given: Given) -> str:
+def sha_of(given: EventInputs) -> str:
     """Return the commit that the workflow runs for. Raises `UsageError`."""
     sha = given.environ.get("GITHUB_SHA", "")
     if not is_sha(sha):
@@ -121,7 +121,7 @@ def sha_of(given: Given) -> str:
 _BRANCH = "refs/heads/"
 
 
-def read_dispatch(given: Given) -> Read:
+def read_dispatch(given: EventInputs) -> Read:
     """A manual run: for a pull request's live head, or for the branch it was started on.
 
     With the input head-sha, another head than that one is not run.
@@ -147,7 +147,7 @@ def read_dispatch(given: Given) -> Read:
     return "", Trust.TRUSTED, CommitSubject(head_sha=head, base_ref=default)
 
 
-def read_schedule(given: Given) -> Read:
+def read_schedule(given: EventInputs) -> Read:
     """A run by the clock, always of the default branch. Older servers tell no repository."""
     refuse_inputs(given, EventName.SCHEDULE)
     told = parse_payload(SchedulePayload, given.payload).repository
@@ -165,7 +165,7 @@ _LONGEST = 300
 """Characters of a command: a verb and a commit or the name of a fixture."""
 
 
-def read_comment(given: Given) -> Read:
+def read_comment(given: EventInputs) -> Read:
     """Read a new comment. The command has to be all that it says."""
     refuse_inputs(given, EventName.COMMENT)
     event = parse_payload(CommentPayload, given.payload)
@@ -220,7 +220,7 @@ _QUEUE_REF = re.compile(
 )
 
 
-def _pull_request(given: Given) -> Read:
+def _pull_request(given: EventInputs) -> Read:
     event = parse_payload(PullRequestPayload, given.payload)
     found = event.pull_request
     if event.action not in {*PULL_REQUEST_TYPES, CLOSED}:
@@ -264,7 +264,7 @@ def _trust(environ: Mapping[str, str], event: PullRequestPayload) -> Trust:
     return Trust.DEPENDABOT if environ.get("GITHUB_ACTOR") == DEPENDABOT else Trust.TRUSTED
 
 
-def _merge_group(given: Given) -> Read:
+def _merge_group(given: EventInputs) -> Read:
     refuse_inputs(given, EventName.MERGE_GROUP)
     event = parse_payload(MergeGroupPayload, given.payload)
     if event.action != "checks_requested":
@@ -288,7 +288,7 @@ def _merge_group(given: Given) -> Read:
     return event.action, Trust.TRUSTED, subject
 
 
-def _push(given: Given) -> Read:
+def _push(given: EventInputs) -> Read:
     refuse_inputs(given, EventName.PUSH)
     event = parse_payload(PushPayload, given.payload)
     if not event.ref.startswith("refs/heads/") or event.deleted:
@@ -307,7 +307,7 @@ def _push(given: Given) -> Read:
     return "", Trust.TRUSTED, CommitSubject(head_sha=event.after, before=before, base_ref=default)
 
 
-def _workflow_run(given: Given) -> Read:
+def _workflow_run(given: EventInputs) -> Read:
     refuse_inputs(given, EventName.WORKFLOW_RUN)
     event = parse_payload(WorkflowRunPayload, given.payload)
     run = event.workflow_run
@@ -354,7 +354,7 @@ def read_trigger(
             f"GITHUB_REPOSITORY is {quote(repository)}, which is not owner/name.",
             hint=ELSEWHERE,
         )
-    action, trust, subject = READERS[event](Given(environ, payload, pull_request, head_sha))
+    action, trust, subject = READERS[event](EventInputs(environ, payload, pull_request, head_sha))
     if event is EventName.SCHEDULE and isinstance(subject, CommitSubject):
         default = subject.base_ref
     else:

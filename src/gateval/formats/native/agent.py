@@ -24,12 +24,12 @@ from gateval.domain.manifests.agent import (
     ToolServerSpec,
     expression_problem,
 )
-from gateval.domain.paths import Place, Problem
+from gateval.domain.paths import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.formats.native.written import (
     ManifestKind,
     OpenMetadata,
-    Read,
+    ReadDocument,
     Source,
     Written,
     canonical,
@@ -113,15 +113,15 @@ COMMON_KEYS = tuple(name for name in RuntimeSpec.model_fields if name not in NOT
 """The keys that every runtime has. They are one word each, so field and key are the same."""
 
 
-def read(source: Source) -> Read:
+def read(source: Source) -> ReadDocument:
     """Return the Agent and its problems."""
     document, problems = validate(AgentDocument, _without_runtime(source.body), source.document)
     runtime, broken = _read_runtime(source)
     if document is None or broken:
-        return Read(None, (*problems, *broken))
+        return ReadDocument(None, (*problems, *broken))
     runtime, broken = with_servers(runtime, document.spec.tools, source)
     if broken:
-        return Read(None, (*problems, *broken))
+        return ReadDocument(None, (*problems, *broken))
     spec = document.spec.model_copy(update={"runtime": runtime})
     agent = Agent(
         name=document.metadata.name,
@@ -133,10 +133,10 @@ def read(source: Source) -> Read:
         places=_places(source.document),
         digest=meaning(document.kind, document.metadata, canonical(spec)),
     )
-    return Read(agent, problems)
+    return ReadDocument(agent, problems)
 
 
-def _places(document: Document) -> dict[str, Place]:
+def _places(document: Document) -> dict[str, SourceLocation]:
     """Return where the keys stand, as deep as somebody may have to look: each word of a command."""
     return (
         document.key_places(("spec",), depth=2)

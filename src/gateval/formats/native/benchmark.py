@@ -33,13 +33,20 @@ from gateval.domain.manifests.messages import MESSAGES_LIMIT
 from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.manifests.scoring import SCORE_FROM, ScoringModel, ScoringSpec
-from gateval.domain.paths import Place, Problem
+from gateval.domain.paths import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.formats.base import Gathered, GatheringContext, Pending
 from gateval.formats.native.cron import check_cron, check_zone
 from gateval.formats.native.fixture import read_check
 from gateval.formats.native.manifests import broken_manifest
-from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
+from gateval.formats.native.written import (
+    ManifestKind,
+    ReadDocument,
+    Source,
+    Written,
+    canonical,
+    meaning,
+)
 from gateval.formats.problems import problem_at, validate
 from gateval.formats.yaml_document import Document
 from gateval.formats.yaml_reader import read_documents
@@ -240,21 +247,21 @@ _Checks: TypeAlias = Mapping[tuple[int, int], AssertionSpec]
 """The checks as read, by the numbers of task and criterion."""
 
 
-def read(source: Source) -> Read:
+def read(source: Source) -> ReadDocument:
     """Return the Eval that the benchmark is, its tasks as fixtures, and all problems."""
     document, problems = validate(BenchmarkDocument, source.body, source.document)
     checks, broken = _checks(source)
     problems += broken
     if document is None or problems:
-        return Read(None, problems)
+        return ReadDocument(None, problems)
     if document.spec.source is not None:
-        return Read(Pending(source.path, source.document), ())
+        return ReadDocument(Pending(source.path, source.document), ())
     if doubles := tuple(_doubles(source, document.spec)):
-        return Read(None, doubles)
+        return ReadDocument(None, doubles)
     fixtures = tuple(
         _task(source, document, number, checks) for number in range(len(document.spec.tasks))
     )
-    return Read(_eval(source, document, fixtures), (), fixtures)
+    return ReadDocument(_eval(source, document, fixtures), (), fixtures)
 
 
 def _checks(source: Source) -> tuple[_Checks, tuple[Problem, ...]]:
@@ -407,7 +414,7 @@ def _published(url: str, around: GatheringContext) -> tuple[Eval, tuple[Fixture,
     ours = [one for one in documents if _is_benchmark(one)]
     if len(ours) != 1:
         raise _NotUsable(f"{quote(url)} holds {len(ours) or 'no'} benchmarks; it must be one.")
-    read: Read = BENCHMARK.read(Source(url, ours[0], around.registries))
+    read: ReadDocument = BENCHMARK.read(Source(url, ours[0], around.registries))
     if read.problems:
         raise _NotUsable(_wrong(url, read.problems[0]))
     if not isinstance(read.manifest, Eval):
@@ -431,7 +438,11 @@ def _wrong(url: str, problem: Problem) -> str:
 
 
 def _published_eval(
-    theirs: Eval, written: BenchmarkDocument, tasks: Sequence[Fixture], path: str, place: Place
+    theirs: Eval,
+    written: BenchmarkDocument,
+    tasks: Sequence[Fixture],
+    path: str,
+    place: SourceLocation,
 ) -> Eval:
     spec: BenchmarkBody = written.spec
     runs = {"reps_per_fixture": spec.runs_per_task, "deterministic": spec.deterministic}
@@ -453,7 +464,7 @@ def _published_eval(
 
 
 def _published_task(
-    theirs: Fixture, before: str, name: str, agent: str, path: str, place: Place
+    theirs: Fixture, before: str, name: str, agent: str, path: str, place: SourceLocation
 ) -> Fixture:
     return theirs.model_copy(
         update={
@@ -467,6 +478,6 @@ def _published_task(
     )
 
 
-def _placed(spec: AssertionSpec, place: Place) -> AssertionSpec:
+def _placed(spec: AssertionSpec, place: SourceLocation) -> AssertionSpec:
     parts = tuple(_placed(one, place) for one in spec.parts)
     return spec.model_copy(update={"place": place, "parts": parts})

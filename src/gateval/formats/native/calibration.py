@@ -8,7 +8,14 @@ from pydantic import Field
 
 from gateval.domain.base import ModelName, Spec
 from gateval.domain.manifests.evaluation import Calibration, CalibrationExample
-from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
+from gateval.formats.native.written import (
+    ManifestKind,
+    ReadDocument,
+    Source,
+    Written,
+    canonical,
+    meaning,
+)
 from gateval.formats.problems import validate
 
 
@@ -33,11 +40,11 @@ class CalibrationDocument(Written):
     spec: CalibrationBody
 
 
-def read(source: Source) -> Read:
+def read(source: Source) -> ReadDocument:
     """Return the calibration and its problems."""
     document, problems = validate(CalibrationDocument, source.body, source.document)
     if document is None:
-        return Read(None, problems)
+        return ReadDocument(None, problems)
     spec = document.spec
     calibration = Calibration(
         name=document.metadata.name,
@@ -49,7 +56,7 @@ def read(source: Source) -> Read:
         path=source.path,
         digest=meaning(document.kind, document.metadata, canonical(spec)),
     )
-    return Read(calibration, problems)
+    return ReadDocument(calibration, problems)
 
 
 CALIBRATION = ManifestKind("JudgeCalibration", CalibrationDocument, read)

@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import Place, Problem, resolve_path, show_path, sort_problems
+from gateval.domain.paths import Problem, SourceLocation, resolve_path, show_path, sort_problems
 from gateval.domain.text import quote
 from gateval.formats.native.cases import (
     ENDINGS,
@@ -202,7 +202,7 @@ def _tree(paths: Sequence[DocumentPath]) -> Tree:
     return root
 
 
-class Made(NamedTuple):
+class MadeFixture(NamedTuple):
     """A fixture, what it means by keys of `spec`, and how many characters that has."""
 
     fixture: Fixture
@@ -224,12 +224,14 @@ class Options:
 class Quick:
     """All that the cases of a template share: its first fixture and what differs from that."""
 
-    first: Made
+    first: MadeFixture
     payload: Tree | int | None
     raw_payload: JsonValue
     options: tuple[Options, ...]
 
-    def fixture(self, name: str, place: Place, values: list[JsonValue]) -> Made | None:
+    def fixture(
+        self, name: str, place: SourceLocation, values: list[JsonValue]
+    ) -> MadeFixture | None:
         """Return the fixture of one case, None if anything in it looks wrong."""
         first = self.first.fixture
         given, assertions = first.input, list(first.assertions)
@@ -265,11 +267,11 @@ class Quick:
                 "digest": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
             }
         )
-        return Made(fixture, written, len(text))
+        return MadeFixture(fixture, written, len(text))
 
 
 def quick_of(
-    template: Template, filling: Filling, first: Made, values: list[JsonValue]
+    template: Template, filling: Filling, first: MadeFixture, values: list[JsonValue]
 ) -> Quick | None:
     """Return how to make the other fixtures, None if each has to be read whole.
 
@@ -336,7 +338,7 @@ class _One(NamedTuple):
     """One fixture to be: its name, its place, and the values for its texts."""
 
     name: str
-    place: Place
+    place: SourceLocation
     given: JsonObject
 
 
@@ -398,14 +400,14 @@ def _ones(
         return
     file = show_path(template.file)
     for case in cases:
-        place = Place(file=file, line=case.line)
+        place = SourceLocation(file=file, line=case.line)
         given: JsonObject = {"case": case.values, "vars": variables}
         yield _One(f"{template.name}-{case.word}", place, given)
 
 
 def _read(
     template: Template, filling: Filling, one: _One, values: list[JsonValue]
-) -> tuple[Made | None, tuple[Problem, ...]]:
+) -> tuple[MadeFixture | None, tuple[Problem, ...]]:
     """Read one fixture as if it were written out."""
     source = template.source
     body = replaced(source.body, filling.tree, values)
@@ -420,7 +422,7 @@ def _read(
         changed["family"] = template.name
         changed["places"] = {**found.fixture.places, "spec.cases": template.file_place}
     fixture = found.fixture.model_copy(update=changed)
-    return Made(fixture, found.written, len(canonical_json(found.written))), ()
+    return MadeFixture(fixture, found.written, len(canonical_json(found.written))), ()
 
 
 def _named(body: JsonObject, name: str) -> JsonObject:

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field, JsonValue
 
 from gateval.domain.base import JsonObject, Spec, digest
-from gateval.domain.paths import Place, Problem, show_path
+from gateval.domain.paths import Problem, SourceLocation, show_path
 from gateval.domain.strict_json import NotStrictJson, NotStrictListed, read_json, read_json_list
 from gateval.domain.text import quote
 from gateval.formats.native.written import Source, Written
@@ -70,8 +70,8 @@ class Template:
     labels: dict[str, str]
     agent: str
     file: str | None
-    place: Place
-    file_place: Place
+    place: SourceLocation
+    file_place: SourceLocation
     texts: Mapping[DocumentPath, str]
     asked: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
@@ -136,7 +136,7 @@ _DIGITS = 12
 _TELLING_APART = 6
 
 
-class Row(NamedTuple):
+class CaseRow(NamedTuple):
     """What stands at a line of the file, from 1."""
 
     line: int
@@ -158,7 +158,7 @@ class CasesRead(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def cases_of(file: str, rows: Iterable[Row]) -> CasesRead:
+def cases_of(file: str, rows: Iterable[CaseRow]) -> CasesRead:
     """Return the rows as cases. Two that would have one name are a problem of the second."""
     cases: dict[str, Case] = {}
     problems: list[Problem] = []
@@ -169,7 +169,7 @@ def cases_of(file: str, rows: Iterable[Row]) -> CasesRead:
             first = cases.setdefault(case.word, case)
             said = "" if first is case else _double(first, case, file)
         if said:
-            problems.append(Problem(place=Place(file=file, line=row.line), message=said))
+            problems.append(Problem(place=SourceLocation(file=file, line=row.line), message=said))
     return CasesRead(tuple(cases.values()), tuple(problems))
 
 
@@ -246,19 +246,19 @@ def _filled(value: JsonValue) -> JsonValue:
     return {k: v for k, v in value.items() if v != ""} if isinstance(value, dict) else value
 
 
-def read_rows(path: str, data: bytes) -> tuple[list[Row], list[Problem]]:
+def read_rows(path: str, data: bytes) -> tuple[list[CaseRow], list[Problem]]:
     """Return the rows of a file of JSON, JSON lines or CSV as they stand, and what is wrong."""
-    rows: list[Row] = []
+    rows: list[CaseRow] = []
     wrong: list[Problem] = []
     try:
         _collect(_READERS[path[path.rindex(".") :]](_text(data)), rows)
     except _Unreadable as error:
-        place = Place(file=show_path(path), line=error.line, column=error.column)
+        place = SourceLocation(file=show_path(path), line=error.line, column=error.column)
         wrong.append(Problem(place=place, message=str(error)))
     return rows, wrong
 
 
-def _collect(found: Iterator[Row], rows: list[Row]) -> None:
+def _collect(found: Iterator[CaseRow], rows: list[CaseRow]) -> None:
     for row in found:
         if len(rows) == CASES_LIMIT:
             raise _Unreadable(row.line, _TOO_MANY)
@@ -268,11 +268,11 @@ def _collect(found: Iterator[Row], rows: list[Row]) -> None:
 _TOO_MANY = f"A file may have {CASES_LIMIT:,} cases. Split it, with a manifest for each file."
 
 
-def _checked(file: str, rows: list[Row], wrong: list[Problem]) -> CasesRead:
+def _checked(file: str, rows: list[CaseRow], wrong: list[Problem]) -> CasesRead:
     cases, problems = cases_of(file, rows)
     if not rows and not wrong:
         said = "There are no cases in this file. Add some, or remove what names it."
-        wrong = [Problem(place=Place(file=file), message=said)]
+        wrong = [Problem(place=SourceLocation(file=file), message=said)]
     return CasesRead(cases, (*wrong, *problems)[:PROBLEM_LIMIT])
 
 
@@ -284,24 +284,24 @@ def _text(data: bytes) -> str:
         raise _Unreadable(line, "This line is not UTF-8. Save the file as UTF-8.") from None
 
 
-def _json_lines(text: str) -> Iterator[Row]:
+def _json_lines(text: str) -> Iterator[CaseRow]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line or line.isspace():
             continue
         try:
-            yield Row(number, read_json(line))
+            yield CaseRow(number, read_json(line))
         except NotStrictJson as error:
             reason = str(error).partition(" at line 1, column ")
             column = int(reason[2] or 1)
             raise _Unreadable(number, f"This line is not JSON: {reason[0]}.", column) from None
 
 
-def _json(text: str) -> Iterator[Row]:
+def _json(text: str) -> Iterator[CaseRow]:
     line, at = 1, 0
     try:
         for offset, value in read_json_list(text):
             line, at = line + text.count("\n", at, offset), offset
-            yield Row(line, value)
+            yield CaseRow(line, value)
     except json.JSONDecodeError as error:
         told = f"This is no list in JSON: {error.msg}."
         raise _Unreadable(error.lineno, told, error.colno) from None
@@ -310,7 +310,7 @@ def _json(text: str) -> Iterator[Row]:
         raise _Unreadable(line, f"Of the value that begins here: {error}.", column) from None
 
 
-def _csv(text: str) -> Iterator[Row]:
+def _csv(text: str) -> Iterator[CaseRow]:
     csv.field_size_limit(_FIELD_LIMIT)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] | None = None
@@ -326,7 +326,7 @@ def _csv(text: str) -> Iterator[Row]:
                 said = f"This row has {len(fields)} fields, but the header has {len(header)}."
                 raise _Unreadable(line, f"{said} Put fields that hold a comma in double quotes.")
             else:
-                yield Row(line, dict(zip(header, fields, strict=True)))
+                yield CaseRow(line, dict(zip(header, fields, strict=True)))
     except csv.Error as error:
         raise _Unreadable(end + 1, f"This is not CSV: {error}.") from None
 
@@ -356,14 +356,14 @@ def _read_yaml(path: str, data: bytes) -> CasesRead:
         place = rest[0].place() if rest else found.place()
         said = "This file holds one list of cases, each of them `- name: value`."
         return CasesRead((), (Problem(place=place, message=said),))
-    rows = [Row(found.place((index,)).line, value) for index, value in enumerate(found.data)]
+    rows = [CaseRow(found.place((index,)).line, value) for index, value in enumerate(found.data)]
     if len(rows) > CASES_LIMIT:
-        place = Place(file=file, line=rows[CASES_LIMIT].line)
+        place = SourceLocation(file=file, line=rows[CASES_LIMIT].line)
         return CasesRead((), (Problem(place=place, message=_TOO_MANY),))
     return _checked(file, rows, [])
 
 
-_READERS: dict[str, Callable[[str], Iterator[Row]]] = {
+_READERS: dict[str, Callable[[str], Iterator[CaseRow]]] = {
     ".jsonl": _json_lines,
     ".csv": _csv,
     ".json": _json,

@@ -11,7 +11,14 @@ from gateval.domain.manifests.evaluation import Eval, ExecutionSpec, FixtureSele
 from gateval.domain.manifests.fixture import Severity, Weight
 from gateval.domain.manifests.scoring import ScoringSpec
 from gateval.formats.native.cron import check_cron, check_zone
-from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
+from gateval.formats.native.written import (
+    ManifestKind,
+    ReadDocument,
+    Source,
+    Written,
+    canonical,
+    meaning,
+)
 from gateval.formats.problems import validate
 
 VarName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=100)]
@@ -94,11 +101,11 @@ class EvalDocument(Written):
     spec: EvalBody
 
 
-def read(source: Source) -> Read:
+def read(source: Source) -> ReadDocument:
     """Return the Eval and its problems; `places` goes two levels deep (`spec.fixtures[0]`)."""
     document, problems = validate(EvalDocument, source.body, source.document)
     if document is None:
-        return Read(None, problems)
+        return ReadDocument(None, problems)
     spec = document.spec
     evaluation = Eval(
         name=document.metadata.name,
@@ -118,7 +125,7 @@ def read(source: Source) -> Read:
         path=source.path,
         digest=meaning(document.kind, document.metadata, canonical(spec)),
     )
-    return Read(evaluation, problems)
+    return ReadDocument(evaluation, problems)
 
 
 EVAL = ManifestKind("Eval", EvalDocument, read)

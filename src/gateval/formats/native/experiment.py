@@ -14,7 +14,7 @@ from gateval.domain.manifests.scoring import ScoringModel, ScoringSpec
 from gateval.domain.paths import Problem
 from gateval.domain.text import quote
 from gateval.formats.base import Gathered, GatheringContext, Pending
-from gateval.formats.native.cases import Row, cases_of, read_cases
+from gateval.formats.native.cases import CaseRow, cases_of, read_cases
 from gateval.formats.native.experiment_document import (
     ExperimentDocument,
     Named,
@@ -30,7 +30,7 @@ from gateval.formats.native.golden_set import (
     read_scorers,
 )
 from gateval.formats.native.manifests import broken_manifest
-from gateval.formats.native.written import ManifestKind, Read, Source, canonical, meaning
+from gateval.formats.native.written import ManifestKind, ReadDocument, Source, canonical, meaning
 from gateval.formats.problems import PROBLEM_LIMIT, validate
 
 NAME_LIMIT = 253
@@ -195,7 +195,7 @@ def _rows(
         shown = named.shown
     else:
         rows = [
-            Row(source.document.place(("spec", "data", index)).line or 0, row)
+            CaseRow(source.document.place(("spec", "data", index)).line or 0, row)
             for index, row in enumerate(data)
         ]
         cases, problems = cases_of(source.document.file, rows)
@@ -208,9 +208,9 @@ def _lacking(scorers: Scorers, rows: Iterable[GoldenRow]) -> list[Problem]:
     return [problem for row in rows if (problem := scorers.lacking(row))]
 
 
-def read(source: Source) -> Read:
+def read(source: Source) -> ReadDocument:
     """Return it as pending: its golden set may be a file."""
-    return Read(Pending(source.path, source.document), ())
+    return ReadDocument(Pending(source.path, source.document), ())
 
 
 EXPERIMENT = ManifestKind("Experiment", ExperimentDocument, read)

@@ -13,17 +13,17 @@ from gateval.domain.base import JsonObject, canonical_json, digest
 from gateval.domain.manifests.evaluation import Calibration, CalibrationExample
 from gateval.domain.manifests.fixture import Origin
 from gateval.domain.manifests.messages import Feedback, answer_digest
-from gateval.domain.paths import Place, Problem, nearest
+from gateval.domain.paths import Problem, SourceLocation, nearest
 from gateval.domain.text import quote
 from gateval.formats.base import GatheringContext
-from gateval.formats.native.cases import Row, read_rows
+from gateval.formats.native.cases import CaseRow, read_rows
 from gateval.formats.native.experiment_document import ExperimentDocument, Named, named_file
 from gateval.formats.native.golden_set import Asking, GoldenRow, Scorers
 from gateval.formats.native.written import Source
 from gateval.formats.problems import problem_at
 
 
-class Word(NamedTuple):
+class FeedbackEntry(NamedTuple):
     """What somebody said: who (empty for nobody knows), of what, and when, as it was written."""
 
     who: str
@@ -31,7 +31,7 @@ class Word(NamedTuple):
     when: str
 
 
-def last_words(words: Sequence[Word]) -> list[int]:
+def last_words(words: Sequence[FeedbackEntry]) -> list[int]:
     """Return where the words stand that nobody took back by another one, in order.
 
     The later `when` (ISO 8601) counts; where one of two has none, what was written later. Two words
@@ -47,7 +47,7 @@ def last_words(words: Sequence[Word]) -> list[int]:
     return sorted(latest.values())
 
 
-def _is_earlier(one: Word, other: Word) -> bool:
+def _is_earlier(one: FeedbackEntry, other: FeedbackEntry) -> bool:
     first, second = _time(one.when), _time(other.when)
     return first is not None and second is not None and first < second
 
@@ -89,7 +89,9 @@ class _Line(NamedTuple):
         return value if isinstance(value, str) else canonical_json(value)
 
 
-def read_feedback(file: str, lines: Sequence[Row], rows: Mapping[str, GoldenRow]) -> FeedbackRead:
+def read_feedback(
+    file: str, lines: Sequence[CaseRow], rows: Mapping[str, GoldenRow]
+) -> FeedbackRead:
     """Return the lines of a file; `rows` are those of the golden set by fixture.
 
     A line belongs to the row of its `id`, else of its `input`. One that belongs to none still
@@ -110,7 +112,7 @@ def read_feedback(file: str, lines: Sequence[Row], rows: Mapping[str, GoldenRow]
             else:
                 kept.append((said, name))
         if isinstance(said, str):
-            problems.append(Problem(place=Place(file=file, line=line.line), message=said))
+            problems.append(Problem(place=SourceLocation(file=file, line=line.line), message=said))
     last = [kept[at] for at in last_words([_word(*one) for one in kept])]
     taught = [_example(said, rows.get(name)) for said, name in last]
     return FeedbackRead(
@@ -120,9 +122,9 @@ def read_feedback(file: str, lines: Sequence[Row], rows: Mapping[str, GoldenRow]
     )
 
 
-def _word(said: _Line, name: str) -> Word:
+def _word(said: _Line, name: str) -> FeedbackEntry:
     of = (name or said.text("input"), said.text("output").strip())
-    return Word(said.text("who"), of, said.text("when"))
+    return FeedbackEntry(said.text("who"), of, said.text("when"))
 
 
 def _no_row(said: _Line, name: str, found: AbstractSet[str | None]) -> str:
@@ -200,7 +202,7 @@ def _example(said: _Line, row: GoldenRow | None) -> CalibrationExample | None:
     )
 
 
-class Labels(NamedTuple):
+class FeedbackLabels(NamedTuple):
     """What people said of rows, the calibration it makes, its file, and all problems."""
 
     feedback: tuple[Feedback, ...] = ()
@@ -215,14 +217,14 @@ def read_labels(
     around: GatheringContext,
     rows: Mapping[str, GoldenRow],
     scorers: Scorers,
-) -> Labels:
+) -> FeedbackLabels:
     """Return what people said; `rows` are those of the golden set by fixture."""
     asked = written.spec.feedback
     if asked is None:
-        return Labels()
+        return FeedbackLabels()
     named = named_file(source, ("spec", "feedback", "file"), asked.file, around, ENDINGS)
     if not isinstance(named, Named):
-        return Labels(problems=(named,))
+        return FeedbackLabels(problems=(named,))
     lines, wrong = read_rows(named.path, named.content)
     found = read_feedback(named.shown, lines, rows)
     chosen = _scorer(source, written, scorers)
@@ -230,9 +232,9 @@ def read_labels(
     calibration = None
     if not problems and found.examples and written.spec.judge.model and chosen:
         assert not isinstance(chosen, Problem)  # noqa: S101 - it would be among the problems
-        place = Place(file=named.shown, line=1)
+        place = SourceLocation(file=named.shown, line=1)
         calibration = _calibration(source, written, chosen, found.examples, place)
-    return Labels(found.feedback, calibration, named.path, tuple(problems))
+    return FeedbackLabels(found.feedback, calibration, named.path, tuple(problems))
 
 
 def _scorer(
@@ -255,7 +257,7 @@ def _calibration(
     written: ExperimentDocument,
     scorer: Asking,
     examples: tuple[CalibrationExample, ...],
-    place: Place,
+    place: SourceLocation,
 ) -> Calibration:
     shown = [
         one.model_copy(

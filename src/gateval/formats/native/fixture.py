@@ -24,7 +24,14 @@ from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.paths import Problem
 from gateval.domain.text import quote
 from gateval.formats.native.cases import CasesFile
-from gateval.formats.native.written import ManifestKind, Read, Source, Written, canonical, meaning
+from gateval.formats.native.written import (
+    ManifestKind,
+    ReadDocument,
+    Source,
+    Written,
+    canonical,
+    meaning,
+)
 from gateval.formats.problems import PROBLEM_LIMIT, missing_key, problem_at, unknown_word, validate
 from gateval.formats.yaml_document import Document, DocumentPath, write_path
 
@@ -264,10 +271,10 @@ class Meant(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def read(source: Source) -> Read:
+def read(source: Source) -> ReadDocument:
     """Return the fixture and its problems; assertions are checked even if the rest is wrong."""
     found = read_meaning(source)
-    return Read(found.fixture, found.problems)
+    return ReadDocument(found.fixture, found.problems)
 
 
 def read_meaning(source: Source) -> Meant:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from gateval.domain.base import digest
 from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
 from gateval.domain.manifests.gate_config import GateConfig
-from gateval.domain.paths import Place, Problem, show_path
+from gateval.domain.paths import Problem, SourceLocation, show_path
 from gateval.formats.native.written import canonical
 from gateval.formats.problems import validate
 from gateval.formats.yaml_document import Document
@@ -49,7 +49,7 @@ def read_gate_config(path: str, data: bytes) -> tuple[GateConfig | None, tuple[P
     return read_single(path, data, GateConfig)
 
 
-def gate_config_places(path: str, data: bytes) -> Mapping[str, Place]:
+def gate_config_places(path: str, data: bytes) -> Mapping[str, SourceLocation]:
     """Return where the keys of a gate config stand, by written path: `policy.bypass.roles`."""
     documents, _ = read_documents(path, data)
     places = documents[0].key_places((), depth=3) if documents else {}

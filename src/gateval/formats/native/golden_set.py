@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from gateval.domain.base import JsonObject, canonical_json, digest
 from gateval.domain.manifests.fixture import AssertionSpec, Reference
 from gateval.domain.manifests.messages import PEOPLE
-from gateval.domain.paths import Place, Problem, nearest
+from gateval.domain.paths import Problem, SourceLocation, nearest
 from gateval.domain.text import quote
 from gateval.formats.native.cases import Case
 from gateval.formats.native.fixture import WEIGHED_KEYS, read_one
@@ -37,7 +37,7 @@ class GoldenRow(NamedTuple):
     """A row. `word` is its part of the fixture's name."""
 
     word: str
-    place: Place
+    place: SourceLocation
     input: JsonValue
     reference: Reference
 
@@ -59,7 +59,7 @@ def golden_rows(file: str, cases: Sequence[Case]) -> RowsRead:
     rows: dict[str, GoldenRow] = {}
     problems: list[Problem] = []
     for case in cases:
-        place = Place(file=file, line=case.line)
+        place = SourceLocation(file=file, line=case.line)
         wrong = next(_wrong(case), "")
         if not wrong:
             row = _row(case, place)
@@ -82,7 +82,7 @@ def _wrong(case: Case) -> Iterator[str]:
         yield f"The `reference` of this row has more than {REFERENCE_LIMIT:,} characters."
 
 
-def _row(case: Case, place: Place) -> GoldenRow:
+def _row(case: Case, place: SourceLocation) -> GoldenRow:
     given = case.values["input"]
     named = case.values.get("id")
     return GoldenRow(
@@ -128,7 +128,7 @@ _ELSEWHERE = ("axis", "severity", "required")
 
 
 @runtime_checkable
-class Wanting(Protocol):
+class MissingInput(Protocol):
     """What can say that a case lacks what it needs."""
 
     def wants(self, reference: Reference) -> str:
@@ -163,7 +163,7 @@ class Scorers(NamedTuple):
     def lacking(self, row: GoldenRow) -> Problem | None:
         """Return what a row lacks to be scored, None for nothing."""
         for spec, options in zip(self.specs, self.read, strict=True):
-            said = options.wants(row.reference) if isinstance(options, Wanting) else ""
+            said = options.wants(row.reference) if isinstance(options, MissingInput) else ""
             if said:
                 where = f"{said.rstrip('.')}, which the scorer {spec.name} at {spec.place} asks for"
                 return Problem(place=row.place, message=f"{_in_rows(where)}.")

@@ -24,7 +24,7 @@ from pydantic import JsonValue
 from gateval.domain.manifests.catalogue import Broken, ManifestReference
 from gateval.domain.manifests.evaluation import EVAL_KINDS
 from gateval.domain.manifests.own_checks import OWN_CHECKS
-from gateval.domain.paths import Place, Problem, nearest, show_path, sort_problems
+from gateval.domain.paths import Problem, SourceLocation, nearest, show_path, sort_problems
 from gateval.domain.text import quote
 from gateval.formats.base import Pending, Registries
 from gateval.formats.native.case_templates import TemplateRead, is_template, read_template
@@ -37,7 +37,7 @@ from gateval.formats.native.written import (
     PAI_VERSION,
     Manifest,
     ManifestKind,
-    Read,
+    ReadDocument,
     Source,
 )
 from gateval.formats.parsed import Parsed
@@ -268,10 +268,10 @@ class _Found:
             self.pending.append(manifest)
         else:
             self.manifests.append(manifest)
-            self.manifests += read.fixtures if isinstance(read, Read) else ()
+            self.manifests += read.fixtures if isinstance(read, ReadDocument) else ()
 
 
-def _read(kind: ManifestKind, source: Source) -> Read | TemplateRead:
+def _read(kind: ManifestKind, source: Source) -> ReadDocument | TemplateRead:
     if kind is FIXTURE and is_template(source):
         return read_template(source)
     return kind.read(source)
@@ -343,7 +343,7 @@ def _is_utf8(path: str) -> bool:
 
 def _rename(path: str) -> Problem:
     return Problem(
-        place=Place(file=show_path(path)),
+        place=SourceLocation(file=show_path(path)),
         message="The name of this file is not UTF-8, so results could not name it. Rename it.",
     )
 

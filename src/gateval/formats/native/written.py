@@ -74,7 +74,7 @@ class Source:
         return data
 
 
-class Read(NamedTuple):
+class ReadDocument(NamedTuple):
     """What reading one document gave: a manifest or None, and everything that is wrong.
 
     `fixtures` are those that it holds itself, as a benchmark its tasks. What other files complete
@@ -91,7 +91,7 @@ class ManifestKind(NamedTuple):
 
     name: str
     written: type[Written]
-    read: Callable[[Source], Read]
+    read: Callable[[Source], ReadDocument]
 
 
 def meaning(kind: str, metadata: Metadata, spec: dict[str, JsonValue]) -> str:

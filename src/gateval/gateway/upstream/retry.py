@@ -25,7 +25,7 @@ from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire.base import WireError, read_object
 
 if TYPE_CHECKING:
-    from gateval.gateway.ledger import Entry
+    from gateval.gateway.ledger import CallEntry
 
 
 RETRIED_BELOW_500 = frozenset({408, 429})
@@ -137,7 +137,7 @@ class Tries:
         self.count = 0
         self.failure = ""
         self.most = most
-        self.entry: Entry | None = None
+        self.entry: CallEntry | None = None
         self._began = time.monotonic()
         self._first = self._latest = self._began
         self._between = False

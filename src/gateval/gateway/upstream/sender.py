@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TypeVar
 
-from gateval.gateway.ledger import Entry, Ledger
+from gateval.gateway.ledger import CallEntry, Ledger
 from gateval.gateway.upstream.endpoints import Upstream
 from gateval.gateway.upstream.http_client import (
     HttpClient,
@@ -176,7 +176,7 @@ class Sender:
             raise call_error(upstream.provider, failure)
 
 
-def _counted(entry: Entry, got: ReceivedResponse) -> None:
+def _counted(entry: CallEntry, got: ReceivedResponse) -> None:
     """Have the account hold what an answer says that it took."""
     if got.reply is not None:
         entry.replied(got.reply)

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from gateval.domain.base import ModelName, digest
 from gateval.domain.manifests.evaluation import Calibration, CalibrationExample
 from gateval.domain.manifests.fixture import Reference
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.judging.prompt import with_grounds
 
 EXPECTED, REFERENCE = "expected", "reference"
@@ -84,7 +84,7 @@ class Preset:
             rubric=self.rubric,
             judge_models=(model,),
             examples=tuple(examples),
-            place=Place(file=f"preset {self.name}@{self.version}"),
+            place=SourceLocation(file=f"preset {self.name}@{self.version}"),
             path="",
             digest=digest([self.rubric, *told]),
         )

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 from gateval.domain.decision.decision import Decision, Report
 from gateval.domain.history.standing import UNREADABLE
+from gateval.domain.label_decision import GateLabel, LabelDecision, LabelStatus
 from gateval.domain.plan.plan import Plan, SealedEval
 from gateval.domain.plan.planned_eval import Lowered, PlannedEval
 from gateval.domain.planning.change import why_locked
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.results import STEPS, SealedVerdict
 from gateval.domain.results.scoring import EVERY_CASE, Meets
-from gateval.domain.ruling import GateLabel, Ruling, RulingStatus
 from gateval.domain.text import show_score
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.kinds import count, listing, words_of
@@ -232,29 +232,29 @@ def label_lines(decision: Decision) -> Sequence[LabelLine]:
 
 def bypass_title(decision: Decision) -> str:
     """Return `BYPASSED by @ada: 3 failures`; empty when nothing was bypassed."""
-    ruling = decision.bypass
-    if ruling is None:
+    decided = decision.bypass
+    if decided is None:
         return ""
-    own = " (self-bypass)" if ruling.use.own else ""
+    own = " (self-bypass)" if decided.use.own else ""
     blocking = sum(reason.verdict is decision.evals for reason in decision.reasons)
     failed = decision.evals is GateVerdict.FAIL
     what = count(blocking, "failure") if failed else f"{decision.evals}, {blocking} not measured"
-    return f"BYPASSED by @{ruling.use.by.login}{own}: {what}"
+    return f"BYPASSED by @{decided.use.by.login}{own}: {what}"
 
 
-def _line(ruling: Ruling, *, carried: bool) -> str:
-    use = ruling.use
+def _line(decided: LabelDecision, *, carried: bool) -> str:
+    use = decided.use
     who = f"{use.by.login} ({use.by.role})" if use.by.role else use.by.login or "somebody"
-    about = f"pull request {ruling.pull_request}" if carried else "this revision"
-    if ruling.granted:
+    about = f"pull request {decided.pull_request}" if carried else "this revision"
+    if decided.granted:
         own = ", author of the pull request (self-bypass)" if use.own else ""
         when = f" put on at {use.applied_at}" if use.applied_at else ""
-        what = f"{_COUNTS[ruling.label]} {who}{own}, for {about}: label {ruling.label}{when}."
-        said = f" Reason: {_quoted(ruling.reason)}." if ruling.reason else " No reason was given."
+        what = f"{_COUNTS[decided.label]} {who}{own}, for {about}: label {decided.label}{when}."
+        said = f" Reason: {_quoted(decided.reason)}." if decided.reason else " No reason was given."
     else:
-        ended = ruling.status is RulingStatus.ENDED
+        ended = decided.status is LabelStatus.ENDED
         verb = "no longer counts" if ended else "does not count"
-        what = f"The label {ruling.label} that {who} put on {verb} for {about}. {ruling.why}"
+        what = f"The label {decided.label} that {who} put on {verb} for {about}. {decided.why}"
         said = ""
     return f"{what}{said}"
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gateval.domain.base import known_of_last
 from gateval.domain.decision.decision import Report
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import SEALED
 from gateval.domain.results.averages import group_trials
@@ -104,7 +104,7 @@ class FixtureFacts(NamedTuple):
         """How an assertion ended, as its Eval counts it."""
         return what_happened(assessment, graded=self.planned.scoring.graded)
 
-    def place_of(self, assessment: Assessment) -> Place:
+    def place_of(self, assessment: Assessment) -> SourceLocation:
         """Where the assertion stands; of a case in a file of its own, the case's line there."""
         fixture, assertions = self.fixture, self.fixture.assertions
         if assessment.index >= len(assertions):
@@ -118,7 +118,7 @@ class FixtureFacts(NamedTuple):
         return f"{place.file}:{place.line}"
 
     @property
-    def first_place(self) -> Place:
+    def first_place(self) -> SourceLocation:
         """Where the first assertion stands that did not pass, else the fixture."""
         return self.place_of(self.broken[0]) if self.broken else self.fixture.place
 

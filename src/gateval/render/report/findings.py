@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gateval.domain.base import digest
 from gateval.domain.decision.decision import Report
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.results.comparison import EvalComparison
@@ -62,7 +62,7 @@ class Finding(NamedTuple):
     """
 
     rule: str
-    place: Place
+    place: SourceLocation
     blocks: bool
     title: str
     message: str
@@ -172,7 +172,7 @@ def _of_edit(report: Report, lowered: Lowered) -> Finding:
     return Finding(EDIT, lowered.place, not accepted, title, f"{lowered.edit}.\n{what}", key)
 
 
-def _nearest(report: Report, reason: DecisionReason) -> Place:
+def _nearest(report: Report, reason: DecisionReason) -> SourceLocation:
     """Return the fixture's place, the Eval's, or that of the file which the reason is about."""
     plan = report.results.plan
     if reason.eval:
@@ -184,10 +184,10 @@ def _nearest(report: Report, reason: DecisionReason) -> Place:
         for path in (*plan.unclaimed, *plan.locked, *(one.path for one in plan.lacking))
         if reason.text.startswith((f"{path} ", f"{path}, "))
     )
-    return places.get(reason.text) or Place(file=next(named, GATE_CONFIG_PATH))
+    return places.get(reason.text) or SourceLocation(file=next(named, GATE_CONFIG_PATH))
 
 
-class Gap(NamedTuple):
+class UnmeasuredTrials(NamedTuple):
     """Trials of one Agent on one side that say nothing, all for the same reason.
 
     `cause` is None for planned trials that never ran; `reason` is then why the run ended. `detail`
@@ -233,7 +233,7 @@ class _Silence(NamedTuple):
         return (self.fact.planned.agent, self.side, cause, self.trial.reason, self.trial.detail)
 
 
-def find_gaps(facts: Iterable[FixtureFacts], cut: str = "") -> tuple[Gap, ...]:
+def find_gaps(facts: Iterable[FixtureFacts], cut: str = "") -> tuple[UnmeasuredTrials, ...]:
     """Return all gaps, head's first, in the plan's order; what was printed alike is told once.
 
     `cut` says why trials did not run.
@@ -261,11 +261,11 @@ def _silences(fact: FixtureFacts, cut: str) -> Iterable[_Silence]:
     yield from [_Silence(fact, Side.BASE, None, cut)] * fact.compared.missing_base
 
 
-def _gap(silences: list[_Silence]) -> Gap:
+def _gap(silences: list[_Silence]) -> UnmeasuredTrials:
     agent, side, cause, reason, detail = silences[0].key
     where = dict.fromkeys(f"{s.fact.planned.shown_name}/{s.fact.fixture.name}" for s in silences)
     said = [one.verdict for one in told(broken(silences[0].trial)) if one.verdict]
-    return Gap(
+    return UnmeasuredTrials(
         agent,
         side,
         cause,

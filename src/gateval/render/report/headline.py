@@ -13,7 +13,7 @@ from gateval.domain.results.comparison import distinct
 from gateval.domain.trials.trial import Side
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import met_edits, shown_evals
-from gateval.render.report.kinds import Words, count, listing, words_of
+from gateval.render.report.kinds import KindLabels, count, listing, words_of
 
 
 def headline(report: Report) -> str:
@@ -190,7 +190,7 @@ def _evals(report: Report, reasons: Sequence[DecisionReason]) -> str:
     return _names(names, _words(report, reasons).manifest)
 
 
-def _words(report: Report, reasons: Sequence[DecisionReason]) -> Words:
+def _words(report: Report, reasons: Sequence[DecisionReason]) -> KindLabels:
     """What is meant by these reasons is called."""
     return words_of(report.results.plan.eval(one.eval).kind for one in reasons if one.eval)
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from gateval.domain.manifests.evaluation import EvalKind
 
 
-class Words(NamedTuple):
+class KindLabels(NamedTuple):
     """What a manifest of a kind is called, one of its cases, and what of one falls."""
 
     manifest: str
@@ -21,14 +21,14 @@ class Words(NamedTuple):
         return f"{self.case.capitalize()}s"
 
 
-_WORDS: Final[Mapping[EvalKind, Words]] = {
-    "Eval": Words("Eval", "fixture", "pass rate"),
-    "Benchmark": Words("Benchmark", "task", "score"),
-    "Experiment": Words("Experiment", "row", "score"),
+_WORDS: Final[Mapping[EvalKind, KindLabels]] = {
+    "Eval": KindLabels("Eval", "fixture", "pass rate"),
+    "Benchmark": KindLabels("Benchmark", "task", "score"),
+    "Experiment": KindLabels("Experiment", "row", "score"),
 }
 
 
-def words_of(kinds: Iterable[EvalKind]) -> Words:
+def words_of(kinds: Iterable[EvalKind]) -> KindLabels:
     """Return the words for these kinds together: their own if they are one, else those of Evals."""
     found = set(kinds)
     return _WORDS[found.pop() if len(found) == 1 else "Eval"]

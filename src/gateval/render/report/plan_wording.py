@@ -12,7 +12,7 @@ from gateval.domain.plan.plan import Plan, SeenDrop
 from gateval.domain.plan.planned_eval import PlannedEval, Removed
 from gateval.domain.results.judge_doubts import binding_now
 from gateval.domain.text import show_usd
-from gateval.render.report.kinds import Words, listing, words_of
+from gateval.render.report.kinds import KindLabels, listing, words_of
 
 
 def revisions(plan: Plan) -> str:
@@ -74,7 +74,7 @@ def _sees(plan: Plan) -> Iterator[str]:
         yield f"and {len(by_eval) - _SEEN:,} more in --json"
 
 
-def _what(seen: SeenDrop, words: Words) -> str:
+def _what(seen: SeenDrop, words: KindLabels) -> str:
     if seen.of == "axis":
         return show_axis(seen.axis)
     return f"one {words.case}" if seen.of == "one" else f"all {words.case}s together"
@@ -145,7 +145,7 @@ def _spare(spare: int) -> str:
     return f"it leaves {spare:,} trials for what looks worse"
 
 
-def _found(drop: float, words: Words) -> str:
+def _found(drop: float, words: KindLabels) -> str:
     if drop >= 1:
         return "will be found too seldom, however large it is; plan more repetitions"
     return f"is found in 4 of 5 cases if its {words.falls} falls by {100 * drop:.0f} points or more"

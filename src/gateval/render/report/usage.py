@@ -24,7 +24,7 @@ from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
 from gateval.domain.verdicts import ReasonCode
-from gateval.render.report.kinds import Words, count, listing, words_of
+from gateval.render.report.kinds import KindLabels, count, listing, words_of
 from gateval.render.report.plan_wording import budget_lines, models_needed
 
 _UNPRICED_SHOWN = 3
@@ -307,7 +307,7 @@ def _left_of_budget(spare: float) -> str:
     )
 
 
-def _unseen(drop: float | None, words: Words) -> Iterator[str]:
+def _unseen(drop: float | None, words: KindLabels) -> Iterator[str]:
     if drop is None:
         return
     if drop >= 1:

@@ -9,12 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from gateval.candidates.isolation.walls import NOBODY_ELSES, Walls, open_engines, refusal
+from gateval.candidates.isolation.isolation_level import (
+    NOBODY_ELSES,
+    IsolationLevel,
+    open_engines,
+    refusal,
+)
 
-OWN = Walls(supervised=True, users=NOBODY_ELSES)
-FENCED = Walls(supervised=True, landlock=7)
-BARE = Walls(supervised=True)
-OTHER = Walls(supervised=False)
+OWN = IsolationLevel(supervised=True, users=NOBODY_ELSES)
+FENCED = IsolationLevel(supervised=True, landlock=7)
+BARE = IsolationLevel(supervised=True)
+OTHER = IsolationLevel(supervised=False)
 ENGINE = ("/run/docker.sock",)
 
 
@@ -50,7 +55,7 @@ def test_what_is_no_socket_or_not_there_is_no_engine(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("walls", "engines", "words"),
+    ("isolation_level", "engines", "words"),
     [
         (OWN, (), None),
         (OWN, ENGINE, None),
@@ -63,9 +68,9 @@ def test_what_is_no_socket_or_not_there_is_no_engine(tmp_path: Path) -> None:
     ],
 )
 def test_candidates_are_refused_where_they_would_be_root_or_read_keys(
-    walls: Walls, engines: tuple[str, ...], words: str | None
+    isolation_level: IsolationLevel, engines: tuple[str, ...], words: str | None
 ) -> None:
-    refused = refusal(walls, engines)
+    refused = refusal(isolation_level, engines)
     assert (refused is None) == (words is None)
     if refused and words:
         assert words in refused.message

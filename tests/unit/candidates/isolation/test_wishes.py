@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.candidates.isolation.walls import Wishes, read_wishes
+from gateval.candidates.isolation.isolation_level import ResourceLimits, read_limits
 from gateval.errors import UsageError
 
 
 def test_nothing_said_is_the_default() -> None:
-    assert read_wishes({}) == read_wishes({"GATEVAL_CANDIDATE_USERS": " "}) == Wishes()
+    assert read_limits({}) == read_limits({"GATEVAL_CANDIDATE_USERS": " "}) == ResourceLimits()
 
 
 def test_all_can_be_said() -> None:
-    assert read_wishes(
+    assert read_limits(
         {
             "GATEVAL_CANDIDATE_USERS": "70000-80000",
             "GATEVAL_CANDIDATE_MEMORY_MIB": "512",
@@ -21,8 +21,10 @@ def test_all_can_be_said() -> None:
             "GATEVAL_CANDIDATE_FILES": "256",
             "GATEVAL_CANDIDATE_PROCESSES": "64",
         }
-    ) == Wishes(users=(70_000, 80_000), memory_mib=512, disk_mib=100, files=256, processes=64)
-    assert read_wishes({"GATEVAL_CANDIDATE_USERS": "none"}) == Wishes(own_users=False)
+    ) == ResourceLimits(
+        users=(70_000, 80_000), memory_mib=512, disk_mib=100, files=256, processes=64
+    )
+    assert read_limits({"GATEVAL_CANDIDATE_USERS": "none"}) == ResourceLimits(own_users=False)
 
 
 @pytest.mark.parametrize(
@@ -42,5 +44,5 @@ def test_all_can_be_said() -> None:
 )
 def test_what_cannot_be_is_refused_by_name(name: str, value: str) -> None:
     with pytest.raises(UsageError, match=name) as caught:
-        read_wishes({name: value})
+        read_limits({name: value})
     assert caught.value.hint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.history.compared import Measured, compare_runs
+from gateval.domain.history.compared import ComparedRecord, compare_runs
 from gateval.domain.history.run_record import RunRecord
 from gateval.domain.history.status import EvalPhase, FixtureMark, Present, newest_runs, status_of
 from gateval.domain.history.trend import trend, wavering
@@ -83,8 +83,12 @@ def test_the_trend_marks_regressions_and_changes_and_leaves_proposals_out() -> N
 
 def test_of_several_runs_of_one_revision_the_newest_complete_one_counts() -> None:
     lost = run_eval(run_fixture("one", "ppx"), low=2 / 3, high=1.0)
-    before = [Measured(run_record(3, lost)), Measured(run_record(2)), Measured(run_record(1))]
-    after = [Measured(run_record(4, run_eval(run_fixture("one", "fff"))))]
+    before = [
+        ComparedRecord(run_record(3, lost)),
+        ComparedRecord(run_record(2)),
+        ComparedRecord(run_record(1)),
+    ]
+    after = [ComparedRecord(run_record(4, run_eval(run_fixture("one", "fff"))))]
     (found,) = compare_runs(before, after)
     (fixture,) = found.fixtures
     assert (fixture.before, fixture.after, fixture.worse) == ("3/3", "0/3", True)
@@ -97,10 +101,10 @@ def test_of_several_runs_of_one_revision_the_newest_complete_one_counts() -> Non
 
 def test_an_edited_fixture_is_not_compared() -> None:
     after = run_record(2, run_eval(run_fixture("one", "fff", digest="e" * 20)))
-    before, now = [Measured(run_record(1))], [Measured(after)]
+    before, now = [ComparedRecord(run_record(1))], [ComparedRecord(after)]
     (fixture,) = compare_runs(before, now)[0].fixtures
     assert (fixture.said, fixture.p_value, fixture.worse) == ("the fixture was edited", None, False)
-    (gone,) = compare_runs(before, [Measured(run_record(2, run_eval(name="b")))])[1].fixtures
+    (gone,) = compare_runs(before, [ComparedRecord(run_record(2, run_eval(name="b")))])[1].fixtures
     assert gone.said == "only in the first"
 
 

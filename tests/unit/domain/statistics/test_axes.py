@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from benchmarks.statistics.axes import simulate
 from gateval.domain.statistics.design import LookResult
+from gateval.domain.statistics.error_budget import BROAD, joint_shares
 from gateval.domain.statistics.graded import Axis, axis_looks, axis_rose, axis_step
-from gateval.domain.statistics.shares import BROAD, joint_shares
 from tests.helpers.tiers import examples
 
 SHARE = joint_shares(BROAD, 0, 3).axis

@@ -11,10 +11,10 @@ from gateval.domain.statistics.broad import (
     first,
 )
 from gateval.domain.statistics.design import LookResult, broad_looks
-from gateval.domain.statistics.walk import Count
+from gateval.domain.statistics.walk import PassCount
 
 THREE = broad_looks(3)
-ALL, TWO, ONE, NONE = (Count(passes=passes, trials=3) for passes in (3, 2, 1, 0))
+ALL, TWO, ONE, NONE = (PassCount(passes=passes, trials=3) for passes in (3, 2, 1, 0))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_small_drop_in_a_very_large_eval_is_no_alarm() -> None:
 
 
 def test_fixtures_without_trials_on_a_side_take_no_part() -> None:
-    nothing = Count(passes=0, trials=0)
+    nothing = PassCount(passes=0, trials=0)
     found = broad_step(THREE, 0, [(ALL, ONE), (nothing, NONE), (ALL, nothing)], 0.02)
     assert (found.base, found.head) == pytest.approx((1.0, 1 / 3))
     empty = broad_step(THREE, 0, [(nothing, nothing)], 0.02)
@@ -87,12 +87,12 @@ def test_fixtures_without_trials_on_a_side_take_no_part() -> None:
 def test_only_the_first_trials_take_part_and_lost_ones_are_left_out() -> None:
     base, head = [True, None, True, True, True], [False, True, True, False, False]
     assert first(THREE[0], base, head) == (
-        Count(passes=2, trials=2),
-        Count(passes=2, trials=3),
+        PassCount(passes=2, trials=2),
+        PassCount(passes=2, trials=3),
     )
 
 
 def test_fresh_base_trials_that_are_as_bad_do_not_bear_an_alarm_out() -> None:
-    fresh_good, fresh_bad = Count(passes=5, trials=5), Count(passes=3, trials=5)
+    fresh_good, fresh_bad = PassCount(passes=5, trials=5), PassCount(passes=3, trials=5)
     assert confirmed([(fresh_good, TWO)] * 20)
     assert not confirmed([(fresh_bad, TWO)] * 20)

@@ -9,6 +9,7 @@ import pytest
 
 from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import Look, LookResult, broad_looks, looks
+from gateval.domain.statistics.error_budget import BROAD, FIXTURES, fixture_share, joint_shares
 from gateval.domain.statistics.graded import (
     LEAST_GRADED_DROP,
     Axis,
@@ -19,7 +20,6 @@ from gateval.domain.statistics.graded import (
     graded_walk,
 )
 from gateval.domain.statistics.graded_power import PairedRule, paired_power, smallest_fall
-from gateval.domain.statistics.shares import BROAD, FIXTURES, fixture_share, joint_shares
 from tests.helpers.tiers import examples
 
 AXIS_SHARE = joint_shares(BROAD, 0, 3).axis

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.statistics.design import design, looks
+from gateval.domain.statistics.error_budget import fixture_share, split
 from gateval.domain.statistics.estimates import wilson_rate
-from gateval.domain.statistics.shares import fixture_share, split
 from gateval.domain.statistics.walk import RegressionStatus, deterministic, status, walk
 
 RULE = design(looks(1), 0.03 / 20)

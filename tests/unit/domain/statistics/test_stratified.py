@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from gateval.domain.statistics.broad import MARGIN, stratified
 from gateval.domain.statistics.design import fisher, weights
-from gateval.domain.statistics.walk import Count
+from gateval.domain.statistics.walk import PassCount
 from tests.helpers.tiers import examples
 
-Strata = list[tuple[Count, Count]]
+Strata = list[tuple[PassCount, PassCount]]
 
 
 def drawn(random: Random, fixtures: int, trials: int, drop: float = 0.05) -> Strata:
-    def count(rate: float, trials: int) -> Count:
-        return Count(passes=sum(random.random() < rate for _ in range(trials)), trials=trials)
+    def count(rate: float, trials: int) -> PassCount:
+        return PassCount(passes=sum(random.random() < rate for _ in range(trials)), trials=trials)
 
     rates = random.choices([0.95, 0.9, 0.8, 0.6], k=fixtures)
     return [
@@ -56,7 +56,7 @@ def test_it_is_the_exact_p_value_and_never_too_small(fixtures: int, trials: int)
 
 
 side = st.integers(0, 8).flatmap(
-    lambda trials: st.builds(Count, passes=st.integers(0, trials), trials=st.just(trials))
+    lambda trials: st.builds(PassCount, passes=st.integers(0, trials), trials=st.just(trials))
 )
 
 
@@ -68,7 +68,7 @@ def test_the_order_of_fixtures_changes_nothing(strata: Strata, order: Random) ->
 
 
 @given(base=side, head=side)
-def test_one_fixture_is_fishers_test(base: Count, head: Count) -> None:
+def test_one_fixture_is_fishers_test(base: PassCount, head: PassCount) -> None:
     alone = fisher(base.passes, base.trials, head.passes, head.trials)
     assert stratified([(base, head)]) == pytest.approx(alone, abs=2 * MARGIN)
 
@@ -78,14 +78,14 @@ def test_one_fixture_is_fishers_test(base: Count, head: Count) -> None:
 def test_one_more_pass_of_head_never_looks_worse(strata: Strata) -> None:
     (base, head), *rest = strata
     if head.passes < head.trials:
-        better = Count(passes=head.passes + 1, trials=head.trials)
+        better = PassCount(passes=head.passes + 1, trials=head.trials)
         assert stratified([(base, better), *rest]) >= stratified(strata) - 1e-12
 
 
 def test_a_fixture_without_trials_has_no_say() -> None:
     strata = drawn(Random(5), 20, 3)
-    nothing = Count(passes=0, trials=0)
-    some = Count(passes=2, trials=3)
+    nothing = PassCount(passes=0, trials=0)
+    some = PassCount(passes=2, trials=3)
     more = [*strata, (nothing, some), (some, nothing), (nothing, nothing)]
     assert stratified(more) == pytest.approx(stratified(strata), abs=1e-12)
     assert stratified([]) == 1.0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateval.domain.statistics.design import LookResult, design, looks
-from gateval.domain.statistics.walk import Count, Outcomes, walk
+from gateval.domain.statistics.walk import Outcomes, PassCount, walk
 
 RULE = design(looks(1), 0.03 / 20)
 THREE = design(looks(3), 0.03 / 20)
@@ -45,7 +45,10 @@ def test_where_trials_lead(base: str, head: str, taken: LookResult, look: int) -
 
 def test_only_the_trials_up_to_the_end_are_counted() -> None:
     ended = walk(RULE, outcomes("+++++"), outcomes("-++--"))
-    assert (ended.base, ended.head) == (Count(passes=3, trials=3), Count(passes=2, trials=3))
+    assert (ended.base, ended.head) == (
+        PassCount(passes=3, trials=3),
+        PassCount(passes=2, trials=3),
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +71,10 @@ def test_a_lost_trial_counts_for_head_and_against_base(
 
 def test_what_is_shown_leaves_the_lost_trials_out() -> None:
     ended = walk(THREE, outcomes("++?"), outcomes("-+-"))
-    assert (ended.base, ended.head) == (Count(passes=2, trials=2), Count(passes=1, trials=3))
+    assert (ended.base, ended.head) == (
+        PassCount(passes=2, trials=2),
+        PassCount(passes=1, trials=3),
+    )
 
 
 sides = st.lists(st.sampled_from([True, True, False]), min_size=18, max_size=18)

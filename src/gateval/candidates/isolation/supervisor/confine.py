@@ -9,7 +9,7 @@ point to, and only once no process of that user is left. find(1) does it, which 
 and follows nothing.
 
 An extra, and no wall. Process 1 of it is ours, since the first process of a namespace ignores
-signals that it does not handle; the candidate is process 2. The supervisor and the wardens stay
+signals that it does not handle; the candidate is process 2. The supervisor and the guards stay
 outside and see all of it under the ids that they know.
 
 Tuples, and no dataclasses: to import what makes those is a quarter of the supervisor's start.
@@ -171,7 +171,7 @@ def _mount(source: bytes, target: bytes, kind: bytes | None, flags: int) -> None
 
 
 def _become_unreachable(user: int) -> None:
-    """End with the warden, and have no right but to signal this user, who cannot signal us.
+    """End with the guard, and have no right but to signal this user, who cannot signal us.
 
     As in `kill_user`, our real and saved user is one that nobody else has, which the limit of the
     candidate's processes does not count either.
@@ -211,7 +211,7 @@ class Caps(NamedTuple):
     processes: int
 
 
-class House(NamedTuple):
+class SupervisorConfig(NamedTuple):
     """What holds for all candidates of a run.
 
     `users` is the range of user ids for them, None where they run as the gate's own user.
@@ -261,7 +261,7 @@ class Order(NamedTuple):
         return list(dict.fromkeys((*self.owned[:1], *self.lent)))
 
 
-def pack(value: House | Order) -> int:
+def pack(value: SupervisorConfig | Order) -> int:
     """Return a memory file that holds the value; the caller closes it."""
     file = os.memfd_create("order", os.MFD_CLOEXEC)
     with os.fdopen(os.dup(file), "wb") as stream:
@@ -277,11 +277,11 @@ def unpack(file: int) -> dict[str, Any]:
     return value
 
 
-def unpack_house(file: int) -> House:
-    """Read a `House` back."""
+def unpack_supervisor_config(file: int) -> SupervisorConfig:
+    """Read a `SupervisorConfig` back."""
     value = unpack(file)
     users = value.pop("users")
-    return House(
+    return SupervisorConfig(
         **value | {"caps": Caps(*value["caps"])}, users=(users[0], users[1]) if users else None
     )
 
@@ -292,54 +292,63 @@ def unpack_order(file: int) -> Order:
 
 
 NICE = 10
-"""Candidates give way to the gate and to their wardens, which have to be able to end them."""
+"""Candidates give way to the gate and to their guards, which have to be able to end them."""
 
 PROCESSES = "/proc"
 OWN_PROCESS = "/proc/self"
 """Of /proc, what a candidate's first process may write: what it says of that process itself."""
 
 
-class Grounds:
+class SharedDescriptors:
     """The descriptors that all candidates of a run share, opened once."""
 
-    def __init__(self, house: House) -> None:
-        self.house = house
+    def __init__(self, supervisor_config: SupervisorConfig) -> None:
+        self.supervisor_config = supervisor_config
         self._allowed = [
-            (kernel.READ, _opened(house.visible)),
-            (kernel.USE, _opened(house.usable)),
+            (kernel.READ, _opened(supervisor_config.visible)),
+            (kernel.USE, _opened(supervisor_config.usable)),
         ]
-        self._shared = _opened(house.shared)
+        self._shared = _opened(supervisor_config.shared)
         self._filter = self._none = None
-        if house.filtered:
+        if supervisor_config.filtered:
             self._filter = kernel.compiled(
-                sockets=house.ports is not None, plain_tcp=house.binds is not None
+                sockets=supervisor_config.ports is not None,
+                plain_tcp=supervisor_config.binds is not None,
             )
             self._none = kernel.compiled(sockets=True, cut_off=True)
 
     def puts_apart(self, order: Order) -> bool:
         """Whether this program gets a PID namespace of its own, where that can be had."""
-        return self.house.apart and self.house.users is not None and not order.cut_off
+        return (
+            self.supervisor_config.apart
+            and self.supervisor_config.users is not None
+            and not order.cut_off
+        )
 
-    def fence(self, order: Order) -> None:
+    def ruleset(self, order: Order) -> None:
         """Put this process behind its fence, if the kernel has any."""
-        if not self.house.landlock:
+        if not self.supervisor_config.landlock:
             return
-        ports = None if self.house.ports is None else [*self.house.ports, *order.ports]
+        ports = (
+            None
+            if self.supervisor_config.ports is None
+            else [*self.supervisor_config.ports, *order.ports]
+        )
         if order.cut_off or (order.offline and ports is not None):
             ports = []
-        house = self.house.binds
-        binds = None if house is None else [*house, *order.binds]
-        fence = kernel.Fence(self.house.landlock, ports, binds)
+        supervisor_config = self.supervisor_config.binds
+        binds = None if supervisor_config is None else [*supervisor_config, *order.binds]
+        ruleset = kernel.LandlockRuleset(self.supervisor_config.landlock, ports, binds)
         for access, places in self._allowed:
-            fence.allow(access, places)
+            ruleset.allow(access, places)
         if not order.cut_off:
-            fence.allow(kernel.WRITE, self._shared)
-        if self.puts_apart(order) and PROCESSES in self.house.visible:
-            fence.allow(kernel.READ, _opened([PROCESSES]))  # a new one, unlike the gate's
-        fence.allow(kernel.USE, _opened([OWN_PROCESS]))
-        fence.allow(kernel.READ, _opened(order.reads))
-        fence.allow(kernel.WRITE, _opened(order.writes))
-        fence.close_in()
+            ruleset.allow(kernel.WRITE, self._shared)
+        if self.puts_apart(order) and PROCESSES in self.supervisor_config.visible:
+            ruleset.allow(kernel.READ, _opened([PROCESSES]))  # a new one, unlike the gate's
+        ruleset.allow(kernel.USE, _opened([OWN_PROCESS]))
+        ruleset.allow(kernel.READ, _opened(order.reads))
+        ruleset.allow(kernel.WRITE, _opened(order.writes))
+        ruleset.close_in()
 
     def filter_calls(self, order: Order) -> None:
         """Make no system call of the deny-list from now on, if they can be filtered here."""
@@ -352,7 +361,13 @@ def _opened(paths: Sequence[str]) -> kernel.Places:
     return [place for path in paths if (place := kernel.open_place(path)) is not None]
 
 
-def become(grounds: Grounds, order: Order, user: int | None, room: int, pipes: list[int]) -> None:
+def become(
+    shared_descriptors: SharedDescriptors,
+    order: Order,
+    user: int | None,
+    room: int,
+    pipes: list[int],
+) -> None:
     """Turn this process into the program. Returns never; raises `OSError` if it cannot be done.
 
     `user` is the id of its user and group, None for the gate's own; `room` is how many processes
@@ -363,7 +378,7 @@ def become(grounds: Grounds, order: Order, user: int | None, room: int, pipes: l
         os.dup2(pipe, number)
     os.umask(0o077)
     os.nice(NICE)
-    _limit(grounds.house.caps, room)
+    _limit(shared_descriptors.supervisor_config.caps, room)
     kernel.gain_no_privileges()
     kernel.bound_capabilities()
     if user is not None:
@@ -375,11 +390,11 @@ def become(grounds: Grounds, order: Order, user: int | None, room: int, pipes: l
     kernel.give_up_capabilities()
     kernel.leave_keyrings()
     kernel.end_with_parent(signal.SIGKILL)
-    grounds.fence(order)
+    shared_descriptors.ruleset(order)
     os.chdir(order.cwd)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
-    grounds.filter_calls(order)
+    shared_descriptors.filter_calls(order)
     os.execvpe(order.argv[0], order.argv, order.env)
 
 

@@ -159,7 +159,7 @@ def landlock_version() -> int:
     return max(0, int(libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)))
 
 
-class Fence:
+class LandlockRuleset:
     """A Landlock domain under construction: nothing of the file system but what is allowed.
 
     `ports` are those that TCP may connect to, `binds` those that it may be bound to beside one that
@@ -203,7 +203,7 @@ class Fence:
 
 
 def open_place(path: str) -> tuple[int, bool] | None:
-    """Open a folder or file for `Fence.allow`; None if it is not there."""
+    """Open a folder or file for `LandlockRuleset.allow`; None if it is not there."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:

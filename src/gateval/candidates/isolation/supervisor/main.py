@@ -1,8 +1,8 @@
-"""The supervisor: one process per run, which starts wardens and outlives a gate that is killed.
+"""The supervisor: one process per run, which starts guards and outlives a gate that is killed.
 
 It is started with a packet socket to the gate as its standard input. The first packet brings the
-`House`; each further one an `Order` with four descriptors: three pipes and the warden's `control`;
-or one descriptor alone, a socket on which the gate is told how many processes live.
+`SupervisorConfig`; each further one an `Order` with four descriptors: three pipes and the guard's
+`control`; or one descriptor alone, a socket on which the gate is told how many processes live.
 The end of the stream is the end of the gate, whatever ended it: then all candidates are ended and
 the run's folder is removed.
 """
@@ -21,32 +21,38 @@ import sys
 import time
 
 from gateval.candidates.isolation.supervisor import kernel
-from gateval.candidates.isolation.supervisor.confine import Grounds, unpack_house, unpack_order
-from gateval.candidates.isolation.supervisor.disk import remove_tree, shared_folders
-from gateval.candidates.isolation.supervisor.warden import (
-    Warden,
+from gateval.candidates.isolation.supervisor.candidate_guard import (
+    CandidateGuard,
     descendants,
     kill_descendants,
     kill_user,
     user_has_processes,
 )
+from gateval.candidates.isolation.supervisor.confine import (
+    SharedDescriptors,
+    unpack_order,
+    unpack_supervisor_config,
+)
+from gateval.candidates.isolation.supervisor.disk import remove_tree, shared_folders
 
 WARDENS_SECONDS = 30.0
-"""How long wardens may take to end their candidates once the gate is gone."""
+"""How long guards may take to end their candidates once the gate is gone."""
 
 PARALLEL = 2
 """As a shared user: how many candidates' worth of processes the user may have more than now."""
 
 
 class Supervisor:
-    """Forks a warden per order and forgets none."""
+    """Forks a guard per order and forgets none."""
 
-    def __init__(self, gate: socket.socket, grounds: Grounds, common: list[str]) -> None:
+    def __init__(
+        self, gate: socket.socket, shared_descriptors: SharedDescriptors, common: list[str]
+    ) -> None:
         self._gate = gate
-        self._grounds = grounds
+        self._shared_descriptors = shared_descriptors
         self._common = common
-        self._wardens: dict[int, int | None] = {}
-        self._room = _room(grounds)
+        self._guards: dict[int, int | None] = {}
+        self._room = _room(shared_descriptors)
 
     def serve(self) -> None:
         """Carry out orders until the gate is no more."""
@@ -64,11 +70,11 @@ class Supervisor:
                 os.close(descriptor)
 
     def _say_how_many_live(self, answer: int) -> None:
-        """Tell on this socket how many processes live of all that was ever started, and wardens.
+        """Tell on this socket how many processes live of all that was ever started, and guards.
 
-        Descent says so, which no process escapes. What has no warden any more is ended.
+        Descent says so, which no process escapes. What has no guard any more is ended.
         """
-        if not self._wardens:
+        if not self._guards:
             kill_descendants(0)
             self._reap(os.WNOHANG)
         with socket.socket(fileno=answer) as asked, contextlib.suppress(OSError):
@@ -79,48 +85,48 @@ class Supervisor:
         user = self._fresh_user()
         pid = os.fork()
         if pid:
-            self._wardens[pid] = user
+            self._guards[pid] = user
             return
         status = 1
         try:
             self._gate.close()
             with socket.socket(fileno=control) as channel:
-                warden = Warden(self._grounds, unpack_order(order), channel, user)
-                warden.serve(pipes, self._room, self._common)
+                guard = CandidateGuard(self._shared_descriptors, unpack_order(order), channel, user)
+                guard.serve(pipes, self._room, self._common)
             status = 0
         finally:
             os._exit(status)
 
     def _fresh_user(self) -> int | None:
         """Return an even id that nobody has; the odd one after it serves to kill it."""
-        users = self._grounds.house.users
+        users = self._shared_descriptors.supervisor_config.users
         if users is None:
             return None
         first, last = users
         while True:
             user = random.randrange(first + first % 2, last, 2)  # noqa: S311 - no secret
-            taken = user in self._wardens.values()
+            taken = user in self._guards.values()
             if not (taken or user_has_processes(user) or user_has_processes(user + 1)):
                 return user
 
     def _reap(self, how: int) -> bool:
-        """Reap wardens that ended. The supervisor does the work of one that was killed."""
+        """Reap guards that ended. The supervisor does the work of one that was killed."""
         with contextlib.suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, how)
                 if pid == 0:
                     return True
-                user = self._wardens.pop(pid, None)
+                user = self._guards.pop(pid, None)
                 if status and user is not None:
                     kill_user(user)
         return False
 
     def finish(self) -> None:
-        """Wait for the wardens, then end whatever is left below us."""
+        """Wait for the guards, then end whatever is left below us."""
         deadline = time.monotonic() + WARDENS_SECONDS
-        while self._wardens and time.monotonic() < deadline and self._reap(os.WNOHANG):
+        while self._guards and time.monotonic() < deadline and self._reap(os.WNOHANG):
             time.sleep(0.002)  # waitpid has no time limit, and a signal would be a second way
-        for user in self._wardens.values():
+        for user in self._guards.values():
             if user is not None:
                 kill_user(user)
         while kill_descendants(0) and time.monotonic() < deadline:
@@ -136,14 +142,14 @@ def _receive(gate: socket.socket, most: int) -> list[int]:
     return descriptors
 
 
-def _room(grounds: Grounds) -> int:
+def _room(shared_descriptors: SharedDescriptors) -> int:
     """How many processes the user of the candidates may have.
 
     Where that is the gate's own user, the kernel counts the processes of all its programs, so the
-    limit can only be a far bound; the wardens count properly.
+    limit can only be a far bound; the guards count properly.
     """
-    caps = grounds.house.caps
-    if grounds.house.users is not None:
+    caps = shared_descriptors.supervisor_config.caps
+    if shared_descriptors.supervisor_config.users is not None:
         return caps.processes
     soft, _ = resource.getrlimit(resource.RLIMIT_NPROC)
     bound = _tasks_of(os.getuid()) + PARALLEL * caps.processes
@@ -172,12 +178,12 @@ def main() -> None:
     descriptors = _receive(gate, 1)
     if not descriptors:
         sys.exit(0)
-    house = unpack_house(descriptors[0])
-    common = shared_folders(house.shared) if house.users else []
-    supervisor = Supervisor(gate, Grounds(house), common)
+    supervisor_config = unpack_supervisor_config(descriptors[0])
+    common = shared_folders(supervisor_config.shared) if supervisor_config.users else []
+    supervisor = Supervisor(gate, SharedDescriptors(supervisor_config), common)
     gc.freeze()  # what is here now stays; children need not copy it
     try:
         supervisor.serve()
     finally:
         supervisor.finish()
-        remove_tree(house.folder)
+        remove_tree(supervisor_config.folder)

@@ -20,9 +20,9 @@ from gateval.domain.manifests.catalogue import (
 )
 from gateval.domain.manifests.evaluation import EVAL_KINDS, SCRIPTED_FOLDER, Eval, script_name
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import Place, Problem, show_path, sort_problems
+from gateval.domain.paths import Problem, SourceLocation, show_path, sort_problems
 from gateval.domain.plan.plan import AgentChange
-from gateval.domain.plan.planned_eval import Doubt, PlannedEval, Where
+from gateval.domain.plan.planned_eval import PlannedEval, Unreadable, Where
 from gateval.domain.planning.bar.evals import lowered
 from gateval.domain.planning.bar.fixtures import lowered_in_fixture
 from gateval.domain.planning.change import detect_changes
@@ -82,7 +82,7 @@ def tip_doubts(
     touched: Sequence[Eval],
     *,
     touches: bool,
-) -> tuple[Doubt, ...]:
+) -> tuple[Unreadable, ...]:
     """Return what is wrong on the target branch and may concern the change.
 
     `touched` are the readable Evals of the base tip that do; `touches` says whether the change
@@ -112,7 +112,7 @@ def tip_doubts(
 
 def head_doubts(
     head: Snapshot, base: Snapshot, planned: Iterable[PlannedEval]
-) -> tuple[Doubt, ...]:
+) -> tuple[Unreadable, ...]:
     """Return what is wrong with suites of head that the change makes or concerns.
 
     That is: what was not wrong before, what is in a suite that runs or of which a file changed, and
@@ -135,7 +135,7 @@ def head_doubts(
     return _doubts("head", found)
 
 
-def suite_doubts(head: Snapshot, names: Iterable[str] | None) -> tuple[Doubt, ...]:
+def suite_doubts(head: Snapshot, names: Iterable[str] | None) -> tuple[Unreadable, ...]:
     """Return what is wrong with the suites of these Evals; of all, without names."""
     running = None if names is None else _paths(names, head)
     return _doubts(
@@ -155,7 +155,7 @@ def _paths(names: Iterable[str], head: Snapshot) -> frozenset[str]:
     return frozenset(one.path for one in evals if one is not None)
 
 
-def old_problems(head: Snapshot, told: Iterable[Doubt]) -> Iterator[str]:
+def old_problems(head: Snapshot, told: Iterable[Unreadable]) -> Iterator[str]:
     """Tell what is wrong with suites of head and concerns nothing here, one problem of each."""
     known = {doubt.problem for doubt in told}
     left = [one.problems[0] for one in head.catalogue.contained if known.isdisjoint(one.problems)]
@@ -207,8 +207,8 @@ def _part_lowered(one: Broken, head: Catalogue, base: Catalogue) -> bool:
 
 
 def base_doubts(
-    base: Snapshot, planned: Iterable[PlannedEval], told: Iterable[Doubt]
-) -> tuple[Doubt, ...]:
+    base: Snapshot, planned: Iterable[PlannedEval], told: Iterable[Unreadable]
+) -> tuple[Unreadable, ...]:
     """Return what is wrong with the Agents that are measured, as they were at the merge-base.
 
     An Agent that cannot be read looks new, and a new one has nothing to regress from. What is in
@@ -236,9 +236,9 @@ def base_doubts(
     return _doubts("merge-base", [problem for problem in found if problem not in known])
 
 
-def _places(manifest: Agent | Eval | Fixture) -> tuple[Place, ...]:
+def _places(manifest: Agent | Eval | Fixture) -> tuple[SourceLocation, ...]:
     return (manifest.place, *manifest.places.values())
 
 
-def _doubts(where: Where, problems: Iterable[Problem]) -> tuple[Doubt, ...]:
-    return tuple(Doubt(where=where, problem=one) for one in sort_problems(problems)[:SHOWN])
+def _doubts(where: Where, problems: Iterable[Problem]) -> tuple[Unreadable, ...]:
+    return tuple(Unreadable(where=where, problem=one) for one in sort_problems(problems)[:SHOWN])

@@ -8,7 +8,7 @@ from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, Eval, is_sealed, script_name
 from gateval.domain.manifests.fixture import Fixture, Severity
 from gateval.domain.manifests.scoring import ScoringSpec
-from gateval.domain.paths import Place, show_path
+from gateval.domain.paths import SourceLocation, show_path
 from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.planning.bar.fixtures import lowered_in_fixture, same_test
 from gateval.domain.planning.snapshot import Snapshot
@@ -101,7 +101,9 @@ def _script(asked: Eval, base: Snapshot, head: Snapshot) -> Iterator[Lowered]:
         return
     was, now = base.scripts.get(name), head.scripts.get(name)
     if was is None or now is None or was.digest != now.digest:
-        yield Lowered(place=Place(file=show_path(path)), what=f"scripted judge {name} changed")
+        yield Lowered(
+            place=SourceLocation(file=show_path(path)), what=f"scripted judge {name} changed"
+        )
 
 
 def _of_whom(before: Eval, after: Eval) -> Iterator[Lowered]:
@@ -241,7 +243,7 @@ def _removed(old: Fixture) -> Lowered:
     )
 
 
-def _no_longer(unselected: Sequence[Fixture], place: Place) -> Iterator[Lowered]:
+def _no_longer(unselected: Sequence[Fixture], place: SourceLocation) -> Iterator[Lowered]:
     if not unselected:
         return
     names = [fixture.name for fixture in unselected[:NAMES_SHOWN]]

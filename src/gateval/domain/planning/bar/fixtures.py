@@ -17,7 +17,7 @@ from gateval.domain.base import canonical_json
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.manifests.evaluation import is_sealed, script_name
 from gateval.domain.manifests.fixture import DEFAULT_WEIGHTS, AssertionSpec, Fixture
-from gateval.domain.paths import Place, show_path
+from gateval.domain.paths import SourceLocation, show_path
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.planning.change import prompt_path, system_text
@@ -40,7 +40,7 @@ class _Group:
     """
 
     name: str
-    place: Place
+    place: SourceLocation
     more_asks_less: bool = False
     negated: bool = False
 
@@ -360,5 +360,5 @@ def _modified(
                 yield new, old
 
 
-def _place(agent: Agent, *keys: str) -> Place:
+def _place(agent: Agent, *keys: str) -> SourceLocation:
     return next((agent.places[key] for key in keys if key in agent.places), agent.place)

@@ -28,9 +28,16 @@ from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER, Eval, Scripte
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import GateConfig
 from gateval.domain.manifests.strictness import KeyPath, direction_of, leaves, written
-from gateval.domain.paths import Place
+from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentChange
-from gateval.domain.plan.planned_eval import AfterMerge, Bar, Doubt, Lowered, PlannedEval, Reason
+from gateval.domain.plan.planned_eval import (
+    AfterMerge,
+    Bar,
+    Lowered,
+    PlannedEval,
+    Reason,
+    Unreadable,
+)
 from gateval.domain.plan.sealing import is_sealed_eval
 from gateval.domain.planning.bar.doubts import about_eval, tip_doubts
 from gateval.domain.planning.bar.evals import (
@@ -77,7 +84,7 @@ class BarPlan(NamedTuple):
     evals: tuple[PlannedEval, ...] = ()
     scripts: tuple[ScriptedModel, ...] = ()
     lost: tuple[Lowered, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[Unreadable, ...] = ()
 
 
 class _Sides(NamedTuple):
@@ -305,7 +312,7 @@ class RulesEdit:
     after: GateConfig
     tip: GateConfig
     file: str
-    places: Mapping[str, Place] = field(default_factory=dict)
+    places: Mapping[str, SourceLocation] = field(default_factory=dict)
     first: bool = False
 
 
@@ -342,13 +349,13 @@ def _lowered(path: KeyPath, old: JsonValue, new: JsonValue, edit: RulesEdit) -> 
     return Lowered(place=_place(key, edit), what=key, before=_show(old, key), after=_show(new, key))
 
 
-def _place(key: str, edit: RulesEdit) -> Place:
+def _place(key: str, edit: RulesEdit) -> SourceLocation:
     """Where the key stands on head, or what is around it; a rule that is gone stands nowhere."""
     while key:
         if key in edit.places:
             return edit.places[key]
         key = key.rpartition(".")[0]
-    return Place(file=edit.file)
+    return SourceLocation(file=edit.file)
 
 
 def _show(value: JsonValue, key: str = "") -> str:
@@ -359,7 +366,7 @@ def _show(value: JsonValue, key: str = "") -> str:
     return str(value) or "none"
 
 
-class Held(NamedTuple):
+class WithheldEvals(NamedTuple):
     """Head's sealed Evals that do not run as they are.
 
     Of those in `instead` the base tip's version runs. `gone` are those that the base tip has no
@@ -382,16 +389,16 @@ class Held(NamedTuple):
         return tuple(one for one in self.evals if one.name not in self.instead)
 
 
-NOTHING_HELD = Held()
+NOTHING_HELD = WithheldEvals()
 
 
 def held_back(
     planned: Iterable[PlannedEval], head: Snapshot, base: Snapshot, tip: Snapshot
-) -> Held:
+) -> WithheldEvals:
     """Return which of head's Evals that would run are sealed, and not those of the base tip."""
     held = [one for one in planned if one.sealed and not _is_same_test(one.name, tip, head)]
     edited = [one for one in held if not _is_same_test(one.name, base, head)]
-    return Held(
+    return WithheldEvals(
         evals=tuple(held),
         instead=frozenset(one.name for one in held if tip.catalogue.eval(one.name) is not None),
         after_merge=tuple(_after_merge(one, head, base, tip) for one in edited),

@@ -32,8 +32,8 @@ from gateval.domain.manifests.own_checks import (
 )
 from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.paths import (
-    Place,
     Problem,
+    SourceLocation,
     folder_of,
     has_wildcard,
     path_of_text,
@@ -142,7 +142,7 @@ def _shared(agent: Agent, snapshot: Snapshot) -> Iterator[Problem]:
             )
 
 
-def _place(agent: Agent, why: str) -> Place:
+def _place(agent: Agent, why: str) -> SourceLocation:
     key = f"spec.{why.partition(' ')[0]}"
     return agent.places.get(key, agent.places.get("spec.runtime", agent.place))
 

@@ -30,7 +30,15 @@ from gateval.domain.statistics.graded import (
     on_passes,
     watched_only,
 )
-from gateval.domain.statistics.walk import FRESH, Count, Outcomes, Walk, borne_out, counted, walk
+from gateval.domain.statistics.walk import (
+    FRESH,
+    Outcomes,
+    PassCount,
+    Walk,
+    borne_out,
+    counted,
+    walk,
+)
 from gateval.domain.trials.trial import Side, Trial
 
 SILENCE_SHARE = 0.1
@@ -124,7 +132,7 @@ AGREEING = 2
 """So many trials of each side have to agree before a candidate counts as deterministic."""
 
 
-class Course(NamedTuple):
+class FixtureProgress(NamedTuple):
     """Where a fixture stands.
 
     `wanted` are the trials of each side that have to be made; `walk` the way through its design,
@@ -149,7 +157,7 @@ class Course(NamedTuple):
         return self.walk is not None and self.walk.step is LookResult.REGRESSED
 
 
-class CourseRules(NamedTuple):
+class FixtureTestRules(NamedTuple):
     """What holds for all fixtures of an Eval; `design` is None where none is tested alone.
 
     `stored` is how many base trials are stored, by fixture; those have a design of their own.
@@ -192,14 +200,14 @@ class CourseRules(NamedTuple):
         return Look(base=max(self.first.base, stored), head=self.first.head)
 
 
-def rules_of(planned: PlannedEval) -> CourseRules:
+def rules_of(planned: PlannedEval) -> FixtureTestRules:
     """Return the rules by which an Eval's fixtures are looked at."""
     measured = Side.BASE in planned.sides and planned.compared
     together = together_only(planned.fixtures, planned.compared) if measured else frozenset()
     silent = planned.silence_share / SILENCE_SHARE
     graded = graded_rule_of(planned) if measured and planned.scoring.graded else None
     alone = design(planned.looks, planned.fixture_share) if planned.fixture_share else None
-    return CourseRules(
+    return FixtureTestRules(
         planned=planned,
         first=planned.first_look,
         compared=frozenset(planned.compared),
@@ -213,9 +221,9 @@ def rules_of(planned: PlannedEval) -> CourseRules:
     )
 
 
-def course_of(
-    rules: CourseRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
-) -> Course:
+def fixture_progress_of(
+    rules: FixtureTestRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
+) -> FixtureProgress:
     """Return where a fixture stands after these trials of both sides, each by repetition."""
     rule = rules.design_of(fixture.name)
     if rule is None:
@@ -223,7 +231,9 @@ def course_of(
     first, stored = rules.first_of(fixture.name), rules.stored.get(fixture.name, 0)
     old, new = outcomes(base), outcomes(head)
     if len(old) < first.base or len(new) < first.head:
-        return Course(first, Walk(step=LookResult.GO_ON, look=first, **_counts(old, new)), rule)
+        return FixtureProgress(
+            first, Walk(step=LookResult.GO_ON, look=first, **_counts(old, new)), rule
+        )
     certain = certain_silence(base[stored:], head)
     if certain is not None:
         return _certain(rule, first, certain, base, head, stored)
@@ -234,14 +244,14 @@ def course_of(
             return known._replace(design=rule, rule=scored)
     quiet_rule = rules.quiet if fixture.name in rules.together else rules.design
     quiet = silence(quiet_rule, base[stored:], head)
-    course = _by_scores(rules, fixture, base, head) or _by_passes(rule, old, new)
-    if stored and course.regressed:
-        return _borne_out(course._replace(fell_silent=quiet is not None), old, stored)
-    if quiet is None or course.regressed:
-        return course._replace(fell_silent=quiet is not None)
+    fixture_progress = _by_scores(rules, fixture, base, head) or _by_passes(rule, old, new)
+    if stored and fixture_progress.regressed:
+        return _borne_out(fixture_progress._replace(fell_silent=quiet is not None), old, stored)
+    if quiet is None or fixture_progress.regressed:
+        return fixture_progress._replace(fell_silent=quiet is not None)
     silent = quiet.wanted.model_copy(update={"base": quiet.wanted.base + stored})
-    wanted = silent if quiet.proven else larger(course.wanted, silent)
-    return course._replace(wanted=wanted, fell_silent=quiet.proven)
+    wanted = silent if quiet.proven else larger(fixture_progress.wanted, silent)
+    return fixture_progress._replace(wanted=wanted, fell_silent=quiet.proven)
 
 
 def _certain(
@@ -251,7 +261,7 @@ def _certain(
     base: Sequence[Trial],
     head: Sequence[Trial],
     stored: int,
-) -> Course:
+) -> FixtureProgress:
     """Return the course of a head whose silence another trial repeats: no more of head are asked.
 
     Base has to have been asked in this run: what it could before says nothing of a provider today.
@@ -259,17 +269,17 @@ def _certain(
     wanted = larger(first, Look(base=stored + quiet.wanted.base, head=1))
     step = LookResult.STOP if len(base) >= wanted.base else LookResult.GO_ON
     taken = Walk(step=step, look=wanted, **_counts(outcomes(base), outcomes(head)))
-    return Course(wanted, taken, rule, fell_silent=quiet.proven)
+    return FixtureProgress(wanted, taken, rule, fell_silent=quiet.proven)
 
 
-def _by_passes(rule: Design, base: Outcomes, head: Outcomes) -> Course:
+def _by_passes(rule: Design, base: Outcomes, head: Outcomes) -> FixtureProgress:
     taken = walk(rule, base, head)
-    return Course(taken.look, taken, rule)
+    return FixtureProgress(taken.look, taken, rule)
 
 
 def _by_scores(
-    rules: CourseRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
-) -> Course | None:
+    rules: FixtureTestRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
+) -> FixtureProgress | None:
     """Return the course of a fixture's scores; None in the model of passes."""
     rule = rules.graded_of(fixture.name)
     if rule is None:
@@ -278,39 +288,39 @@ def _by_scores(
     look = scored.look
     counts = _counts(outcomes(base)[: look.base], outcomes(head)[: look.head])
     taken = Walk(step=scored.step, look=look, **counts)
-    return Course(look, taken, rules.design_of(fixture.name), graded=scored, rule=rule)
+    return FixtureProgress(look, taken, rules.design_of(fixture.name), graded=scored, rule=rule)
 
 
-def _borne_out(course: Course, base: Outcomes, stored: int) -> Course:
+def _borne_out(fixture_progress: FixtureProgress, base: Outcomes, stored: int) -> FixtureProgress:
     """Return a course that stored trials end, once base as it is now has a say."""
-    walked = course.walk
+    walked = fixture_progress.walk
     if walked is None:
-        return course
+        return fixture_progress
     fresh = base[stored : max(walked.look.base, stored + FRESH)]
     if len(fresh) < FRESH:
         wanted = Look(base=stored + FRESH, head=walked.look.head)
         going_on = walked.model_copy(update={"step": LookResult.GO_ON})
-        return course._replace(wanted=wanted, walk=going_on, fell_silent=False)
-    wanted = larger(course.wanted, Look(base=stored + FRESH, head=1))
+        return fixture_progress._replace(wanted=wanted, walk=going_on, fell_silent=False)
+    wanted = larger(fixture_progress.wanted, Look(base=stored + FRESH, head=1))
     if borne_out(counted(fresh), walked.head):
-        return course._replace(wanted=wanted)
+        return fixture_progress._replace(wanted=wanted)
     stopped = walked.model_copy(update={"step": LookResult.STOP})
-    return course._replace(wanted=wanted, walk=stopped, fell_silent=False, outdated=True)
+    return fixture_progress._replace(wanted=wanted, walk=stopped, fell_silent=False, outdated=True)
 
 
 def _alone(
-    rules: CourseRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
-) -> Course:
+    rules: FixtureTestRules, fixture: Fixture, base: Sequence[Trial], head: Sequence[Trial]
+) -> FixtureProgress:
     """Return the course of a fixture that is not compared."""
     certain = certain_silence(base, head)
     if certain is not None:
-        return Course(rules.first, fell_silent=certain.proven)
+        return FixtureProgress(rules.first, fell_silent=certain.proven)
     quiet = silence(None, base, head)
     if quiet is not None:
-        return Course(larger(rules.first, quiet.wanted), fell_silent=quiet.proven)
+        return FixtureProgress(larger(rules.first, quiet.wanted), fell_silent=quiet.proven)
     if fixture.name in rules.added and outcomes(head)[:1] == [False]:
-        return Course(larger(rules.first, Look(base=1, head=CONFIRMING)))
-    return Course(rules.first)
+        return FixtureProgress(larger(rules.first, Look(base=1, head=CONFIRMING)))
+    return FixtureProgress(rules.first)
 
 
 def has_real_judge(planned: PlannedEval, fixture: Fixture) -> bool:
@@ -321,7 +331,7 @@ def has_real_judge(planned: PlannedEval, fixture: Fixture) -> bool:
 
 def _deterministic(
     first: Look, base: Sequence[Trial], head: Sequence[Trial], scored: GradedRule | None
-) -> Course | None:
+) -> FixtureProgress | None:
     """Return the course where candidates do the same each time, None where they do not.
 
     By scores, head is worse where its first one is so much lower that it matters.
@@ -337,12 +347,12 @@ def _deterministic(
     if scored is not None:
         same = not scored.worse(grade(base[0]) or 0.0, grade(head[0]) or 0.0)
     if same and not (quiet and not new[0]):
-        return Course(first, Walk(step=LookResult.STOP, look=first, **counts), exact=True)
+        return FixtureProgress(first, Walk(step=LookResult.STOP, look=first, **counts), exact=True)
     second = Look(base=max(AGREEING, first.base), head=max(AGREEING, first.head))
     if len(old) < AGREEING or len(new) < AGREEING:
-        return Course(second, Walk(step=LookResult.GO_ON, look=second, **counts))
+        return FixtureProgress(second, Walk(step=LookResult.GO_ON, look=second, **counts))
     taken = Walk(step=LookResult.REGRESSED, look=second, **counts)
-    return Course(second, taken, exact=True, fell_silent=quiet)
+    return FixtureProgress(second, taken, exact=True, fell_silent=quiet)
 
 
 def alike(trials: Sequence[Trial]) -> bool:
@@ -356,7 +366,7 @@ def _way(trial: Trial) -> tuple[object, ...]:
     return (trial.outcome, trial.output, *said)
 
 
-def _counts(base: Outcomes, head: Outcomes) -> dict[str, Count]:
+def _counts(base: Outcomes, head: Outcomes) -> dict[str, PassCount]:
     return {"base": counted(base), "head": counted(head)}
 
 

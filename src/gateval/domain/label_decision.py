@@ -54,7 +54,7 @@ class LabelUse(Value):
     own: bool = False
 
 
-class RulingStatus(StrEnum):
+class LabelStatus(StrEnum):
     """The fate of a label: it counts, it does not, or a push has ended it."""
 
     GRANTED = "granted"
@@ -62,7 +62,7 @@ class RulingStatus(StrEnum):
     ENDED = "ended"
 
 
-class Ruling(Value):
+class LabelDecision(Value):
     """The gate's ruling on a label that is on the pull request.
 
     `why` is a sentence, empty when granted. `reason` is what the person said. `entry` and `hash`
@@ -71,7 +71,7 @@ class Ruling(Value):
     """
 
     label: GateLabel
-    status: RulingStatus
+    status: LabelStatus
     use: LabelUse
     reason: LongText = ""
     why: LongText = ""
@@ -83,27 +83,27 @@ class Ruling(Value):
     @property
     def granted(self) -> bool:
         """Whether the label counts."""
-        return self.status is RulingStatus.GRANTED
+        return self.status is LabelStatus.GRANTED
 
 
-class Rulings(Value):
+class LabelDecisions(Value):
     """The rulings on all of the gate's labels on a pull request, or on those of a merge group."""
 
-    found: tuple[Ruling, ...] = ()
+    found: tuple[LabelDecision, ...] = ()
 
     @property
-    def bypass(self) -> Ruling | None:
+    def bypass(self) -> LabelDecision | None:
         """The bypass if it counts: each one that is there has to."""
         return self._counting(GateLabel.BYPASS)
 
     @property
-    def bar(self) -> Ruling | None:
+    def bar(self) -> LabelDecision | None:
         """The acceptance of a lowered bar, if it counts."""
         return self._counting(GateLabel.ACCEPT_BAR)
 
-    def _counting(self, label: GateLabel) -> Ruling | None:
-        mine = [ruling for ruling in self.found if ruling.label is label]
-        return mine[-1] if mine and all(ruling.granted for ruling in mine) else None
+    def _counting(self, label: GateLabel) -> LabelDecision | None:
+        mine = [label_decision for label_decision in self.found if label_decision.label is label]
+        return mine[-1] if mine and all(label_decision.granted for label_decision in mine) else None
 
 
-NO_RULINGS = Rulings()
+NO_LABEL_DECISIONS = LabelDecisions()

@@ -1,9 +1,9 @@
-"""The warden of one candidate: its parent, its watchman and its end; and who lives below it.
+"""The guard of one candidate: its parent, its watchman and its end; and who lives below it.
 
 One process per candidate, which no candidate can signal where it has a user of its own. It does
 what the gate says through `control`, and ends the candidate when the gate goes silent for good.
 
-To the gate it says, one JSON object per packet: `{"pid", "user", "warden"}` or `{"error", "step"}`
+To the gate it says, one JSON object per packet: `{"pid", "user", "guard"}` or `{"error", "step"}`
 first, `{"exited"}` when the first process ends, `{"over"}` when a cap is broken, `{"gone"}` last.
 From the gate it hears `T` (ask it to end) and `K` (end everything); the end of the stream is `K`.
 
@@ -23,8 +23,8 @@ from collections.abc import Iterable, Iterator
 
 from gateval.candidates.isolation.supervisor import kernel
 from gateval.candidates.isolation.supervisor.confine import (
-    Grounds,
     Order,
+    SharedDescriptors,
     become,
     code_told,
     fork_apart,
@@ -167,13 +167,17 @@ END_SECONDS = 20.0
 """How long killing goes on before what is left is given up (it hangs in the kernel)."""
 
 
-class Warden:
+class CandidateGuard:
     """Starts one candidate and stays until nothing of it is left."""
 
     def __init__(
-        self, grounds: Grounds, order: Order, control: socket.socket, user: int | None
+        self,
+        shared_descriptors: SharedDescriptors,
+        order: Order,
+        control: socket.socket,
+        user: int | None,
     ) -> None:
-        self._grounds = grounds
+        self._shared_descriptors = shared_descriptors
         self._order = order
         self._control = control
         self._user = user
@@ -186,7 +190,7 @@ class Warden:
     def serve(self, pipes: list[int], room: int, common: list[str]) -> None:
         """Start the candidate on these pipes, mind it, end it. `common` are shared folders."""
         kernel.become_subreaper()
-        writes, cap = self._order.writes, self._grounds.house.caps.disk
+        writes, cap = self._order.writes, self._shared_descriptors.supervisor_config.caps.disk
         since_now = len(writes) > 1
         disk = DiskWatch(writes, cap, since_now=since_now, shared=common, user=self._user)
         if not self._start(pipes, room):
@@ -210,7 +214,7 @@ class Warden:
                 os.chown(folder, self._user, self._user, follow_symlinks=False)
             for folder in self._order.lent:
                 lend(folder, self._user)
-        refusal = self._fork(pipes, room, apart=self._grounds.puts_apart(self._order))
+        refusal = self._fork(pipes, room, apart=self._shared_descriptors.puts_apart(self._order))
         if refusal and json.loads(refusal)["step"] == _NAMESPACE:
             refusal = self._fork(pipes, room, apart=False)
         for pipe in pipes:
@@ -218,7 +222,7 @@ class Warden:
         if refusal:
             self._control.send(refusal)
             return False
-        self._say(pid=self._leader, user=self._user, warden=os.getpid())
+        self._say(pid=self._leader, user=self._user, guard=os.getpid())
         return True
 
     def _fork(self, pipes: list[int], room: int, *, apart: bool) -> bytes:
@@ -227,7 +231,9 @@ class Warden:
         self._told, tells = open_telling() if apart else (None, None)
         self._leader = fork_apart() if apart else os.fork()
         if self._leader == 0:
-            _turn_into(self._grounds, self._order, self._user, room, pipes, outward, tells)
+            _turn_into(
+                self._shared_descriptors, self._order, self._user, room, pipes, outward, tells
+            )
         os.close(outward)
         if tells is not None:
             os.close(tells)
@@ -264,7 +270,7 @@ class Warden:
                 self._kill()
 
     def _broken_cap(self, disk: DiskWatch) -> str | None:
-        caps = self._grounds.house.caps
+        caps = self._shared_descriptors.supervisor_config.caps
         tasks, memory = measure(caps.processes, 0 if self._told is None else self._leader)
         if tasks > caps.processes:
             return "processes"
@@ -314,7 +320,7 @@ class Warden:
 
 
 def _turn_into(
-    grounds: Grounds,
+    shared_descriptors: SharedDescriptors,
     order: Order,
     user: int | None,
     room: int,
@@ -329,7 +335,7 @@ def _turn_into(
         if tells is not None and user is not None:
             lead_apart(user, tells)
         step = "start"
-        become(grounds, order, user, room, pipes)
+        become(shared_descriptors, order, user, room, pipes)
     except OSError as error:
         said = {"error": error.errno or 0, "step": step, "file": str(error.filename or "")}
     except BaseException as error:  # noqa: BLE001 - this process must not go on as a supervisor

@@ -48,7 +48,7 @@ _SMALLEST_RANGE = 100
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ResourceLimits:
     """Memory and disk in MiB, open files and processes (threads count) of one candidate.
 
     `users` is the range of ids to choose from, None for one that fits this system;
@@ -63,11 +63,11 @@ class Wishes:
     processes: int = 1024
 
 
-def read_wishes(environ: Mapping[str, str]) -> Wishes:
+def read_limits(environ: Mapping[str, str]) -> ResourceLimits:
     """Read them. Raises `UsageError` that names the variable at fault."""
-    plain = Wishes()
+    plain = ResourceLimits()
     users = environ.get(USERS, "").strip()
-    return Wishes(
+    return ResourceLimits(
         users=None if users in ("", "none") else _range(users),
         own_users=users != "none",
         memory_mib=_number(environ, MEMORY, plain.memory_mib, least=64),
@@ -128,7 +128,7 @@ class System:
 
 
 @dataclass(frozen=True)
-class Walls:
+class IsolationLevel:
     """What candidates of this run are held by.
 
     `users` is the range of their user ids, None where they have the gate's; `landlock` the version
@@ -149,9 +149,11 @@ class Walls:
         if not self.supervised:
             return "weak: own process group only, same user as the gate"
         who = "own user per candidate" if self.users else "weaker: same user as the gate"
-        fence = f"files fenced (Landlock {self.landlock})" if self.landlock else "files not fenced"
+        ruleset = (
+            f"files fenced (Landlock {self.landlock})" if self.landlock else "files not fenced"
+        )
         calls = "system calls filtered" if self.filtered else "system calls not filtered"
-        return f"{who}, {fence}, {calls}"
+        return f"{who}, {ruleset}, {calls}"
 
     @property
     def not_promised(self) -> str:
@@ -184,15 +186,15 @@ class Walls:
         )
 
 
-def build_walls(system: System, wishes: Wishes) -> Walls:
+def build_isolation(system: System, limits: ResourceLimits) -> IsolationLevel:
     """Return the strongest walls that this system allows.
 
     Raises `UsageError` where candidates would run as root: user 0 owns the system's files, so that
     without users of their own only Landlock keeps candidates from them.
     """
     if not system.linux:
-        return Walls(supervised=False)
-    if system.user == 0 and not wishes.own_users:
+        return IsolationLevel(supervised=False)
+    if system.user == 0 and not limits.own_users:
         raise UsageError(
             f"{USERS} is `none`, and the gate runs as root, so agents would be root too.",
             hint="Unset it, and candidates get users of their own; or run the gate as an ordinary "
@@ -201,7 +203,7 @@ def build_walls(system: System, wishes: Wishes) -> Walls:
     users = None
     if system.user == 0 and system.capabilities & _NEEDED == _NEEDED:
         fits = system.highest_user >= NOBODY_ELSES[1]
-        users = wishes.users or (NOBODY_ELSES if fits else IN_SMALL_NAMESPACES)
+        users = limits.users or (NOBODY_ELSES if fits else IN_SMALL_NAMESPACES)
     if system.user == 0 and users is None and not system.landlock:
         raise UsageError(
             "The gate runs as root without the right to give agents users of their own, and "
@@ -209,15 +211,17 @@ def build_walls(system: System, wishes: Wishes) -> Walls:
             hint="Leave the container the capabilities CHOWN, KILL, SETGID and SETUID, or run the "
             "gate as an ordinary user.",
         )
-    return Walls(supervised=True, users=users, landlock=system.landlock, filtered=system.filters)
+    return IsolationLevel(
+        supervised=True, users=users, landlock=system.landlock, filtered=system.filters
+    )
 
 
-def why_not_apart(walls: Walls) -> str:
+def why_not_apart(isolation_level: IsolationLevel) -> str:
     """Return why candidates cannot have PID namespaces here, in a clause; empty if they can.
 
     A process of its own tries it, and takes a moment.
     """
-    if not walls.supervised or walls.users is None:
+    if not isolation_level.supervised or isolation_level.users is None:
         return "it takes Linux, and root with the right to give agents users of their own"
     tried = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _TRIES, str(_SOURCE)],
@@ -275,14 +279,14 @@ def ports_allowed(egress: Egress, gateway: int) -> list[int] | None:
 
 
 def ports_to_listen_on(
-    listed: Iterable[int], walls: Walls, *, upstream_here: bool
+    listed: Iterable[int], isolation_level: IsolationLevel, *, upstream_here: bool
 ) -> list[int] | None:
     """Return the ports that candidates may listen on beside their own, None for all.
 
     They are held to that where a provider answers on this machine, whose port one could take when
     it is down, and where the kernel can.
     """
-    if not upstream_here or walls.landlock < PORTS_SINCE:
+    if not upstream_here or isolation_level.landlock < PORTS_SINCE:
         return None
     return sorted(set(listed))
 
@@ -296,12 +300,14 @@ def egress_text(egress: Egress) -> str:
     return f", TCP to the gateway{listed} only"
 
 
-def refuse_what_is_not_held(egress: Egress, walls: Walls) -> None:
+def refuse_what_is_not_held(egress: Egress, isolation_level: IsolationLevel) -> None:
     """Raise `UsageError` where the policy asks for a limit that nothing here would hold."""
-    if egress is EgressPolicy.OPEN or (walls.landlock >= PORTS_SINCE and walls.filtered):
+    if egress is EgressPolicy.OPEN or (
+        isolation_level.landlock >= PORTS_SINCE and isolation_level.filtered
+    ):
         return
-    found = f"Landlock {walls.landlock}" if walls.landlock else "no Landlock"
-    calls = "a filter of system calls" if walls.filtered else "no filter of system calls"
+    found = f"Landlock {isolation_level.landlock}" if isolation_level.landlock else "no Landlock"
+    calls = "a filter of system calls" if isolation_level.filtered else "no filter of system calls"
     raise UsageError(
         "policy.egress limits what agents may connect to, and nothing here can hold them to "
         f"it: there is {found} and {calls}.",
@@ -345,19 +351,19 @@ def open_engines(environ: Mapping[str, str], user: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(os.path.realpath(place) for place in places if _opens(place)))
 
 
-def refusal(walls: Walls, engines: tuple[str, ...]) -> EvaluationError | None:
+def refusal(isolation_level: IsolationLevel, engines: tuple[str, ...]) -> EvaluationError | None:
     """Return why candidates must not be started beside the keys of a runner.
 
     None where they may: on Linux with users of their own; or with the gate's user, a fence around
     files and no container engine in reach.
     """
-    if not walls.supervised:
+    if not isolation_level.supervised:
         return EvaluationError(
             "Agents cannot be held on this system, so the action measures nothing on it.",
             hint="Run the job on Linux. Here, the command line has `validate`, `plan` and `check`, "
             "and the action `step: plan` and `step: publish`.",
         )
-    if walls.users:
+    if isolation_level.users:
         return None
     if engines:
         return EvaluationError(
@@ -365,7 +371,7 @@ def refusal(walls: Walls, engines: tuple[str, ...]) -> EvaluationError | None:
             f"engine at {engines[0]}, which makes them root.",
             hint=f"{_OWN_USERS}, leave the engine's group, or use the action's image.",
         )
-    if not walls.landlock:
+    if not isolation_level.landlock:
         return EvaluationError(
             "The agents would run as the gate's own user with no fence around files, so they could "
             "read the keys of the job.",

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from gateval.candidates.isolation.walls import (
+from gateval.candidates.isolation.isolation_level import (
     IN_SMALL_NAMESPACES,
     NOBODY_ELSES,
+    IsolationLevel,
+    ResourceLimits,
     System,
-    Walls,
-    Wishes,
-    build_walls,
+    build_isolation,
     egress_text,
     look_around,
     ports_allowed,
@@ -32,7 +32,7 @@ USER = System(
     linux=True, user=1000, capabilities=0, highest_user=2**32 - 1, landlock=7, filters=True
 )
 
-ALL_WALLS = Walls(supervised=True, users=NOBODY_ELSES, landlock=7, filtered=True)
+ALL_WALLS = IsolationLevel(supervised=True, users=NOBODY_ELSES, landlock=7, filtered=True)
 
 
 def system(base: System, **changes: int) -> System:
@@ -40,31 +40,35 @@ def system(base: System, **changes: int) -> System:
 
 
 @pytest.mark.parametrize(
-    ("around", "wishes", "walls"),
+    ("around", "wishes", "isolation_level"),
     [
-        (ROOT, Wishes(), ALL_WALLS),
-        (system(ROOT, capabilities=DOCKER), Wishes(), ALL_WALLS),
+        (ROOT, ResourceLimits(), ALL_WALLS),
+        (system(ROOT, capabilities=DOCKER), ResourceLimits(), ALL_WALLS),
         (
             system(ROOT, highest_user=65_535, landlock=0, filters=False),
-            Wishes(),
-            Walls(supervised=True, users=IN_SMALL_NAMESPACES),
+            ResourceLimits(),
+            IsolationLevel(supervised=True, users=IN_SMALL_NAMESPACES),
         ),
-        (ROOT, Wishes(users=(7000, 8000)), replace(ALL_WALLS, users=(7000, 8000))),
-        (system(ROOT, capabilities=0), Wishes(), replace(ALL_WALLS, users=None)),
-        (USER, Wishes(users=(7000, 8000)), replace(ALL_WALLS, users=None)),
-        (USER, Wishes(own_users=False), replace(ALL_WALLS, users=None)),
-        (system(USER, landlock=0), Wishes(), Walls(supervised=True, filtered=True)),
-        (system(USER, linux=False), Wishes(), Walls(supervised=False)),
+        (ROOT, ResourceLimits(users=(7000, 8000)), replace(ALL_WALLS, users=(7000, 8000))),
+        (system(ROOT, capabilities=0), ResourceLimits(), replace(ALL_WALLS, users=None)),
+        (USER, ResourceLimits(users=(7000, 8000)), replace(ALL_WALLS, users=None)),
+        (USER, ResourceLimits(own_users=False), replace(ALL_WALLS, users=None)),
+        (
+            system(USER, landlock=0),
+            ResourceLimits(),
+            IsolationLevel(supervised=True, filtered=True),
+        ),
+        (system(USER, linux=False), ResourceLimits(), IsolationLevel(supervised=False)),
     ],
 )
 def test_the_strongest_walls_that_are_possible_are_built(
-    around: System, wishes: Wishes, walls: Walls
+    around: System, wishes: ResourceLimits, isolation_level: IsolationLevel
 ) -> None:
-    assert build_walls(around, wishes) == walls
+    assert build_isolation(around, wishes) == isolation_level
 
 
 @pytest.mark.parametrize(
-    ("walls", "lost"),
+    ("isolation_level", "lost"),
     [
         (ALL_WALLS, []),
         (replace(ALL_WALLS, landlock=0), ["the workspace", "takes a kernel with Landlock;"]),
@@ -75,33 +79,33 @@ def test_the_strongest_walls_that_are_possible_are_built(
             ["rarely used parts of the kernel", "seccomp and the library libseccomp2;"],
         ),
         (
-            Walls(supervised=True),
+            IsolationLevel(supervised=True),
             ["gate's other files", "root, a kernel with Landlock and a kernel with seccomp"],
         ),
-        (Walls(supervised=False), ["Linux is needed"]),
+        (IsolationLevel(supervised=False), ["Linux is needed"]),
     ],
 )
-def test_what_is_missing_is_said_plainly(walls: Walls, lost: list[str]) -> None:
-    assert bool(walls.not_promised) is bool(lost)
+def test_what_is_missing_is_said_plainly(isolation_level: IsolationLevel, lost: list[str]) -> None:
+    assert bool(isolation_level.not_promised) is bool(lost)
     for part in lost:
-        assert part in walls.not_promised
-        assert "not promised" in walls.not_promised
-    assert ("weak" in walls.text) is (walls.users is None)
+        assert part in isolation_level.not_promised
+        assert "not promised" in isolation_level.not_promised
+    assert ("weak" in isolation_level.text) is (isolation_level.users is None)
 
 
 @pytest.mark.parametrize(
     ("around", "wishes", "why"),
     [
-        (ROOT, Wishes(own_users=False), "GATEVAL_CANDIDATE_USERS is `none`"),
-        (system(ROOT, capabilities=0), Wishes(own_users=False), "agents would be root too"),
-        (system(ROOT, capabilities=0, landlock=0), Wishes(), "without Landlock"),
+        (ROOT, ResourceLimits(own_users=False), "GATEVAL_CANDIDATE_USERS is `none`"),
+        (system(ROOT, capabilities=0), ResourceLimits(own_users=False), "agents would be root too"),
+        (system(ROOT, capabilities=0, landlock=0), ResourceLimits(), "without Landlock"),
     ],
 )
 def test_candidates_that_would_be_root_in_the_open_are_refused(
-    around: System, wishes: Wishes, why: str
+    around: System, wishes: ResourceLimits, why: str
 ) -> None:
     with pytest.raises(UsageError, match=why) as caught:
-        build_walls(around, wishes)
+        build_isolation(around, wishes)
     assert "ordinary user" in caught.value.hint
 
 
@@ -121,24 +125,24 @@ def test_the_ports_that_are_allowed(egress: object, ports: list[int] | None, lis
 
 
 @pytest.mark.parametrize(
-    ("walls", "found"),
+    ("isolation_level", "found"),
     [
         (ALL_WALLS, ""),
         (replace(ALL_WALLS, landlock=4), ""),
         (replace(ALL_WALLS, landlock=3), "Landlock 3 and a filter"),
         (replace(ALL_WALLS, landlock=0), "no Landlock and a filter"),
         (replace(ALL_WALLS, filtered=False), "Landlock 7 and no filter"),
-        (Walls(supervised=False), "no Landlock and no filter"),
+        (IsolationLevel(supervised=False), "no Landlock and no filter"),
     ],
 )
-def test_a_limit_that_nothing_holds_is_refused(walls: Walls, found: str) -> None:
-    refuse_what_is_not_held(EgressPolicy.OPEN, walls)
+def test_a_limit_that_nothing_holds_is_refused(isolation_level: IsolationLevel, found: str) -> None:
+    refuse_what_is_not_held(EgressPolicy.OPEN, isolation_level)
     for egress in (EgressPolicy.GATEWAY, (443,)):
         if not found:
-            refuse_what_is_not_held(egress, walls)
+            refuse_what_is_not_held(egress, isolation_level)
             continue
         with pytest.raises(UsageError, match=found) as caught:
-            refuse_what_is_not_held(egress, walls)
+            refuse_what_is_not_held(egress, isolation_level)
         assert "Linux 6.7" in caught.value.hint
 
 

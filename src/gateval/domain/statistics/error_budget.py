@@ -32,7 +32,7 @@ Of these nothing is tested alone but whether they fall silent.
 """
 
 
-class EvalShares(NamedTuple):
+class EvalErrorBudget(NamedTuple):
     """The shares of one Eval: of a fixture tested alone, of the silence of one that is tested with
     its family only, and of all tests of several fixtures.
     """
@@ -42,7 +42,7 @@ class EvalShares(NamedTuple):
     joint: float
 
 
-def eval_shares(fixtures: float, broad: float, alone: int, together: int) -> EvalShares:
+def eval_shares(fixtures: float, broad: float, alone: int, together: int) -> EvalErrorBudget:
     """Return how an Eval splits its parts of both budgets; what nobody needs goes to joint tests.
 
     `alone` and `together` count the fixtures tested alone, and with their family only. All tests
@@ -50,7 +50,7 @@ def eval_shares(fixtures: float, broad: float, alone: int, together: int) -> Eva
     """
     silence = fixtures * SILENCE_PART if together else 0.0
     rest = fixtures - silence
-    return EvalShares(
+    return EvalErrorBudget(
         fixture=fixture_share(rest, alone) if alone else 0.0,
         silence=silence / together if together else 0.0,
         joint=broad if alone else broad + rest,
@@ -61,7 +61,7 @@ AXES_PART = 0.4
 """The part of an Eval's budget for joint tests that goes to its axes, if it has several."""
 
 
-class JointShares(NamedTuple):
+class JointErrorBudget(NamedTuple):
     """The shares of the test of all fixtures, of each family, and of each axis."""
 
     whole: float
@@ -69,7 +69,7 @@ class JointShares(NamedTuple):
     axis: float
 
 
-def joint_shares(joint: float, families: int, axes: int = 0) -> JointShares:
+def joint_shares(joint: float, families: int, axes: int = 0) -> JointErrorBudget:
     """Return how the joint tests split their share (Bonferroni).
 
     Of what the axes leave, the test of all fixtures keeps half, so that many small families do not
@@ -79,8 +79,8 @@ def joint_shares(joint: float, families: int, axes: int = 0) -> JointShares:
     rest = joint - own
     each = own / axes if axes else 0.0
     if not families:
-        return JointShares(rest, 0.0, each)
-    return JointShares(rest / 2, rest / 2 / families, each)
+        return JointErrorBudget(rest, 0.0, each)
+    return JointErrorBudget(rest / 2, rest / 2 / families, each)
 
 
 def fixture_share(eval_share: float, fixtures: int) -> float:

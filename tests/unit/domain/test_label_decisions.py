@@ -10,6 +10,14 @@ from hypothesis import strategies as st
 
 from gateval.domain.audit import AuditEntry, AuditKind, append, read_log
 from gateval.domain.forge.pull_request import Comment
+from gateval.domain.label_decision import (
+    AuditPerson,
+    GateLabel,
+    LabelDecision,
+    LabelDecisions,
+    LabelStatus,
+    LabelUse,
+)
 from gateval.domain.labels import (
     Account,
     LabelEvent,
@@ -22,14 +30,6 @@ from gateval.domain.labels import (
     use_before,
 )
 from gateval.domain.manifests.gate_config import BypassPolicy
-from gateval.domain.ruling import (
-    AuditPerson,
-    GateLabel,
-    LabelUse,
-    Ruling,
-    Rulings,
-    RulingStatus,
-)
 from tests.helpers.audit_events import event as audit_event
 
 HEAD, OLD = "a" * 40, "b" * 40
@@ -72,7 +72,7 @@ def comment(body: str, *, by: str = "ada", at: str = LATE, edited: bool = False)
     return Comment(number=1, author=by, body=body, url="", created_at=at, edited=edited)
 
 
-def rule(policy: BypassPolicy | None = None, **changes: Any) -> Ruling:
+def rule(policy: BypassPolicy | None = None, **changes: Any) -> LabelDecision:
     return rule_on(GOOD.model_copy(update=changes), policy or BypassPolicy())
 
 
@@ -162,34 +162,34 @@ ENDED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("case", GRANTED)
 def test_granted(case: str) -> None:
-    assert rule(**GRANTED[case]).status is RulingStatus.GRANTED
+    assert rule(**GRANTED[case]).status is LabelStatus.GRANTED
 
 
 @pytest.mark.parametrize("case", DENIED)
 def test_denied(case: str) -> None:
     changes, words = DENIED[case]
-    ruling = rule(**changes)
-    assert ruling.status is RulingStatus.DENIED
-    assert words in ruling.why
+    label_decision = rule(**changes)
+    assert label_decision.status is LabelStatus.DENIED
+    assert words in label_decision.why
 
 
 @pytest.mark.parametrize("case", ENDED)
 def test_ended(case: str) -> None:
-    ruling = rule(**ENDED[case])
-    assert ruling.status is RulingStatus.ENDED
-    assert "a push ended it" in ruling.why
+    label_decision = rule(**ENDED[case])
+    assert label_decision.status is LabelStatus.ENDED
+    assert "a push ended it" in label_decision.why
 
 
 def test_in_the_very_second_of_the_push() -> None:
-    ruling = rule(events=(use(PUSHED),), payload=TOLD)
-    assert ruling.status is RulingStatus.ENDED
-    assert f"in the very second of a push ({PUSHED})" in ruling.why
+    label_decision = rule(events=(use(PUSHED),), payload=TOLD)
+    assert label_decision.status is LabelStatus.ENDED
+    assert f"in the very second of a push ({PUSHED})" in label_decision.why
 
 
 def test_the_authors_own_label() -> None:
     assert rule(author="ada").use.own
     strict = BypassPolicy(allow_author=False)
-    assert rule(strict, author="ada").status is RulingStatus.DENIED
+    assert rule(strict, author="ada").status is LabelStatus.DENIED
     assert rule(strict).granted
 
 
@@ -214,9 +214,9 @@ def test_the_reason(case: str) -> None:
     said, expected = REASONS[case]
     events = (use(EARLY, number=1), use(PUSHED, added=False, number=2), use(number=5))
     policy = BypassPolicy(require_reason=True)
-    ruling = rule(policy, events=events, comments=(said,))
-    assert ruling.reason == expected
-    assert ruling.granted == bool(expected)
+    label_decision = rule(policy, events=events, comments=(said,))
+    assert label_decision.reason == expected
+    assert label_decision.granted == bool(expected)
 
 
 FACTS = st.fixed_dictionaries(
@@ -242,9 +242,9 @@ FACTS = st.fixed_dictionaries(
 @settings(max_examples=500, derandomize=True)
 @given(FACTS)
 def test_no_label_counts_without_a_person_a_role_and_this_head(facts: dict[str, Any]) -> None:
-    ruling = rule(**facts)
-    if not ruling.granted:
-        assert ruling.why
+    label_decision = rule(**facts)
+    if not label_decision.granted:
+        assert label_decision.why
         return
     (event,) = facts["events"]
     assert event.by.human
@@ -256,9 +256,9 @@ def test_no_label_counts_without_a_person_a_role_and_this_head(facts: dict[str, 
 
 def test_every_label_of_a_group_has_to_count() -> None:
     granted, denied = rule(), rule(role="")
-    assert Rulings(found=(granted, granted)).bypass == granted
-    assert Rulings(found=(granted, denied)).bypass is None
-    assert Rulings(found=(granted,)).bar is None
+    assert LabelDecisions(found=(granted, granted)).bypass == granted
+    assert LabelDecisions(found=(granted, denied)).bypass is None
+    assert LabelDecisions(found=(granted,)).bar is None
 
 
 def log(*kinds: AuditKind, label: str = BYPASS, pull_request: int = 7) -> tuple[AuditEntry, ...]:
@@ -326,9 +326,13 @@ def test_a_label_was_taken_off_where_that_is_the_newest_event(
 
 @pytest.mark.parametrize("changes", [{}, {"role": "read"}, {"events": ()}], ids=str)
 def test_a_ruling_says_what_it_is_about(changes: dict[str, Any]) -> None:
-    ruling = rule(**changes)
-    assert (ruling.label, ruling.pull_request, ruling.head) == (BYPASS, 7, HEAD)
-    by = (ruling.use.by.login, ruling.use.by.id, ruling.use.applied_at)
+    label_decision = rule(**changes)
+    assert (label_decision.label, label_decision.pull_request, label_decision.head) == (
+        BYPASS,
+        7,
+        HEAD,
+    )
+    by = (label_decision.use.by.login, label_decision.use.by.id, label_decision.use.applied_at)
     assert by == (("ada", 1, LATE) if "events" not in changes else ("", None, ""))
 
 

@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 from typing import IO, Any, Self
 
-from gateval.candidates.isolation.supervisor.confine import House, Order, pack
+from gateval.candidates.isolation.supervisor.candidate_guard import kill_descendants, started_at
+from gateval.candidates.isolation.supervisor.confine import Order, SupervisorConfig, pack
 from gateval.candidates.isolation.supervisor.disk import remove_tree
-from gateval.candidates.isolation.supervisor.warden import kill_descendants, started_at
 from gateval.candidates.program import End, NotStarted, Program, Started, Starter, not_started
 from gateval.domain.trials.trial import Cause
 
@@ -34,13 +34,13 @@ _CAPS = {"memory": End.MEMORY_OVER, "disk": End.DISK_OVER, "processes": End.PROC
 
 
 class Confined(Started):
-    """Speaks to a warden through `control` (see `supervisor/warden.py` for the words)."""
+    """Speaks to the guard through `control` (see `supervisor/candidate_guard.py` for the words)."""
 
     def __init__(
-        self, control: socket.socket, pipes: tuple[IO[bytes], ...], user: int | None, warden: int
+        self, control: socket.socket, pipes: tuple[IO[bytes], ...], user: int | None, guard: int
     ) -> None:
         self.user = user
-        self.warden = warden
+        self.guard = guard
         self._loop = asyncio.get_running_loop()
         self._control = control
         self._code = -int(signal.SIGKILL)
@@ -59,11 +59,11 @@ class Confined(Started):
         self._say(b"K")
 
     async def settle(self) -> None:
-        """Wait until the warden says that nothing is left."""
+        """Wait until the guard says that nothing is left."""
         await asyncio.wait({self._gone}, timeout=END_SECONDS)
 
     def release(self) -> int:
-        """Let go of the warden; it ends what is left, if anything is, and itself."""
+        """Let go of the guard; it ends what is left, if anything is, and itself."""
         if not self._gone.done():  # the wait for it was cancelled
             self._control.settimeout(START_SECONDS)
             while not self._gone.done():
@@ -109,7 +109,7 @@ class Confined(Started):
 
 
 def first_word(control: socket.socket) -> dict[str, Any]:
-    """Wait until the warden says that the program runs, or why not. Raises `NotStarted`."""
+    """Wait until the guard says that the program runs, or why not. Raises `NotStarted`."""
     control.settimeout(START_SECONDS)
     try:
         packet = control.recv(_PACKET)
@@ -133,16 +133,16 @@ _ENTRY = (
 )
 
 
-class Keeper(Starter):
-    """Starts candidates through a supervisor of their own. Use it as `with Keeper(house)`.
+class SupervisorClient(Starter):
+    """Starts candidates through a supervisor of their own, which ends with the `with` block.
 
     On the way out everything is ended and the house's folder removed. That happens also when this
     process is killed; the supervisor then does it alone. Keep it open until all is stopped.
     """
 
-    def __init__(self, house: House) -> None:
-        self._house = house
-        self.listens_freely = house.binds is None
+    def __init__(self, supervisor_config: SupervisorConfig) -> None:
+        self._supervisor_config = supervisor_config
+        self.listens_freely = supervisor_config.binds is None
 
     def __enter__(self) -> Self:
         self._open()
@@ -162,7 +162,7 @@ class Keeper(Starter):
             )
         self._supervisor = ours
         self._since = started_at(self._process.pid)
-        self._send([pack(self._house)])
+        self._send([pack(self._supervisor_config)])
 
     async def emptied(self) -> str:
         """See `Starter`. A supervisor that was killed is replaced, when what it left is ended."""
@@ -180,7 +180,7 @@ class Keeper(Starter):
                 many = "1 process" if lives == 1 else f"{lives} processes"
                 return f"{many} of the run could not be ended"
             else:
-                await asyncio.sleep(0.01)  # wardens end by themselves, and tell nobody
+                await asyncio.sleep(0.01)  # guards end by themselves, and tell nobody
 
     def _living(self) -> int | None:
         """Ask the supervisor how many processes live below it; None where it does not answer."""
@@ -203,7 +203,7 @@ class Keeper(Starter):
     def _do_its_work(self) -> None:
         """End and remove what a supervisor has left that was killed."""
         self._end_orphans()
-        remove_tree(self._house.folder)
+        remove_tree(self._supervisor_config.folder)
 
     def _end_orphans(self) -> None:
         """End what a supervisor has left that was killed.
@@ -227,10 +227,10 @@ class Keeper(Starter):
             raise
         finally:
             ends.close_theirs()
-        return Confined(control, ends.kept(), said["user"], said["warden"])
+        return Confined(control, ends.kept(), said["user"], said["guard"])
 
     def _ask(self, program: Program, pipes: list[int]) -> tuple[socket.socket, dict[str, Any]]:
-        """Have a warden start the program, and return the line to it and what it says first."""
+        """Have a guard start the program, and return the line to it and what it says first."""
         order = self._order(program)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
@@ -266,7 +266,7 @@ class Keeper(Starter):
 
     def _root(self, folder: Path) -> str:
         """The export that a folder is in: what lies directly in the run's folder."""
-        scratch = Path(self._house.folder)
+        scratch = Path(self._supervisor_config.folder)
         try:
             return str(scratch / folder.relative_to(scratch).parts[0])
         except (ValueError, IndexError):
@@ -286,7 +286,7 @@ class Keeper(Starter):
         error = OSError(number, os.strerror(number))
         path = program.env.get("PATH", os.defpath)
         found = shutil.which(program.argv[0], path=path) if program.argv[0] else None
-        if found and number == errno.EACCES and self._house.users is not None:
+        if found and number == errno.EACCES and self._supervisor_config.users is not None:
             return NotStarted(
                 f"`{program.argv[0]}` ({found}) cannot be run by the user that agents run as. "
                 "Install it where every user may go, or run the gate as an ordinary user, which "
