@@ -23,11 +23,7 @@ one place that turns an error into text and exit code. What happens to a single 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from gateval.domain.paths import Problem
+from typing import ClassVar
 
 EXIT_PASS = 0
 EXIT_FAILED = 1
@@ -56,18 +52,6 @@ class UsageError(GatevalError):
     """The command line or an environment setting cannot be followed."""
 
     exit_code = EXIT_USAGE
-
-
-class InvalidManifests(GatevalError):
-    """One or more manifests break the rules; `problems` lists them all, ordered by place."""
-
-    exit_code = EXIT_USAGE
-
-    def __init__(self, problems: Sequence[Problem], *, hint: str = "") -> None:
-        count = len(problems)
-        noun = "problem" if count == 1 else "problems"
-        super().__init__(f"{count} {noun} in the manifests.", hint=hint)
-        self.problems = tuple(problems)
 
 
 class StageFileError(GatevalError):

@@ -50,8 +50,8 @@ def product(tmp_path: Path) -> Path:
     )
     text = text.replace(LINE, f"{LINE}, {fifth}")
     text = text.replace(
-        "from gateval.formats.parsed import Parsed\n",
-        "from gateval.formats.parsed import Parsed\nfrom gateval.formats.quiz import read_quiz\n",
+        "from __future__ import annotations\n",
+        "from __future__ import annotations\nfrom gateval.formats.quiz import read_quiz\n",
     )
     registry.write_text(text, "utf-8")
     return root

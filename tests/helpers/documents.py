@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gateval.formats.parsed import Parsed
+from gateval.formats.base import Parsed
 from tests.helpers.manifests import parse
 
 FOLDER = Path(__file__).parents[1] / "data" / "pai"

@@ -12,9 +12,8 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Calibration, Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.formats.base import Registries
+from gateval.formats.base import Parsed, Registries
 from gateval.formats.native.manifests import read_manifests
-from gateval.formats.parsed import Parsed
 
 
 class ToolOptions(Spec):

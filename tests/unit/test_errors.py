@@ -8,7 +8,7 @@ import pytest
 
 from gateval import errors
 from gateval.app.guard import guarded
-from gateval.domain.paths import Problem, SourceLocation
+from gateval.domain.paths import InvalidManifests, Problem, SourceLocation
 
 TREE = [
     error
@@ -42,7 +42,7 @@ def raiser(error: BaseException) -> int:
         ),
         (errors.RepositoryError("git is away."), 3, "gateval: git is away.\n"),
         (
-            errors.InvalidManifests(
+            InvalidManifests(
                 [Problem(place=SourceLocation(file="a.yaml", line=3), path="spec", message="no.")]
             ),
             2,

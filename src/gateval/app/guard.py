@@ -9,12 +9,8 @@ from collections.abc import Callable
 from textwrap import wrap
 
 from gateval.adapters.screen import screen_of
-from gateval.errors import (
-    EXIT_INTERRUPTED,
-    EXIT_NOT_EVALUATED,
-    GatevalError,
-    InvalidManifests,
-)
+from gateval.domain.paths import InvalidManifests
+from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, GatevalError
 
 LINE_LIMIT = 2_000
 """Characters of one line on stderr."""

@@ -21,6 +21,7 @@ from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.paths import InvalidManifests
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
@@ -32,7 +33,7 @@ from gateval.domain.setup.program_search import (
     worth_reading,
 )
 from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
-from gateval.errors import EXIT_PASS, InvalidManifests, UsageError
+from gateval.errors import EXIT_PASS, UsageError
 from gateval.gateway.upstream.endpoints import PROVIDERS
 from gateval.pipeline.read import survey
 from gateval.render.starter import (

@@ -20,7 +20,7 @@ from gateval.app.stored import find_run
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.paths import nearest
+from gateval.domain.paths import InvalidManifests, nearest
 from gateval.domain.planning.change import inventory
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.promotion import (
@@ -31,7 +31,7 @@ from gateval.domain.promotion import (
     is_unfinished,
     propose,
 )
-from gateval.errors import EXIT_FAILED, EXIT_PASS, InvalidManifests, UsageError
+from gateval.errors import EXIT_FAILED, EXIT_PASS, UsageError
 from gateval.formats.native.manifests import read_manifests
 from gateval.formats.native.writing import manifest_text
 from gateval.formats.traces import LIMIT, read_runs

@@ -17,8 +17,8 @@ from gateval.assertions.registry import ASSERTIONS, COMBINATORS, JUDGED, WEIGHIN
 from gateval.assertions.scorer_names import SCORERS
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
+from gateval.domain.paths import InvalidManifests
 from gateval.domain.setup.authorities import CA_VARIABLE
-from gateval.errors import InvalidManifests
 from gateval.formats.base import Registries
 from gateval.gateway.upstream.endpoints import PROVIDERS
 from gateval.pipeline.manifests import Pinned

@@ -7,10 +7,11 @@ everything in it. There are no character classes and no negation.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from gateval.domain.base import Value
+from gateval.errors import EXIT_USAGE, GatevalError
 
 
 def resolve_path(folder: str, relative: str) -> str | None:
@@ -179,3 +180,15 @@ def nearest(word: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
     """
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=likeness)
     return f' Did you mean "{close[0]}"?' if close else ""
+
+
+class InvalidManifests(GatevalError):
+    """One or more manifests break the rules; `problems` lists them all, ordered by place."""
+
+    exit_code = EXIT_USAGE
+
+    def __init__(self, problems: Sequence[Problem], *, hint: str = "") -> None:
+        count = len(problems)
+        noun = "problem" if count == 1 else "problems"
+        super().__init__(f"{count} {noun} in the manifests.", hint=hint)
+        self.problems = tuple(problems)

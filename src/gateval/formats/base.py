@@ -6,20 +6,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Broken, Contained
 from gateval.domain.manifests.evaluation import Calibration, Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import Problem
+from gateval.domain.paths import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree
-from gateval.formats.yaml_document import Document
+from gateval.formats.yaml_document import Document, DocumentPath
 from gateval.ports.repository import ForeignFiles, Unseal
+
+NATIVE_VERSION = "gateval/v1"
+
+
+PAI_VERSION = "pai.io/v1"
+
+
+API_VERSIONS = (NATIVE_VERSION, PAI_VERSION)
+"""The known apiVersions. All mean the same to us."""
 
 
 @dataclass(frozen=True)
@@ -134,4 +143,89 @@ class Gathered(NamedTuple):
             self.own | other.own,
             (*self.passed_over, *other.passed_over),
             (*self.contained, *other.contained),
+        )
+
+
+Manifest: TypeAlias = Agent | Eval | Fixture | Calibration
+
+
+@dataclass(frozen=True)
+class Source:
+    """One document to read: the tracked path, the document, and what may stand in it.
+
+    `may_be_template` says that the file has texts to fill in, or cases to fill them with.
+    """
+
+    path: str
+    document: Document
+    registries: Registries
+    may_be_template: bool = False
+
+    @property
+    def body(self) -> JsonValue:
+        """The document without the `status` that exports of pai.io/v1 carry: it asks nothing."""
+        data = self.document.data
+        if isinstance(data, dict) and data.get("apiVersion") == PAI_VERSION:
+            return {key: value for key, value in data.items() if key != "status"}
+        return data
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """The manifest of a fixture that is filled in, for each case or for each Eval's `vars`.
+
+    `file` is the path of the cases from the repository's root; None if there are none. `texts` are
+    the texts with `{{ … }}` by where they stand in the document, `asked` the vars that an Eval must
+    give, `named` all that are named.
+    """
+
+    source: Source
+    name: str
+    labels: dict[str, str]
+    agent: str
+    file: str | None
+    place: SourceLocation
+    file_place: SourceLocation
+    texts: Mapping[DocumentPath, str]
+    asked: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+
+
+class Parsed(NamedTuple):
+    """The content of a file: its manifests, and all its problems in order of place.
+
+    `broken` holds what is there but cannot be used, as far as it says what it is; `templates` are
+    fixtures that have to be filled in, `pending` what other files complete. With `left`, documents
+    of others stand beside its own. A `locked` file is sealed, and there is no key; `salt` goes into
+    the digests of what was sealed.
+    """
+
+    manifests: tuple[Manifest, ...]
+    problems: tuple[Problem, ...]
+    broken: tuple[Broken, ...] = ()
+    templates: tuple[Template, ...] = ()
+    pending: tuple[Pending, ...] = ()
+    left: bool = False
+    locked: bool = False
+    salt: str = ""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing in it is known to be ours, well or badly written."""
+        return not (self.manifests or self.templates or self.problems or self.locked)
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing of it is of the format that read it."""
+        return self.empty and not self.pending
+
+    def beside(self, other: Parsed) -> Parsed:
+        """Return what two formats read in one file, each problem once."""
+        return Parsed(
+            (*self.manifests, *other.manifests),
+            tuple(dict.fromkeys((*self.problems, *other.problems))),
+            (*self.broken, *other.broken),
+            (*self.templates, *other.templates),
+            (*self.pending, *other.pending),
+            self.left and other.nothing,
         )

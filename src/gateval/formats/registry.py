@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gateval.domain.manifests.evaluation import SUFFIXES as SEALED_SUFFIXES
 from gateval.formats.agentv.recognition import SUFFIXES as AGENTV_SUFFIXES
 from gateval.formats.agentv.recognition import may_be_suite
-from gateval.formats.base import Gathered, GatheringContext, Pending, Registries
+from gateval.formats.base import Gathered, GatheringContext, Parsed, Pending, Registries
 from gateval.formats.native.manifests import (
     looks_like_manifest,
     may_hold_agent,
@@ -16,7 +16,6 @@ from gateval.formats.native.manifests import (
     read_manifests,
     targets,
 )
-from gateval.formats.parsed import Parsed
 
 
 class ManifestFormat(NamedTuple):

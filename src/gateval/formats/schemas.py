@@ -17,7 +17,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import MODEL_RUNTIME, AgentSpec, RuntimeSpec
 from gateval.domain.manifests.evaluation import ScriptedSpec
 from gateval.domain.manifests.gate_config import GateConfig
-from gateval.formats.base import Registries
+from gateval.formats.base import NATIVE_VERSION, Registries
 from gateval.formats.native.agent import NOT_WRITTEN
 from gateval.formats.native.experiment import EXPERIMENT
 from gateval.formats.native.experiment_document import ExperimentBody
@@ -30,7 +30,6 @@ from gateval.formats.native.fixture import (
     FixtureBody,
 )
 from gateval.formats.native.kinds import KINDS as MANIFESTS
-from gateval.formats.native.written import NATIVE_VERSION
 
 Schema: TypeAlias = dict[str, Any]
 Definitions: TypeAlias = dict[str, Schema]

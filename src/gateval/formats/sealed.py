@@ -18,10 +18,8 @@ from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.manifests.playground import PLAYGROUND
 from gateval.domain.paths import Problem, SourceLocation, resolve_path, show_path
 from gateval.domain.tree import under
-from gateval.formats.base import Registries
-from gateval.formats.native.cases import Template
+from gateval.formats.base import Parsed, Registries, Template
 from gateval.formats.native.manifests import read_manifests
-from gateval.formats.parsed import Parsed
 from gateval.ports.repository import CannotOpen
 
 _Held = Eval | Fixture | Template

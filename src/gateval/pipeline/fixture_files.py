@@ -32,8 +32,9 @@ from gateval.domain.paths import Problem, SourceLocation, path_text, resolve_pat
 from gateval.domain.planning.change import scripted_names
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree, is_lfs_pointer
+from gateval.formats.base import Template
 from gateval.formats.native.case_templates import Expanded, expand
-from gateval.formats.native.cases import Case, CasesRead, Template, read_cases
+from gateval.formats.native.cases import Case, CasesRead, read_cases
 from gateval.formats.native.gate_config import read_scripted
 from gateval.formats.yaml_document import write_path
 from gateval.pipeline.manifests import ManifestCache

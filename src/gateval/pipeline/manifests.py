@@ -21,11 +21,11 @@ from gateval.formats.base import (
     TEXT_LIMIT,
     Gathered,
     GatheringContext,
+    Parsed,
     Pending,
     Registries,
     no_foreign,
 )
-from gateval.formats.parsed import Parsed
 from gateval.formats.registry import SUFFIXES, ManifestFormat, formats_of, gather, read_file
 from gateval.ports.repository import Repository, Sources
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, BarPolicy
-from gateval.domain.paths import nearest
+from gateval.domain.paths import InvalidManifests, nearest
 from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.planning.change import why_locked
 from gateval.domain.planning.planner import plan_change, plan_revision, plan_without_rules
@@ -22,7 +22,7 @@ from gateval.domain.planning.selection import (
 )
 from gateval.domain.planning.shares import with_quarantine
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.errors import InvalidManifests, UsageError
+from gateval.errors import UsageError
 from gateval.formats.base import Registries
 from gateval.pipeline.pointers import pointer_problems, without_lacking
 from gateval.pipeline.read import Revisions, read_change, read_revision, reading

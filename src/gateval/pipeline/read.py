@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
-from gateval.domain.paths import Problem, match_any, resolve_path, show_path, sort_problems
+from gateval.domain.paths import (
+    InvalidManifests,
+    Problem,
+    match_any,
+    resolve_path,
+    show_path,
+    sort_problems,
+)
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.change import beside_locked, moved_contents
 from gateval.domain.planning.closure import closure_of
@@ -24,7 +31,7 @@ from gateval.domain.planning.planner import GateRules
 from gateval.domain.planning.snapshot import OWN_FOLDER, Snapshot
 from gateval.domain.sources import LOCK_PATH
 from gateval.domain.tree import Tree, changed_paths
-from gateval.errors import InvalidManifests, RepositoryError, StageFileError, UsageError
+from gateval.errors import RepositoryError, StageFileError, UsageError
 from gateval.formats.base import Registries
 from gateval.pipeline.fixture_files import named_case_files
 from gateval.pipeline.manifests import ManifestCache

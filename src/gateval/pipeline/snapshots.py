@@ -25,8 +25,7 @@ from gateval.domain.planning.files.fixture_files import (
 from gateval.domain.planning.files.start_problems import closure_problems
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.tree import Tree, is_lfs_pointer
-from gateval.formats.base import Gathered
-from gateval.formats.parsed import Parsed
+from gateval.formats.base import Gathered, Parsed
 from gateval.formats.registry import SUFFIXES
 from gateval.formats.sealed import unfit
 from gateval.pipeline.fixture_files import Filled, fill_in, read_scripts, with_attached

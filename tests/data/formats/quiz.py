@@ -13,8 +13,7 @@ from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
 from gateval.domain.manifests.scoring import Grade, ScoringModel, ScoringSpec
 from gateval.domain.paths import SourceLocation, show_path
-from gateval.formats.base import Registries
-from gateval.formats.parsed import Parsed
+from gateval.formats.base import Parsed, Registries
 
 QUIZ = ScoringModel(
     name="quiz",

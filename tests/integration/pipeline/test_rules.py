@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from gateval.domain.decision.decision import make_report
+from gateval.domain.paths import InvalidManifests
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results
 from gateval.domain.verdicts import GateVerdict
-from gateval.errors import InvalidManifests, RepositoryError
+from gateval.errors import RepositoryError
 from gateval.pipeline.manifests import ManifestCache
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, build_shop, plan_of

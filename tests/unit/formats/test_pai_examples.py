@@ -11,8 +11,8 @@ from gateval.app.readers import registries
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.catalogue_checks import check_catalogue, warnings_of
 from gateval.domain.manifests.fixture import AssertionSpec, FixtureKind, InputType, Severity
+from gateval.formats.base import Parsed
 from gateval.formats.native.manifests import read_manifests
-from gateval.formats.parsed import Parsed
 from tests.helpers.manifests import REGISTRIES, catalogue_of, parse
 
 FOLDER = Path(__file__).parents[2] / "data" / "pai"

@@ -10,8 +10,7 @@ from gateval.adapters.age import new_identity, opener, seal
 from gateval.app.readers import registries
 from gateval.domain.manifests.evaluation import SEALED_PROBLEM, with_first_line
 from gateval.errors import UsageError
-from gateval.formats.base import Registries
-from gateval.formats.parsed import Parsed
+from gateval.formats.base import Parsed, Registries
 from gateval.formats.sealed import read_sealed
 from gateval.ports.repository import CannotOpen
 from tests.helpers.manifests import REGISTRIES

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gateval.domain.paths import Problem, SourceLocation
-from gateval.formats.base import Gathered, GatheringContext, Pending, Registries
-from gateval.formats.parsed import Parsed
+from gateval.formats.base import Gathered, GatheringContext, Parsed, Pending, Registries
 from gateval.formats.registry import FORMATS, NATIVE, ManifestFormat, formats_of, gather, read_file
 from tests.helpers.agentv import agentv, problems, read
 from tests.helpers.experiments import manifest

@@ -15,8 +15,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.paths import Problem, SourceLocation, nearest, show_path
-from gateval.formats.base import Pending, Registries
-from gateval.formats.parsed import Parsed
+from gateval.formats.base import Parsed, Pending, Registries
 from gateval.formats.yaml_document import Document
 from gateval.formats.yaml_reader import read_documents
 

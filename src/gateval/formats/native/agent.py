@@ -26,11 +26,11 @@ from gateval.domain.manifests.agent import (
 )
 from gateval.domain.paths import Problem, SourceLocation
 from gateval.domain.text import quote
+from gateval.formats.base import Source
 from gateval.formats.native.written import (
     ManifestKind,
     OpenMetadata,
     ReadDocument,
-    Source,
     Written,
     canonical,
     meaning,

@@ -35,18 +35,11 @@ from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.manifests.scoring import SCORE_FROM, ScoringModel, ScoringSpec
 from gateval.domain.paths import Problem, SourceLocation
 from gateval.domain.text import quote
-from gateval.formats.base import Gathered, GatheringContext, Pending
+from gateval.formats.base import Gathered, GatheringContext, Pending, Source
 from gateval.formats.native.cron import check_cron, check_zone
 from gateval.formats.native.fixture import read_check
 from gateval.formats.native.manifests import broken_manifest
-from gateval.formats.native.written import (
-    ManifestKind,
-    ReadDocument,
-    Source,
-    Written,
-    canonical,
-    meaning,
-)
+from gateval.formats.native.written import ManifestKind, ReadDocument, Written, canonical, meaning
 from gateval.formats.problems import problem_at, validate
 from gateval.formats.yaml_document import Document
 from gateval.formats.yaml_reader import read_documents

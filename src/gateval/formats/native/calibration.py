@@ -8,14 +8,8 @@ from pydantic import Field
 
 from gateval.domain.base import ModelName, Spec
 from gateval.domain.manifests.evaluation import Calibration, CalibrationExample
-from gateval.formats.native.written import (
-    ManifestKind,
-    ReadDocument,
-    Source,
-    Written,
-    canonical,
-    meaning,
-)
+from gateval.formats.base import Source
+from gateval.formats.native.written import ManifestKind, ReadDocument, Written, canonical, meaning
 from gateval.formats.problems import validate
 
 

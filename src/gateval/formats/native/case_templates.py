@@ -18,19 +18,18 @@ from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import Problem, SourceLocation, resolve_path, show_path, sort_problems
 from gateval.domain.text import quote
+from gateval.formats.base import Source, Template
 from gateval.formats.native.cases import (
     ENDINGS,
     NAMES,
     Case,
     CasesFile,
-    Template,
     TemplateDocument,
     has_cases,
     keys_in,
     templates_in,
 )
 from gateval.formats.native.fixture import COMMON_KEYS, read_meaning
-from gateval.formats.native.written import Source
 from gateval.formats.problems import PROBLEM_LIMIT, problem_at, validate
 from gateval.formats.templates import Budget, Expression, Part, TemplateError, fill_parts, parsed
 from gateval.formats.yaml_document import Document, DocumentPath, write_path

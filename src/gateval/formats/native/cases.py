@@ -7,8 +7,7 @@ import io
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from pydantic import Field, JsonValue
@@ -17,7 +16,7 @@ from gateval.domain.base import JsonObject, Spec, digest
 from gateval.domain.paths import Problem, SourceLocation, show_path
 from gateval.domain.strict_json import NotStrictJson, NotStrictListed, read_json, read_json_list
 from gateval.domain.text import quote
-from gateval.formats.native.written import Source, Written
+from gateval.formats.native.written import Written
 from gateval.formats.problems import PROBLEM_LIMIT
 from gateval.formats.templates import Names
 from gateval.formats.yaml_document import Branching, DocumentPath
@@ -54,27 +53,6 @@ class TemplateDocument(Written):
 
     kind: Literal["EvalFixture"]
     spec: JsonObject
-
-
-@dataclass(frozen=True, eq=False)
-class Template:
-    """The manifest of a fixture that is filled in, for each case or for each Eval's `vars`.
-
-    `file` is the path of the cases from the repository's root; None if there are none. `texts` are
-    the texts with `{{ … }}` by where they stand in the document, `asked` the vars that an Eval must
-    give, `named` all that are named.
-    """
-
-    source: Source
-    name: str
-    labels: dict[str, str]
-    agent: str
-    file: str | None
-    place: SourceLocation
-    file_place: SourceLocation
-    texts: Mapping[DocumentPath, str]
-    asked: frozenset[str] = frozenset()
-    named: frozenset[str] = frozenset()
 
 
 def has_cases(body: JsonValue) -> bool:

@@ -10,15 +10,9 @@ from gateval.domain.base import Name, Spec
 from gateval.domain.manifests.evaluation import Eval, ExecutionSpec, FixtureSelector, JudgeSpec
 from gateval.domain.manifests.fixture import Severity, Weight
 from gateval.domain.manifests.scoring import ScoringSpec
+from gateval.formats.base import Source
 from gateval.formats.native.cron import check_cron, check_zone
-from gateval.formats.native.written import (
-    ManifestKind,
-    ReadDocument,
-    Source,
-    Written,
-    canonical,
-    meaning,
-)
+from gateval.formats.native.written import ManifestKind, ReadDocument, Written, canonical, meaning
 from gateval.formats.problems import validate
 
 VarName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=100)]

@@ -13,7 +13,7 @@ from gateval.domain.manifests.fixture import Fixture, input_of
 from gateval.domain.manifests.scoring import ScoringModel, ScoringSpec
 from gateval.domain.paths import Problem
 from gateval.domain.text import quote
-from gateval.formats.base import Gathered, GatheringContext, Pending
+from gateval.formats.base import Gathered, GatheringContext, Pending, Source
 from gateval.formats.native.cases import CaseRow, cases_of, read_cases
 from gateval.formats.native.experiment_document import (
     ExperimentDocument,
@@ -30,7 +30,7 @@ from gateval.formats.native.golden_set import (
     read_scorers,
 )
 from gateval.formats.native.manifests import broken_manifest
-from gateval.formats.native.written import ManifestKind, ReadDocument, Source, canonical, meaning
+from gateval.formats.native.written import ManifestKind, ReadDocument, canonical, meaning
 from gateval.formats.problems import PROBLEM_LIMIT, validate
 
 NAME_LIMIT = 253

@@ -15,9 +15,9 @@ from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec
 from gateval.domain.paths import Problem, resolve_path, show_path
 from gateval.domain.text import quote
 from gateval.domain.tree import is_lfs_pointer
-from gateval.formats.base import GatheringContext
+from gateval.formats.base import GatheringContext, Source
 from gateval.formats.native.cron import check_cron, check_zone
-from gateval.formats.native.written import Source, Written, canonical, meaning
+from gateval.formats.native.written import Written, canonical, meaning
 from gateval.formats.problems import problem_at
 from gateval.formats.yaml_document import DocumentPath
 

@@ -15,11 +15,10 @@ from gateval.domain.manifests.fixture import Origin
 from gateval.domain.manifests.messages import Feedback, answer_digest
 from gateval.domain.paths import Problem, SourceLocation, nearest
 from gateval.domain.text import quote
-from gateval.formats.base import GatheringContext
+from gateval.formats.base import GatheringContext, Source
 from gateval.formats.native.cases import CaseRow, read_rows
 from gateval.formats.native.experiment_document import ExperimentDocument, Named, named_file
 from gateval.formats.native.golden_set import Asking, GoldenRow, Scorers
-from gateval.formats.native.written import Source
 from gateval.formats.problems import problem_at
 
 

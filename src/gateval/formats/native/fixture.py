@@ -23,15 +23,9 @@ from gateval.domain.manifests.messages import MESSAGES_LIMIT, Content, Role, fil
 from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.paths import Problem
 from gateval.domain.text import quote
+from gateval.formats.base import Source
 from gateval.formats.native.cases import CasesFile
-from gateval.formats.native.written import (
-    ManifestKind,
-    ReadDocument,
-    Source,
-    Written,
-    canonical,
-    meaning,
-)
+from gateval.formats.native.written import ManifestKind, ReadDocument, Written, canonical, meaning
 from gateval.formats.problems import PROBLEM_LIMIT, missing_key, problem_at, unknown_word, validate
 from gateval.formats.yaml_document import Document, DocumentPath, write_path
 

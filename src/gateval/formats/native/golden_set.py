@@ -18,9 +18,9 @@ from gateval.domain.manifests.fixture import AssertionSpec, Reference
 from gateval.domain.manifests.messages import PEOPLE
 from gateval.domain.paths import Problem, SourceLocation, nearest
 from gateval.domain.text import quote
+from gateval.formats.base import Source
 from gateval.formats.native.cases import Case
 from gateval.formats.native.fixture import WEIGHED_KEYS, read_one
-from gateval.formats.native.written import Source
 from gateval.formats.problems import missing_key, problem_at, unknown_word, validate
 from gateval.formats.yaml_document import DocumentPath
 

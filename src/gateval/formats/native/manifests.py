@@ -26,21 +26,21 @@ from gateval.domain.manifests.evaluation import EVAL_KINDS
 from gateval.domain.manifests.own_checks import OWN_CHECKS
 from gateval.domain.paths import Problem, SourceLocation, nearest, show_path, sort_problems
 from gateval.domain.text import quote
-from gateval.formats.base import Pending, Registries
-from gateval.formats.native.case_templates import TemplateRead, is_template, read_template
-from gateval.formats.native.cases import Template
-from gateval.formats.native.fixture import FIXTURE
-from gateval.formats.native.kinds import KINDS
-from gateval.formats.native.written import (
+from gateval.formats.base import (
     API_VERSIONS,
     NATIVE_VERSION,
     PAI_VERSION,
     Manifest,
-    ManifestKind,
-    ReadDocument,
+    Parsed,
+    Pending,
+    Registries,
     Source,
+    Template,
 )
-from gateval.formats.parsed import Parsed
+from gateval.formats.native.case_templates import TemplateRead, is_template, read_template
+from gateval.formats.native.fixture import FIXTURE
+from gateval.formats.native.kinds import KINDS
+from gateval.formats.native.written import ManifestKind, ReadDocument
 from gateval.formats.problems import (
     PROBLEM_LIMIT,
     expected_sentence,

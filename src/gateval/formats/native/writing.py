@@ -18,8 +18,9 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.messages import Content, FilePart, InputMessage, Role, TextPart
+from gateval.formats.base import NATIVE_VERSION
 from gateval.formats.native.fixture import PARTS
-from gateval.formats.native.written import NATIVE_VERSION, canonical
+from gateval.formats.native.written import canonical
 
 if TYPE_CHECKING:
     from ruamel.yaml import YAML

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, JsonValue
 
 from gateval.domain.base import Name, Spec, digest
-from gateval.domain.manifests.agent import Agent
-from gateval.domain.manifests.evaluation import Calibration, Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import Problem
-from gateval.formats.base import Pending, Registries
-from gateval.formats.yaml_document import Document
-
-NATIVE_VERSION = "gateval/v1"
-PAI_VERSION = "pai.io/v1"
-API_VERSIONS = (NATIVE_VERSION, PAI_VERSION)
-"""The known apiVersions. All mean the same to us."""
-
-Manifest: TypeAlias = Agent | Eval | Fixture | Calibration
+from gateval.formats.base import Manifest, Pending, Source
 
 
 class Metadata(Spec):
@@ -51,27 +40,6 @@ class Written(Spec):
         description="Which generation of manifests this is; both are read alike."
     )
     metadata: Metadata
-
-
-@dataclass(frozen=True)
-class Source:
-    """One document to read: the tracked path, the document, and what may stand in it.
-
-    `may_be_template` says that the file has texts to fill in, or cases to fill them with.
-    """
-
-    path: str
-    document: Document
-    registries: Registries
-    may_be_template: bool = False
-
-    @property
-    def body(self) -> JsonValue:
-        """The document without the `status` that exports of pai.io/v1 carry: it asks nothing."""
-        data = self.document.data
-        if isinstance(data, dict) and data.get("apiVersion") == PAI_VERSION:
-            return {key: value for key, value in data.items() if key != "status"}
-        return data
 
 
 class ReadDocument(NamedTuple):
