@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import log2
+
 import pytest
 
-from gateval.domain.forge.seals import GivenBits, Room, given_in, room
+from gateval.domain.forge.seals import GivenBits, HeadOnSeal, Room, given_in, head_on_seal, room
 
 ONE = GivenBits(month="2026-11", head="a" * 40, bits=7.04)
 
@@ -15,12 +17,31 @@ def test_what_is_written_is_read_and_nothing_else() -> None:
         assert GivenBits.parse(text) is None
 
 
-def test_a_head_counts_once_a_month() -> None:
+def test_a_month_has_the_bits_of_all_its_runs() -> None:
     other = ONE.model_copy(update={"head": "b" * 40, "bits": 2.58})
     before = ONE.model_copy(update={"month": "2026-10"})
-    again = ONE.model_copy(update={"bits": 2.58})
+    again = ONE.model_copy(update={"bits": 0.0})
     assert given_in("2026-11", [ONE, other, before, again]) == pytest.approx(9.62)
     assert given_in("2026-12", [ONE]) == 0
+
+
+def test_what_is_known_of_a_head_is_what_it_told_last() -> None:
+    first = ONE.model_copy(update={"told": "1" * 32})
+    newer = ONE.model_copy(update={"told": "2" * 32})
+    other = newer.model_copy(update={"head": "b" * 40, "told": "3" * 32})
+    silent = ONE.model_copy(update={"told": ""})
+    assert head_on_seal(ONE.head, [silent, other, newer, first]) == HeadOnSeal(3, newer.told)
+    assert head_on_seal(ONE.head, [other]) == HeadOnSeal()
+    assert GivenBits.parse(str(newer)) == newer
+
+
+def test_a_new_answer_of_a_head_costs_when_it_came_as_well() -> None:
+    """Answers of one head over n runs, k of them new, cost at least log2 of how many there are."""
+    bits, states = 2.58, 6
+    assert HeadOnSeal().price(bits) == bits
+    for runs in (1, 7, 1_000):
+        paid = bits + HeadOnSeal(runs).price(bits)
+        assert paid >= log2(states * (1 + runs * (states - 1)))
 
 
 @pytest.mark.parametrize(

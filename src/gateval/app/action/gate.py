@@ -32,6 +32,7 @@ from gateval.app.action.stored_verdicts import (
     StoredVerdicts,
     counted,
     same_plan,
+    settled,
     unchanged_rules,
     with_earlier_findings,
 )
@@ -207,17 +208,18 @@ def _measure_decide_publish(
     plan, without_memory = with_earlier_findings(event, plan, progress)
     plan, baseline = with_baseline(event, plan)
     plan, agreements = with_stored_agreements(event, plan)
-    plan, left = counted(event, plan)
+    plan, left, on_seals = counted(event, plan)
     measured = measure_plan(event, plan, progress, left)
     if event.context.inputs.step is ActionStep.RUN:
         store_part(measured)
     if measured.interrupted:
         return end_cancelled(event, measured, progress)
+    uncounted = settled(event, on_seals, measured.results)
     decided = decide(event, measured.results, measured.whole)
     views = write_views(decided.report, measured.folder)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
     kept = keep_run(event, decided.whole, measured)
-    note += without_memory + baseline + agreements + kept.note
+    note += without_memory + baseline + agreements + uncounted + kept.note
     result = since_when(publish_report(event, decided, note + views["summary"]), kept)
     folder = shown_folder(event.context, measured.folder)
     return replace(result, outputs={**result.outputs, "results": folder})

@@ -11,7 +11,17 @@ from gateval.app.action.context import ActionContext, ActionEvent
 from gateval.app.action.progress import ActionProgress
 from gateval.domain.decision.decision import Report
 from gateval.domain.forge.check_run import Announcement, CheckReport, CheckRun, Conclusion
-from gateval.domain.forge.seals import GivenBits, Room, given_in, room, seals_of
+from gateval.domain.forge.seals import (
+    GivenBits,
+    HeadOnSeal,
+    Room,
+    given_in,
+    head_on_seal,
+    most_bits,
+    room,
+    seals_of,
+    told,
+)
 from gateval.domain.forge.trigger import EventName, Trigger
 from gateval.domain.history.standing import (
     UNREADABLE,
@@ -34,6 +44,8 @@ from gateval.domain.history.verdicts import (
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.gate_config import Policy, policy_digest
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.results import Results
 from gateval.errors import ForgeError, GatevalError, MissingPermission, RecordsError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.resolved_event import StoredRecords, read_stored_records, verdict_in
@@ -254,28 +266,46 @@ CHECK_NAME = "gateval (sealed)"
 """The check run that a run leaves on the commit that sealed a file."""
 
 
+class SealEntry(NamedTuple):
+    """What a run of a head left on a seal before it told anything: check run `number`."""
+
+    number: int
+    given: GivenBits
+    before: HeadOnSeal
+    evals: tuple[PlannedEval, ...]
+
+
 class CountedPlan(NamedTuple):
-    """The plan with what has to be said, and what may be told of what is sealed."""
+    """The plan with what has to be said, what may be told of what is sealed, and what was counted
+    for it.
+    """
 
     plan: Plan
     room: Room
+    entries: tuple[SealEntry, ...] = ()
 
 
 def counted(event: ActionEvent, plan: Plan) -> CountedPlan:
     """Count what this run gives away of sealed files, each on the commit that sealed it.
 
-    A head that was measured before costs nothing more. What cannot be counted is not told.
+    It is counted as if it told something new; `settled` takes that back. What cannot be counted is
+    not told.
     """
     seals = seals_of(plan)
-    if not seals or not event.binds or event.context.inputs.step is not ActionStep.ALL:
+    if not seals or not event.binds:
         return CountedPlan(plan, Room.FREE)
     limit, left, said = plan.policy.sealed_bits, Room.FREE, list[str]()
+    entries = list[SealEntry]()
     for path in sorted(seals):
         try:
-            given, known = _of_file(event, plan, path)
-            mine = Room.FREE if known and given < limit else room(given, limit)
-            if not known and mine is not Room.NONE:
-                _count(event, path, plan, rates=mine is not Room.VERDICTS)
+            at = _sealed_at(event, plan, path)
+            known = _entries_on(event, at)
+            given = given_in(_month(event), known)
+            mine = room(given, limit)
+            if mine is not Room.NONE:
+                before = head_on_seal(event.target.head, known)
+                rates = mine is not Room.VERDICTS
+                entries.append(_count(event, at, before, seals[path], rates=rates))
         except GatevalError as error:
             mine = Room.NONE
             said.append(
@@ -286,17 +316,30 @@ def counted(event: ActionEvent, plan: Plan) -> CountedPlan:
             said += [_sentence(path, given, limit, mine)] if mine is not Room.FREE else []
         left = max(left, mine)
     warned = plan.model_copy(update={"warnings": (*plan.warnings, *said)})
-    return CountedPlan(warned, left)
+    return CountedPlan(warned, left, tuple(entries))
 
 
-def _of_file(event: ActionEvent, plan: Plan, path: str) -> tuple[float, bool]:
-    """Return the bits given away of a file this month, and whether this head was measured."""
-    context = event.context
-    listed = context.forge.check_runs(_sealed_at(event, plan, path), CHECK_NAME)
-    ours = [one for one in listed if f"{one.app}[bot]" == context.forge.viewer()]
-    entries = [given for one in ours if (given := GivenBits.parse(one.text)) is not None]
-    known = any(one.head == event.target.head for one in entries)
-    return given_in(_month(event), entries), known
+def settled(event: ActionEvent, entries: Sequence[SealEntry], results: Results) -> str:
+    """Note what is about to be told, and take the bits back where the last run of this head told
+    the same. Return a line for the log if that failed: then the bits stay counted.
+    """
+    for one in entries:
+        now = told(one.evals, results.sealed)
+        same = bool(one.before.told) and one.before.told == now
+        given = one.given.model_copy(update={"told": now, **({"bits": 0.0} if same else {})})
+        try:
+            event.context.forge.update_check_run(one.number, _bits_report(event, given))
+        except GatevalError as error:
+            return f"What was told of sealed Evals stays counted in full. {said_by(error)}\n"
+    return ""
+
+
+def _entries_on(event: ActionEvent, commit: str) -> tuple[GivenBits, ...]:
+    """Return what our runs left on the commit that sealed a file, newest first."""
+    forge = event.context.forge
+    listed = forge.check_runs(commit, CHECK_NAME)
+    ours = [one for one in listed if f"{one.app}[bot]" == forge.viewer()]
+    return tuple(given for one in ours if (given := GivenBits.parse(one.text)) is not None)
 
 
 def _sealed_at(event: ActionEvent, plan: Plan, path: str) -> str:
@@ -310,21 +353,32 @@ def _month(event: ActionEvent) -> str:
     return event.context.clock.utc_now()[:7]
 
 
-def _count(event: ActionEvent, path: str, plan: Plan, *, rates: bool) -> None:
-    bits = seals_of(plan, rates=rates)[path]
+def _count(
+    event: ActionEvent,
+    commit: str,
+    before: HeadOnSeal,
+    evals: tuple[PlannedEval, ...],
+    *,
+    rates: bool,
+) -> SealEntry:
+    bits = round(before.price(most_bits(evals, rates=rates)), 2)
     given = GivenBits(month=_month(event), head=event.target.head, bits=bits)
-    report = CheckReport(
+    made = event.context.forge.create_check_run(commit, _bits_report(event, given))
+    return SealEntry(made.number, given, before, evals)
+
+
+def _bits_report(event: ActionEvent, given: GivenBits) -> CheckReport:
+    return CheckReport(
         name=CHECK_NAME,
         external_id=str(event.target.stamp),
         details_url=event.target.details_url,
         started_at=event.target.stamp.started,
         conclusion=Conclusion.NEUTRAL,
-        title=f"{bits:.2f} bits of what is sealed here were told",
+        title=f"{given.bits:.2f} bits of what is sealed here were told",
         summary="A run told a verdict on what this commit seals. The gate counts these by month "
         "(`policy.sealedBits`).",
         text=str(given),
     )
-    event.context.forge.create_check_run(_sealed_at(event, plan, path), report)
 
 
 def _sentence(path: str, given: float, limit: int, left: Room) -> str:

@@ -1,0 +1,165 @@
+"""What runs give away of a seal is counted: each answer that is another one, in whatever run."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.github_shop import GitHubShop
+from tests.helpers.providers import provider
+from tests.helpers.runner import Ended, Job
+from tests.helpers.sealed import CONFIG, IDENTITY, seal
+from tests.servers.github.server import GitHubServer
+from tests.servers.github.state.pull import Pull
+from tests.servers.model_server import Answer, Call, reply
+
+FIXTURES = 10
+
+DESK = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: support}
+spec:
+  models: [openai/gpt-test]
+  system: {file: prompts/support.md}
+"""
+
+HELD = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: asks-NUMBER, labels: {held: "yes"}}
+spec:
+  input: {type: prompt, payload: {prompt: "Number NUMBER."}}
+  assertions: [{type: contains, value: fine}]
+---
+"""
+
+EVAL = """\
+apiVersion: gateval/v1
+kind: Eval
+metadata: {name: held-out}
+spec:
+  targetAgent: support
+  fixtureSelector: {matchLabels: {held: "yes"}}
+  scoring: {passThreshold: 0.8}
+"""
+
+OTHER = "Be quick.\n"
+"""The prompt of a change; who answers for its agent is told by it."""
+
+BOTH, VERDICT = 7.04, 2.58
+"""Bits of a verdict with its rate, log2(6 * 22), and of one alone, log2(6)."""
+
+
+class MoodyDesk(GitHubShop):
+    """A sealed Eval of ten fixtures, whose Agent answers in a change as `wrong` says just now: to
+    these of them wrongly. `asked` counts its calls, base's among them.
+    """
+
+    def __init__(self, server: GitHubServer, folder: Path) -> None:
+        super().__init__(server, folder)
+        self.wrong = frozenset[int]()
+        self.asked = 0
+        self.slow = 0.0
+        self.environ: dict[str, str] = {}
+        self.policy("")
+        for path in ("evals/fixtures.yaml", "evals/support-eval.yaml"):
+            self.work.delete(path)
+        self.work.write("agents/support.yaml", DESK)
+        held = "".join(HELD.replace("NUMBER", str(number)) for number in range(FIXTURES))
+        seal(self.work, "evals/held.yaml", held + EVAL)
+        self.push_main()
+        written = self.work.git("log", "-1", "--format=%H", "--", "evals/held.yaml.age")
+        self.sealed_at = written.decode().strip()
+
+    def policy(self, rule: str) -> None:
+        """Write the gate config on main, with another rule."""
+        self.work.checkout("main")
+        self.work.write(".github/gateval.yml", CONFIG.replace("{", f"{{{rule}", 1))
+
+    def answer(self, call: Call) -> Answer:
+        """Say what a candidate is told."""
+        self.asked += 1
+        body = json.dumps(call.body)
+        found = re.search(r"Number (\d+)\.", body)
+        wrong = "Be quick" in body and found and int(found[1]) in self.wrong
+        return reply(call, "No." if wrong else "That is fine.", delay=self.slow)
+
+    def run(
+        self, pull: Pull, wrong: int | set[int] = 0, job: Job | None = None, **inputs: str
+    ) -> Ended:
+        """Run the action on a pull request whose agent is wrong in so many fixtures, or these."""
+        self.wrong = frozenset(range(wrong) if isinstance(wrong, int) else wrong)
+        job = job or self.on_pull(pull)
+        return job.run_action(inputs=inputs, GATEVAL_IDENTITY=IDENTITY, **self.environ)
+
+    def counted(self) -> list[float]:
+        """The bits of each entry on the seal, oldest first."""
+        entries = self.repo.checks("gateval (sealed)", self.sealed_at)
+        return [float(re.findall(r"bits=([\d.]+)", one.text or "")[0]) for one in entries]
+
+
+def told(ended: Ended) -> dict[str, Any]:
+    """What a run tells of the sealed Eval; its own verdict where that did not run."""
+    read = json.loads((ended.results / "results.v1.json").read_text("utf-8"))
+    (one,) = read.get("sealed") or [ended.outputs]
+    return {name: one.get(name) for name in ("verdict", "rate")}
+
+
+@pytest.fixture
+def desk(github_server: GitHubServer, tmp_path: Path) -> Iterator[MoodyDesk]:
+    shop = MoodyDesk(github_server, tmp_path)
+    with provider(shop.answer) as (_, environ):
+        shop.environ = environ
+        yield shop
+
+
+def test_a_run_of_the_same_head_that_says_the_same_costs_nothing(desk: MoodyDesk) -> None:
+    pull = desk.open_pull(OTHER)
+    first, again = desk.run(pull, wrong=3), desk.run(pull, wrong=3)
+    assert told(first) == told(again) == {"verdict": "fail", "rate": 0.7}
+    assert desk.counted()[0] == BOTH
+    assert sum(desk.counted()) == BOTH
+
+
+def test_an_agent_that_answers_otherwise_in_each_run_of_one_head_is_counted(
+    desk: MoodyDesk,
+) -> None:
+    """It is told over the network what to answer: each run would give as many bits as the first."""
+    pull = desk.open_pull(OTHER)
+    rates = [told(desk.run(pull, wrong=wrong))["rate"] for wrong in (0, 1, 2, 3)]
+    assert rates == [1.0, 0.9, 0.8, 0.7]
+    assert sum(desk.counted()) >= 4 * BOTH
+
+
+def test_heads_that_were_measured_end_at_the_limit_like_others(desk: MoodyDesk) -> None:
+    desk.policy("sealedBits: 10, ")
+    desk.push_main()
+    pull = desk.open_pull(OTHER)
+    ends = []
+    for wrong in range(5):
+        asked = desk.asked
+        ended = desk.run(pull, wrong=wrong)
+        ends.append((told(ended)["verdict"], told(ended)["rate"], desk.asked > asked))
+    assert ends[0] == ("pass", 1.0, True)
+    assert ("fail", None, True) in ends, "verdicts alone"
+    assert ends[-1] == ("incomplete", None, False), "and then nothing runs"
+
+
+def test_a_run_that_is_killed_has_paid(desk: MoodyDesk) -> None:
+    """It may have told: what is counted before is taken back by what was told alone."""
+    pull = desk.open_pull(OTHER)
+    desk.run(pull)
+    desk.slow = 60
+    process = desk.on_pull(pull).start(inputs={}, GATEVAL_IDENTITY=IDENTITY, **desk.environ)
+    while len(desk.counted()) < 2 and process.poll() is None:
+        time.sleep(0.05)
+    process.kill()
+    process.communicate(timeout=30)
+    assert sum(desk.counted()) >= 2 * BOTH
