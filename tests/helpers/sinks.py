@@ -27,6 +27,7 @@ from gateval.domain.label_decision import (
 from gateval.render.audit_log import entry_line, log_line, summary_section
 from gateval.render.github import (
     Explanation,
+    Shown,
     announce,
     announce_restated,
     explanation,
@@ -92,7 +93,10 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
     said = announce(ReportView(report, frame))
     view = ReportView(report)
     record, bypassed = stored(report, attack), bypass(report, attack)
-    again = announce_restated(record, bypassed, Frame(run_url=URL, may_bypass=(attack,)))
+    shown = Shown(said.check_summary.partition(BORDER)[2], said.annotations)
+    by = Frame(run_url=URL, may_bypass=(attack,))
+    again = announce_restated(record, bypassed, by, shown)
+    bare = announce_restated(record, bypassed, by, Shown())
     event = about_labels(record, attack)
     junit, sarif = render_junit(ReportView(report)), render_sarif(ReportView(report))
     notes = {
@@ -106,6 +110,7 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "job summary": said.job_summary,
             "comment restated": mark(again.comment, MARKED),
             "check summary restated": again.check_summary,
+            "comment restated without evidence": mark(bare.comment, MARKED),
             "audit": summary_section(event),
             "refusal": refusal(attack),
             "explanation": explanation(about_fixture(report, record, attack)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from gateval.domain.forge.check_run import CheckReport, CheckRun
+    from gateval.domain.forge.check_run import Annotation, CheckReport, CheckRun
     from gateval.domain.forge.pull_request import Artifact, Comment, PullRequest, WorkflowRun
     from gateval.domain.labels import LabelEvent, Push
     from gateval.domain.setup.diagnosis import RequiredCheck
@@ -75,6 +75,9 @@ class CheckRuns(Viewer, Protocol):
 
         Costs no request, so it is what is left where the list cannot be had.
         """
+
+    def annotations(self, check_run: int) -> tuple[Annotation, ...]:
+        """The annotations of a check run, in the order in which they were made."""
 
     def create_check_run(self, sha: str, report: CheckReport) -> CheckRun:
         """Make a check run on a commit."""

@@ -21,7 +21,6 @@ from gateval.domain.forge.check_run import (
     CheckReport,
     CheckRun,
     Conclusion,
-    KnownComment,
     Stamp,
 )
 from gateval.domain.forge.findings import RunFindings
@@ -77,10 +76,10 @@ class _Present(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The check runs of this gate on a commit, and the comment that ours know of."""
+    """The check runs of this gate on a commit, and the number of the comment that ours know of."""
 
     present: _Present
-    comment: KnownComment = KnownComment()
+    comment: int = 0
 
 
 def look(forge: CheckRuns, target: PublishTarget, listed: Sequence[CheckRun] | None = None) -> Seen:
@@ -94,7 +93,7 @@ def look(forge: CheckRuns, target: PublishTarget, listed: Sequence[CheckRun] | N
     found = _stamped(listed, target)
     present = _present(forge, target, found)
     comment = _known(forge, found)
-    if not comment.number and target.before and not present.mine:
+    if not comment and target.before and not present.mine:
         comment = _known(forge, _stamped(_listed(forge, target, target.before), target))
     return Seen(present, comment)
 
@@ -190,8 +189,8 @@ def _stamped(runs: Sequence[CheckRun], target: PublishTarget) -> list[_Stamped]:
     ]
 
 
-def _known(forge: CheckRuns, found: Sequence[_Stamped]) -> KnownComment:
-    """Return the comment that the newest of ours knows of.
+def _known(forge: CheckRuns, found: Sequence[_Stamped]) -> int:
+    """Return the number of the comment that the newest of ours knows of, 0 for none.
 
     Who we are is asked only where an App of somebody's own is among them: what jobs wrote of what
     is not theirs leads to no comment, for its author would be another.
@@ -200,12 +199,13 @@ def _known(forge: CheckRuns, found: Sequence[_Stamped]) -> KnownComment:
     for one in found:
         with contextlib.suppress(ForgeError):  # unknown, then: the marker is left to find it by
             if one.stamp.comment and (plain or f"{one.run.app}[bot]" == forge.viewer()):
-                return one.stamp.known
-    return KnownComment()
+                return one.stamp.comment
+    return 0
 
 
-def _knowing(target: PublishTarget, comment: KnownComment) -> PublishTarget:
-    return target.model_copy(update={"stamp": target.stamp.knowing(comment)})
+def _knowing(target: PublishTarget, comment: int) -> PublishTarget:
+    stamp = target.stamp.model_copy(update={"comment": comment})
+    return target.model_copy(update={"stamp": stamp})
 
 
 def _present(forge: CheckRuns, target: PublishTarget, found: Sequence[_Stamped]) -> _Present:

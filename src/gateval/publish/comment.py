@@ -19,12 +19,9 @@ from typing import NamedTuple
 
 from gateval.domain.decision.decision import UNVERIFIED_GATE
 from gateval.domain.forge.check_run import (
-    BORDER,
     Announcement,
-    KnownComment,
     MarkedComment,
     Stamp,
-    evals_digest,
     mark,
     read_mark,
 )
@@ -56,15 +53,13 @@ class OurComment(NamedTuple):
 
 
 def marked_comments(
-    forge: Comments, target: PublishTarget, pull_request: int, known: KnownComment
+    forge: Comments, target: PublishTarget, pull_request: int, known: int
 ) -> list[OurComment]:
     """Return the comments that carry the marker of any gate, by whomever, and the known one."""
     found = []
     for comment in forge.comments(pull_request):
         marked = read_mark(comment.body)
-        if comment.number == known.number and not (
-            marked and marked.stamp.gate == target.stamp.gate
-        ):
+        if comment.number == known and not (marked and marked.stamp.gate == target.stamp.gate):
             marked = _defaced(target)
         if marked is not None:
             found.append(OurComment(comment, marked))
@@ -132,13 +127,10 @@ def _claims(every: list[OurComment], target: PublishTarget) -> list[OurComment]:
 
 
 class WrittenComment(NamedTuple):
-    """What became of the comment, and what the check run is to keep in mind of it."""
+    """What became of the comment, and its number, which the check run is to keep in mind."""
 
     note: Note
-    known: KnownComment = KnownComment()
-
-
-NONE_KNOWN = KnownComment()
+    known: int = 0
 
 
 def publish_comment(
@@ -146,11 +138,11 @@ def publish_comment(
     target: PublishTarget,
     announcement: Announcement,
     pull_request: int,
-    known: KnownComment = NONE_KNOWN,
+    known: int = 0,
 ) -> WrittenComment:
     """Write the comment, or say why not. Head must have been found unmoved just before.
 
-    `known` is what the check run keeps in mind of the one before.
+    `known` is the number of the one before, as the check run keeps it in mind.
     """
     if target.comment is CommentMode.OFF:
         return WrittenComment(left(Sink.COMMENT, "Comments are switched off."), known)
@@ -166,20 +158,13 @@ def publish_comment(
     return done
 
 
-def said_of(announcement: Announcement, known: KnownComment) -> KnownComment:
-    """Return what the check run is to keep in mind once this is said in a known comment."""
-    if announcement.keeps_evals:
-        return known
-    return known._replace(evals=evals_digest(announcement.comment))
-
-
 class _Pull(NamedTuple):
     """The pull request that is commented on, by whom, and what is known of the comment there."""
 
     forge: Forge
     target: PublishTarget
     number: int
-    known: KnownComment
+    known: int
 
 
 def _write_comment(
@@ -194,11 +179,10 @@ def _write_comment(
         return WrittenComment(left(Sink.COMMENT, _NEWER, newer.comment.url), known)
     if not found and (unwanted := _unwanted(target, announcement)):
         return WrittenComment(left(Sink.COMMENT, unwanted))
-    text = _text(announcement, target, found, known)
-    body = mark(text, MarkedComment(stamp=target.stamp, head=target.head))
+    body = mark(announcement.comment, MarkedComment(stamp=target.stamp, head=target.head))
     kept = _newest(found) if found else forge.create_comment(number, body)
     note = _write(pull, found, kept, body) if found else _settle(pull, kept)
-    return WrittenComment(note, KnownComment(kept.number, evals_digest(text)))
+    return WrittenComment(note, kept.number)
 
 
 def _newer(forge: Forge, found: list[OurComment], target: PublishTarget) -> OurComment | None:
@@ -237,32 +221,6 @@ def _unwanted(target: PublishTarget, announcement: Announcement) -> str:
 def _delete(forge: Forge, found: list[OurComment]) -> None:
     for one in found:
         forge.delete_comment(one.comment.number)
-
-
-def _text(
-    announcement: Announcement,
-    target: PublishTarget,
-    found: list[OurComment],
-    known: KnownComment,
-) -> str:
-    """Return the comment, with the evals of the one before if they were not run again.
-
-    Nobody may have changed what stands there since the check run was told of it.
-    """
-    if not announcement.keeps_evals:
-        return announcement.comment
-    said, sign, _ = announcement.comment.partition(BORDER)
-    for one in reversed(found):
-        _, there, evals = one.comment.body.partition(BORDER)
-        if known.evals not in {"", evals_digest(one.comment.body)}:
-            continue
-        if there and one.marked.head == target.head and len(said) + len(evals) < _ROOM:
-            return f"{said}{sign}{evals}"
-    return announcement.comment
-
-
-_ROOM = 65_000
-"""Characters of a comment; GitHub takes 65,536."""
 
 
 def _settle(pull: _Pull, made: Comment) -> Note:

@@ -14,7 +14,7 @@ from gateval.domain.label_decision import GateLabel
 from gateval.errors import ForgeError
 from gateval.ports.forge import Forge
 from gateval.publish.check import close_check, complete_check, look, open_check
-from gateval.publish.comment import publish_comment, said_of
+from gateval.publish.comment import publish_comment
 from gateval.publish.target import (
     CommentMode,
     Ending,
@@ -96,9 +96,8 @@ def _check_and_comment(forge: Forge, target: PublishTarget, said: Announcement) 
         seen = look(forge, target)
     except ForgeError as error:
         return (failed(Sink.CHECK_RUN, error), publish_comment(forge, target, said, number).note)
-    if seen.comment.number:
-        after = said_of(said, seen.comment)
-        checks = complete_check(forge, target, said, seen=seen._replace(comment=after))
+    if seen.comment:
+        checks = complete_check(forge, target, said, seen=seen)
         return (*checks, publish_comment(forge, target, said, number, seen.comment).note)
     comment, kept = publish_comment(forge, target, said, number)
     again = comment.status is WriteStatus.FAILED  # that may have taken minutes

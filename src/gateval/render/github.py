@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from gateval.domain.decision.decision import Decision, Report
 from gateval.domain.forge.check_run import (
+    BORDER,
     MARKER,
     SUMMARY_LIMIT,
     TITLE_LIMIT,
@@ -19,6 +20,7 @@ from gateval.domain.forge.check_run import (
     Conclusion,
     conclude,
 )
+from gateval.domain.forge.findings import RunFindings
 from gateval.domain.history.verdicts import LISTED, HistoryRecord
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.fixture import Fixture
@@ -35,7 +37,7 @@ from gateval.render.report.findings import Finding
 from gateval.render.report.kinds import count
 from gateval.render.report.wording import ICONS
 from gateval.render.view import ReportView
-from gateval.safe.sanitize import border, inline, label, link, marker, plain_line, xml_text
+from gateval.safe.sanitize import inline, label, link, marker, plain_line, xml_text
 
 MOST = 200
 """Annotations of one run; four requests."""
@@ -196,46 +198,53 @@ _LINE = 2_500
 """Characters of a line in the log: a reason of the longest kind, and what stands around it."""
 
 
-def announce_restated(record: HistoryRecord, decision: Decision, frame: Frame) -> Announcement:
-    """Render a stored verdict with the labels as they are now."""
+class Shown(NamedTuple):
+    """What our check run shows of what the evals found: markdown, notes on lines, and what later
+    runs are to remember. A run wrote it, and nobody else may change it.
+    """
+
+    evals: str = ""
+    annotations: tuple[Annotation, ...] = ()
+    findings: RunFindings | None = None
+
+
+def announce_restated(
+    record: HistoryRecord, decision: Decision, frame: Frame, shown: Shown
+) -> Announcement:
+    """Render a stored verdict with the labels as they are now, above what the run had `shown`.
+
+    Where that does not fit, or there is none, the stored reasons stand in its place.
+    """
     why = _why(record)
-    text = fill(
+    top = fill(
         "github/restated.md.j2",
         marker=marker(),
-        border=border(),
         icon=ICONS[decision.verdict],
         verdict=decision.verdict,
         why=why,
         head=record.head[:12],
-        policy_digest=record.policy[:12],
         labels=label_lines(decision),
         measured=link("an earlier run", record.run.url) if _of_ours(record, frame) else "",
         recorded_at=record.recorded_at,
-        rows=[
-            (
-                one.eval,
-                show_score(one.score, one.threshold),
-                show_threshold(one.threshold),
-                one,
-            )
-            for one in record.evals
-        ],
-        more=record.evals_total - len(record.evals),
-        reasons=[reason.text for reason in record.reasons[:_REASONS]],
-        more_reasons=max(0, record.reasons_total - _REASONS),
         may_bypass="" if decision.bypass else " or ".join(frame.may_bypass),
         label=GateLabel.BYPASS,
         log=link("Log of this run", frame.run_url) if frame.run_url else "",
     )
-    unmarked = text.removeprefix(str(marker())).lstrip("\n")
+    text = f"{top}\n\n{BORDER}\n\n{shown.evals.strip()}\n"
+    if not shown.evals or len(text.encode()) > SUMMARY_LIMIT - _NOTES:
+        reasons = [f"- {inline(one.text, 400)}" for one in record.reasons[:_REASONS]]
+        if (left := record.reasons_total - _REASONS) > 0:
+            reasons.append(f"- and {left:,} more")
+        text = "\n".join([top, "", BORDER, "", *reasons, ""])
     words = f"{decision.verdict}: {why}"
     return Announcement(
         conclusion=conclude(decision.verdict, unverified=False),
         title=label(bypass_title(decision) or words[:1].upper() + words[1:], TITLE_LIMIT),
-        check_summary=unmarked,
+        check_summary=_unmarked(text),
         comment=text,
-        job_summary=unmarked,
-        keeps_evals=True,
+        job_summary=_unmarked(text),
+        annotations=shown.annotations,
+        findings=shown.findings,
     )
 
 
@@ -255,6 +264,8 @@ def _of_ours(record: HistoryRecord, frame: Frame) -> bool:
 
 
 def _why(record: HistoryRecord) -> str:
+    if record.headline:
+        return record.headline
     first = record.reasons[0].text if record.reasons else "the evals said so before"
     rest = record.reasons_total - 1
     return f"{first} and {count(rest, 'more reason')}" if rest > 0 else first

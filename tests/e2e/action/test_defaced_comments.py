@@ -65,7 +65,7 @@ def test_a_run_of_the_next_heads_does_too(shop: GitHubShop, way: str) -> None:
 
 
 def test_what_the_evals_found_is_not_taken_over_from_a_defaced_comment(shop: GitHubShop) -> None:
-    """A label's run says the verdict anew above what stands there, and nothing else vouches for it."""
+    """A label's run says the verdict anew above what our check run has, which nobody else changes."""
     pull = shop.open_pull(WORSE)
     assert shop.on_pull(pull).run_action().code == 1
     (ours,) = pull.comments
@@ -74,6 +74,7 @@ def test_what_the_evals_found_is_not_taken_over_from_a_defaced_comment(shop: Git
     assert shop.label(pull).run_action().outputs["results"] == "", "nothing ran"
     assert "All Evals passed." not in ours.body
     assert "bypassed" in ours.body.lower()
+    assert "saw the calls refund" in ours.body
 
 
 def test_what_the_evals_found_stays_where_nobody_changed_it(shop: GitHubShop) -> None:
@@ -93,11 +94,11 @@ def test_comments_of_others_are_left_alone(shop: GitHubShop) -> None:
     assert shop.on_pull(pull).run_action().code == 1
     report = pull.comment("Coverage: 81 %", by=GITHUB_ACTIONS.bot, app=GITHUB_ACTIONS)
     ours = shop.repo.checks("gateval", pull.head_sha)[0].external_id
-    assert f"/c{pull.comments[0].id}." in (ours or "")
+    assert (ours or "").endswith(f"/c{pull.comments[0].id}")
     forged = shop.repo.add_check(
         "gateval", pull.head_sha, app=shop.server.world.app("other-bot"), status="in_progress"
     )
-    forged.external_id = (ours or "").replace(f"/c{pull.comments[0].id}.", f"/c{report.id}.")
+    forged.external_id = (ours or "").replace(f"/c{pull.comments[0].id}", f"/c{report.id}")
     number = pull.comments[0].id
     pull.edit(pull.comments[0], GREEN)
     assert shop.on_pull(pull, "reopened").run_action().code == 1

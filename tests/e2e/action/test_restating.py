@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from gateval.domain.base import digest
-from gateval.domain.forge.check_run import Stamp
+from gateval.domain.forge.check_run import BORDER, Stamp
 from tests.helpers.forged_records import newest_record, push_history
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.shop import SCRIPT
@@ -145,3 +145,45 @@ def test_a_commit_has_a_check_for_each_branch_it_goes_into(shop: GitHubShop) -> 
     shop.on_pull(other).run_action()
     assert shop.conclusions(pull.head_sha, "gateval") == ["failure"]
     assert len(shop.conclusions(pull.head_sha, "gateval (into empty)")) == 1
+
+
+def test_a_restated_check_keeps_annotations_links_and_its_own_words(shop: GitHubShop) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.on_pull(pull).run_action()
+    (first,) = shop.repo.checks("gateval", pull.head_sha)
+    top, _, found = str(first.summary).partition(BORDER)
+    assert first.annotations
+    assert "saw the calls refund" in found
+    assert "passed before and fails now" in top
+
+    bypassed = shop.label(pull).run_action()
+    check = shop.repo.checks("gateval", pull.head_sha)[-1]
+    assert (bypassed.code, check.conclusion) == (0, "neutral")
+    assert check.annotations == first.annotations
+    top, _, below = str(check.summary).partition(BORDER)
+    assert below.strip() == found.strip(), "evidence and links, as the run gave them"
+    assert "refund-asks-why passed before and fails now" in top
+    for run in (first, check):
+        stamp = Stamp.parse(str(run.external_id))
+        assert stamp is not None
+        assert f"/actions/runs/{stamp.run})" in top, "who measured it, and the log of this run"
+    assert "refund-asks-why passed before and fails now" in bypassed.summary
+    assert check.text == first.text, "what it remembers for later runs"
+
+    shop.unlabel(pull).run_action()
+    check = shop.repo.checks("gateval", pull.head_sha)[-1]
+    assert (check.conclusion, check.title) == ("failure", first.title)
+    assert check.annotations == first.annotations
+    assert str(check.summary).partition(BORDER)[2].strip() == found.strip(), "once, and no more"
+
+
+def test_a_check_is_restated_without_annotations_where_they_cannot_be_read(
+    shop: GitHubShop,
+) -> None:
+    pull = shop.open_pull(WORSE)
+    shop.on_pull(pull).run_action()
+    shop.server.faults.status("GET", "*/annotations", 403, times=20)
+    ended = shop.label(pull).run_action()
+    check = shop.repo.checks("gateval", pull.head_sha)[-1]
+    assert (ended.code, check.conclusion, check.annotations) == (0, "neutral", [])
+    assert "annotations" in ended.log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.forge.check_run import Conclusion, evals_digest
+from gateval.domain.forge.check_run import Conclusion
 from gateval.publish.github import abandon, complete_left_open, open_check, publish
 from gateval.publish.target import Sink, WriteStatus
 from tests.integration.publish.conftest import Shop, said
@@ -44,8 +44,8 @@ def test_in_progress_first_then_completed(shop: Shop) -> None:
     (run,) = shop.repo.checks("gateval")
     assert states(shop) == [("completed", "failure")]
     assert (run.title, run.summary, run.head_sha) == ("Title: x", "### x\n", target.head)
-    comment, evals = shop.pull.comments[0].id, evals_digest("### x\n")
-    assert run.external_id == f"gateval/gateval/2026-11-20T09:00:00Z/7.1/c{comment}.{evals}"
+    comment = shop.pull.comments[0].id
+    assert run.external_id == f"gateval/gateval/2026-11-20T09:00:00Z/7.1/c{comment}"
     assert done.url(Sink.CHECK_RUN) == opened.url != ""
 
 

@@ -22,7 +22,7 @@ from gateval.adapters.github.transport import (
     Needs,
     RetryLimits,
 )
-from gateval.domain.forge.check_run import CheckReport, CheckRun
+from gateval.domain.forge.check_run import Annotation, CheckReport, CheckRun
 from gateval.domain.forge.pull_request import Artifact, Comment, PullRequest, WorkflowRun
 from gateval.domain.labels import LabelEvent, Push
 from gateval.domain.setup.diagnosis import RequiredCheck
@@ -402,6 +402,15 @@ class GitHubForge:
         """Those that were made or changed through this object, newest first."""
         found = [one for one in self._written.values() if (one.head_sha, one.name) == (sha, name)]
         return tuple(sorted(found, key=lambda run: -run.number))
+
+    def annotations(self, check_run: int) -> tuple[Annotation, ...]:
+        """The annotations of a check run, in the order in which they were made."""
+        what, path = "list the annotations of a check run", f"/check-runs/{check_run}/annotations"
+        request = ApiRequest("GET", path, what, self._needs.checks)
+        with understood(what):
+            return tuple(
+                shapes.annotation(one) for page in self._api.pages(request) for one in page
+            )
 
     def create_check_run(self, sha: str, report: CheckReport) -> CheckRun:
         """Make a check run on a commit."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from gateval.domain.forge.check_run import CheckReport, CheckRun
+from gateval.domain.forge.check_run import Annotation, AnnotationLevel, CheckReport, CheckRun
 from gateval.domain.forge.pull_request import Artifact, Branch, Comment, PullRequest, WorkflowRun
 from gateval.domain.labels import Account, LabelEvent, Push
 from gateval.errors import ForgeUnavailable
@@ -99,6 +99,7 @@ def push(content: Any) -> Push:
 
 def check_run(content: Any) -> CheckRun:
     """Read a check run."""
+    output = content.get("output") or {}
     return CheckRun(
         number=content["id"],
         name=content["name"],
@@ -108,7 +109,20 @@ def check_run(content: Any) -> CheckRun:
         completed=content["status"] == "completed",
         conclusion=content.get("conclusion") or "",
         url=content.get("html_url") or "",
-        text=(content.get("output") or {}).get("text") or "",
+        summary=output.get("summary") or "",
+        text=output.get("text") or "",
+        annotations=output.get("annotations_count") or 0,
+    )
+
+
+def annotation(content: Any) -> Annotation:
+    """Read an annotation of ours."""
+    return Annotation(
+        path=content["path"],
+        line=content["start_line"],
+        level=AnnotationLevel(content["annotation_level"]),
+        title=content["title"] or "",
+        message=content["message"] or "",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gateval.app.action.context import ActionEvent, uploads_results
 from gateval.app.action.labels import Decided, note_withdrawals, review_of
@@ -12,15 +12,20 @@ from gateval.app.action.result import ActionResult, published
 from gateval.app.action.stored_verdicts import NOT_KEPT, keep_verdict, remembering, verdict_record
 from gateval.domain.audit import AuditEntry
 from gateval.domain.decision.decision import Decision, Report, exit_code, unverified, with_labels
-from gateval.domain.forge.check_run import Annotation, Announcement, CheckRun, conclude
+from gateval.domain.forge.check_run import BORDER, Annotation, Announcement, CheckRun, conclude
+from gateval.domain.forge.findings import RunFindings
 from gateval.domain.history.verdicts import HistoryRecord, about_record, record_digest
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.text import least_score
 from gateval.domain.verdicts import EXIT_CODES, DecisionReason, GateVerdict
+from gateval.errors import ForgeError
 from gateval.publish.github import publish
 from gateval.publish.target import Publication
 from gateval.render.report.facts import Frame
+
+if TYPE_CHECKING:
+    from gateval.render.github import Shown
 
 
 class Statement(NamedTuple):
@@ -163,31 +168,48 @@ def restate(
         review.rule(GateLabel.BYPASS, about, matters=matters)
     stored = _decision_of(record)
     decision = with_labels(stored, review.label_decisions)
-    warnings = tuple(review.warnings)
+    warnings = list(review.warnings)
     if _stands(event, decision, check):
         url = check.url if check else ""
         return ActionResult(
             exit_code=decision.exit_code,
             outputs={**_outputs(record, decision), "check-url": url},
             text=restated_text(record, decision, unchanged=True),
-            warnings=warnings,
+            warnings=tuple(warnings),
         )
-    frame = frame_of(event, policy)
+    frame, shown = frame_of(event, policy), _shown(event, check, warnings)
     result, dropped = publish_statement(
         event,
-        _restatement(record, decision, frame),
-        _restatement(record, stored, frame) if decision.bypass else None,
+        _restatement(record, decision, frame, shown),
+        _restatement(record, stored, frame, shown) if decision.bypass else None,
         [GateLabel.BYPASS],
-        warnings=warnings,
+        warnings=tuple(warnings),
     )
     said = stored if dropped else decision
     return replace(result, text=restated_text(record, said, unchanged=False))
 
 
-def _restatement(record: HistoryRecord, decision: Decision, frame: Frame) -> Statement:
+def _shown(event: ActionEvent, check: CheckRun | None, warnings: list[str]) -> Shown:
+    """Return what a check run of ours shows; annotations that cannot be read are warned of."""
+    from gateval.render.github import Shown
+
+    if check is None:
+        return Shown()
+    _, _, evals = check.summary.partition(BORDER)
+    found: tuple[Annotation, ...] = ()
+    try:
+        found = event.context.forge.annotations(check.number) if check.annotations else ()
+    except ForgeError as error:
+        warnings.append(f"The check run says the verdict again without its annotations. {error}")
+    return Shown(evals, found, RunFindings.parse(check.text))
+
+
+def _restatement(
+    record: HistoryRecord, decision: Decision, frame: Frame, shown: Shown
+) -> Statement:
     from gateval.render.github import announce_restated
 
-    announcement = announce_restated(record, decision, frame)
+    announcement = announce_restated(record, decision, frame, shown)
     said = Statement(announcement, decision.exit_code, _outputs(record, decision))
     return confirming(said, record)
 

@@ -71,6 +71,8 @@ def verdict_record(event: ActionEvent, report: Report, whole: Report) -> History
     """
     if not event.binds or event.resolved.number is None or report.results.plan.nothing:
         return None
+    from gateval.render.report.headline import headline
+
     return record_of(
         report,
         run=event.context.run,
@@ -79,6 +81,7 @@ def verdict_record(event: ActionEvent, report: Report, whole: Report) -> History
         check=event.target.check_name,
         read_from=_inputs(event),
         regressed=tuple(regressions_of(report)),
+        headline=headline(report),
         kept=kept_findings(whole, own_key(event.context.settings.environ)),
         plan=whole.results.plan,
     )

@@ -177,7 +177,9 @@ def why_silent(planned: PlannedEval, side: Side, trials: Grouped) -> str:
 
 
 _MISSING = re.compile(r"[Tt]he (?:module|package|command) \S+ is not installed")
-_START = re.compile(r"is not installed|set-up|start|ready|could not be run|cannot be found")
+_START = re.compile(
+    r"is not installed|set-up|start|ready|could not be run|cannot be found|was not found"
+)
 """How reasons say that a candidate never came so far as to be asked."""
 
 

@@ -8,10 +8,9 @@ ours only together with its writer's identity: anybody can write the same text.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from enum import StrEnum
-from typing import NamedTuple, Self
+from typing import Self
 
 from pydantic import Field
 
@@ -94,7 +93,7 @@ class CheckRun(Value):
     """A check run as the forge has it. `app` is the slug of the App that made it.
 
     `completed` is false in every state before; `conclusion` is GitHub's word, empty until then.
-    `text` is what stands below its summary.
+    `summary` is what it says, `text` what stands below that, `annotations` how many it has.
     """
 
     number: int = Field(ge=1)
@@ -105,7 +104,9 @@ class CheckRun(Value):
     completed: bool
     conclusion: str = ""
     url: str = ""
+    summary: str = ""
     text: str = ""
+    annotations: int = 0
 
 
 CONCLUSIONS = {
@@ -130,10 +131,9 @@ class Announcement(Value):
     """Texts and values for every sink; every text is sanitised and below its limit.
 
     `comment` begins with `stamp.MARKER`. `unasked` says that nobody needs to hear it who has not
-    heard of the gate on this pull request before: nothing was to be evaluated. `keeps_evals` says
-    that nothing was run again, so that what stands below `stamp.BORDER` in a comment about the same
-    head stays. `record` is the digest of the stored verdict that the check run confirms, empty for
-    none; `findings` is what the check run remembers of it, None where nothing was decided.
+    heard of the gate on this pull request before: nothing was to be evaluated. `record` is the
+    digest of the stored verdict that the check run confirms, empty for none; `findings` is what the
+    check run remembers of it, None where nothing was decided.
     """
 
     conclusion: Conclusion
@@ -142,7 +142,6 @@ class Announcement(Value):
     comment: str
     job_summary: str
     annotations: tuple[Annotation, ...] = ()
-    keeps_evals: bool = False
     unasked: bool = False
     record: str = ""
     findings: RunFindings | None = None
@@ -164,20 +163,9 @@ GATE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"
 _ID = re.compile(
     r"gateval/(?P<gate>[\w.-]{1,60})/(?P<started>[0-9TZ:-]{20})/(?P<run>\d{1,18})\.(?P<attempt>\d{1,6})"
     r"(?:/(?P<record>[0-9a-f]{64}))?"
-    r"(?:/c(?P<comment>[1-9]\d{0,17})\.(?P<evals>[0-9a-f]{16}))?"
+    r"(?:/c(?P<comment>[1-9]\d{0,17})(?:\.[0-9a-f]{16})?)?"
 )
 _MARKED = re.compile(rf"<!-- gateval:comment v1 (?P<id>{_ID.pattern}) head=(?P<head>[0-9a-f]+) -->")
-
-
-class KnownComment(NamedTuple):
-    """Our comment by its number, 0 for none, and what `evals_digest` gives of it.
-
-    A check run keeps both, for nobody but its App may change that: whoever may edit comments can
-    take the marker out of ours, or put another one in.
-    """
-
-    number: int = 0
-    evals: str = ""
 
 
 class Stamp(Value):
@@ -186,7 +174,9 @@ class Stamp(Value):
     `gate` tells several gates of a repository apart. `started` is when the attempt began, in UTC as
     ISO 8601 to the second: a run that began later has seen the newer state of the world, also when
     it is the second attempt of a run with a lower id. `record` is the digest of the stored verdict
-    that a completed check run confirms, empty for none. `comment` and `evals` are a `KnownComment`.
+    that a completed check run confirms, empty for none. `comment` is the number of our comment, 0
+    for none: nobody but its App may change a check run, and whoever may edit comments can take the
+    marker out of ours, or put another one in.
     """
 
     gate: str = Field(default="gateval", pattern=GATE_PATTERN)
@@ -195,7 +185,6 @@ class Stamp(Value):
     attempt: int = Field(ge=0)
     record: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
     comment: int = Field(default=0, ge=0)
-    evals: str = Field(default="", pattern=r"^([0-9a-f]{16})?$")
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
@@ -209,17 +198,8 @@ class Stamp(Value):
 
     def __str__(self) -> str:
         record = f"/{self.record}" if self.record else ""
-        known = f"/c{self.comment}.{self.evals}" if self.comment else ""
+        known = f"/c{self.comment}" if self.comment else ""
         return f"gateval/{self.gate}/{self.started}/{self.run}.{self.attempt}{record}{known}"
-
-    @property
-    def known(self) -> KnownComment:
-        """The comment that the check run keeps in mind."""
-        return KnownComment(self.comment, self.evals)
-
-    def knowing(self, comment: KnownComment) -> Self:
-        """Return the same with a comment to keep in mind."""
-        return self.model_copy(update={"comment": comment.number, "evals": comment.evals})
 
     def same_run(self, other: Stamp) -> bool:
         """Whether both are of the same attempt, whatever its steps took for their beginning."""
@@ -236,12 +216,6 @@ class MarkedComment(Value):
 
     stamp: Stamp
     head: str = Field(pattern=SHA_PATTERN)
-
-
-def evals_digest(body: str) -> str:
-    """Return a digest of what the evals found, as a comment says it; white space does not count."""
-    _, _, evals = body.partition(BORDER)
-    return hashlib.sha256(" ".join(evals.split()).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def mark(body: str, marked: MarkedComment) -> str:

@@ -90,9 +90,9 @@ class HistoryRecord(Value):
 
     `base` is the merge-base; `policy`, `plan` and `read_from` (`inputs_digest`) are digests.
     `check` is the name of the check run that shows the verdict; `verdict` is that of the evals,
-    whatever was bypassed. `accepted` says who accepted a lowered bar, empty if nobody did.
-    `regressed` is what stands for later runs, `kept` that of sealed Evals, encrypted
-    for the gate. `started_at` is when the run began. Lists hold the
+    whatever was bypassed, and `headline` why, in one sentence. `accepted` says who accepted a
+    lowered bar, empty if nobody did. `regressed` is what stands for later runs, `kept` that of
+    sealed Evals, encrypted for the gate. `started_at` is when the run began. Lists hold the
     first `LISTED`.
     """
 
@@ -108,6 +108,7 @@ class HistoryRecord(Value):
     recorded_at: str = Field(pattern=TIME_PATTERN)
     run: AuditRun = AuditRun()
     verdict: EvalsVerdict
+    headline: ShortText = Field(default="", exclude_if=operator.not_)
     reasons: Annotated[tuple[StoredReason, ...], first_of(LISTED)] = ()
     reasons_total: int = Field(default=0, ge=0)
     regressions: Annotated[tuple[ShortText, ...], first_of(LISTED)] = ()
@@ -134,6 +135,7 @@ def record_of(
     read_from: str = "",
     regressed: Sequence[StoredRegression] = (),
     kept: str = "",
+    headline: str = "",
     plan: Plan | None = None,
 ) -> HistoryRecord | None:
     """Return the record of a report, or None for a working tree, which has no commit.
@@ -162,6 +164,7 @@ def record_of(
         recorded_at=recorded_at,
         run=run,
         verdict=decision.evals,
+        headline=headline,
         reasons=tuple(StoredReason.model_validate(dict(one)) for one in decision.reasons[:LISTED]),
         reasons_total=len(decision.reasons),
         regressions=regressions,
