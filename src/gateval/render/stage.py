@@ -85,9 +85,11 @@ def dump_results(report: Report) -> str:
     return dump(report.results, indent=None)
 
 
-def dump_part(results: Results) -> str:
-    """Return results as a part, on one line: without their plan, but for its digests."""
-    return dump(part_of(results), indent=None)
+def dump_part(results: Results, sealed: str = "") -> str:
+    """Return results as a part, on one line: without their plan, but for its digests. `sealed` is
+    what it has of sealed Evals, encrypted.
+    """
+    return dump(part_of(results).model_copy(update={"sealed": sealed}), indent=None)
 
 
 def load_plan(data: bytes, name: str = "The plan") -> Plan:

@@ -130,10 +130,10 @@ def desk(github_server: GitHubServer, tmp_path: Path) -> Iterator[MoodyDesk]:
 
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{200,}={0,2}")
-_NAMES = re.compile(
+NAMES = re.compile(
     r"change-\d|Change \d!|\b(issues|pulls?|runs)/\d+|/\d+\.1\b|\bid\\?\":\s*\\?\"[-\d]+|#\d+\b"
     r"|issuecomment-\d+|\bc1\d\d\d\b|::add-mask::\S+|check-runs/\d+|127.0.0.1:\d+"
-    r"|\"(pull_request|run)\":\d+"
+    r"|\"(pull_request|run|number)\":\s*\d+"
 )
 
 
@@ -154,7 +154,7 @@ def on_github(desk: MoodyDesk, number: int, wrong: set[int]) -> list[str]:
     assert newest
     texts = [*said[before:], *newest, ended.log, ended.summary, *ended.outputs.values()]
     kept = [_BASE64.sub(lambda one: f"KEPT {len(one[0]) // 4000}", text) for text in texts]
-    return sorted(_NAMES.sub("NAME", folded(text)) for text in kept)
+    return sorted(NAMES.sub("NAME", folded(text)) for text in kept)
 
 
 def test_no_request_and_no_record_tells_which_of_them_fail(desk: MoodyDesk) -> None:

@@ -211,7 +211,7 @@ def _measure_decide_publish(
     plan, left, on_seals = counted(event, plan)
     measured = measure_plan(event, plan, progress, left)
     if event.context.inputs.step is ActionStep.RUN:
-        store_part(measured)
+        store_part(event.context, measured)
     if measured.interrupted:
         return end_cancelled(event, measured, progress)
     uncounted = settled(event, on_seals, measured.results)

@@ -33,7 +33,7 @@ from gateval.domain.history.run_record import RunFacts, newest_first
 from gateval.domain.history.trend import turns
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan, without_sealed
-from gateval.domain.results.results import Results, RunInfo, assemble
+from gateval.domain.results.results import Results, ResultsPart, RunInfo, assemble
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import EXIT_PASS, GatevalError, StageFileError, UsageError
 from gateval.formats.github.action_inputs import ActionStep
@@ -87,9 +87,10 @@ def confirmed_trigger(context: ActionContext) -> Trigger:
     return trigger.model_copy(update={"subject": confirmed})
 
 
-def stored_results(context: ActionContext, plan: Plan, run: str) -> Results:
+def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool) -> Results:
     """Return the trials that other jobs measured, as results of this plan. `run` is our run's id.
 
+    What they keep of `sealed` Evals needs the key, and counts only if one with this key kept it.
     Raises `StageFileError` for results of something else, of another shape, or too large.
     """
     info = RunInfo(run=run, started_at=context.clock.utc_now(), gateval=__version__)
@@ -99,8 +100,23 @@ def stored_results(context: ActionContext, plan: Plan, run: str) -> Results:
     measured = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
     parts = [load_part(content) for content in contents]
     over = next((part.over_budget for part in parts if part.over_budget), "")
-    results = assemble(measured, parts, info.model_copy(update={"over_budget": over}))
+    opened = [_opened(context, part, plan) for part in parts if sealed and part.sealed]
+    warnings = () if all(opened) else (_UNOPENED,)
+    info = info.model_copy(update={"over_budget": over, "warnings": warnings})
+    results = assemble(measured, [*parts, *filter(None, opened)], info)
     return results.model_copy(update={"plan": plan})
+
+
+_UNOPENED = (
+    "What a job measured of sealed Evals cannot be opened here, so it does not count: it was kept "
+    "with another GATEVAL_IDENTITY than this job has, or about another head."
+)
+
+
+def _opened(context: ActionContext, part: ResultsPart, plan: Plan) -> ResultsPart | None:
+    from gateval.app.run.sealing import opened_part
+
+    return opened_part(part, plan, context.settings.environ)
 
 
 def claim_limit(plan: Plan) -> int:
@@ -142,17 +158,19 @@ def measure_plan(
 
     `left` says what may be told of what is sealed; where that is nothing, it does not run.
 
-    The step `publish` runs nothing and takes the results of other jobs.
+    The step `publish` runs nothing and takes the results of other jobs. The step `run` tells
+    nothing of what is sealed: nobody counts there what that gives away.
     """
     from gateval.app.run.sealing import seal_results
 
     context = event.context
     if context.inputs.step is ActionStep.PUBLISH:
         folder = _results_folder(context, "")
-        stored = stored_results(context, plan, folder.run)
+        stored = stored_results(context, plan, folder.run, sealed=left is not Room.NONE)
         earlier = {"earlier": sets_stored(event, plan)}  # what parts say of it is not asked for
         whole = stored.model_copy(update=earlier)
-        public = seal_results(whole, folder, context.settings.environ, rates=True)
+        rates = left < Room.VERDICTS
+        public = seal_results(whole, folder, context.settings.environ, rates=rates)
         return ActionMeasurement(public, folder, hidden=whole)
     folder = _results_folder(context, context.inputs.results)
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())
@@ -186,15 +204,22 @@ def measure_plan(
         part=part,
         earlier=sets_stored(event, plan),
         rates=left < Room.VERDICTS,
+        tells=context.inputs.step is not ActionStep.RUN,
         at_once=context.inputs.max_parallel,
         minutes=context.inputs.max_minutes,
     )
     return ActionMeasurement(evaluation.results, folder, evaluation.interrupted, evaluation.whole)
 
 
-def store_part(measured: ActionMeasurement) -> None:
-    """Leave the trials where the publishing job finds them; it makes the plan from git itself."""
-    measured.folder.write(PART_FILE, dump_part(measured.results).encode())
+def store_part(context: ActionContext, measured: ActionMeasurement) -> None:
+    """Leave the trials where the publishing job finds them; it makes the plan from git itself.
+
+    Those of sealed Evals are encrypted for the gate's own key.
+    """
+    from gateval.app.run.sealing import sealed_part
+
+    sealed = sealed_part(measured.whole, context.settings.environ)
+    measured.folder.write(PART_FILE, dump_part(measured.results, sealed).encode())
 
 
 def store_plan_only(event: ActionEvent, plan: Plan) -> ActionResult:

@@ -63,6 +63,7 @@ def measure(
     part: Plan | None = None,
     earlier: tuple[EarlierSet, ...] = (),
     rates: bool = True,
+    tells: bool = True,
     at_once: int | None = None,
     minutes: float,
 ) -> MeasuredRun:
@@ -70,8 +71,8 @@ def measure(
 
     The results are those of the whole plan: what is not in `part` did not run. `earlier` sets of
     experiments are kept with them. Secrets are out of all they hold; so is what is sealed, but for
-    the verdicts on it, and with `rates` how much of it passes. At most `at_once` trials run side by
-    side, over all Evals; the run ends after `minutes`. Raises
+    the verdicts on it, if the run `tells` them, and with `rates` how much of it passes. At most
+    `at_once` trials run side by side, over all Evals; the run ends after `minutes`. Raises
     `MissingKey` when a model of the part has no key.
     """
     from gateval.app.run.evaluate import evaluate
@@ -95,7 +96,7 @@ def measure(
         loading.result()
     results = _whole(evaluation.results, safe.result(), redactor)
     results = results.model_copy(update={"earlier": tuple(map(redactor.value, earlier))})
-    public = seal_results(results, folder, settings.environ, rates=rates)
+    public = seal_results(results, folder, settings.environ, rates=rates, tells=tells)
     return MeasuredRun(public, results, evaluation.interrupted)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.adapters.age import own_digest, seal
+from gateval.adapters.age import own_digest, own_key, seal
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.run.views import EVIDENCE_FILE
 from gateval.domain.decision.decision import make_report, publishable
+from gateval.domain.decision.sealed import untold
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open, is_shut, kept_apart, published_plan
-from gateval.domain.results.progress import sealed_agents
-from gateval.domain.results.results import Results
+from gateval.domain.results.progress import result_parts, sealed_agents
+from gateval.domain.results.results import Results, ResultsPart, part_of
 from gateval.domain.trials.trial import Trial
 from gateval.events import (
     CandidatePreparing,
@@ -24,7 +25,7 @@ from gateval.events import (
     TrialStarted,
 )
 from gateval.ports.storage import TrialLog
-from gateval.render.stage import dump_whole
+from gateval.render.stage import dump_whole, load_part
 
 UNREAD = (
     "`policy.recipients` names nobody, so the evidence on sealed Evals was not kept: nobody could "
@@ -96,13 +97,21 @@ def runnable(plan: Plan) -> Plan:
 
 
 def seal_results(
-    whole: Results, folder: ResultsFolder, environ: Mapping[str, str], *, rates: bool
+    whole: Results,
+    folder: ResultsFolder,
+    environ: Mapping[str, str],
+    *,
+    rates: bool,
+    tells: bool = True,
 ) -> Results:
     """Return the results as everybody may see them; with the key to them, the whole is stored.
 
-    Whoever `policy.recipients` names can open what is stored.
+    Whoever `policy.recipients` names can open what is stored. A run that does not tell how sealed
+    Evals ended stores nothing of them: that is for the one that tells.
     """
     shown = publishable(make_report(whole), own_digest(environ), rates=rates)
+    if not tells:
+        return untold(shown)
     unread = any(map(is_shut, whole.plan.evals))
     shown = _warned(shown, WORDLESS) if unread else shown
     if not any(map(is_open, whole.plan.evals)):
@@ -113,6 +122,27 @@ def seal_results(
         folder.write(EVIDENCE_FILE, seal(padded(text), recipients))
         return shown
     return _warned(shown, UNREAD)
+
+
+def sealed_part(whole: Results, environ: Mapping[str, str]) -> str:
+    """Return the trials of sealed Evals as a part, encrypted for the gate's own key; empty where
+    none was measured, or without a key.
+    """
+    if not any(map(is_open, whole.plan.evals)):
+        return ""
+    *_, (shut, _) = result_parts(whole)
+    text = padded(dump_whole(part_of(shut)).encode())
+    return own_key(environ).keep(text.decode(), _about(whole.plan))
+
+
+def opened_part(part: ResultsPart, plan: Plan, environ: Mapping[str, str]) -> ResultsPart | None:
+    """Return what a part has of sealed Evals; None where it was not kept for this key and head."""
+    text = own_key(environ).kept(part.sealed, _about(plan))
+    return None if text is None else load_part(text.encode(), "The sealed part")
+
+
+def _about(plan: Plan) -> str:
+    return f"trials on {plan.head.commit or plan.head.tree}"
 
 
 SMALLEST = 256 * 1024

@@ -97,6 +97,22 @@ def published(
     return whole.model_copy(update=shown)
 
 
+def untold(shown: Results) -> Results:
+    """Return published results as of a run that tells nothing of its sealed Evals: another job
+    does, which counts what that gives away.
+    """
+    if not shown.sealed:
+        return shown
+    names = ", ".join(one.shown_name for one in shown.plan.sealed)
+    said = f"{names}: sealed, so the job that publishes tells how it ended, and this one does not."
+    plan, info = shown.plan.model_copy(update={"sealed": ()}), shown.info
+    if plan.evals:
+        info = info.model_copy(update={"warnings": (*info.warnings, said)})
+    else:
+        plan = plan.model_copy(update={"nothing": said})
+    return shown.model_copy(update={"plan": plan, "sealed": (), "info": info})
+
+
 def _is_apart(name: str, plan: Plan) -> bool:
     return any(one.own_name == name for one in plan.sealed)
 

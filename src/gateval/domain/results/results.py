@@ -217,7 +217,8 @@ class PlanDigest(Value):
 class ResultsPart(Value):
     """What one job measured, in report order, without its plan.
 
-    `over_budget` is as in `RunInfo`.
+    `over_budget` is as in `RunInfo`. `sealed` is a part with the trials of sealed Evals, encrypted
+    for the gate's own key; empty where none was measured.
     """
 
     version: Literal["part.v1"] = "part.v1"
@@ -225,6 +226,7 @@ class ResultsPart(Value):
     trials: tuple[Trial, ...] = ()
     calibrations: tuple[CalibrationReplay, ...] = ()
     over_budget: str = ""
+    sealed: str = Field(default="", exclude_if=operator.not_)
 
 
 def part_of(results: Results) -> ResultsPart:
