@@ -15,7 +15,7 @@ from itertools import product
 from math import exp, lgamma, log
 from typing import NamedTuple
 
-from gateval.domain.statistics.estimates import Confusion, kappa, kappa_interval
+from gateval.domain.statistics.walk import Confusion, kappa, kappa_interval
 
 LEAST, MOST = 0.93, 0.98
 PREVALENCES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)

@@ -12,8 +12,16 @@ from typing import NamedTuple
 
 from benchmarks.statistics.lines import Line
 from gateval.domain.statistics.broad import Broad
-from gateval.domain.statistics.design import Look, LookResult, broad_looks, looks
-from gateval.domain.statistics.error_budget import BROAD, FIXTURES, fixture_share, joint_shares
+from gateval.domain.statistics.design import (
+    BROAD,
+    FIXTURES,
+    Look,
+    LookResult,
+    broad_looks,
+    fixture_share,
+    joint_shares,
+    looks,
+)
 from gateval.domain.statistics.graded import (
     Axis,
     GradedRule,

@@ -24,9 +24,8 @@ from benchmarks.statistics.scenarios import (
     measure,
     ours,
 )
-from gateval.domain.statistics.design import design, looks
-from gateval.domain.statistics.error_budget import FIXTURES, fixture_share
-from gateval.domain.statistics.simulation import RunSettings
+from gateval.domain.statistics.design import FIXTURES, design, fixture_share, looks
+from gateval.domain.statistics.power import RunSettings
 from gateval.domain.statistics.walk import power
 
 MORE_RUNS = 5

@@ -6,8 +6,14 @@ from random import Random
 from time import perf_counter
 
 from gateval.domain.statistics.broad import broad_step, first
-from gateval.domain.statistics.design import broad_looks, design, looks
-from gateval.domain.statistics.error_budget import BROAD, FIXTURES, fixture_share
+from gateval.domain.statistics.design import (
+    BROAD,
+    FIXTURES,
+    broad_looks,
+    design,
+    fixture_share,
+    looks,
+)
 from gateval.domain.statistics.walk import likely_rate, smallest_drop, status, walk
 
 

@@ -9,10 +9,17 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import NamedTuple
 
-from gateval.domain.statistics.design import Look, LookResult, broad_looks, looks
-from gateval.domain.statistics.error_budget import BROAD, FIXTURES, fixture_share
+from gateval.domain.statistics.design import (
+    BROAD,
+    FIXTURES,
+    Look,
+    LookResult,
+    broad_looks,
+    fixture_share,
+    looks,
+)
 from gateval.domain.statistics.graded import GradedRule, graded_broad_step, graded_rule, graded_walk
-from gateval.domain.statistics.simulation import RunSettings
+from gateval.domain.statistics.power import RunSettings
 
 Draw = Callable[[Random], float]
 """A score in [0, 1], drawn anew for each trial."""

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from benchmarks.statistics import signaltest
 from benchmarks.statistics.scenarios import Single, ours
-from gateval.domain.statistics.design import design, looks
-from gateval.domain.statistics.error_budget import FIXTURES, fixture_share
-from gateval.domain.statistics.simulation import Rates, RunSettings
+from gateval.domain.statistics.design import FIXTURES, design, fixture_share, looks
+from gateval.domain.statistics.power import Rates, RunSettings
 from gateval.domain.statistics.walk import power
 
 COUNT, BASE = 20, 0.95

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from random import Random
 
-from gateval.domain.statistics.simulation import Rates, RunSettings, simulate
+from gateval.domain.statistics.power import Rates, RunSettings, simulate
 
 MIXED = (0.95, 0.9, 0.8, 0.6)
 BROKEN_RATE = 0.1

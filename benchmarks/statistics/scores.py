@@ -11,9 +11,8 @@ from random import Random
 
 from benchmarks.statistics.graded_runs import Draw, GradedRun, simulate_scores
 from benchmarks.statistics.lines import Line
-from gateval.domain.statistics.design import LookResult, design, looks
-from gateval.domain.statistics.error_budget import FIXTURES, fixture_share
-from gateval.domain.statistics.simulation import RunSettings
+from gateval.domain.statistics.design import FIXTURES, LookResult, design, fixture_share, looks
+from gateval.domain.statistics.power import RunSettings
 from gateval.domain.statistics.walk import walk
 
 UNITS = 20

@@ -12,7 +12,7 @@ from math import comb
 from random import Random
 
 from benchmarks.statistics.scenarios import Single
-from gateval.domain.statistics.simulation import Rates
+from gateval.domain.statistics.power import Rates
 
 TRIALS = 10
 RATE = 0.05

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.domain.sources import LOCK_PATH, git_file
+from gateval.domain.tree import LOCK_PATH, git_file
 from tests.helpers.agentv import TARGETS, agentv
 from tests.helpers.command import gateval
 from tests.helpers.foreign import Elsewhere, elsewhere

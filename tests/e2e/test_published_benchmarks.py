@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.domain.sources import LOCK_PATH
+from gateval.domain.tree import LOCK_PATH
 from tests.helpers.benchmarks import TASKS, manifest
 from tests.helpers.command import gateval
 from tests.helpers.foreign import Elsewhere, elsewhere

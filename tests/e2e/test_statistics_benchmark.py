@@ -14,7 +14,7 @@ from benchmarks.statistics import signaltest
 from benchmarks.statistics.lines import Line, table
 from benchmarks.statistics.plot import Curve, svg
 from benchmarks.statistics.scenarios import MIXED, Change, Pool, measure
-from gateval.domain.statistics.simulation import Rates
+from gateval.domain.statistics.power import Rates
 
 ROOT = Path(__file__).parents[2]
 

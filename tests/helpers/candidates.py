@@ -25,8 +25,7 @@ from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.plan import AgentDefinition, LayerInputs
 from gateval.domain.trials.model_call import CallsMade, ToolDefinition
-from gateval.domain.trials.tools import Replay
-from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trace import Replay, Trace
 from gateval.domain.trials.trial import Side, TrialKey
 from gateval.errors import RepositoryError
 from gateval.events import Event

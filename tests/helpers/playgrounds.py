@@ -17,9 +17,8 @@ from gateval.candidates.base import Playground, ProcessTimeouts, RuntimeContext
 from gateval.candidates.environment import candidate_environment
 from gateval.candidates.playgrounds import Playgrounds, ReadyPlayground
 from gateval.candidates.program import Groups, Starter
-from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec
+from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.scoring import ScoringSpec
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval
 from gateval.domain.trials.trial import NoAnswer

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateval.domain.decision.decision import Report, make_report
-from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec
+from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringSpec
 from gateval.domain.manifests.fixture import (
     AssertionSpec,
     Fixture,
@@ -28,7 +28,6 @@ from gateval.domain.manifests.fixture import (
     Severity,
 )
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.manifests.scoring import ScoringSpec
 from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentChange, AgentDefinition, ChangeKind, Plan, Revision
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason

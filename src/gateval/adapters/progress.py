@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from gateval.adapters.screen import WIDEST, screen_of
-from gateval.domain.manifests.scoring import ScoringModel
+from gateval.domain.manifests.evaluation import ScoringModel
 from gateval.domain.results.trial_verdict import grade
 from gateval.domain.trials.trial import Outcome
 from gateval.events import (

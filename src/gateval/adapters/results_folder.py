@@ -36,7 +36,7 @@ from gateval.adapters.folders import (
     real_path,
     replace_file,
 )
-from gateval.adapters.shown_paths import show_here
+from gateval.adapters.screen import show_here
 from gateval.domain.text import show_bytes
 from gateval.domain.trials.trial import Trial, TrialKey
 from gateval.errors import EvaluationError, StageFileError, UsageError

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple, TextIO
+
+from gateval.domain.paths import show_path
 
 NARROWEST = 60
 WIDEST = 100
@@ -37,3 +40,10 @@ def screen_of(stream: TextIO, environ: Mapping[str, str]) -> Screen:
         return PAPER
     width = min(max(columns, NARROWEST), WIDEST) if columns else WIDEST
     return Screen(width, color=not is_plain(environ))
+
+
+def show_here(path: Path) -> str:
+    """Return a path relative to the working folder if it lies inside; odd characters quoted."""
+    here = Path.cwd()
+    inside = path.is_absolute() and path.is_relative_to(here) and path != here
+    return show_path(str(path.relative_to(here) if inside else path))

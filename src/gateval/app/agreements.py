@@ -32,7 +32,7 @@ def known_agreements(runs: Runs, snapshot: Snapshot) -> list[DatedAgreement]:
 
 def binding(snapshot: Snapshot) -> Bind:
     """Return what tells to what a replay would be bound on this revision."""
-    from gateval.judging.replay import prompt_digest
+    from gateval.judging.judge import prompt_digest
 
     def bind(calibration: Calibration, spec: JudgeSpec) -> Binding:
         script = snapshot.scripts.get(script_name(spec.model) or "")

@@ -27,7 +27,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.results.results import Results, ResultsPart
 from gateval.domain.results.self_check import CalibrationReport
-from gateval.domain.sources import LOCK_PATH, SourcesLock
+from gateval.domain.tree import LOCK_PATH, SourcesLock
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.agentv.assembly import carried, lost
 from gateval.formats.agentv.references import without_ending

@@ -231,8 +231,7 @@ async def _replays(
     asked: Sequence[AskedJudge], snapshot: Snapshot, settings: Settings, policy: Policy
 ) -> tuple[tuple[CalibrationReplay, ...], str]:
     """Return the replays, and why not all examples were judged if the policy gave no more calls."""
-    from gateval.judging.judge import Judge
-    from gateval.judging.replay import replay
+    from gateval.judging.judge import Judge, replay
 
     found = []
     async with judges_gateway(snapshot, settings, policy) as gateway:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.results_folder import ResultsFolder, create_results_folder
-from gateval.adapters.screen import PAPER, screen_of
-from gateval.adapters.shown_paths import show_here
+from gateval.adapters.screen import PAPER, screen_of, show_here
 from gateval.app.planning import announce_worktree, make_plan
 from gateval.app.readers import registries, rules_here
 from gateval.domain.plan.plan import Plan

@@ -31,7 +31,7 @@ from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.paths import Problem, show_path
-from gateval.domain.planning.files.start_problems import asked_programs
+from gateval.domain.planning.outside import asked_programs
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.domain.setup.diagnosis import (

@@ -122,8 +122,11 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     from gateval.domain.manifests.catalogue import Catalogue
     from gateval.domain.manifests.catalogue_checks import warnings_of
     from gateval.domain.paths import sort_problems
-    from gateval.domain.planning.files.outside import outside_paths
-    from gateval.domain.planning.files.start_problems import missing_interpreters, missing_programs
+    from gateval.domain.planning.outside import (
+        missing_interpreters,
+        missing_programs,
+        outside_paths,
+    )
     from gateval.pipeline.read import survey, with_outside
     from gateval.render.report.kinds import count
     from gateval.safe.sanitize import plain_line

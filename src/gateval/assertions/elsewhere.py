@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from gateval.domain.base import JsonObject
+from gateval.judging.presets.registry import PRESETS
+
 ELSEWHERE: Final[Mapping[str, str]] = {
     "icontains": "`contains` with `ignoreCase: true`",
     "not-icontains": "`notContains` with `ignoreCase: true`",
@@ -109,3 +112,17 @@ ELSEWHERE: Final[Mapping[str, str]] = {
     "perplexity": "not possible: models do not tell it",
 }
 """What other tools call an assertion, in small letters with `-`, and what to write here."""
+
+
+SCORERS: Final[Mapping[str, JsonObject]] = {
+    "exactMatch": {"type": "exactMatch"},
+    "contains": {"type": "containsExpected"},
+    "levenshtein": {"type": "levenshtein"},
+    "numeric": {"type": "numericExpected"},
+    "json": {"type": "jsonMatch"},
+    "toolUsage": {"type": "toolUsage"},
+    "cost": {"type": "costScore"},
+    "latency": {"type": "latencyScore"},
+    **{name: {"type": "judge", "preset": name} for name in PRESETS},
+}
+"""Any assertion of fixtures is a scorer, too; with `value`, `contains` and `numeric` are those."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, ClassVar, Literal, Self
+from collections.abc import Callable, Sequence
+from typing import Annotated, ClassVar, Final, Literal, NamedTuple, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 
-from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Basis, Evidence, ToolCalls
-from gateval.assertions.matching import matches, without
-from gateval.domain.base import JsonObject
+from gateval.assertions.base import PASS_SCORE, Assertion, MinScore
+from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence, ToolCalls
+from gateval.assertions.matching import json_equal, matches, without
+from gateval.domain.base import JsonObject, Spec
 from gateval.domain.trials.trace import Step
-from gateval.domain.trials.trial import Assessment
+from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.prompt import shorten
 
 ToolName = Annotated[str, Field(min_length=1, max_length=200)]
@@ -251,3 +252,251 @@ class ToolSequence(Assertion):
             saw = f"no `{self.tools[len(matched)]}`{since} in {calls}"
         expected = "the calls " + " → ".join(self.tools)
         return self.result(met=met, expected=expected, saw=saw, steps=matched)
+
+
+ArgumentsMatch = Literal["exact", "superset", "subset", "ignore"] | tuple[str, ...]
+
+_MISSING: Final = object()
+
+
+class ExpectedCall(Spec):
+    """A call that is expected. Without `arguments`, any will do."""
+
+    tool: ToolName = Field(description="The tool.")
+    arguments: JsonObject | None = Field(default=None, description="What it is called with.")
+    arguments_match: ArgumentsMatch | None = Field(
+        default=None, description="How they are compared, where it is not as for the others."
+    )
+    max_seconds: float | None = Field(
+        default=None, ge=0, description="The seconds that the tool may take for it."
+    )
+
+    def fits(self, call: Step, usual: ArgumentsMatch) -> bool:
+        """Whether a call of any tool is this one."""
+        how = usual if self.arguments_match is None else self.arguments_match
+        return call.tool == self.tool and arguments_fit(self.arguments, call.arguments, how)
+
+
+Fits = Callable[[ExpectedCall, Step], bool]
+Aligned = list[Step | None]
+"""For each expected call the one that was made, or None."""
+
+
+def in_order(expected: Sequence[ExpectedCall], calls: Sequence[Step], fits: Fits) -> Aligned:
+    """Find each after the one before it: the next call of its tool, which is used up either way."""
+    found: Aligned = []
+    start = 0
+    for one in expected:
+        at = next((i for i in range(start, len(calls)) if calls[i].tool == one.tool), None)
+        found.append(None if at is None or not fits(one, calls[at]) else calls[at])
+        start = start if at is None else at + 1
+    return found
+
+
+def exact(expected: Sequence[ExpectedCall], calls: Sequence[Step], fits: Fits) -> Aligned:
+    """Find each at its own position."""
+    return [
+        calls[at] if at < len(calls) and fits(one, calls[at]) else None
+        for at, one in enumerate(expected)
+    ]
+
+
+def superset(expected: Sequence[ExpectedCall], calls: Sequence[Step], fits: Fits) -> Aligned:
+    """Find each anywhere: the first call that fits and was not taken by one before it."""
+    left = list(calls)
+    found: Aligned = []
+    for one in expected:
+        call = next((call for call in left if fits(one, call)), None)
+        if call is not None:
+            left.remove(call)
+        found.append(call)
+    return found
+
+
+def subset(expected: Sequence[ExpectedCall], calls: Sequence[Step], fits: Fits) -> list[bool]:
+    """Tell of each call that was made whether it is one of those expected."""
+    return [any(fits(one, call) for one in expected) for call in calls]
+
+
+def arguments_fit(
+    expected: JsonObject | None, actual: JsonObject | None, how: ArgumentsMatch
+) -> bool:
+    """Whether the arguments of a call are those expected; None expects nothing of them."""
+    if expected is None or how == "ignore":
+        return True
+    if actual is None:
+        return False
+    if how == "exact":
+        return json_equal(expected, actual)
+    if isinstance(how, tuple):
+        return all(_same(_at(expected, path), _at(actual, path)) for path in how)
+    keys = expected if how == "superset" else actual
+    return all(_same(expected.get(key, _MISSING), actual.get(key, _MISSING)) for key in keys)
+
+
+def _at(value: JsonValue, path: str) -> object:
+    for name in path.split("."):
+        if not isinstance(value, dict) or name not in value:
+            return _MISSING
+        value = value[name]
+    return value
+
+
+def _same(one: object, other: object) -> bool:
+    if one is _MISSING or other is _MISSING:
+        return one is other
+    return json_equal(one, other)  # type: ignore[arg-type] # what is there is JSON
+
+
+_SHOWN = 5
+_WAYS = {"inOrder": in_order, "exact": exact, "superset": superset}
+
+
+class _Tally(NamedTuple):
+    """What was looked at: how much of it is as it should be, what is not, and the calls it is."""
+
+    hits: int
+    total: int
+    lacking: list[str]
+    calls: list[Step]
+
+
+class ToolTrajectory(Assertion):
+    """The share of what is expected of the tool calls is at least `minScore`.
+
+    `anyOrder`: each tool of `minimums` is called at least so often. `inOrder`: the calls of
+    `expected` are made one after the other, and others may stand between; the next call of that
+    tool counts, and with other arguments it is used up and missed. `exact`: they are made position
+    by position; further calls cost nothing. `superset`: each of them is made, in any order.
+    `subset`: each call that is made is one of them. A refused call counts as none. `argumentsMatch`
+    says how a call's arguments are compared with those expected: `superset`, it has all of them;
+    `subset`, it has no others; `exact`; `ignore`; or a list of dotted paths that are compared.
+    `maxSeconds` of a call that is made counts beside it; where nobody told how long it took, that
+    is an error. So is a missing trace, not 0.
+    """
+
+    type: ClassVar[str] = "toolTrajectory"
+    basis: ClassVar[Basis] = Basis.TRACE
+
+    mode: Literal["anyOrder", "inOrder", "exact", "superset", "subset"] = Field(
+        description="How the calls are compared."
+    )
+    minimums: dict[ToolName, Annotated[int, Field(ge=0)]] = Field(
+        default={}, description="With `anyOrder`, the fewest calls of each tool."
+    )
+    expected: tuple[ExpectedCall, ...] = Field(
+        default=(), max_length=500, description="With the other modes, the calls expected."
+    )
+    arguments_match: ArgumentsMatch = Field(
+        default="superset", description="How arguments are compared."
+    )
+    min_score: MinScore = PASS_SCORE
+
+    @model_validator(mode="after")
+    def _fits_its_mode(self) -> Self:
+        any_order = self.mode == "anyOrder"
+        wanted, other = ("minimums", "expected") if any_order else ("expected", "minimums")
+        if getattr(self, other):
+            raise ValueError(f"`{other}` does not go with `mode: {self.mode}`; write `{wanted}`")
+        if not getattr(self, wanted):
+            raise ValueError(f"`mode: {self.mode}` needs `{wanted}`")
+        return self
+
+    def assess(self, evidence: Evidence) -> Assessment:
+        """See the class. Rests on the calls that are as they should be."""
+        calls = evidence.tool_calls
+        hits, total, lacking, found = self._tally(calls)
+        score = hits / total if total else 1.0
+        missed = [shorten(one, 80) for one in lacking[:_SHOWN]]
+        return self.graded(
+            score,
+            least=self.min_score,
+            expected=f"tool calls ({self.mode}) that score at least {self.min_score:g}",
+            saw=f"{score:.3g} for {calls}"
+            + (f"; not as expected: {', '.join(missed)}" if missed else ""),
+            steps=[call.number for call in found],
+        )
+
+    def _tally(self, calls: ToolCalls) -> _Tally:
+        if self.mode == "anyOrder":
+            few = [tool for tool, least in self.minimums.items() if len(calls.of(tool)) < least]
+            enough = [call for call in calls.steps if call.tool in self.minimums]
+            return _Tally(len(self.minimums) - len(few), len(self.minimums), few, enough)
+        if self.mode == "subset":
+            known = subset(self.expected, calls.steps, self._fits)
+            other = [call for call, fits in zip(calls.steps, known, strict=True) if not fits]
+            mine = [call for call, fits in zip(calls.steps, known, strict=True) if fits]
+            return _Tally(len(mine), len(known), [call.tool or "" for call in other], mine)
+        return self._aligned(calls.steps)
+
+    def _aligned(self, calls: tuple[Step, ...]) -> _Tally:
+        pairs = list(
+            zip(self.expected, _WAYS[self.mode](self.expected, calls, self._fits), strict=True)
+        )
+        lacking = [one.tool for one, call in pairs if call is None]
+        found = [call for _, call in pairs if call is not None]
+        timed = [
+            (one.tool, _seconds(call) <= one.max_seconds)
+            for one, call in pairs
+            if call is not None and one.max_seconds is not None
+        ]
+        late = [f"{tool} in its time" for tool, in_time in timed if not in_time]
+        hits = len(found) + len(timed) - len(late)
+        return _Tally(hits, len(pairs) + len(timed), lacking + late, found)
+
+    def _fits(self, one: ExpectedCall, call: Step) -> bool:
+        return one.fits(call, self.arguments_match)
+
+
+def _seconds(call: Step) -> float:
+    if call.took is None:
+        raise CannotEvaluate(
+            Cause.GATE,
+            f"nobody told how long the call of `{shorten(call.tool or '', 60)}` took; the "
+            "candidate may print `seconds` with the tool calls of its trace",
+        )
+    return call.took
+
+
+_SKILL_TOOLS = frozenset({"skill", "activate_skill", "use_skill"})
+_SKILL_KEYS = ("skill", "name", "skill_name", "command")
+_READ_TOOLS = frozenset({"read", "read_file", "view", "open", "cat"})
+
+
+class SkillTrigger(Assertion):
+    """The agent takes up this skill, or with `shouldTrigger: false` does not.
+
+    It does by a call of a tool named `Skill` (or `use_skill`, `activate_skill`) with that name, or
+    by reading a file below a folder of that name in a folder `skills`.
+    """
+
+    type: ClassVar[str] = "skillTrigger"
+    basis: ClassVar[Basis] = Basis.TRACE
+
+    skill: str = Field(min_length=1, max_length=200, description="The skill's name.")
+    should_trigger: bool = Field(default=True, description="Whether it is to be taken up.")
+
+    def assess(self, evidence: Evidence) -> Assessment:
+        """See the class. Rests on the calls that take it up."""
+        if not self.should_trigger:
+            evidence.refuse_empty_claim()
+        calls = evidence.tool_calls
+        looked_at = calls.steps if self.should_trigger else calls.asked
+        taken = [call for call in looked_at if self._takes_up(call)]
+        wish = "to be taken up" if self.should_trigger else "not to be taken up"
+        return self.result(
+            met=bool(taken) is self.should_trigger,
+            expected=f"the skill `{self.skill}` {wish}",
+            saw=str(calls),
+            steps=[call.number for call in taken],
+        )
+
+    def _takes_up(self, call: Step) -> bool:
+        tool, arguments = (call.tool or "").lower(), call.arguments or {}
+        if tool in _SKILL_TOOLS:
+            given = [arguments.get(key) for key in _SKILL_KEYS]
+            return any(isinstance(one, str) and one.strip("/ ") == self.skill for one in given)
+        if tool not in _READ_TOOLS:
+            return False
+        paths = [value for value in arguments.values() if isinstance(value, str)]
+        return any(f"skills/{self.skill}/" in path.replace("\\", "/") for path in paths)

@@ -36,8 +36,7 @@ from gateval.domain.manifests.playground import (
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.plan import AgentDefinition, LayerInputs
 from gateval.domain.trials.model_call import CallsMade, ToolDefinition
-from gateval.domain.trials.tools import Replay, offered_tools
-from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trace import Replay, Trace, offered_tools
 from gateval.domain.trials.trial import Answer, NoAnswer, Side, TrialKey, Turns
 from gateval.errors import RepositoryError
 from gateval.events import Listener

@@ -17,7 +17,7 @@ from gateval.candidates.server import PRINTED_LIMIT, Instance, Launch, start_ins
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import ToolServerSpec
 from gateval.domain.trials.model_call import ToolDefinition
-from gateval.domain.trials.tools import ToolAnswer
+from gateval.domain.trials.trace import ToolAnswer
 from gateval.domain.trials.trial import Cause, NoAnswer
 from gateval.ports.model_calls import LocalHttpError, LocalRequest
 from gateval.wire import mcp

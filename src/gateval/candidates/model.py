@@ -43,8 +43,17 @@ from gateval.domain.trials.model_call import (
     ToolDefinition,
     Usage,
 )
-from gateval.domain.trials.tools import Replay, ToolAnswer, offered_tools
-from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
+from gateval.domain.trials.trace import (
+    NO_CALL,
+    CallCost,
+    Replay,
+    StepKind,
+    ToolAnswer,
+    Trace,
+    TraceBuilder,
+    add_usage,
+    offered_tools,
+)
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault, hangs, waited_sentence
 

@@ -22,7 +22,7 @@ from gateval.domain.plan.absent import (
     plain_hint,
 )
 from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.planning.files.start_problems import asked_programs
+from gateval.domain.planning.outside import asked_programs
 from gateval.domain.setup.program_install import (
     passed_over_sentence,
     project_advice,

@@ -42,7 +42,7 @@ def action(part: str | None) -> int:
     With `post`, complete the check run that a crash left in progress; the runner starts that by
     itself when the job ends.
     """
-    from gateval.app.action.entry import close_action, run_action
+    from gateval.app.action.gate import close_action, run_action
 
     return close_action(os.environ) if part else run_action(os.environ)
 

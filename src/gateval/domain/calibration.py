@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from gateval.domain.base import Name, Value, digest
 from gateval.domain.manifests.evaluation import Calibration, JudgeSpec
 from gateval.domain.manifests.gate_config import AgreementPolicy
-from gateval.domain.statistics.estimates import Confusion, agreement, kappa, kappa_interval
+from gateval.domain.statistics.walk import Confusion, agreement, kappa, kappa_interval
 from gateval.domain.text import NOT_MEASURED
 from gateval.domain.trials.model_call import Usage
 

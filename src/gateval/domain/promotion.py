@@ -15,7 +15,7 @@ from gateval.domain.base import JsonObject, Value, canonical_json
 from gateval.domain.manifests.fixture import AssertionSpec, FixtureInput, InputType
 from gateval.domain.manifests.messages import InputMessage, InputToolCall, Role, text_of
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.trials.tools import SHADOW
+from gateval.domain.trials.trace import SHADOW
 from gateval.domain.trials.trial import Assessment, Trial, Verdict
 
 

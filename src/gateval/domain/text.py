@@ -15,7 +15,7 @@ from typing import Annotated, TypeVar
 from pydantic import BeforeValidator, JsonValue, StringConstraints
 
 from gateval.domain.base import JsonObject, canonical_json
-from gateval.domain.score import Score, ends
+from gateval.domain.verdicts import Score, ends
 
 SHORT = 200
 """Characters of a name, login, label or URL."""

@@ -9,8 +9,7 @@ from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.judge_doubts import binding_now, judge_doubt
-from gateval.judging.judge import Judge
-from gateval.judging.replay import prompt_digest, replay
+from gateval.judging.judge import Judge, prompt_digest, replay
 
 
 class Agreements:

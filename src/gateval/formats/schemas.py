@@ -29,7 +29,7 @@ from gateval.formats.native.fixture import (
     AssertionCommon,
     FixtureBody,
 )
-from gateval.formats.native.kinds import KINDS as MANIFESTS
+from gateval.formats.native.written import KINDS as MANIFESTS
 
 Schema: TypeAlias = dict[str, Any]
 Definitions: TypeAlias = dict[str, Schema]

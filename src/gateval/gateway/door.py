@@ -26,7 +26,6 @@ from gateval.gateway.peers import Allowed
 from gateval.gateway.scripted import answer
 from gateval.gateway.upstream.endpoints import PROVIDERS, Upstream, has_no_address, missing_keys
 from gateval.gateway.upstream.http_client import HttpClient, Timeouts, leads_here, pins_of
-from gateval.gateway.upstream.keys import scrubber_for
 from gateval.gateway.upstream.retry import (
     Retrier,
     RetryPolicy,
@@ -35,7 +34,7 @@ from gateval.gateway.upstream.retry import (
     status_error,
     unreadable,
 )
-from gateval.gateway.upstream.sender import Sender
+from gateval.gateway.upstream.sender import Sender, scrubber_for
 from gateval.ports.model_calls import ModelCallError, ModelCallFault, Prices
 from gateval.wire.base import WireError
 from gateval.wire.registry import INPUT_FORMATS, WIRE_FORMATS

@@ -14,8 +14,7 @@ from typing import Any
 
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.trials.model_call import ToolCall
-from gateval.domain.trials.tools import Replay, ToolAnswer
-from gateval.domain.trials.trace import StepKind, TraceBuilder
+from gateval.domain.trials.trace import Replay, StepKind, ToolAnswer, TraceBuilder
 
 _SEPARATORS = ("__", "_", "-", ".", "/", ":")
 """What stands between the name that a client gave its server, and the tool's."""

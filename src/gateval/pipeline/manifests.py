@@ -13,9 +13,17 @@ from gateval.candidates.environment import passed_on
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, is_sealed
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.paths import leads_out, match_any, resolve_path
-from gateval.domain.sources import LOCK_PATH, GitFile, LockedFile, git_file, read_lock
 from gateval.domain.text import quote
-from gateval.domain.tree import LINK_MODE, Tree, TreeEntry
+from gateval.domain.tree import (
+    LINK_MODE,
+    LOCK_PATH,
+    GitFile,
+    LockedFile,
+    Tree,
+    TreeEntry,
+    git_file,
+    read_lock,
+)
 from gateval.errors import RepositoryError
 from gateval.formats.base import (
     TEXT_LIMIT,

@@ -24,8 +24,14 @@ from gateval.domain.planning.shares import with_quarantine
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.errors import UsageError
 from gateval.formats.base import Registries
-from gateval.pipeline.pointers import pointer_problems, without_lacking
-from gateval.pipeline.read import Revisions, read_change, read_revision, reading
+from gateval.pipeline.read import (
+    Revisions,
+    pointer_problems,
+    read_change,
+    read_revision,
+    reading,
+    without_lacking,
+)
 from gateval.pipeline.rules import read_rules
 from gateval.ports.repository import Repository, SharedRules
 

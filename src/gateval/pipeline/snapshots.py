@@ -17,12 +17,8 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.paths import Problem, SourceLocation, resolve_path, show_path, sort_problems
 from gateval.domain.plan.plan import Revision
-from gateval.domain.planning.files.fixture_files import (
-    check_problems,
-    with_check_files,
-    with_grounds,
-)
-from gateval.domain.planning.files.start_problems import closure_problems
+from gateval.domain.planning.fixture_files import check_problems, with_check_files, with_grounds
+from gateval.domain.planning.outside import closure_problems
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.tree import Tree, is_lfs_pointer
 from gateval.formats.base import Gathered, Parsed

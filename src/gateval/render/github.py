@@ -25,9 +25,8 @@ from gateval.domain.history.verdicts import LISTED, HistoryRecord
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import InvalidManifests, Problem
-from gateval.domain.score import score_of
 from gateval.domain.text import least_score, show_score, show_threshold
-from gateval.domain.verdicts import GateVerdict
+from gateval.domain.verdicts import GateVerdict, score_of
 from gateval.errors import GatevalError
 from gateval.render.comment import LIMIT, render_comment, size
 from gateval.render.report.bar import bypass_title, label_lines

@@ -13,8 +13,8 @@ from gateval.domain.history.compared import (
 )
 from gateval.domain.history.trend import ALL, Point, Wavering
 from gateval.domain.manifests.fixture import show_axis
-from gateval.domain.score import score_of
 from gateval.domain.text import DASH, show_percent, show_score
+from gateval.domain.verdicts import score_of
 from gateval.render.plots import BOTTOM, LEFT, block, lines_of, plot_of_runs, sparkline, text
 from gateval.render.report.kinds import count
 from gateval.render.report.scores import DOWN, SAME, UP, difference, mark, percent

@@ -7,10 +7,10 @@ from xml.sax.saxutils import escape
 
 from gateval.domain.history.compared import Table, TableCell
 from gateval.domain.history.trend import Point
-from gateval.domain.manifests.scoring import SCORE_FROM
+from gateval.domain.manifests.evaluation import SCORE_FROM
 from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport, SelfCheck
-from gateval.domain.score import score_of
 from gateval.domain.text import show_score
+from gateval.domain.verdicts import score_of
 from gateval.safe.sanitize import plain_line
 
 

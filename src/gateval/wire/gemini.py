@@ -5,10 +5,14 @@ stream has an address of its own.
 
 Google's models may give calls no ids, and results go by the function's name. Such a call is known
 by a digest of its name and arguments, so that it is the same in the reply and in what follows.
+
+Format: https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent. Server-sent
+events come to who asks with `alt=sse`. Nothing follows the last one: the stream ends.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -25,8 +29,8 @@ from gateval.domain.trials.model_call import (
     ToolDefinition,
     Usage,
 )
-from gateval.wire import gemini_fields
 from gateval.wire.base import (
+    EventRole,
     WireError,
     as_count,
     as_list,
@@ -35,13 +39,83 @@ from gateval.wire.base import (
     as_text,
     decoder,
     error_text,
+    pieces_of,
     read_object,
     text_or_empty,
     tool_call,
     write_json,
     write_text,
 )
-from gateval.wire.gemini_fields import model_id, part_text, pick, texts_in, without_model
+from gateval.wire.sse import SseEvent
+
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
+"""Names of models that are nobody's own: `tunedModels/…` belong to an account."""
+
+_STATUSES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+
+
+def headers(key: str | None) -> dict[str, str]:
+    """Return the key in Google's header, or nothing."""
+    return {"x-goog-api-key": key} if key else {}
+
+
+def pick(fields: JsonObject, name: str) -> JsonValue:
+    """Return the value of a key that is given in camel case, in either spelling."""
+    if name in fields:
+        return fields[name]
+    return fields.get(re.sub(r"[A-Z]", lambda upper: f"_{upper[0].lower()}", name))
+
+
+def model_id(model: str) -> str:
+    """Return a model's id, which goes into the address. Raises `WireError` if it is none."""
+    if not _MODEL.fullmatch(model):
+        raise WireError(f'"{model[:80]}" is no name of a model of Google\'s')
+    return model
+
+
+def without_model(fields: JsonObject, model: str) -> JsonObject:
+    """Return a body whose address names `model`. Raises `WireError`."""
+    model_id(model)
+    return {key: value for key, value in fields.items() if key not in {"model", "stream"}}
+
+
+def part_text(part: JsonObject) -> str:
+    """Return the text of a part, or a placeholder for what is no text."""
+    if "text" in part:
+        return as_text(part["text"], "the text of a part")
+    data = pick(part, "inlineData") or pick(part, "fileData")
+    if isinstance(data, dict):
+        kind = text_or_empty(pick(data, "mimeType")).partition("/")[0]
+        return f"[{kind}]" if kind in {"image", "audio", "video"} else "[file]"
+    return f"[{next(iter(part), 'nothing')[:40]}]"
+
+
+def texts_in(content: JsonValue, where: str) -> list[str]:
+    """Return the texts of a `Content`, or of a mere string; none for null. Raises `WireError`."""
+    if content is None or isinstance(content, str):
+        return [content] if content else []
+    parts = as_list(as_object(content, where).get("parts"), "`parts`")
+    return [part_text(as_object(part, "a part")) for part in parts]
+
+
+def joined(content: JsonValue) -> str:
+    """Return the text of a `Content` as a whole. Raises `WireError`."""
+    return "\n".join(texts_in(as_object(content, "`content`"), "`content`"))
+
+
+def encode_error(status: int, message: str) -> bytes:
+    """Write an error; see `Format`."""
+    word = _STATUSES.get(status, "INVALID_ARGUMENT" if status < 500 else "INTERNAL")
+    return write_json({"error": {"code": status, "message": message, "status": word}})
+
 
 _RESULT_KEYS = ("output", "result")
 _OWN_CODE = "code_execution"
@@ -224,8 +298,6 @@ def tools_out(tools: tuple[ToolDefinition, ...]) -> list[JsonValue]:
 
 base_path = "/v1beta"
 path = "/models/{model}:generateContent"
-headers = gemini_fields.headers
-encode_error = gemini_fields.encode_error
 decode_error = error_text
 for_model = without_model
 
@@ -358,3 +430,80 @@ def _usage_in(value: JsonValue) -> Usage:
         output_tokens=total("candidatesTokenCount", "thoughtsTokenCount"),
         cached_tokens=as_count(pick(fields, "cachedContentTokenCount")) or 0,
     )
+
+
+path = "/models/{model}:streamGenerateContent?alt=sse"
+
+
+def stream_body(fields: JsonObject) -> JsonObject:
+    """Return the body as it is: usage comes without asking; see `StreamFormat`."""
+    return fields
+
+
+def stream_reader(_fields: JsonObject) -> _Reader:
+    """Return a reader; see `StreamFormat`."""
+    return _Reader()
+
+
+class _Reader:
+    """Puts the parts of the first candidate together; fulfils `StreamReader`."""
+
+    def __init__(self) -> None:
+        self._parts: list[JsonObject] = []
+        self._finish: JsonValue = None
+        self._rest: JsonObject = {}
+
+    @decoder("stream")
+    def read(self, event: SseEvent) -> EventRole:
+        if event.data is None:
+            return EventRole()
+        fields = read_object(event.data)
+        if fields.get("error"):
+            return EventRole(ends=True, error=error_text(event.data.encode("utf-8", "replace")))
+        for name in ("usageMetadata", "modelVersion", "promptFeedback"):
+            given = pick(fields, name)
+            if given is not None:
+                self._rest[name] = given
+        for item in as_list(fields.get("candidates"), "`candidates`"):
+            candidate = as_object(item, "a candidate")
+            if candidate.get("index", 0) == 0:
+                self._candidate(candidate)
+        return EventRole()
+
+    def _candidate(self, candidate: JsonObject) -> None:
+        self._finish = pick(candidate, "finishReason") or self._finish
+        content = as_object(candidate.get("content") or {}, "`content`")
+        for part in as_list(content.get("parts"), "`parts`"):
+            self._parts.append(as_object(part, "a part"))
+
+    def reply(self) -> ModelReply:
+        if self._finish is None and "promptFeedback" not in self._rest:
+            raise WireError("a stream that broke off")
+        content: JsonObject = {"parts": [*self._parts]}
+        whole: JsonObject = {"content": content, "finishReason": self._finish}
+        return reply_in({**self._rest, "candidates": [whole] if self._finish else []})
+
+    def so_far(self) -> ModelReply:
+        texts = [part for part in self._parts if isinstance(part.get("text"), str)]
+        text, _ = said_in(texts)
+        model = text_or_empty(self._rest.get("modelVersion"))
+        return ModelReply(text=text, stop=StopReason.OTHER, model=model)
+
+
+def encode_stream(
+    reply: ModelReply, request: ModelRequest, _fields: JsonObject
+) -> Iterator[SseEvent]:
+    """Write a reply as events; see `StreamFormat`."""
+    for piece in pieces_of(reply.text):
+        yield _event(frame_out([{"text": piece}], reply, request, ends=False))
+    calls: list[JsonValue] = [call_out(call) for call in reply.tool_calls]
+    yield _event(frame_out(calls or [{"text": ""}], reply, request, ends=True))
+
+
+def _event(frame: JsonObject) -> SseEvent:
+    return SseEvent("", write_text(frame))
+
+
+def encode_stream_error(message: str) -> SseEvent:
+    """Write an error; see `StreamFormat`."""
+    return SseEvent("", encode_error(500, message).decode())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import InputKind, InputReply, InputRequest
-from gateval.wire import gemini_fields
+from gateval.wire import gemini as gemini_fields
 from gateval.wire.base import (
     WireError,
     as_object,
@@ -19,8 +19,8 @@ from gateval.wire.base import (
     vector_in,
     write_json,
 )
+from gateval.wire.gemini import joined, model_id, without_model
 from gateval.wire.gemini_embeddings import dimensions_in, usage_in
-from gateval.wire.gemini_fields import joined, model_id, without_model
 
 kind = InputKind.EMBEDDING
 base_path = "/v1beta"

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import InputKind, InputReply, InputRequest, Usage
-from gateval.wire import gemini_fields
+from gateval.wire import gemini as gemini_fields
 from gateval.wire.base import (
     WireError,
     as_count,
@@ -24,7 +24,7 @@ from gateval.wire.base import (
     vector_in,
     write_json,
 )
-from gateval.wire.gemini_fields import joined, model_id, pick
+from gateval.wire.gemini import joined, model_id, pick
 
 kind = InputKind.EMBEDDING
 base_path = "/v1beta"

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.model_call import ToolDefinition
-from gateval.domain.trials.tools import ToolAnswer
+from gateval.domain.trials.trace import ToolAnswer
 from gateval.wire.base import (
     WireError,
     as_list,

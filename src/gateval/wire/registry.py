@@ -6,18 +6,18 @@ from collections.abc import Mapping
 
 from gateval.wire import (
     anthropic,
-    anthropic_stream,
     gemini,
     gemini_embedding,
     gemini_embeddings,
-    gemini_stream,
     openai_chat,
-    openai_chat_stream,
     openai_embeddings,
     openai_moderations,
     openai_responses,
-    openai_responses_stream,
 )
+from gateval.wire import anthropic as anthropic_stream
+from gateval.wire import gemini as gemini_stream
+from gateval.wire import openai_chat as openai_chat_stream
+from gateval.wire import openai_responses as openai_responses_stream
 from gateval.wire.base import Format, InputFormat, StreamFormat, WireFormat
 
 WIRE_FORMATS: Mapping[str, WireFormat] = {

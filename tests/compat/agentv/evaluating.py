@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gateval.assertions.assess import assess
+from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.scoring import ScoringModel, ScoringSpec
 from gateval.domain.results.trial_verdict import TrialVerdict, trial_verdict
 from gateval.domain.trials.trial import Answer, Assessment
 from gateval.judging.judge import Judge

@@ -11,7 +11,7 @@ import pytest
 from gateval.adapters.git.sources import GitSources
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.messages import Role, text_of
-from gateval.domain.sources import LOCK_PATH
+from gateval.domain.tree import LOCK_PATH
 from gateval.pipeline.manifests import Pinned
 from tests.compat.rows import states
 from tests.helpers.agentv import agentv, problems, read, read_with

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.manifests.scoring import ScoringModel, ScoringSpec
+from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.results.results import Results
 from gateval.domain.results.trial_verdict import trial_verdict
 from tests.compat.agentv import second

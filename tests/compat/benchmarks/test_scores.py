@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateval.domain.manifests.evaluation import SCORE_FROM, ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import DEFAULT_AXIS, AssertionSpec, Fixture
-from gateval.domain.manifests.scoring import SCORE_FROM, ScoringModel, ScoringSpec
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import score_eval

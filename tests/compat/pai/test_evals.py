@@ -9,9 +9,8 @@ import pytest
 
 from gateval.app.readers import registries
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
-from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.evaluation import Eval, ScoringSpec
 from gateval.domain.manifests.fixture import Severity
-from gateval.domain.manifests.scoring import ScoringSpec
 from gateval.domain.plan.sealing import SEALED, is_sealed_eval, shut_plan
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.scoring import EvalScore, Meets, score_eval

@@ -9,11 +9,11 @@ import pytest
 from gateval.app.readers import registries
 from gateval.assertions.registry import ASSERTIONS
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.manifests.evaluation import ScoringSpec
 from gateval.domain.manifests.fixture import DEFAULT_WEIGHTS, Fixture, Severity
-from gateval.domain.manifests.scoring import ScoringSpec
 from gateval.domain.results.trial_verdict import trial_score
 from gateval.domain.trials.model_call import Usage
-from gateval.domain.trials.tools import Replay
+from gateval.domain.trials.trace import Replay
 from gateval.domain.trials.trial import Answer, AssessmentStatus
 from gateval.formats.native.manifests import read_manifests
 from tests.compat.rows import states

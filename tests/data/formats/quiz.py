@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 
 from gateval.domain.base import digest
-from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.evaluation import Eval, Grade, ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
-from gateval.domain.manifests.scoring import Grade, ScoringModel, ScoringSpec
 from gateval.domain.paths import SourceLocation, show_path
 from gateval.formats.base import Parsed, Registries
 

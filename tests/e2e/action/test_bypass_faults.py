@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.app.action.entry import run_action
+from gateval.app.action.gate import run_action
 from tests.helpers.github_shop import WORSE, GitHubShop
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Job

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.app.action.entry import run_action
+from gateval.app.action.gate import run_action
 from tests.helpers.github_shop import WORSE, GitHubShop
 from tests.helpers.tiers import some_always
 

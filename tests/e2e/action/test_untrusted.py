@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.sources import LOCK_PATH
+from gateval.domain.tree import LOCK_PATH
 from tests.helpers import payloads
 from tests.helpers.agentv import TARGETS
 from tests.helpers.foreign import elsewhere

@@ -10,7 +10,7 @@ from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.trials.tools import SHADOW
+from gateval.domain.trials.trace import SHADOW
 from gateval.domain.trials.trial import Answer
 from tests.helpers.candidates import World, agent_from, ask
 from tests.helpers.scripted_calls import ScriptedCalls, calls, says

@@ -16,7 +16,7 @@ from gateval.candidates.team import Candidates
 from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.trials.tools import SHADOW
+from gateval.domain.trials.trace import SHADOW
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.gateway.door import Gateway
 from gateval.gateway.local.server import GatewayServer

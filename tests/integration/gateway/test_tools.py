@@ -13,7 +13,7 @@ import pytest
 
 from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.trials.model_call import ToolDefinition
-from gateval.domain.trials.tools import SHADOW, Replay
+from gateval.domain.trials.trace import SHADOW, Replay
 from gateval.domain.trials.trial import Side
 from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.local.session import Session

@@ -16,8 +16,7 @@ from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.strict_json import DEPTH_LIMIT
 from gateval.domain.trials.model_call import ModelReply, StopReason, ToolCall, Usage
-from gateval.domain.trials.tools import SHADOW, offered_tools
-from gateval.domain.trials.trace import StepKind, Trace
+from gateval.domain.trials.trace import SHADOW, StepKind, Trace, offered_tools
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from tests.helpers.candidates import World, ask

@@ -9,10 +9,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec
+from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec, ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.messages import Feedback, answer_digest
-from gateval.domain.manifests.scoring import ScoringModel, ScoringSpec
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
 from gateval.domain.results.averages import averages, group_trials, people
 from gateval.domain.results.trial_verdict import trial_verdict

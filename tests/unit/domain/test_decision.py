@@ -17,10 +17,9 @@ from gateval.domain.manifests.gate_config import (
 )
 from gateval.domain.results.comparison import Repeated
 from gateval.domain.results.results import Results
-from gateval.domain.score import Measured, score_of
 from gateval.domain.text import show_score, show_threshold
 from gateval.domain.trials.trial import Cause, Outcome, Trial
-from gateval.domain.verdicts import GateVerdict, ReasonCode
+from gateval.domain.verdicts import GateVerdict, Measured, ReasonCode, score_of
 from tests.helpers.reports import TWELVE_OF_FIFTEEN, edit, make, make_results, replace
 from tests.helpers.tiers import examples
 

@@ -14,11 +14,11 @@ from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.results.progress import next_trials
 from gateval.domain.results.results import Results
 from gateval.domain.statistics.broad import LEAST_DROP, LEAST_DROP_OF_MANY, broad_step
-from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.error_budget import (
+from gateval.domain.statistics.design import (
     BROAD,
     FIXTURES,
     JointErrorBudget,
+    LookResult,
     eval_shares,
     joint_shares,
 )

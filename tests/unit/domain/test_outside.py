@@ -11,7 +11,7 @@ from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.closure import changed_folders, literals
-from gateval.domain.planning.files.outside import added_outside, outside_paths
+from gateval.domain.planning.outside import added_outside, outside_paths
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.tree import TreeEntry
 from tests.helpers.tiers import examples

@@ -6,9 +6,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec
+from gateval.domain.manifests.evaluation import (
+    MODELS,
+    ExecutionSpec,
+    JudgeSpec,
+    ScoringModel,
+    ScoringSpec,
+)
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.manifests.scoring import MODELS, ScoringModel, ScoringSpec
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
 from gateval.domain.results.averages import averages, group_trials, outcomes
 from gateval.domain.results.scoring import score_fixture

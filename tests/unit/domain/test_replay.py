@@ -5,7 +5,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import ToolReplay
-from gateval.domain.trials.tools import SHADOW, Replay, ToolAnswer
+from gateval.domain.trials.trace import SHADOW, Replay, ToolAnswer
 
 Call = tuple[str, JsonObject]
 

@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from gateval.domain.manifests.evaluation import TOLERANCE, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, Severity
-from gateval.domain.manifests.scoring import TOLERANCE, ScoringSpec
 from gateval.domain.paths import SourceLocation
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.scoring import EvalScore, Meets, score_eval
 from gateval.domain.results.trial_verdict import trial_score
-from gateval.domain.score import Measured, NotMeasured
 from gateval.domain.trials.trial import Assessment, AssessmentStatus, Side
-from gateval.domain.verdicts import GateVerdict
+from gateval.domain.verdicts import GateVerdict, Measured, NotMeasured
 from tests.helpers.assessments import make_assessment
 from tests.helpers.reports import edit, make, make_results
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from gateval.domain.decision.decision import Report, make_report, publishable
 from gateval.domain.history.verdicts import plan_digest
+from gateval.domain.manifests.evaluation import MODELS, ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, Origin, Reference
 from gateval.domain.manifests.gate_config import BudgetPolicy, Policy
 from gateval.domain.manifests.playground import PlaygroundSpec
-from gateval.domain.manifests.scoring import MODELS, ScoringModel, ScoringSpec
 from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan

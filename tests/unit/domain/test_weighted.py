@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from gateval.domain.decision.decision import make_report
 from gateval.domain.history.baseline import setting_digest, wanted
+from gateval.domain.manifests.evaluation import ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.manifests.scoring import ScoringModel, ScoringSpec
 from gateval.domain.plan.planned_eval import PlannedEval, StoredTrials
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import FixtureChange

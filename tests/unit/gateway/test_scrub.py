@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from gateval.gateway.upstream.endpoints import read_upstreams
-from gateval.gateway.upstream.keys import MARK, Scrubber, scrubber_for
+from gateval.gateway.upstream.sender import MARK, Scrubber, scrubber_for
 
 KEY = "sk-canary/+0123456789"
 

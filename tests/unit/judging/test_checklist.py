@@ -12,9 +12,9 @@ from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.trials.trace import StepKind, TraceBuilder
 from gateval.domain.trials.trace import Trace as Transcript
 from gateval.judging.checklist import ANSWER, Band, Check, checklist_question, parse_checklist
+from gateval.judging.judge import prompt_digest
 from gateval.judging.prompt import PROMPT as JUDGE_WORDS
 from gateval.judging.prompt import JudgeLimits, judge_request, rubric_question
-from gateval.judging.replay import prompt_digest
 from gateval.judging.verdict import DefectiveVerdict
 from tests.helpers.trials import PROMPT
 

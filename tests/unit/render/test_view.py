@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from gateval.domain.manifests.scoring import MODELS, ScoringSpec
+from gateval.domain.manifests.evaluation import MODELS, ScoringSpec
 from gateval.render.view import ReportView
 from tests.helpers.reports import make
 

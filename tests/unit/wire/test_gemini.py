@@ -15,9 +15,9 @@ from gateval.domain.trials.model_call import (
     Usage,
 )
 from gateval.wire import gemini as content
+from gateval.wire import gemini as stream
 from gateval.wire import gemini_embedding as embedding
 from gateval.wire import gemini_embeddings as embeddings
-from gateval.wire import gemini_stream as stream
 from gateval.wire.base import WireError
 from gateval.wire.sse import SseEvent
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateval.domain.trials.model_call import ToolDefinition
-from gateval.domain.trials.tools import ToolAnswer
+from gateval.domain.trials.trace import ToolAnswer
 from gateval.wire import mcp
 from gateval.wire.base import WireError
 

@@ -27,6 +27,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple, Self, TypeVar
 from urllib.parse import unquote, urlsplit
 
+from gateval.adapters.git.objects import check_name
 from gateval.adapters.git.record_errors import (
     PATIENCE,
     PushRetries,
@@ -35,7 +36,6 @@ from gateval.adapters.git.record_errors import (
     persistently,
     refusal,
 )
-from gateval.adapters.git.revisions import check_name
 from gateval.adapters.git.run import Git, GitProcess, GitResult, asked
 from gateval.adapters.git.server import FETCH, as_variables, network_variables
 from gateval.domain.paths import show_path

@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from gateval.adapters.git import export, objects, revisions, worktree
+from gateval.adapters.git import export, objects, worktree
+from gateval.adapters.git import objects as revisions
 from gateval.adapters.git.run import TIMEOUT_SECONDS, Git
 from gateval.domain.paths import show_path
 from gateval.domain.tree import TreeEntry

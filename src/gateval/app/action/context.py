@@ -43,8 +43,7 @@ from gateval.errors import GatevalError, NoRepository, RepositoryError, UsageErr
 from gateval.formats.github.action_inputs import ActionInputs, ActionStep, read_inputs
 from gateval.formats.github.event import PAYLOAD_LIMIT, read_trigger
 from gateval.formats.github.workflow import GateRun, gate_jobs, uploads
-from gateval.pipeline.labels import OpenRecords, labels_of
-from gateval.pipeline.resolved_event import ResolvedEvent
+from gateval.pipeline.resolved_event import OpenRecords, ResolvedEvent, labels_of
 from gateval.ports.storage import RUNS, Stored
 from gateval.publish.audit import AuditSink
 from gateval.publish.target import CommentMode, PublishTarget

@@ -27,7 +27,7 @@ from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.results.results import Results
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import ForgeError, GatevalError
-from gateval.pipeline.labels import (
+from gateval.pipeline.resolved_event import (
     PullFacts,
     entries_in,
     labels_of,

@@ -142,7 +142,7 @@ def with_stored_agreements(event: ActionEvent, plan: Plan) -> tuple[Plan, str]:
     whole = event.binds and event.context.inputs.step is ActionStep.ALL
     if not whole or not event.trigger.default_branch:
         return plan, ""
-    from gateval.judging.replay import prompt_digest
+    from gateval.judging.judge import prompt_digest
 
     asked = wanted_agreements(plan, prompt_digest())
     try:

@@ -14,7 +14,7 @@ from gateval.adapters.folders import real_path
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import FindingsFile, ResultsFolder
-from gateval.adapters.shown_paths import show_here
+from gateval.adapters.screen import show_here
 from gateval.app.run.evaluate import small_collections
 from gateval.app.run.views import PLAN_FILE, RUN_FILE
 from gateval.domain.decision.decision import Report

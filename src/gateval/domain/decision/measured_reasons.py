@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateval.domain.label_decision import GateLabel
+from gateval.domain.manifests.evaluation import TOLERANCE
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.manifests.gate_config import (
     Policy,
@@ -12,7 +13,6 @@ from gateval.domain.manifests.gate_config import (
     ThresholdPolicy,
     UncalibratedPolicy,
 )
-from gateval.domain.manifests.scoring import TOLERANCE
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import Grouped
 from gateval.domain.results.comparison import (

@@ -18,10 +18,10 @@ from pydantic import JsonValue
 from gateval.domain.base import Value
 from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord, RunScore
 from gateval.domain.manifests.fixture import show_axis
-from gateval.domain.score import score_of
 from gateval.domain.statistics.design import fisher
 from gateval.domain.statistics.graded import sign_flip
 from gateval.domain.text import show_score
+from gateval.domain.verdicts import score_of
 
 
 class ComparedScore(Value):

@@ -32,10 +32,9 @@ from gateval.domain.results.doubts import was_seen
 from gateval.domain.results.lifecycle import run_of
 from gateval.domain.results.results import Results, SealedVerdict
 from gateval.domain.results.scoring import mean_rate, score_fixture
-from gateval.domain.score import ends
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
-from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
+from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode, ends
 
 SAID = 160
 """Characters kept of why a fixture did not pass."""

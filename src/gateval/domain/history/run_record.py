@@ -24,16 +24,15 @@ from gateval.domain.base import (
     ascii_json,
 )
 from gateval.domain.calibration import StoredAgreement
+from gateval.domain.manifests.evaluation import ScoringModel
 from gateval.domain.manifests.fixture import Fixture, weighed_axes
-from gateval.domain.manifests.scoring import ScoringModel
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import ScorerAverage
 from gateval.domain.results.comparison import AxisComparison, EvalComparison
 from gateval.domain.results.trial_verdict import axis_grades, by_criterion, grades, whole_mean
-from gateval.domain.score import Score, score_of
 from gateval.domain.text import ShortText, first_of
 from gateval.domain.trials.trial import Side, Trial
-from gateval.domain.verdicts import EvalsVerdict, GateVerdict
+from gateval.domain.verdicts import EvalsVerdict, GateVerdict, Score, score_of
 from gateval.errors import RecordsError
 
 NAMED_TASKS = 200

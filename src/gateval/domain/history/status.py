@@ -18,9 +18,8 @@ from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.results.lifecycle import RunStatus
-from gateval.domain.score import Measured, score_of
 from gateval.domain.text import NOT_MEASURED, show_score
-from gateval.domain.verdicts import GateVerdict
+from gateval.domain.verdicts import GateVerdict, Measured, score_of
 
 PULL_REQUESTS = {"pull_request", "issue_comment", "merge_group", "workflow_run"}
 """Events of runs that measure what somebody proposes, not what is."""

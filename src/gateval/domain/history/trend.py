@@ -9,10 +9,8 @@ from gateval.domain.base import Value
 from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
 from gateval.domain.history.status import PULL_REQUESTS
 from gateval.domain.results.averages import ScorerAverage
-from gateval.domain.statistics.design import design, fisher, looks
-from gateval.domain.statistics.error_budget import FIXTURES
-from gateval.domain.statistics.estimates import wilson_rate
-from gateval.domain.statistics.walk import expected
+from gateval.domain.statistics.design import FIXTURES, design, fisher, looks
+from gateval.domain.statistics.walk import expected, wilson_rate
 from gateval.domain.verdicts import GateVerdict
 
 

@@ -32,10 +32,16 @@ from gateval.domain.plan.plan import Plan, Revision
 from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.planning.selection import Narrowing
 from gateval.domain.results.comparison import EvalComparison, FixtureChange
-from gateval.domain.score import Score, score_of
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import ShortText, first_of
-from gateval.domain.verdicts import DecisionReason, EvalsVerdict, GateVerdict, ReasonCode
+from gateval.domain.verdicts import (
+    DecisionReason,
+    EvalsVerdict,
+    GateVerdict,
+    ReasonCode,
+    Score,
+    score_of,
+)
 from gateval.errors import RecordsError
 
 LISTED = 50

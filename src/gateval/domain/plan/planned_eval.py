@@ -20,10 +20,15 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from gateval.domain.base import SHA_PATTERN, Name, Value
-from gateval.domain.manifests.evaluation import Calibration, EvalKind, ExecutionSpec, JudgeSpec
+from gateval.domain.manifests.evaluation import (
+    Calibration,
+    EvalKind,
+    ExecutionSpec,
+    JudgeSpec,
+    ScoringSpec,
+)
 from gateval.domain.manifests.fixture import Fixture, Severity, weighed_axes
 from gateval.domain.manifests.messages import Feedback
-from gateval.domain.manifests.scoring import ScoringSpec
 from gateval.domain.paths import Problem, SourceLocation
 from gateval.domain.statistics.broad import CONFIRMING_TRIALS, LEAST_DROP, LEAST_DROP_OF_MANY
 from gateval.domain.statistics.design import Look, broad_looks, looks

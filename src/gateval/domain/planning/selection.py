@@ -37,7 +37,7 @@ from gateval.domain.plan.planned_eval import (
     SkippedFixture,
 )
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.statistics.error_budget import BROAD, FIXTURES, fixture_share, split
+from gateval.domain.statistics.design import BROAD, FIXTURES, fixture_share, split
 from gateval.domain.trials.trial import Side
 from gateval.errors import UsageError
 

@@ -28,7 +28,7 @@ from gateval.domain.plan.planned_eval import (
     together_only,
 )
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.statistics.error_budget import (
+from gateval.domain.statistics.design import (
     BROAD,
     FIXTURES,
     EvalErrorBudget,

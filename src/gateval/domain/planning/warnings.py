@@ -15,8 +15,8 @@ from gateval.domain.plan.planned_eval import AfterMerge, PlannedEval, Unreadable
 from gateval.domain.planning.bar.planning import NOTHING_HELD, RulesEdit, WithheldEvals, other_edits
 from gateval.domain.planning.change import prompt_path
 from gateval.domain.planning.closure import closure_of
-from gateval.domain.planning.files.fixture_files import check_closures
-from gateval.domain.planning.files.outside import outside_warnings
+from gateval.domain.planning.fixture_files import check_closures
+from gateval.domain.planning.outside import outside_warnings
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.text import quote
 from gateval.domain.tree import changed_paths

@@ -17,11 +17,11 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Removed
 from gateval.domain.results.averages import LOST_SHARE, Grouped
 from gateval.domain.results.scoring import EvalScore, FixtureScore
-from gateval.domain.score import Measured
 from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.estimates import Ratio, paired_ratio
+from gateval.domain.statistics.walk import Ratio, paired_ratio
 from gateval.domain.trials.trial import Side, Trial
+from gateval.domain.verdicts import Measured
 
 CHANCE = 0.05
 """P(any interval of a run misses its true ratio) is at most this, over all that have a limit."""

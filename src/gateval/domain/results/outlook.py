@@ -15,7 +15,7 @@ from gateval.domain.results.comparison import Comparison
 from gateval.domain.results.fixture_progress import graded_rule_of
 from gateval.domain.statistics.design import Design, design, first_looks
 from gateval.domain.statistics.graded import LEAST_GRADED_DROP, Axis, on_passes
-from gateval.domain.statistics.graded_power import PairedRule, smallest_fall
+from gateval.domain.statistics.power import PairedRule, smallest_fall
 from gateval.domain.statistics.walk import expected, smallest_drop
 
 STEADY_RATE = 0.95

@@ -19,15 +19,15 @@ from math import fsum
 from pydantic import Field
 
 from gateval.domain.base import Value
+from gateval.domain.manifests.evaluation import TOLERANCE, ScoringModel
 from gateval.domain.manifests.fixture import Fixture, Severity
-from gateval.domain.manifests.scoring import TOLERANCE, ScoringModel
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
 from gateval.domain.results.averages import Grouped
 from gateval.domain.results.trial_verdict import grade
-from gateval.domain.score import Measured, NotMeasured, Partly, Score, ends
-from gateval.domain.statistics.estimates import wilson_rate
+from gateval.domain.statistics.walk import wilson_rate
 from gateval.domain.text import show_threshold
 from gateval.domain.trials.trial import Outcome, Side, Trial
+from gateval.domain.verdicts import Measured, NotMeasured, Partly, Score, ends
 
 
 class Meets(StrEnum):

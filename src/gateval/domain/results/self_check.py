@@ -22,7 +22,7 @@ from gateval.domain.results.comparison import Comparison, FixtureChange
 from gateval.domain.results.fixture_progress import rules_of
 from gateval.domain.results.results import Results
 from gateval.domain.statistics.design import counted_only
-from gateval.domain.statistics.simulation import Rates, RunSettings, simulated
+from gateval.domain.statistics.power import Rates, RunSettings, simulated
 from gateval.domain.statistics.walk import power
 
 DROPS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

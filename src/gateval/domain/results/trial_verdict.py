@@ -25,8 +25,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from gateval.domain.base import Value
+from gateval.domain.manifests.evaluation import TOLERANCE, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, axis_of
-from gateval.domain.manifests.scoring import TOLERANCE, ScoringSpec
 from gateval.domain.statistics.graded import Scores
 from gateval.domain.trials.model_call import CallsMade, RefusedBy, Usage
 from gateval.domain.trials.trial import (

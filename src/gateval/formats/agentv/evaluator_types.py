@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.paths import show_path
-from gateval.domain.sources import LOCK_PATH
 from gateval.domain.text import quote
+from gateval.domain.tree import LOCK_PATH
 from gateval.formats.agentv.evaluator import (
     MOST,
     Becomes,

@@ -20,8 +20,8 @@ from gateval.domain.manifests.messages import (
     text_of,
 )
 from gateval.domain.paths import Problem, nearest, path_text
-from gateval.domain.sources import LOCK_PATH, git_file
 from gateval.domain.text import quote
+from gateval.domain.tree import LOCK_PATH, git_file
 from gateval.formats.agentv.node import INPUT, AgentvNode, CaseBody, Node
 from gateval.formats.agentv.references import (
     NoFile,

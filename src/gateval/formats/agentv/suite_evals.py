@@ -11,8 +11,13 @@ from pydantic import JsonValue
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Broken
-from gateval.domain.manifests.evaluation import Eval, ExecutionSpec, JudgeSpec
-from gateval.domain.manifests.scoring import ScoringModel, ScoringSpec
+from gateval.domain.manifests.evaluation import (
+    Eval,
+    ExecutionSpec,
+    JudgeSpec,
+    ScoringModel,
+    ScoringSpec,
+)
 from gateval.domain.paths import Problem, SourceLocation, show_path
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import quote

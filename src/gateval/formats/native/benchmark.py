@@ -19,7 +19,15 @@ from pydantic.alias_generators import to_camel
 
 from gateval.domain.base import JsonObject, Name, Spec, digest
 from gateval.domain.manifests.catalogue import Broken
-from gateval.domain.manifests.evaluation import Eval, ExecutionSpec, JudgeSpec, is_sealed
+from gateval.domain.manifests.evaluation import (
+    SCORE_FROM,
+    Eval,
+    ExecutionSpec,
+    JudgeSpec,
+    ScoringModel,
+    ScoringSpec,
+    is_sealed,
+)
 from gateval.domain.manifests.fixture import (
     AssertionSpec,
     AssertionWeight,
@@ -32,7 +40,6 @@ from gateval.domain.manifests.fixture import (
 from gateval.domain.manifests.messages import MESSAGES_LIMIT
 from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.manifests.playground import PlaygroundSpec
-from gateval.domain.manifests.scoring import SCORE_FROM, ScoringModel, ScoringSpec
 from gateval.domain.paths import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.formats.base import Gathered, GatheringContext, Pending, Source

@@ -7,9 +7,14 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from gateval.domain.base import Name, Spec
-from gateval.domain.manifests.evaluation import Eval, ExecutionSpec, FixtureSelector, JudgeSpec
+from gateval.domain.manifests.evaluation import (
+    Eval,
+    ExecutionSpec,
+    FixtureSelector,
+    JudgeSpec,
+    ScoringSpec,
+)
 from gateval.domain.manifests.fixture import Severity, Weight
-from gateval.domain.manifests.scoring import ScoringSpec
 from gateval.formats.base import Source
 from gateval.formats.native.cron import check_cron, check_zone
 from gateval.formats.native.written import ManifestKind, ReadDocument, Written, canonical, meaning

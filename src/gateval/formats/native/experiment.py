@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Broken
-from gateval.domain.manifests.evaluation import Calibration, Eval
+from gateval.domain.manifests.evaluation import Calibration, Eval, ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture, input_of
-from gateval.domain.manifests.scoring import ScoringModel, ScoringSpec
 from gateval.domain.paths import Problem
 from gateval.domain.text import quote
 from gateval.formats.base import Gathered, GatheringContext, Pending, Source
@@ -21,12 +20,12 @@ from gateval.formats.native.experiment_document import (
     named_file,
     task_agent,
 )
-from gateval.formats.native.feedback import read_labels
 from gateval.formats.native.golden_set import (
     GoldenRow,
     RowsRead,
     Scorers,
     golden_rows,
+    read_labels,
     read_scorers,
 )
 from gateval.formats.native.manifests import broken_manifest

@@ -39,8 +39,7 @@ from gateval.formats.base import (
 )
 from gateval.formats.native.case_templates import TemplateRead, is_template, read_template
 from gateval.formats.native.fixture import FIXTURE
-from gateval.formats.native.kinds import KINDS
-from gateval.formats.native.written import ManifestKind, ReadDocument
+from gateval.formats.native.written import KINDS, ManifestKind, ReadDocument
 from gateval.formats.problems import (
     PROBLEM_LIMIT,
     expected_sentence,

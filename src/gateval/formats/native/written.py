@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Final, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, JsonValue
 
@@ -74,3 +76,38 @@ def meaning(kind: str, metadata: Metadata, spec: dict[str, JsonValue]) -> str:
 def canonical(spec: Spec) -> dict[str, JsonValue]:
     """Return what a part of a manifest says, with camelCase keys and without defaults."""
     return spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+_MODULES: Final = {
+    "Agent": "agent:AGENT",
+    "Eval": "evaluation:EVAL",
+    "EvalFixture": "fixture:FIXTURE",
+    "JudgeCalibration": "calibration:CALIBRATION",
+    "Benchmark": "benchmark:BENCHMARK",
+    "Experiment": "experiment:EXPERIMENT",
+}
+
+
+class _Kinds(Mapping[str, ManifestKind]):
+    def __getitem__(self, name: str) -> ManifestKind:
+        return _loaded(_MODULES[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _MODULES
+
+
+KINDS: Final[Mapping[str, ManifestKind]] = _Kinds()
+"""By the word that stands at `kind:`."""
+
+
+@cache
+def _loaded(where: str) -> ManifestKind:
+    module, _, name = where.partition(":")
+    kind: ManifestKind = getattr(import_module(f"gateval.formats.native.{module}"), name)
+    return kind

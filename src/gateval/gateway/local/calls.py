@@ -20,7 +20,6 @@ from gateval.gateway.local.session import Endpoint, Session, route
 from gateval.gateway.local.trial_calls import CallTimer, TrialCalls
 from gateval.gateway.upstream.endpoints import Upstream
 from gateval.gateway.upstream.http_client import OpenStream, ReceivedResponse, Unanswerable
-from gateval.gateway.upstream.keys import KeyEchoed, KeyGuard, Scrubber
 from gateval.gateway.upstream.retry import (
     Transient,
     http_status,
@@ -28,7 +27,7 @@ from gateval.gateway.upstream.retry import (
     status_error,
     unreadable,
 )
-from gateval.gateway.upstream.sender import call_error
+from gateval.gateway.upstream.sender import KeyEchoed, KeyGuard, Scrubber, call_error
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire import account
 from gateval.wire.base import (

@@ -15,8 +15,7 @@ from aiohttp import web
 
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.trials.model_call import CallsMade, ToolDefinition
-from gateval.domain.trials.tools import Replay
-from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trace import Replay, Trace
 from gateval.domain.trials.trial import Side
 from gateval.gateway.ledger import Ledger
 from gateval.gateway.local.trial_calls import CallLimits, CallQueue, TrialCalls

@@ -21,8 +21,7 @@ from gateval.domain.trials.model_call import (
     RefusedBy,
     Usage,
 )
-from gateval.domain.trials.tools import Replay
-from gateval.domain.trials.trace import Trace
+from gateval.domain.trials.trace import Replay, Trace
 from gateval.domain.trials.trial import Cause
 from gateval.gateway.ledger import Ledger
 from gateval.gateway.local.recording import TraceRecorder

@@ -18,7 +18,7 @@ from gateval.domain.results.comparison import EvalComparison, Rise, Unit
 from gateval.domain.results.judge_doubts import judge_doubt, replay_of
 from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.results.progress import left_after_planned
-from gateval.domain.statistics.estimates import Ratio
+from gateval.domain.statistics.walk import Ratio
 from gateval.domain.text import show_ratio, show_score, show_usd
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.statistics.axes import simulate
-from gateval.domain.statistics.design import LookResult
-from gateval.domain.statistics.error_budget import BROAD, joint_shares
+from gateval.domain.statistics.design import BROAD, LookResult, joint_shares
 from gateval.domain.statistics.graded import Axis, axis_looks, axis_rose, axis_step
 from tests.helpers.tiers import examples
 

@@ -20,7 +20,7 @@ from gateval.domain.statistics.graded import (
     on_passes,
     watched_only,
 )
-from gateval.domain.statistics.simulation import RunSettings
+from gateval.domain.statistics.power import RunSettings
 from gateval.domain.statistics.walk import RegressionStatus
 from tests.helpers.tiers import examples
 

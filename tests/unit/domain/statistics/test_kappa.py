@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.kappa import LEAST, MOST, SETTINGS, Setting, coverage, intervals, simulated
-from gateval.domain.statistics.estimates import Confusion, agreement, kappa, kappa_interval
+from gateval.domain.statistics.walk import Confusion, agreement, kappa, kappa_interval
 
 RECORDED = Path(__file__).parents[3] / "data/kappa/scikit-learn.csv"
 

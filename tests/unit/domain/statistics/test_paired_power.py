@@ -8,8 +8,16 @@ from random import Random
 import pytest
 
 from gateval.domain.statistics.broad import Broad
-from gateval.domain.statistics.design import Look, LookResult, broad_looks, looks
-from gateval.domain.statistics.error_budget import BROAD, FIXTURES, fixture_share, joint_shares
+from gateval.domain.statistics.design import (
+    BROAD,
+    FIXTURES,
+    Look,
+    LookResult,
+    broad_looks,
+    fixture_share,
+    joint_shares,
+    looks,
+)
 from gateval.domain.statistics.graded import (
     LEAST_GRADED_DROP,
     Axis,
@@ -19,7 +27,7 @@ from gateval.domain.statistics.graded import (
     graded_rule,
     graded_walk,
 )
-from gateval.domain.statistics.graded_power import PairedRule, paired_power, smallest_fall
+from gateval.domain.statistics.power import PairedRule, paired_power, smallest_fall
 from tests.helpers.tiers import examples
 
 AXIS_SHARE = joint_shares(BROAD, 0, 3).axis

@@ -8,7 +8,7 @@ from statistics import fmean
 
 import pytest
 
-from gateval.domain.statistics.estimates import inside, paired_ratio, two_sided
+from gateval.domain.statistics.walk import inside, paired_ratio, two_sided
 from tests.helpers.tiers import examples
 
 # NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2, and R's qt

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from gateval.domain.statistics.design import design, looks
-from gateval.domain.statistics.simulation import Rates, Run, RunSettings, simulate, simulated
+from gateval.domain.statistics.power import Rates, Run, RunSettings, simulate, simulated
 from gateval.domain.statistics.walk import expected, power
 from tests.helpers.tiers import examples
 

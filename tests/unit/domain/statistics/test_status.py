@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.statistics.design import design, looks
-from gateval.domain.statistics.error_budget import fixture_share, split
-from gateval.domain.statistics.estimates import wilson_rate
-from gateval.domain.statistics.walk import RegressionStatus, deterministic, status, walk
+from gateval.domain.statistics.design import design, fixture_share, looks, split
+from gateval.domain.statistics.walk import (
+    RegressionStatus,
+    deterministic,
+    status,
+    walk,
+    wilson_rate,
+)
 
 RULE = design(looks(1), 0.03 / 20)
 THREE = design(looks(3), 0.03 / 20)

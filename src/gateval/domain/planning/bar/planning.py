@@ -39,13 +39,14 @@ from gateval.domain.plan.planned_eval import (
     Unreadable,
 )
 from gateval.domain.plan.sealing import is_sealed_eval
-from gateval.domain.planning.bar.doubts import about_eval, tip_doubts
-from gateval.domain.planning.bar.evals import (
+from gateval.domain.planning.bar.doubts import (
+    about_eval,
     as_calibrated,
     asks_less,
     lowered,
     lowered_parts,
     same_judge,
+    tip_doubts,
 )
 from gateval.domain.planning.bar.fixtures import same_test
 from gateval.domain.planning.selection import baseline_of, lowered_cases

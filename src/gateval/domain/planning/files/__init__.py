@@ -1,1 +1,0 @@
-"""The files of an Agent: which belong and why, what is wrong with them, and which it left."""
