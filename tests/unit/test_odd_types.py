@@ -32,7 +32,7 @@ from gateval.formats.traces import read_runs
 from gateval.gateway.upstream.retry import cannot_pay
 from gateval.wire.account import most_tokens, refusal
 from gateval.wire.base import WireError
-from gateval.wire.registry import FORMATS, INPUT_FORMATS, STREAM_FORMATS, WIRE_FORMATS
+from gateval.wire.registry import FORMATS, INPUT_FORMATS, WIRE_FORMATS
 from gateval.wire.sse import SseEvent
 from tests.helpers.tiers import examples
 
@@ -314,7 +314,7 @@ EVENTS: tuple[JsonValue, ...] = tuple(
 
 
 def read_event_of_stream(value: JsonValue) -> None:
-    for each in STREAM_FORMATS.values():
+    for each in WIRE_FORMATS.values():
         reader = each.stream_reader({})
         name = value.get("type") if isinstance(value, dict) else ""
         event = SseEvent(name if isinstance(name, str) else "", json.dumps(value))

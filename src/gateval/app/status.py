@@ -197,7 +197,7 @@ _KINDS: Mapping[str, Callable[[LocalHistory, str | None], list[dict[str, JsonVal
 
 def _print_data(found: JsonValue, form: str) -> None:
     if form == "yaml":
-        from gateval.formats.yaml_document import write_yaml
+        from gateval.formats.yaml_writer import write_yaml
 
         sys.stdout.write(write_yaml(found))
     else:

@@ -11,7 +11,6 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-import yaml
 from pydantic import JsonValue
 
 from gateval.domain.paths import Problem, SourceLocation
@@ -214,19 +213,3 @@ def _number(text: str) -> JsonValue:
             f"{quote(text)} is too large for a number. Put it in quotes if it is text."
         )
     return number
-
-
-def write_yaml(value: JsonValue) -> str:
-    """Return a JSON value as a YAML document in block style, keys in their order."""
-    text: str = yaml.dump(
-        value, Dumper=_Dumper, sort_keys=False, allow_unicode=False, default_flow_style=False
-    )
-    return text
-
-
-class _Dumper(yaml.CSafeDumper):
-    """Writes no anchors: equal values are written out each time."""
-
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - as PyYAML calls it
-        """Never name a value to point back to it."""
-        return True

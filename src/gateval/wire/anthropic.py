@@ -189,6 +189,7 @@ def tool_in(fields: JsonObject) -> ToolDefinition:
 
 base_path = ""
 path = "/v1/messages"
+stream_path = path
 decode_error = error_text
 for_model = with_model
 
@@ -334,12 +335,12 @@ def _usage_in(value: JsonValue) -> Usage:
 
 
 def stream_body(fields: JsonObject) -> JsonObject:
-    """Return the body as it is: usage comes without asking; see `StreamFormat`."""
+    """Return the body as it is: usage comes without asking; see `WireFormat`."""
     return fields
 
 
 def stream_reader(_fields: JsonObject) -> _Reader:
-    """Return a reader; see `StreamFormat`."""
+    """Return a reader; see `WireFormat`."""
     return _Reader()
 
 
@@ -428,7 +429,7 @@ def _index(fields: JsonObject) -> int:
 def encode_stream(
     reply: ModelReply, request: ModelRequest, _fields: JsonObject
 ) -> Iterator[SseEvent]:
-    """Write a reply as events; see `StreamFormat`."""
+    """Write a reply as events; see `WireFormat`."""
     whole = reply_out(reply, request)
     usage = as_object(whole["usage"], "`usage`")
     start: JsonObject = {**whole, "content": [], "stop_reason": None}
@@ -462,5 +463,5 @@ def _event(kind: str, **fields: JsonValue) -> SseEvent:
 
 
 def encode_stream_error(message: str) -> SseEvent:
-    """Write an error; see `StreamFormat`."""
+    """Write an error; see `WireFormat`."""
     return _event("error", error={"type": "api_error", "message": message})

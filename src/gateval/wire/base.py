@@ -57,26 +57,6 @@ class Format(Protocol):
         """Read what an error body says, at most 300 characters, empty for nothing. Never raises."""
 
 
-class WireFormat(Format, Protocol):
-    """One wire format, both ways, not streamed. A module with these names fulfils it.
-
-    Its stream is a `StreamFormat`. Where `path` names the model, a body that comes to us bears it
-    as `model` all the same, and a stream is asked for by `stream`: the server puts both there.
-    """
-
-    def encode_request(self, request: ModelRequest) -> bytes:
-        """Write a request. Raises `WireError` for numbers that are not finite."""
-
-    def decode_request(self, body: bytes) -> ModelRequest:
-        """Read a request; what is no text becomes `[image]` and the like. Raises `WireError`."""
-
-    def encode_reply(self, reply: ModelReply, request: ModelRequest) -> bytes:
-        """Write the reply to `request`; a reply that names no model gets the requested one."""
-
-    def decode_reply(self, body: bytes) -> ModelReply:
-        """Read a reply. Usage that is not given is None. Raises `WireError`."""
-
-
 class EventRole(NamedTuple):
     """The role of an event in a stream, beyond a part of the reply.
 
@@ -104,14 +84,27 @@ class StreamReader(Protocol):
         """Return the reply until now, for a reader who has heard enough. Never raises."""
 
 
-class StreamFormat(Protocol):
-    """How a wire format streams. A module with these names fulfils it.
+class WireFormat(Format, Protocol):
+    """One wire format, both ways, streamed or not. A module with these names fulfils it.
 
-    `fields` is the body of the request, as the candidate sent it. `path` is the endpoint for
-    streams below a base URL.
+    Where `path` names the model, a body that comes to us bears it as `model` all the same, and a
+    stream is asked for by `stream`: the server puts both there. `stream_path` is the endpoint for
+    streams below a base URL; `fields` is the body of a request, as the candidate sent it.
     """
 
-    path: str
+    stream_path: str
+
+    def encode_request(self, request: ModelRequest) -> bytes:
+        """Write a request. Raises `WireError` for numbers that are not finite."""
+
+    def decode_request(self, body: bytes) -> ModelRequest:
+        """Read a request; what is no text becomes `[image]` and the like. Raises `WireError`."""
+
+    def encode_reply(self, reply: ModelReply, request: ModelRequest) -> bytes:
+        """Write the reply to `request`; a reply that names no model gets the requested one."""
+
+    def decode_reply(self, body: bytes) -> ModelReply:
+        """Read a reply. Usage that is not given is None. Raises `WireError`."""
 
     def stream_body(self, fields: JsonObject) -> JsonObject:
         """The body to send to a provider, so that the stream tells its usage."""

@@ -298,6 +298,7 @@ def tools_out(tools: tuple[ToolDefinition, ...]) -> list[JsonValue]:
 
 base_path = "/v1beta"
 path = "/models/{model}:generateContent"
+stream_path = "/models/{model}:streamGenerateContent?alt=sse"
 decode_error = error_text
 for_model = without_model
 
@@ -432,16 +433,13 @@ def _usage_in(value: JsonValue) -> Usage:
     )
 
 
-path = "/models/{model}:streamGenerateContent?alt=sse"
-
-
 def stream_body(fields: JsonObject) -> JsonObject:
-    """Return the body as it is: usage comes without asking; see `StreamFormat`."""
+    """Return the body as it is: usage comes without asking; see `WireFormat`."""
     return fields
 
 
 def stream_reader(_fields: JsonObject) -> _Reader:
-    """Return a reader; see `StreamFormat`."""
+    """Return a reader; see `WireFormat`."""
     return _Reader()
 
 
@@ -493,7 +491,7 @@ class _Reader:
 def encode_stream(
     reply: ModelReply, request: ModelRequest, _fields: JsonObject
 ) -> Iterator[SseEvent]:
-    """Write a reply as events; see `StreamFormat`."""
+    """Write a reply as events; see `WireFormat`."""
     for piece in pieces_of(reply.text):
         yield _event(frame_out([{"text": piece}], reply, request, ends=False))
     calls: list[JsonValue] = [call_out(call) for call in reply.tool_calls]
@@ -505,5 +503,5 @@ def _event(frame: JsonObject) -> SseEvent:
 
 
 def encode_stream_error(message: str) -> SseEvent:
-    """Write an error; see `StreamFormat`."""
+    """Write an error; see `WireFormat`."""
     return SseEvent("", encode_error(500, message).decode())

@@ -147,6 +147,7 @@ def _tool_in(fields: JsonObject) -> ToolDefinition:
 
 base_path = "/v1"
 path = "/chat/completions"
+stream_path = path
 decode_error = error_text
 for_model = with_model
 
@@ -302,7 +303,7 @@ _END = SseEvent("", "[DONE]")
 
 
 def stream_body(fields: JsonObject) -> JsonObject:
-    """Return the body with usage asked for; see `StreamFormat`."""
+    """Return the body with usage asked for; see `WireFormat`."""
     options = fields.get("stream_options")
     known = options if isinstance(options, dict) else {}
     return {**fields, "stream_options": {**known, "include_usage": True}}
@@ -315,7 +316,7 @@ def asks_for_usage(fields: JsonObject) -> bool:
 
 
 def stream_reader(fields: JsonObject) -> _Reader:
-    """Return a reader; see `StreamFormat`."""
+    """Return a reader; see `WireFormat`."""
     return _Reader(shows_usage=asks_for_usage(fields))
 
 
@@ -421,7 +422,7 @@ class _Reader:
 def encode_stream(
     reply: ModelReply, request: ModelRequest, fields: JsonObject
 ) -> Iterator[SseEvent]:
-    """Write a reply as chunks; see `StreamFormat`."""
+    """Write a reply as chunks; see `WireFormat`."""
     frame: JsonObject = {
         "id": "chatcmpl-gateval",
         "object": "chat.completion.chunk",
@@ -447,6 +448,6 @@ def encode_stream(
 
 
 def encode_stream_error(message: str) -> SseEvent:
-    """Write an error; see `StreamFormat`."""
+    """Write an error; see `WireFormat`."""
     error: JsonObject = {"message": message, "type": "api_error", "param": None, "code": None}
     return SseEvent("", write_json({"error": error}).decode())

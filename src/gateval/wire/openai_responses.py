@@ -215,6 +215,7 @@ def _tool_in(fields: JsonObject) -> ToolDefinition:
 
 base_path = "/v1"
 path = "/responses"
+stream_path = path
 decode_error = error_text
 for_model = with_model
 
@@ -374,12 +375,12 @@ _TEXTS = {"response.output_text.delta", "response.refusal.delta"}
 
 
 def stream_body(fields: JsonObject) -> JsonObject:
-    """Return the body as it is: usage comes without asking; see `StreamFormat`."""
+    """Return the body as it is: usage comes without asking; see `WireFormat`."""
     return fields
 
 
 def stream_reader(_fields: JsonObject) -> _Reader:
-    """Return a reader; see `StreamFormat`."""
+    """Return a reader; see `WireFormat`."""
     return _Reader()
 
 
@@ -427,7 +428,7 @@ class _Reader:
 def encode_stream(
     reply: ModelReply, request: ModelRequest, _fields: JsonObject
 ) -> Iterator[SseEvent]:
-    """Write a reply as events; see `StreamFormat`."""
+    """Write a reply as events; see `WireFormat`."""
     numbers = count()
 
     def event(kind: str, **fields: JsonValue) -> SseEvent:
@@ -476,7 +477,7 @@ def _message(item: JsonObject) -> Iterator[tuple[str, JsonObject]]:
 
 
 def encode_stream_error(message: str) -> SseEvent:
-    """Write an error; see `StreamFormat`.
+    """Write an error; see `WireFormat`.
 
     The documented event has its fields at the top; the official SDK raises for the inner ones.
     """

@@ -14,11 +14,7 @@ from gateval.wire import (
     openai_moderations,
     openai_responses,
 )
-from gateval.wire import anthropic as anthropic_stream
-from gateval.wire import gemini as gemini_stream
-from gateval.wire import openai_chat as openai_chat_stream
-from gateval.wire import openai_responses as openai_responses_stream
-from gateval.wire.base import Format, InputFormat, StreamFormat, WireFormat
+from gateval.wire.base import Format, InputFormat, WireFormat
 
 WIRE_FORMATS: Mapping[str, WireFormat] = {
     "openai-chat": openai_chat,
@@ -37,11 +33,3 @@ INPUT_FORMATS: Mapping[str, InputFormat] = {
 """What texts are measured in."""
 
 FORMATS: Mapping[str, Format] = {**WIRE_FORMATS, **INPUT_FORMATS}
-
-
-STREAM_FORMATS: Mapping[str, StreamFormat] = {
-    "openai-chat": openai_chat_stream,
-    "openai-responses": openai_responses_stream,
-    "anthropic-messages": anthropic_stream,
-    "gemini-content": gemini_stream,
-}

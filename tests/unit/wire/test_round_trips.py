@@ -23,7 +23,7 @@ from gateval.domain.trials.model_call import (
     Usage,
 )
 from gateval.wire.base import WireError
-from gateval.wire.registry import STREAM_FORMATS, WIRE_FORMATS
+from gateval.wire.registry import WIRE_FORMATS
 from gateval.wire.sse import SseEvent, SseReader, write_event
 from tests.helpers.tiers import examples
 
@@ -249,7 +249,7 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
 def test_a_stream_says_what_the_whole_reply_says(
     name: str, reply: ModelReply, places: list[int], line_end: bytes
 ) -> None:
-    wire, stream = WIRE_FORMATS[name], STREAM_FORMATS[name]
+    wire = stream = WIRE_FORMATS[name]
     asks: JsonObject = {"stream_options": {"include_usage": True}}
     events = list(stream.encode_stream(reply, asked, asks))
     sent = b": hello\n\n" + b"".join(map(write_event, events))
@@ -266,7 +266,7 @@ def test_a_stream_says_what_the_whole_reply_says(
 @unhurried
 @given(reply=replies(may_break=False), lost=st.integers(1, 1000))
 def test_a_stream_that_breaks_off_is_no_reply(name: str, reply: ModelReply, lost: int) -> None:
-    stream = STREAM_FORMATS[name]
+    stream = WIRE_FORMATS[name]
     events = list(stream.encode_stream(reply, asked, {}))
     # A finish without the closing word is whole enough for OpenAI's older format.
     last = 2 if name == "openai-chat" else 1
@@ -283,7 +283,7 @@ def test_a_stream_that_breaks_off_is_no_reply(name: str, reply: ModelReply, lost
 @unhurried
 @given(draws=st.data())
 def test_reading_any_event_ends_in_a_value_or_a_wire_error(name: str, draws: st.DataObject) -> None:
-    stream = STREAM_FORMATS[name]
+    stream = WIRE_FORMATS[name]
     events = list(stream.encode_stream(draws.draw(replies(may_break=False)), asked, {}))
     reader = stream.stream_reader({})
     for event in events:
@@ -301,7 +301,7 @@ def test_reading_any_event_ends_in_a_value_or_a_wire_error(name: str, draws: st.
 @unhurried
 @given(message=words)
 def test_an_error_in_a_stream_comes_back(name: str, message: str) -> None:
-    stream = STREAM_FORMATS[name]
+    stream = WIRE_FORMATS[name]
     (event,) = SseReader().feed(write_event(stream.encode_stream_error(message)))
     heard = stream.stream_reader({}).read(event)
     assert (heard.ends, heard.error) == (True, " ".join(message.split()) or heard.error)

@@ -33,13 +33,12 @@ from gateval.wire import account
 from gateval.wire.base import (
     Format,
     InputFormat,
-    StreamFormat,
     WireError,
     WireFormat,
     read_object,
     write_json,
 )
-from gateval.wire.registry import FORMATS, INPUT_FORMATS, STREAM_FORMATS, WIRE_FORMATS
+from gateval.wire.registry import FORMATS, INPUT_FORMATS, WIRE_FORMATS
 from gateval.wire.sse import SseEvent, SseReader, write_event
 
 
@@ -218,7 +217,7 @@ class Relayed:
     """
 
     provider: str
-    stream: StreamFormat
+    stream: WireFormat
     fields: JsonObject
     on_reply: Callable[[ModelReply], None]
     on_failure: Callable[[ModelCallError], None]
@@ -387,7 +386,7 @@ class CandidateCall(Call):
         return self._whole
 
     async def _open(self, model: str, upstream: Upstream, fields: JsonObject) -> Reply | Stream:
-        stream = STREAM_FORMATS[self._name]
+        stream = WIRE_FORMATS[self._name]
         body = write_json(stream.stream_body(fields))
         got = await self._gateway.for_candidates.open(
             upstream, self._name, model.partition("/")[2], body, self._tries
@@ -413,7 +412,7 @@ class CandidateCall(Call):
         self._replied(model, named)
         asked = self._request or self._conversation
         if self._fields.get("stream"):
-            events = STREAM_FORMATS[self._name].encode_stream(named, asked, self._fields)
+            events = WIRE_FORMATS[self._name].encode_stream(named, asked, self._fields)
             return Stream(_pieces(b"".join(write_event(event) for event in events)))
         return Reply(200, self._wire.encode_reply(named, asked))
 

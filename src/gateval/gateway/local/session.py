@@ -22,7 +22,7 @@ from gateval.gateway.local.trial_calls import CallLimits, CallQueue, TrialCalls
 from gateval.gateway.upstream.endpoints import PROVIDERS, home_provider
 from gateval.ports.model_calls import ModelTrouble
 from gateval.wire.base import Format
-from gateval.wire.registry import FORMATS, STREAM_FORMATS, WIRE_FORMATS
+from gateval.wire.registry import FORMATS, WIRE_FORMATS
 
 AZURE = "/azure"
 OPENROUTER = "/openrouter"
@@ -51,8 +51,11 @@ _PLAIN = {
 }
 _BY_VERB = {
     path.partition("{model}")[2].partition("?")[0]: (name, streams)
-    for formats, streams in ((FORMATS, False), (STREAM_FORMATS, True))
-    for name, path in ((name, one.path) for name, one in formats.items())
+    for paths, streams in (
+        ({name: one.path for name, one in FORMATS.items()}, False),
+        ({name: one.stream_path for name, one in WIRE_FORMATS.items()}, True),
+    )
+    for name, path in paths.items()
     if "{model}" in path
 }
 

@@ -37,7 +37,7 @@ from gateval.gateway.upstream.retry import (
 )
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire.base import WireError, read_json
-from gateval.wire.registry import FORMATS, INPUT_FORMATS, STREAM_FORMATS, WIRE_FORMATS
+from gateval.wire.registry import FORMATS, INPUT_FORMATS, WIRE_FORMATS
 from gateval.wire.sse import SseEvent
 
 MARK = "[key removed]"
@@ -208,7 +208,7 @@ class Sender:
         """Like `exchange`, for a request that asks for a stream; a stream that has begun, which
         the caller closes, still holds what the provider sent, keys included.
         """
-        url = upstream.address(wire, STREAM_FORMATS[wire].path, model)
+        url = upstream.address(wire, WIRE_FORMATS[wire].stream_path, model)
         attempt = partial(self._open, upstream, wire, url, body)
         got = await self._persist(upstream, model, len(body), attempt, tries)
         if isinstance(got, ReceivedResponse) and 300 <= got.status < 400:
