@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.judging.presets.base import Example, Preset
-from gateval.judging.presets.registry import PRESETS, preset
+from gateval.judging.presets import PRESETS, Example, Preset, preset
 
 _INTRODUCTION = """\
 # Rubrics that come with the gate

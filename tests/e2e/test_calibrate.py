@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.judging.presets.registry import preset
+from gateval.judging.presets import preset
 from tests.helpers.calibrations import (
     FIXTURES,
     answer,

@@ -25,7 +25,7 @@ from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport
 from gateval.domain.trials.trial import Side
 from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS, MissingKey, UsageError
-from gateval.judging.presets.registry import preset
+from gateval.judging.presets import preset
 from gateval.pipeline.read import find_head, read_revision
 from gateval.pipeline.rules import read_rules
 from gateval.settings import Settings, read_settings

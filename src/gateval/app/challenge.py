@@ -33,7 +33,7 @@ from gateval.domain.trials.trial import Side
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.native.manifests import read_manifests
 from gateval.formats.native.writing import manifest_text, with_example
-from gateval.judging.presets.registry import preset
+from gateval.judging.presets import preset
 from gateval.pipeline.read import find_head
 from gateval.safe.sanitize import plain_line
 from gateval.settings import read_settings

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gateval.domain.base import JsonObject
-from gateval.judging.presets.registry import PRESETS
+from gateval.judging.presets import PRESETS
 
 ELSEWHERE: Final[Mapping[str, str]] = {
     "icontains": "`contains` with `ignoreCase: true`",

@@ -35,7 +35,7 @@ from gateval.domain.trials.trial import (
     Verdict,
 )
 from gateval.judging.checklist import POINTS, Band, Check, Checklist
-from gateval.judging.presets.registry import preset
+from gateval.judging.presets import preset
 from gateval.judging.prompt import shorten
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import pytest
 from gateval.domain.base import digest
 from gateval.domain.manifests.fixture import Reference
 from gateval.domain.trials.trial import Answer, Assessment, Cause
+from gateval.judging import presets
 from gateval.judging.judge import Judge
-from gateval.judging.presets.base import EXPECTED, REFERENCE, Preset
-from gateval.judging.presets.registry import PRESETS, preset
+from gateval.judging.presets import EXPECTED, PRESETS, REFERENCE, Preset, preset
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import assessed
 
@@ -95,3 +95,8 @@ def test_without_what_it_needs_nothing_is_measured(reference: Reference | None) 
 def test_toxicity_needs_nothing_but_the_answer() -> None:
     found, _ = judged("toxicity", None, GOOD)
     assert found.score == 1
+
+
+def test_every_rubric_file_is_a_preset() -> None:
+    folder = Path(presets.__file__).with_name("rubrics")
+    assert {file.name for file in folder.iterdir()} == {f"{name}.toml" for name in PRESETS}

@@ -1,16 +1,23 @@
-"""What a preset is: a rubric with a name, a version, a source, steps and labelled examples."""
+"""Presets: rubrics that come with the gate, each with a version, a source, steps and examples.
+
+A preset is a file in `rubrics/`, which is read when it is first asked for.
+"""
 
 from __future__ import annotations
 
+import functools
+import tomllib
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Final
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 
 from gateval.domain.base import ModelName, digest
 from gateval.domain.manifests.evaluation import Calibration, CalibrationExample
 from gateval.domain.manifests.fixture import Reference
-from gateval.domain.paths import SourceLocation
+from gateval.domain.paths import SourceLocation, nearest
 from gateval.judging.prompt import with_grounds
 
 EXPECTED, REFERENCE = "expected", "reference"
@@ -88,3 +95,47 @@ class Preset:
             path="",
             digest=digest([self.rubric, *told]),
         )
+
+
+PRESETS: Final = (
+    "relevance",
+    "completeness",
+    "faithfulness",
+    "factuality",
+    "answerRelevancy",
+    "toxicity",
+    "security",
+    "compliance",
+    "fairness",
+    "transparency",
+    "tone",
+)
+"""Their names: the word in YAML, and the file in `rubrics/`."""
+
+
+def preset(written: str) -> Preset:
+    """Return the preset of this name, which may end in `@VERSION`.
+
+    Raises `ValueError` with a sentence for one that is not there, or has another version.
+    """
+    name, _, version = written.partition("@")
+    if name not in PRESETS:
+        raise ValueError(
+            f'There is no preset "{name[:80]}".{nearest(name, PRESETS)} '
+            f"Known: {', '.join(PRESETS)}."
+        )
+    found = _loaded(name)
+    if version and version != str(found.version):
+        raise ValueError(
+            f'The preset "{name}" has version {found.version} here, not {version[:20]}. Look at '
+            f"what changed with `gateval calibrate --preset {name}`, then write "
+            f"`{name}@{found.version}`."
+        )
+    return found
+
+
+@functools.cache
+def _loaded(name: str) -> Preset:
+    file = Path(__file__).with_name("rubrics") / f"{name}.toml"
+    written = tomllib.loads(file.read_text("utf-8"))
+    return TypeAdapter(Preset).validate_python({"name": name, **written})
