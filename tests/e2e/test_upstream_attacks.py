@@ -165,24 +165,26 @@ def squatting(
 
 def run(
     repo: Repo,
-    url: str,
+    url: str = "",
     *,
+    evals: Sequence[str] = ("manners",),
     hosts: str = "",
     user: int | None = None,
     within: Sequence[str] = (),
     stderr: int = subprocess.PIPE,
     **extra: str,
 ) -> tuple[subprocess.CompletedProcess[str], str]:
-    """Run the Eval with the judge at `url`; `hosts` stands in for /etc/hosts, in a mount namespace.
+    """Run Evals with the judge at `url`; `hosts` stands in for /etc/hosts, in a mount namespace.
 
     As `user`, who then owns the repository. `within` are the words of what it is started by.
     Returns how it ended and what the agent said last.
     """
     words, variables = gate_command(user)
-    given = {**variables, **extra, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY}
+    judge = {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY} if url else {}
+    given = {**variables, **extra, **judge}
     env = {**environment(repo, **given), "TMPDIR": "/tmp"}
     out = repo.path.parent / "home" / "out"
-    words += ["run", "manners", "--results", str(out)]
+    words += ["run", *evals, "--results", str(out)]
     for path in (repo.path.parent, *repo.path.parent.rglob("*")) if user else ():
         os.chown(path, user or 0, user or 0, follow_symlinks=False)
     if hosts:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import subprocess
 import time
@@ -14,7 +16,7 @@ from tests.helpers.isolation import open_python
 from tests.hostile.ground import as_user
 
 PROVIDER = """\
-import sys
+import socket
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 PORT, SAYS = {port}, {says!r}.encode()
 class Provider(BaseHTTPRequestHandler):
@@ -28,7 +30,11 @@ class Provider(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(SAYS)))
         self.end_headers()
         self.wfile.write(SAYS)
-ThreadingHTTPServer(("127.0.0.1", PORT), Provider).serve_forever()
+class Server(ThreadingHTTPServer):
+    def server_bind(self):
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, {shares})
+        super().server_bind()
+Server(("127.0.0.1", PORT), Provider).serve_forever()
 """
 
 
@@ -41,8 +47,17 @@ def free_port() -> int:
 
 
 @contextmanager
+def kept_port() -> Iterator[int]:
+    """A port that is bound and not listening, so that nobody else is given it by chance."""
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        yield kept.getsockname()[1]
+
+
+@contextmanager
 def running(words: Sequence[str], port: int) -> Iterator[None]:
-    """Run a program beside the gate until it listens on `port`, and end it."""
+    """Run a program beside the gate once it listens on `port`, and end it with its children."""
     with subprocess.Popen(words, stderr=subprocess.DEVNULL, start_new_session=True) as program:
         try:
             for _ in range(500):
@@ -52,7 +67,20 @@ def running(words: Sequence[str], port: int) -> Iterator[None]:
                 time.sleep(0.02)
             yield
         finally:
-            program.kill()
+            os.killpg(program.pid, signal.SIGKILL)
+
+
+def told_by(
+    port: int,
+    says: Mapping[str, object],
+    *,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    shares: bool = False,
+) -> str:
+    """The program of a provider that answers everything alike."""
+    words = {"status": status, "headers": dict(headers or {}), "shares": int(shares)}
+    return PROVIDER.format(port=port, says=json.dumps(says), **words)
 
 
 @contextmanager
@@ -63,14 +91,15 @@ def provider_outside(
     *,
     status: int = 200,
     headers: Mapping[str, str] | None = None,
+    shares: bool = False,
 ) -> Iterator[int]:
-    """A provider of this user that answers everything alike; its port. `folder` is open to all."""
+    """A provider of this user that answers everything alike; its port. `folder` is open to all.
+
+    With `shares` others of its user may listen on that port, too (SO_REUSEPORT).
+    """
     port = free_port()
     program = folder / "provider.py"
-    text = PROVIDER.format(
-        port=port, says=json.dumps(says), status=status, headers=dict(headers or {})
-    )
-    program.write_text(text)
+    program.write_text(told_by(port, says, status=status, headers=headers, shares=shares))
     program.chmod(0o644)
     with running([*as_user(user), open_python(), "-I", "-S", str(program)], port):
         yield port

@@ -189,11 +189,12 @@ class Ground:
                 bystander.wait()
 
 
-def as_user(user: int | None) -> list[str]:
-    """The words that start a program as this user."""
+def as_user(user: int | None, group: int | None = None) -> list[str]:
+    """The words that start a program as this user, in its own group or another."""
     if user is None:
         return []
-    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--inh-caps=-all"]
+    in_group = f"--regid={user if group is None else group}"
+    return ["setpriv", f"--reuid={user}", in_group, "--clear-groups", "--inh-caps=-all"]
 
 
 def gate_command(user: int | None) -> tuple[list[str], dict[str, str]]:

@@ -130,7 +130,6 @@ async def wait_until_ready(
             except _NotYet as answer:
                 said = str(answer) or said
             else:
-                _refuse_impostor(running, port)
                 return host
         if not told or left >= LEAST_POLL_SECONDS:
             told = said
@@ -140,17 +139,6 @@ async def wait_until_ready(
         if clock.monotonic() >= until:
             raise NotReady(f"was not ready within {ready.timeout_seconds:g} s: it {told}")
         pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
-
-
-def _refuse_impostor(running: Running, port: int) -> None:
-    """Raise `NotReady` if somebody else listens there too.
-
-    A candidate that sees another's port in its command line may take it first and answer in its
-    place: head's could then speak for base's.
-    """
-    owner = running.owner
-    if owner is not None and not all(map(owned_by(owner), Tables().listening(port))):
-        raise NotReady(f"has no port: another program has taken port {port}")
 
 
 class _NotYet(Exception):
@@ -238,12 +226,39 @@ class Instance:
         self.session = session
         self.host = ""
         self.port = port
+        self._listened = False
         self._held = held
 
     @property
     def dead(self) -> bool:
         """Whether its process has ended, or printed more than it may."""
         return self.running.ended.done()
+
+    async def wait_until_ready(self) -> None:
+        """Learn at which address it answers. Raises `NotReady`."""
+        launch, around = self.launch, self.launch.context
+        self.host = await wait_until_ready(
+            self.running, self.port, launch.ready, around.local_http, around.clock
+        )
+        if why := self.why_no_port():
+            raise NotReady(why)
+
+    def why_no_port(self) -> str:
+        """Return, as a clause, that another program has its port, or it has let it go; else "".
+
+        A candidate that sees another's port in its command line may take it first and answer in its
+        place: head's could then speak for base's.
+        """
+        owner = self.running.owner
+        if owner is None:
+            return ""
+        found = Tables().listening(self.port)
+        if not all(map(owned_by(owner), found)):
+            return f"has no port: another program has taken port {self.port}"
+        if self._listened and not found:
+            return f"listens on port {self.port} no more"
+        self._listened = bool(found)
+        return ""
 
     async def ask(self, request: LocalRequest, *, seconds: float, limit: int) -> LocalReply:
         """Send it a request, and nobody else who has its port. Raises `LocalHttpError`."""
@@ -280,9 +295,7 @@ async def _start_at(launch: Launch, port: int) -> Instance | NoAnswer:
     except NotStarted as error:
         return no_start(error.reason, server_line(launch.command), error.cause)
     try:
-        instance.host = await wait_until_ready(
-            instance.running, port, launch.ready, launch.context.local_http, launch.context.clock
-        )
+        await instance.wait_until_ready()
     except NotReady as error:
         ran = await instance.stop()
         how = f"{instance.how_it_ended(ran)} before it was ready" if error.ended else str(error)

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple, Self
 
 from gateval.candidates.base import Addresses
 from gateval.candidates.environment import instance_environment
@@ -31,6 +32,25 @@ DYING_SECONDS = 0.25
 """How long the end of a service may still show after its port has closed."""
 
 
+class Lost(NamedTuple):
+    """A service that cannot be asked. `why` is a clause where it lives: it has no port any more."""
+
+    service: ServiceSpec
+    instance: Instance
+    why: str
+
+    @classmethod
+    def seen(cls, service: ServiceSpec, instance: Instance) -> Self:
+        """Look at one, which need not be lost."""
+        return cls(service, instance, "" if instance.dead else instance.why_no_port())
+
+    async def stop(self) -> tuple[str, Ran]:
+        """End it; return as a sentence how it was lost, and how it ended."""
+        ran = await self.instance.stop()
+        how = self.why or self.instance.how_it_ended(ran)
+        return f"The service `{self.service.name}` {how}", ran
+
+
 @dataclass(eq=False)
 class Lease:
     """Services that run together. One that was lost, or distrusted, is not given out again."""
@@ -39,10 +59,10 @@ class Lease:
     instances: list[tuple[ServiceSpec, Instance]] = field(default_factory=list)
     spent: bool = False
 
-    @property
-    def lost(self) -> bool:
-        """Whether one of them has ended by itself."""
-        return any(instance.dead for _, instance in self.instances)
+    def lost(self) -> Lost | None:
+        """Return the first that has ended by itself, or has lost its port; None if none has."""
+        seen = (Lost.seen(*one) for one in self.instances)
+        return next((one for one in seen if one.instance.dead or one.why), None)
 
     async def settle(self) -> None:
         """Wait until the end of one that is lost has shown, but not for long."""
@@ -73,7 +93,7 @@ class Services:
         """Return services that run, started if need be, or why they do not."""
         async with self._lock:
             old = self._lease
-            if old is not None and not old.spent and not old.lost:
+            if old is not None and not old.spent and not old.lost():
                 return old
             if old is not None:
                 loss = await self._end(old)
@@ -117,18 +137,17 @@ class Services:
         if lease.spent:
             return given
         await lease.settle()
-        if not lease.lost:
+        lost = lease.lost()
+        if lost is None:
             self._losses = 0
             return given
-        service, instance = next(one for one in lease.instances if one[1].dead)
-        ran = await instance.stop()
-        loss = _loss(service, instance, ran)
+        loss, ran = await lost.stop()
         self._losses += 1
         self._last_loss = loss
         lease.spent = True
         if isinstance(given, NoAnswer):
             return given.model_copy(update={"reason": f"{given.reason} {loss} meanwhile."})
-        failed = told(f"{loss} while the agent was asked.", ran, server_line(service.command))
+        failed = told(f"{loss} while the agent was asked.", ran, server_line(lost.service.command))
         return failed.model_copy(update={"trace": given.trace, "seconds": given.seconds})
 
     def distrust(self, lease: Lease) -> None:
@@ -145,14 +164,10 @@ class Services:
         """End them all, and return how one was lost before: the empty string if none was."""
         lost = ""
         for service, instance in reversed(lease.instances):
-            dead = instance.dead
-            ran = await instance.stop()
-            lost = _loss(service, instance, ran) if dead else lost
+            one, gone = Lost.seen(service, instance), instance.dead
+            loss, _ = await one.stop()
+            lost = loss if gone or one.why else lost
         return lost
-
-
-def _loss(service: ServiceSpec, instance: Instance, ran: Ran) -> str:
-    return f"The service `{service.name}` {instance.how_it_ended(ran)}"
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,9 @@ _PARENT, _BEGAN = 1, 19
 _REMEMBERED = 8
 """Descriptors of a process that are looked at first."""
 
+SUPERVISOR = b"gateval.candidates.isolation.supervisor"
+"""What stands in the command line of each gate's supervisor of candidates."""
+
 _OF_THE_GATE = 3
 """A process below the gate, the gate included, up to which it is the gate's own: the supervisor of
 candidates and their guards, which hide. A candidate has one of these above it."""
@@ -92,6 +95,14 @@ def is_below(pid: int, ancestor: int) -> bool | None:
     """
     way = _way_up(pid, ancestor)
     return way if way is None else bool(way)
+
+
+def is_candidate(pid: int, gate: int) -> bool:
+    """Whether a process descends from this gate or from another one's supervisor, or may."""
+    if is_below(pid, gate) is not False:
+        return True
+    ours = set(_ancestors(gate))  # a gate may be a candidate itself
+    return any(map(_is_supervisor, (one for one in _ancestors(pid) if one not in ours)))
 
 
 def may_be_unseen(gate: int) -> bool:
@@ -161,6 +172,22 @@ def _way_up(pid: int, ancestor: int) -> list[int] | None:
             return [] if _is_anothers(pid) else None
         pid = parent
     return []
+
+
+def _ancestors(pid: int) -> Iterator[int]:
+    """Give a process and those above it, as far as they are shown."""
+    seen: set[int] = set()
+    while pid > 0 and pid not in seen:
+        yield pid
+        seen.add(pid)
+        pid = _stat_of(pid, _PARENT) or 0
+
+
+def _is_supervisor(pid: int) -> bool:
+    """Whether a process keeps the candidates of some gate. It shows so in its command line."""
+    with suppress(OSError):
+        return SUPERVISOR in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
 
 
 def _stat_of(pid: int, field: int) -> int | None:
@@ -351,7 +378,8 @@ def nobody_tells(untold: Callable[[], bool]) -> Allowed:
 def no_candidate(users: tuple[int, int] | None, untold: Callable[[], bool]) -> Allowed:
     """Allow everybody but candidates: those of a range of users, else what this process started.
 
-    Where candidates run as the gate's user, the holder of a socket of that user is looked for. One
+    Where candidates run as the gate's user, the holder of a socket of that user is looked for. What
+    another gate of this user started is a candidate, too. One
     that cannot be found, or whose descent nobody can tell, is a candidate's. Only where it may live
     in another namespace of processes, and where there are no tables, `untold` decides.
     """
@@ -369,7 +397,7 @@ def no_candidate(users: tuple[int, int] | None, untold: Callable[[], bool]) -> A
         found = holders.of(held.inode)
         for pid in found:
             if pid != gate and not holders.trusts(pid):
-                if is_below(pid, gate) is not False:
+                if is_candidate(pid, gate):
                     return False
                 holders.trust(pid, held.inode)
         return bool(found) or (may_be_unseen(gate) and if_untold(held))
