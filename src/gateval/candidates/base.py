@@ -193,7 +193,8 @@ class RuntimeContext:
     `scratch` is a private folder of the run; its maker removes it. `starter` starts programs
     in isolation. `setups` remembers which set-ups were done, across agents that share an export;
     `kept` holds layers of earlier runs, None where none are kept. `own_users` says that candidates
-    have users of their own, who may not go where the gate's goes.
+    have users of their own, who may not go where the gate's goes. `nowhere` says of a model what is
+    missing if nobody said where its provider is; empty for all others.
     """
 
     run: str
@@ -210,6 +211,7 @@ class RuntimeContext:
     setups: Once[NoAnswer | None] = field(default_factory=Once)
     kept: KeptLayers | None = None
     own_users: bool = False
+    nowhere: Callable[[str], str] = lambda _: ""
 
     def open_door(self, agent: AgentDefinition) -> ModelSession | None:
         """Open the door to models and tools for one instance of the Agent, if there is a door."""

@@ -209,6 +209,9 @@ class Candidates:
         key = self._key(agent)
         if self._closed:
             return NoAnswer(cause=Cause.GATE, reason="The run is over, so nothing more is started.")
+        for model in (*agent.models, *agent.uses):
+            if missing := self._context.nowhere(model):
+                return NoAnswer(cause=Cause.CANDIDATE, reason=missing)
         if key not in self._started:
             wanted = agent.runtime.type
             if wanted not in self._types:

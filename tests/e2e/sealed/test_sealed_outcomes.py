@@ -209,3 +209,29 @@ def test_how_many_sealed_fixtures_pass_is_told_by_no_command_that_looks_back(
     row = json.loads(got.stdout)
     assert "passingFixtures" not in row
     assert f"–/{FIXTURES}" in gateval(repo, "get", "evals", **KEY).stdout
+
+
+def test_what_an_earlier_check_kept_of_a_sealed_eval_is_taken_out_of_its_memory(
+    tmp_path: Path,
+) -> None:
+    """Earlier versions kept names of sealed fixtures, and so did checks before it was sealed."""
+    repo = Repo(tmp_path / "shop")
+    repo.write("desk/agent.yaml", AGENT)
+    repo.write("desk/desk.py", PROGRAM.replace("ANSWERS", ""))
+    repo.write(".github/gateval.yml", CONFIG)
+    repo.write("evals/plain.yaml", PLAIN)
+    held = "".join(FIXTURE.replace("NUMBER", str(n)) for n in range(2)) + EVAL.replace("MODEL", "")
+    repo.write("evals/held.yaml", held)
+    repo.commit("In plain text")
+    on_branch(repo, "next-1", 'good = "no"')
+    kept = repo.path / ".git/gateval/findings.jsonl"
+    assert gateval(repo, "check", "--base", "main", "--head", "next-1").returncode == 1
+    assert "asks-1" in kept.read_text("utf-8")
+    repo.checkout("main")
+    seal(repo, "evals/held.yaml", held)
+    repo.commit("Sealed")
+    on_branch(repo, "next-2", 'good = "no"')
+    again = gateval(repo, "check", "--base", "main", "--head", "next-2", **KEY)
+    assert again.returncode == 1, again.stderr
+    assert "asks-" not in kept.read_text("utf-8")
+    assert "in-the-open" in kept.read_text("utf-8"), "what is not sealed stays"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,7 @@ from gateval.gateway.door import Gateway, embed
 from gateval.gateway.ledger import SpendingLimits
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.peers import Allowed, no_candidate, nobody_tells
-from gateval.gateway.upstream.endpoints import has_no_address, missing_keys
+from gateval.gateway.upstream.endpoints import Upstream, has_no_address, missing_keys
 from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import ClosureExports
@@ -54,8 +54,8 @@ from gateval.settings import Settings
 def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
     """Raise `MissingKey`, naming every model of the plan that cannot be asked.
 
-    A provider without an address that head alone names is refused in its trials, where base has
-    others: the change is what breaks the Agent.
+    A provider without an address that head alone names is no matter of the environment, where base
+    has others: head's Agent does not start, for the change is what breaks it.
     """
     models = {model for planned in plan.evals for model in _models(plan, planned)}
     new = {model for planned in plan.evals for model in _new_models(plan, planned)}
@@ -64,7 +64,8 @@ def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
     if missing:
         raise MissingKey(
             " ".join(missing),
-            hint="Keys belong in the environment of gateval; candidates never see them.",
+            hint="Keys and addresses belong in the environment of gateval, which candidates never "
+            "see.",
         )
 
 
@@ -202,6 +203,7 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
             on_event=run.listen,
             kept=kept,
             own_users=bool(run.isolation_level and run.isolation_level.users),
+            nowhere=partial(_nowhere, settings.upstreams),
         )
         candidates = await stack.enter_async_context(Candidates(context))
         layers = CheckLayers(context, exports, candidate_environment(environ))
@@ -224,6 +226,10 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
         )
         if gateway.ledger.ended:
             run.over_budget.append(gateway.ledger.told)
+
+
+def _nowhere(upstreams: Mapping[str, Upstream], model: str) -> str:
+    return missing_keys([model], upstreams)[0] if has_no_address(model, upstreams) else ""
 
 
 def _redacting(run: EvaluationRun) -> Callable[[Trial], Trial]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +23,7 @@ from gateval.domain.history.recorded import public_record, run_record
 from gateval.domain.history.run_record import RunFacts, RunRecord, record_line
 from gateval.domain.history.standing import (
     BYTES_READ,
+    LocalFinding,
     LocalFindings,
     measured_anew,
     new_findings,
@@ -30,7 +32,7 @@ from gateval.domain.history.standing import (
     write_findings,
 )
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.sealing import shut_plan
+from gateval.domain.plan.sealing import kept_apart, shut_plan
 from gateval.domain.results.averages import EarlierSet
 from gateval.domain.results.results import Results
 from gateval.errors import UsageError
@@ -150,8 +152,16 @@ class LocalMemory:
         self.told: list[str] = []
 
     def applied(self, plan: Plan, *, fresh: bool) -> Plan:
-        """Return the plan with what stands; with `fresh`, with a sentence that it does not."""
-        found = self._read().remembered
+        """Return the plan with what stands; with `fresh`, with a sentence that it does not.
+
+        What is there of sealed Evals, of earlier versions or from before they were sealed, is taken
+        out.
+        """
+        read, apart = self._read(), kept_apart(plan)
+        told = [one for one in read.found if one.eval not in apart]
+        if len(told) < len(read.found):
+            self._change(lambda found: [one for one in found if one.eval not in apart])
+        found = read._replace(found=told).remembered
         if fresh:
             return measured_anew(plan, found)
         plan = with_standing(plan, found)
@@ -167,9 +177,12 @@ class LocalMemory:
         found = new_findings(report, SystemClock().utc_now())
         if not found:
             return
+        self._change(lambda before: [*before, *found])
+
+    def _change(self, change: Callable[[Sequence[LocalFinding]], Iterable[LocalFinding]]) -> None:
         try:
             self._file.change(
-                lambda before: write_findings([*read_findings(before).found, *found]), BYTES_READ
+                lambda content: write_findings(change(read_findings(content).found)), BYTES_READ
             )
         except OSError as error:
             self.told.append(
