@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gateval.app.authoring import ALL_KINDS, schema_text
-from tools import action_copy, assertions_page, cli_page, compat_page, presets_page, strictness_page
+from tools import (
+    action_copy,
+    assertions_page,
+    cli_page,
+    compat_page,
+    house_image,
+    presets_page,
+    strictness_page,
+)
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 
@@ -22,6 +30,7 @@ def pages() -> Iterator[tuple[Path, str]]:
         yield REFERENCE / "schema" / f"{kind}.schema.json", schema_text(kind)
     yield REFERENCE / "assertions.md", assertions_page.page()
     yield REFERENCE / "cli.md", cli_page.page()
+    yield REFERENCE.parent / "house.svg", house_image.image()
     yield REFERENCE / "presets.md", presets_page.page()
     yield REFERENCE / "strictness.md", strictness_page.page()
     for name in compat_page.documents():

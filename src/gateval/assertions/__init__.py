@@ -1,4 +1,4 @@
-"""The assertions: one file each, one entry each in `registry`.
+"""The assertions: one file per family, one entry each in `registry`.
 
 To add one: a file with a class that derives from `base.Assertion` (its fields are the YAML keys,
 its docstring the reference text), an entry in `registry`, a table test in

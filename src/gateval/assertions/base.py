@@ -199,7 +199,7 @@ class AssessmentContext(NamedTuple):
 
 
 class Asker(Assertion, ABC):
-    """An assertion that needs more of the world than the evidence."""
+    """An assertion that asks a judge or starts a program, beside reading the evidence."""
 
     @abstractmethod
     async def assess_in(

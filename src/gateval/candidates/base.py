@@ -297,7 +297,7 @@ Ask = Callable[["TrialRequest"], Awaitable[Answer | NoAnswer]]
 
 
 class StatelessConversation(Conversation):
-    """Each turn is a trial of its own to the candidate, which is told all messages again."""
+    """Sends all messages again with every turn: the candidate keeps nothing between turns."""
 
     def __init__(self, request: TrialRequest, ask: Ask) -> None:
         self._request = request

@@ -1,1 +1,1 @@
-"""One file per command: arguments in, text out. What a command does is in `app` and below."""
+"""The command line: arguments in, text out. What a command does is in `app` and below."""

@@ -1,5 +1,4 @@
-"""A tree of one revision: what stands at each path, where links lead, and who gets which files.
-Pure.
+"""The tree of one revision: what each path holds, what links point to, who gets which files. Pure.
 
 Format: https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md (pointers are under 1,024 bytes).
 

@@ -214,7 +214,7 @@ def _named(line: str) -> Iterator[str]:
 
 
 def _whole(text: str, match: re.Match[str]) -> str:
-    """The word that a match stands in: some rules tell only how it begins."""
+    """Return the whole word around a match: some rules match only its beginning."""
     start, end = match.span()
     while start and _is_of_word(text[start - 1]):
         start -= 1

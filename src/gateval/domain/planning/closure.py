@@ -42,11 +42,11 @@ def follow_links(
     snapshot: Snapshot,
     hidden: Callable[[str], bool] | None = None,
 ) -> dict[str, str]:
-    """Return the roots and, with why, where links lead that stand in them, in patterns or on the
-    way to a root.
+    """Return the roots, and the targets of symbolic links with the reason why each belongs.
 
-    The links that are passed on the way belong to it, too: another target leads elsewhere. `hidden`
-    says which paths do not count; by default those that no candidate gets.
+    A link counts if it stands in a root, matches a pattern or lies on the way to a root; links on
+    the way to its target count too. `hidden` says which paths do not count; by default those that
+    no candidate gets.
     """
     found = _linked(roots, patterns, snapshot, hidden or snapshot.is_hidden)
     for path in snapshot.submodules:

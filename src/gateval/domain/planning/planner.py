@@ -355,7 +355,7 @@ _NO_FIXTURE = "None of the named Evals has one of the named fixtures."
 
 
 def plan_without_rules(head: Revision, base: Revision | None, rules: GateRules) -> Plan:
-    """Plan nothing: rules that nobody could read may forbid whatever would run."""
+    """Return a plan without trials: unreadable rules might forbid any of them."""
     return Plan(
         head=head,
         base=base,

@@ -292,7 +292,7 @@ def _by_scores(
 
 
 def _borne_out(fixture_progress: FixtureProgress, base: Outcomes, stored: int) -> FixtureProgress:
-    """Return a course that stored trials end, once base as it is now has a say."""
+    """Return the progress where stored base trials decide, checked by fresh trials of base."""
     walked = fixture_progress.walk
     if walked is None:
         return fixture_progress

@@ -93,7 +93,7 @@ _MINUTE = 60
 
 
 class TrialBudget:
-    """So many more trials may be asked for; None without a limit. Small and mutable."""
+    """Counts down the further trials that a run may ask for; None is no limit. Mutable."""
 
     def __init__(self, trials: float | None) -> None:
         self._left = inf if trials is None else trials

@@ -97,7 +97,7 @@ class Page:
         self._console.print(table)
 
     def _joined(self, pieces: Sequence[tuple[str, str]]) -> Group:
-        """All but the first are indented, so that no text looks like the title of another cell."""
+        """Indent all pieces but the first: then no text looks like the title of another cell."""
         from rich.console import Group
         from rich.padding import Padding
         from rich.text import Text

@@ -281,7 +281,7 @@ def _asks_as_much(
 
 
 def _script_names(sides: _Sides) -> Mapping[str, str]:
-    """Names of their own for the scripts of the base tip that head changes or no longer has."""
+    """Give a new name to each script of the base tip that head changes or removes."""
     taken = {*sides.head.scripts, *sides.tip.scripts}
     names: dict[str, str] = {}
     for name, script in sorted(sides.tip.scripts.items()):
