@@ -116,6 +116,35 @@ def test_what_stands_keeps_its_evidence(tmp_path: Path) -> None:
     assert "saw the calls refund" in " ".join(third.stdout.split()), "however often it is asked"
 
 
+def test_what_stands_is_told_with_its_commit_and_what_was_answered(tmp_path: Path) -> None:
+    """Commits that change nothing the Agent is made of come after it."""
+    shop = build_shop(tmp_path / "shop")
+    shop.write("agents/prompts/support.md", WORSE)
+    shop.commit()
+    first = shop.id("HEAD")
+    assert gateval(shop, "check", "--base", "main").returncode == 1
+    said = ""
+    for number in range(2):
+        shop.write("README.md", f"Nothing of it matters. {number}\n")
+        shop.commit()
+        out = tmp_path / f"again-{number}"
+        again = gateval(shop, "check", "--base", "main", "--results", str(out))
+        assert again.returncode == 1
+        said = " ".join(again.stdout.split())
+        told = f"passed 2 of 2 before, 0 of 2 then; found at {first[:7]}"
+        assert told in said, "the commit that was measured, however often it is asked"
+        assert "a new run does not take it back" in said
+        for view in ("comment.md", "junit.xml"):
+            text = (out / view).read_text().replace("\u200b", "")
+            assert f"found at {first[:7]}" in text, view
+    comment = (tmp_path / "again-1/comment.md").read_text()
+    assert "<summary>What head did then</summary>" in comment
+    assert "tool call    refund {}" in comment
+    shown = gateval(shop, "show", str(tmp_path / "again-1"), "refund-asks-why").stdout
+    assert "What head did then" in shown
+    assert "refund {}" in shown
+
+
 def test_an_accepted_lower_bar_and_one_that_head_meets_are_named(tmp_path: Path) -> None:
     shop = build_shop(tmp_path / "shop")
     shop.checkout("main")
@@ -154,6 +183,7 @@ def test_the_title_says_why_nobody_answers(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stdout + done.stderr
     first = " ".join(done.stdout.split("head:")[0].split())
     assert "support no longer starts: the module nowhere_to_be_found is not installed" in first
+    assert "could have been missed" not in done.stdout, "nothing that was compared is left"
 
 
 def test_what_both_sides_print_is_told_once_and_nothing_of_drops(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from itertools import accumulate
 
 from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
+from gateval.domain.trials.excerpt import trial_excerpt
 from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict, Violation
 from gateval.render.report.bar import SealedLine
 from gateval.render.report.environment import fill
-from gateval.render.report.evidence import PromptEdit, trial_excerpt
+from gateval.render.report.evidence import PromptEdit
 from gateval.render.report.facts import FailureGroup, FixtureFacts, SilentAgent
 from gateval.render.report.findings import UnmeasuredTrials
 from gateval.render.report.kinds import count, listing
@@ -192,6 +193,7 @@ def _excerpts(fact: FixtureFacts) -> list[dict[str, str]]:
     """Head's steps around what failed, what it printed, and what base did where it passed."""
     passed = next((trial for trial in fact.base if trial.outcome is Outcome.PASS), None)
     sources = (
+        ("What head did then", fact.stands.excerpt if fact.stands else ""),
         ("What head did", trial_excerpt(fact.worst, fact.broken)),
         ("What head printed", "\n".join(fact.worst.detail) if fact.worst else ""),
         ("What base did, where it passed", trial_excerpt(passed)),

@@ -17,10 +17,10 @@ from typing import Any
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from junitparser.junitparser import Attr, FinalResult, IntAttr
 
+from gateval.domain.trials.excerpt import trial_excerpt
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 from gateval.render.report.bar import SealedLine, whom_to_ask
-from gateval.render.report.evidence import trial_excerpt
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, told
 from gateval.render.report.wording import evidence_mark, own_score, passes
 from gateval.render.view import EvalView, ReportView
@@ -175,7 +175,8 @@ def _body(fact: FixtureFacts) -> str:
         lines.append(fact.fixture.description)
     for trial in fact.head:
         lines += _trial(fact, trial)
-    if excerpt := trial_excerpt(fact.worst, fact.broken):
+    stood = f"{fact.stands.says}\n{fact.stands.excerpt}".strip() if fact.stands else ""
+    if excerpt := stood or trial_excerpt(fact.worst, fact.broken):
         lines += ["", excerpt]
     return "\n".join(lines)
 

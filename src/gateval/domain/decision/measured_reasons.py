@@ -171,7 +171,8 @@ def passes_before_and_now(fixture: FixtureComparison) -> str:
 
 def _found_earlier(fixture: FixtureComparison) -> str:
     """Of scores nothing is kept: then how often it passed says nothing."""
-    found = f"found at {fixture.found_at}, and a new run does not take it back"
+    on, at = fixture.found_on[:7], fixture.found_at
+    found = f"found at {f'{on} ({at})' if on else at}, and a new run does not take it back"
     before, head = fixture.base_all or Repeated(), fixture.head_all
     if head.passes * before.trials >= before.passes * head.trials:
         return found

@@ -32,8 +32,9 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
 from gateval.domain.plan.sealing import NO_KEY, OwnKey, kept_apart
 from gateval.domain.results.averages import Grouped, group_trials
-from gateval.domain.results.comparison import FixtureChange
+from gateval.domain.results.comparison import FixtureChange, FixtureComparison
 from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.trials.excerpt import trial_excerpt
 from gateval.domain.trials.trial import Side
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 
@@ -51,7 +52,7 @@ def regressions_of(report: Report) -> Iterator[StoredRegression]:
     for compared in report.comparison.evals:
         planned = plan.eval(compared.eval)
         for fixture in compared.fixtures:
-            base = fixture.base_all
+            base, stands = fixture.base_all, planned.stands(fixture.fixture)
             if fixture.change is FixtureChange.REGRESSED and not fixture.no_answer and base:
                 yield StoredRegression(
                     key=comparison_key(plan, planned, fixture.fixture),
@@ -61,22 +62,26 @@ def regressions_of(report: Report) -> Iterator[StoredRegression]:
                     base_trials=base.trials,
                     head_passes=fixture.head_all.passes,
                     head_trials=fixture.head_all.trials,
-                    says="" if planned.name in apart else _says(planned, fixture.fixture, trials),
+                    found_at=stands.found_at if stands else "",
+                    found_on=stands.found_on if stands else "",
+                    **({} if planned.name in apart else _evidence(planned, fixture, trials)),
                 )
 
 
-def _says(planned: PlannedEval, fixture: str, trials: Grouped) -> str:
-    """Return what failed in the first trial that did: measured now, or by an earlier run."""
-    stands = planned.stands(fixture)
-    if stands is not None:
-        return stands.says
-    mine = trials.get((planned.measured_by(fixture), fixture, Side.HEAD), ())
+def _evidence(
+    planned: PlannedEval, compared: FixtureComparison, trials: Grouped
+) -> Mapping[str, str]:
+    """Return what failed in the first trial that did, and its steps: measured now or earlier."""
+    name = compared.fixture
+    if (stands := planned.stands(name)) is not None:
+        return {"says": stands.says, "excerpt": stands.excerpt}
+    mine = trials.get((planned.measured_by(name), name, Side.HEAD), ())
     failed = next((one for one in mine if one.passed is False), None)
     if failed is None:
-        return ""
+        return {}
     broken = [one for one in failed.assessments if one.failed]
     told = [f"{one.type}: {one.reason}" for one in broken] or [failed.reason]
-    return " ".join(told)[:_SAID]
+    return {"says": " ".join(told)[:_SAID], "excerpt": trial_excerpt(failed, broken)}
 
 
 def kept_findings(whole: Report, own: OwnKey) -> str:
@@ -107,12 +112,14 @@ def about_head(head: str) -> str:
 
 
 class KnownComparison(NamedTuple):
-    """How a comparison went that an earlier run made, and when that was."""
+    """How a comparison went that an earlier run made, when and on which commit that was."""
 
     base: tuple[int, int]
     head: tuple[int, int]
     found_at: str
+    found_on: str = ""
     says: str = ""
+    excerpt: str = ""
 
     def on(self, fixture: str) -> KnownRegression:
         """Return it as a plan holds it."""
@@ -123,7 +130,9 @@ class KnownComparison(NamedTuple):
             head_passes=min(self.head),
             head_trials=self.head[1],
             found_at=self.found_at,
+            found_on=self.found_on,
             says=self.says,
+            excerpt=self.excerpt,
         )
 
 
@@ -140,14 +149,16 @@ class Remembered(NamedTuple):
 
 
 def known_of(
-    found: Iterable[StoredRegression | RegressionFinding], found_at: str
+    found: Iterable[StoredRegression | RegressionFinding], found_at: str, found_on: str
 ) -> Iterator[tuple[str, KnownComparison]]:
-    """Yield findings of one run by key or mark."""
+    """Yield findings of one run by key or mark; one that only stood there is an earlier run's."""
     for one in found:
-        key = one.key if isinstance(one, StoredRegression) else one.mark
         base, head = (one.base_passes, one.base_trials), (one.head_passes, one.head_trials)
-        says = one.says if isinstance(one, StoredRegression) else ""
-        yield key, KnownComparison(base, head, found_at, says)
+        if isinstance(one, RegressionFinding):
+            yield one.mark, KnownComparison(base, head, found_at, found_on)
+            continue
+        first = (one.found_at, one.found_on) if one.found_at else (found_at, found_on)
+        yield one.key, KnownComparison(base, head, *first, one.says, one.excerpt)
 
 
 def remembered(
@@ -172,20 +183,20 @@ def remembered(
     for check, stamp, found in told:
         if found is not None and stamp is not None:
             newer = True
-            known |= known_of(found.listed, stamp.started)
+            known |= known_of(found.listed, stamp.started, head)
             lost |= not found.whole or unknown_keys(found.listed, secrets)
             opened = _opened(found.kept, own, head)
             lost |= not opened.whole
-            known |= known_of(opened.listed, stamp.started)
+            known |= known_of(opened.listed, stamp.started, head)
         elif stamp is not None and stamp.record in there:
             newer = True
         elif stamp is not None and stamp.record and not newer:
             lost |= check.conclusion in _FOUND
     for record in records:
-        known |= known_of(record.regressed, record.recorded_at)
+        known |= known_of(record.regressed, record.recorded_at, record.head)
         opened = _opened(record.kept, own, record.head)
         lost |= not opened.whole and record.head == head
-        known |= known_of(opened.listed, record.recorded_at)
+        known |= known_of(opened.listed, record.recorded_at, record.head)
     spent = frozenset(found.spent for _, stamp, found in told if stamp and found and found.spent)
     return Remembered(known, lost, spent)
 
@@ -333,17 +344,7 @@ class LocalFindings(NamedTuple):
     @property
     def remembered(self) -> Remembered:
         """Return it by what was compared."""
-        return Remembered(
-            {
-                one.key: KnownComparison(
-                    (one.base_passes, one.base_trials),
-                    (one.head_passes, one.head_trials),
-                    one.found_at,
-                    one.says,
-                )
-                for one in self.found
-            }
-        )
+        return Remembered(dict(known_of(self.found, "", "")))
 
 
 def read_findings(content: bytes) -> LocalFindings:
@@ -370,8 +371,9 @@ def new_findings(report: Report, found_at: str) -> tuple[LocalFinding, ...]:
         for planned in report.results.plan.evals
         for one in planned.standing
     }
+    when = {"found_at": found_at, "found_on": report.results.plan.head.commit or ""}
     return tuple(
-        LocalFinding(**one.model_dump(), found_at=found_at)
+        LocalFinding.model_validate({**dict(one), **when})
         for one in regressions_of(report)
         if (one.eval, one.fixture) not in standing and one.eval not in apart
     )

@@ -33,7 +33,7 @@ from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.planning.selection import Narrowing
 from gateval.domain.results.comparison import EvalComparison, FixtureChange
 from gateval.domain.strict_json import NotStrictJson, read_json
-from gateval.domain.text import ShortText, first_of
+from gateval.domain.text import LongText, ShortText, first_of
 from gateval.domain.verdicts import (
     DecisionReason,
     EvalsVerdict,
@@ -79,7 +79,11 @@ class StoredEval(Value):
 
 
 class StoredRegression(Value):
-    """A fixture that regressed; `key` is the digest of what was compared, `says` what failed."""
+    """A fixture that regressed; `key` is the digest of what was compared.
+
+    `says` is what failed, `excerpt` the steps that say most of it. An earlier run `found_at` a
+    moment, `found_on` a commit; both are empty for what the record's own run found.
+    """
 
     key: str = Field(pattern=DIGEST_PATTERN)
     eval: ShortText
@@ -89,6 +93,9 @@ class StoredRegression(Value):
     head_passes: int = Field(ge=0, le=1000)
     head_trials: int = Field(ge=1, le=1000)
     says: ShortText = ""
+    found_at: str = Field(default="", pattern=rf"{TIME_PATTERN}|^$", exclude_if=operator.not_)
+    found_on: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$", exclude_if=operator.not_)
+    excerpt: LongText = Field(default="", exclude_if=operator.not_)
 
 
 class HistoryRecord(Value):
@@ -158,7 +165,7 @@ def record_of(
         for fixture in one.fixtures
         if fixture.change is FixtureChange.REGRESSED
     )
-    return HistoryRecord(
+    record = HistoryRecord(
         head=plan.head.commit,
         base=(plan.base and plan.base.commit) or "",
         policy=policy_digest(plan.policy),
@@ -181,6 +188,10 @@ def record_of(
         evals_total=len(compared),
         trials=len(report.results.trials),
     )
+    if len(_line(record)) <= RECORD_LIMIT:
+        return record
+    bare = tuple(one.model_copy(update={"excerpt": ""}) for one in record.regressed)
+    return record.model_copy(update={"regressed": bare})
 
 
 def record_digest(record: HistoryRecord) -> str:
@@ -296,7 +307,7 @@ def add_record(content: bytes, record: HistoryRecord) -> bytes:
     """
     if any(_newer(_parse(old), record) for old in content.split(b"\n")):
         return content
-    line = ascii_json(record.model_dump(mode="json")).encode() + b"\n"
+    line = _line(record)
     if len(line) > RECORD_LIMIT:
         raise RecordsError(f"The verdict takes {len(line):,} bytes; {RECORD_LIMIT:,} are allowed.")
     mine = {(None, ""), (record.head, record.check)}
@@ -306,6 +317,10 @@ def add_record(content: bytes, record: HistoryRecord) -> bytes:
     while size > BYTES_KEPT:
         size -= len(lines.pop(0))
     return b"".join(lines)
+
+
+def _line(record: HistoryRecord) -> bytes:
+    return ascii_json(record.model_dump(mode="json")).encode() + b"\n"
 
 
 def find_record(content: bytes, head: str, check: str = "") -> HistoryRecord | None:

@@ -33,7 +33,7 @@ from gateval.domain.paths import Problem, SourceLocation
 from gateval.domain.statistics.broad import CONFIRMING_TRIALS, LEAST_DROP, LEAST_DROP_OF_MANY
 from gateval.domain.statistics.design import Look, broad_looks, looks
 from gateval.domain.statistics.graded import axis_looks
-from gateval.domain.text import ShortText
+from gateval.domain.text import LongText, ShortText
 from gateval.domain.trials.trial import Cause, Outcome, Side, Trial, TrialKey
 
 
@@ -247,7 +247,8 @@ CONFIRMING = 3
 class KnownRegression(Value):
     """An earlier run's finding on a fixture that regressed: it is not measured again.
 
-    `says` is what failed there, by the record's word.
+    `says` is what failed there, `excerpt` what its agent did, by the record's word; `found_on` is
+    the commit that was measured.
     """
 
     fixture: Name
@@ -256,7 +257,9 @@ class KnownRegression(Value):
     head_passes: int = Field(ge=0)
     head_trials: int = Field(ge=1)
     found_at: str = ""
+    found_on: str = ""
     says: ShortText = ""
+    excerpt: LongText = ""
 
 
 class Quarantined(Value):

@@ -261,6 +261,7 @@ def _compare_fixture(
             head_all=Repeated(passes=stands.head_passes, trials=stands.head_trials),
             base_all=Repeated(passes=stands.base_passes, trials=stands.base_trials),
             found_at=stands.found_at,
+            found_on=stands.found_on,
         )
     asked = planned.scoring.trials_pass
     ours = _repeated(found.head, found.fixture_progress.wanted.head, asked)

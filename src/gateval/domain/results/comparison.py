@@ -184,8 +184,9 @@ class FixtureComparison(Value):
     that the comparison rests on. `no_answer` says that head gave no answer at all where base did.
     `baseline_gap` says that lost or missing base trials could have changed the status. `exact` says
     that the candidates proved to be deterministic. `found_at` is when an earlier run found it
-    regressed, which stands; empty if this run measured it. `missing` trials of head are asked for
-    and did not run, and `missing_base` ones to compare with. `cut` says that it looks worse, and
+    regressed, which stands, `found_on` at which commit; empty if this run measured it. `missing`
+    trials of head are asked for and did not run, and `missing_base` ones to compare with. `cut`
+    says that it looks worse, and
     that the budget of the run left nothing to look again. `stored` of base's trials were made by
     earlier runs; `outdated` says that these call head worse and base as it is now does not.
     `refused` says why no model answered a silent head's calls; empty where that is not why.
@@ -204,6 +205,7 @@ class FixtureComparison(Value):
     missing_base: int = 0
     first_passed: bool = False
     found_at: str = ""
+    found_on: str = ""
     cut: bool = False
     stored: int = 0
     outdated: bool = False

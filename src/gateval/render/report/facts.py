@@ -11,7 +11,7 @@ from gateval.domain.base import known_of_last
 from gateval.domain.decision.decision import Report
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import SourceLocation
-from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
 from gateval.domain.plan.sealing import SEALED
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
@@ -52,12 +52,16 @@ class FixtureFacts(NamedTuple):
         return min(self.head, key=_badness, default=None)
 
     @property
+    def stands(self) -> KnownRegression | None:
+        """What an earlier run found of it, which stands: then this run did not measure it."""
+        return self.planned.stands(self.fixture.name)
+
+    @property
     def why(self) -> str:
         """Why it did not pass, where no assertion of this run says so: the reason of the trial, or
         what failed in the earlier run whose finding stands.
         """
-        stands = self.planned.stands(self.fixture.name)
-        if stands is not None:
+        if (stands := self.stands) is not None:
             return stands.says or "The record of the run that found it does not keep what failed."
         return self.worst.reason if self.worst else ""
 

@@ -14,7 +14,7 @@ from gateval.domain.decision.reasons import SPENDING_CODES
 from gateval.domain.manifests.embedding import embedded
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.comparison import EvalComparison, Rise, Unit
+from gateval.domain.results.comparison import EvalComparison, FixtureChange, Rise, Unit
 from gateval.domain.results.judge_doubts import judge_doubt, replay_of
 from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.results.progress import left_after_planned
@@ -290,9 +290,14 @@ def _power(report: Report) -> Iterator[str]:
 
 
 def _compared_words(report: Report) -> bool:
-    """Whether anything was measured on both sides: else nothing could have been seen at all."""
+    """Whether a drop could have been missed: where something was measured on both sides, and not
+    found worse.
+    """
     return any(
-        one.head_all.trials and one.base_all and one.base_all.trials
+        one.head_all.trials
+        and one.base_all
+        and one.base_all.trials
+        and not (one.no_answer or one.change is FixtureChange.REGRESSED)
         for compared in report.comparison.evals
         if not compared.unanswered
         for one in compared.fixtures

@@ -10,10 +10,11 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from gateval.domain.base import canonical_json
+from gateval.domain.trials.excerpt import KINDS
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import OUTPUT_LIMIT, Trial
 from gateval.render.report.bar import whom_to_ask
-from gateval.render.report.evidence import KINDS, Pair
+from gateval.render.report.evidence import Pair
 from gateval.render.report.facts import FixtureFacts, FixtureStatus, with_status
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.wording import evidence_icon, evidence_mark, own_score, passes
@@ -132,6 +133,10 @@ def render_fixture(view: ReportView, found: FixtureView, look: ShowOptions) -> s
         if trial is not None:
             page.line(_ended(trial))
     show_steps(page, pair, limit=_ALL if look.full else SHORT)
+    if fact.stands is not None:
+        page.line(fact.why, style="red")
+        page.heading("What head did then")
+        page.verbatim(fact.stands.excerpt.splitlines(), indent=2)
     if pair.head is not None:
         page.heading("What head had to meet")
         show_assessments(page, fact, pair.head)

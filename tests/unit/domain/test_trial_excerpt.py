@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gateval.domain.trials.trace import Step, StepKind, Trace, TraceBuilder
-from gateval.domain.trials.trial import Outcome, Trial
-from gateval.render.report.evidence import (
+from gateval.domain.trials.excerpt import (
     STEP_WIDTH,
     blamed_steps,
     describe,
     excerpt,
     trial_excerpt,
 )
+from gateval.domain.trials.trace import Step, StepKind, Trace, TraceBuilder
+from gateval.domain.trials.trial import Outcome, Trial
 from tests.helpers.reports import make_results
 from tests.helpers.sample_reports import REFUND_ASSESSMENTS, REFUND_TRACE
 
