@@ -72,11 +72,21 @@ class MoodyDesk(GitHubShop):
         for path in ("evals/fixtures.yaml", "evals/support-eval.yaml"):
             self.work.delete(path)
         self.work.write("agents/support.yaml", DESK)
+        self.seal()
+        self.push_main()
+
+    def seal(self, more: str = "") -> None:
+        """Seal the fixtures and their Eval on main; with `more`, a second file beside it."""
         held = "".join(HELD.replace("NUMBER", str(number)) for number in range(FIXTURES))
         seal(self.work, "evals/held.yaml", held + EVAL)
-        self.push_main()
-        written = self.work.git("log", "-1", "--format=%H", "--", "evals/held.yaml.age")
-        self.sealed_at = written.decode().strip()
+        if more:
+            seal(self.work, "evals/more.yaml", more)
+
+    @property
+    def sealed_at(self) -> str:
+        """The commit of main that sealed them."""
+        log = ("log", "-1", "--format=%H", "main", "--", "evals/held.yaml.age")
+        return self.work.git(*log).decode().strip()
 
     def policy(self, rule: str) -> None:
         """Write the gate config on main, with another rule."""
@@ -163,3 +173,39 @@ def test_a_run_that_is_killed_has_paid(desk: MoodyDesk) -> None:
     process.kill()
     process.communicate(timeout=30)
     assert sum(desk.counted()) >= 2 * BOTH
+
+
+def test_a_warning_comes_first_and_a_new_seal_begins_anew(desk: MoodyDesk) -> None:
+    desk.policy("sealedBits: 8, ")
+    desk.push_main()
+    said = []
+    for number in range(4):
+        pull = desk.open_pull(f"{OTHER}Change {number}!", branch=f"change-{number}")
+        ended = desk.run(pull, 1)
+        said.append((" ".join(ended.summary.split()), told(ended)["rate"]))
+        for one in desk.repo.checks("gateval (sealed)", desk.sealed_at)[:-1]:
+            del desk.repo.check_runs[one.id]  # as GitHub does with all but the newest thousand
+    assert "bits a month" not in said[0][0]
+    assert said[0][1] == said[1][1] == 0.9
+    assert "7 of 8 bits a month of evals/held.yaml.age were told" in said[1][0]
+    assert "14 of 8 bits" in said[2][0]
+    assert "so verdicts alone are told" in said[2][0]
+    assert said[2][1] is None
+    assert "more than twice as many as may be" in said[3][0]
+    desk.work.checkout("main")
+    desk.work.delete("evals/held.yaml.age")
+    desk.seal()
+    desk.push_main()
+    again = desk.run(desk.open_pull(f"{OTHER}Change 5!", branch="change-5"), 1)
+    assert told(again) == {"verdict": "fail", "rate": 0.9}
+
+
+def test_files_that_one_commit_sealed_are_counted_once_for_each_eval(desk: MoodyDesk) -> None:
+    desk.work.checkout("main")
+    desk.work.delete("evals/held.yaml.age")
+    desk.seal(EVAL.replace("held-out", "second"))
+    desk.push_main()
+    pull = desk.open_pull(OTHER)
+    for _ in range(2):
+        assert desk.run(pull).code == 0
+    assert desk.counted() == [2 * BOTH, 0.0]

@@ -25,6 +25,17 @@ def test_a_month_has_the_bits_of_all_its_runs() -> None:
     assert given_in("2026-12", [ONE]) == 0
 
 
+def test_what_was_given_away_is_known_though_entries_are_deleted() -> None:
+    """GitHub keeps the newest thousand check runs of a name."""
+    entries = list[GivenBits]()
+    for number in range(1_500):
+        before = round(given_in("2026-11", entries), 2)
+        one = ONE.model_copy(update={"head": f"{number:040x}", "bits": 2.58, "before": before})
+        entries = [one, *entries][:1_000]
+        assert GivenBits.parse(str(one)) == one
+    assert given_in("2026-11", entries) == pytest.approx(1_500 * 2.58)
+
+
 def test_what_is_known_of_a_head_is_what_it_told_last() -> None:
     first = ONE.model_copy(update={"told": "1" * 32})
     newer = ONE.model_copy(update={"told": "2" * 32})

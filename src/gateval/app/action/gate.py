@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from types import FrameType
 
+from gateval.adapters.age import identities
 from gateval.app.action.comments import RerunRequest, take_comment, without_right
 from gateval.app.action.context import (
     ActionContext,
@@ -264,16 +265,26 @@ def _plan(event: ActionEvent, due: DueNow) -> Plan:
         bar=None if trusted else BarPolicy.BASE,
         today=today,
     )
-    told = (shut, *plan.warnings) if shut and plan.locked else plan.warnings
+    given = trusted or identities(context.settings.environ)
+    told = (shut, *plan.warnings) if shut and given and plan.locked else plan.warnings
     return plan.model_copy(update={"warnings": told})
 
 
+_UNCOUNTED = (
+    "What is sealed is opened by runs alone that give a verdict, for these count what they tell of "
+    "it. A maintainer's run does; this one needs no GATEVAL_IDENTITY."
+)
+
+
 def _why_shut(event: ActionEvent) -> str:
-    """Return why nothing sealed is opened for changes into this branch; empty if it is.
+    """Return why nothing sealed is opened for this change; empty if it is.
 
     The target branch names the sealed Evals that run and who may read the evidence. Whoever may
-    push a branch could name themselves there, and open a pull request into it.
+    push a branch could name themselves there, and open a pull request into it. What a run tells
+    whose verdict is none is counted by nobody.
     """
+    if not event.trigger.trust.verified:
+        return _UNCOUNTED
     into, default = event.resolved.base_ref, event.trigger.default_branch
     if into == default or match_any(event.context.settings.sealed_branches)(into):
         return ""

@@ -269,6 +269,14 @@ CHECK_NAME = "gateval (sealed)"
 """The check run that a run leaves on the commit that sealed a file."""
 
 
+class Seal(NamedTuple):
+    """A commit of the target branch that wrote sealed files last, and the Evals that tell of it."""
+
+    commit: str
+    paths: tuple[str, ...]
+    evals: tuple[PlannedEval, ...]
+
+
 class SealEntry(NamedTuple):
     """What a run of a head left on a seal before it told anything: check run `number`."""
 
@@ -294,32 +302,50 @@ def counted(event: ActionEvent, plan: Plan) -> CountedPlan:
     It is counted as if it told something new; `settled` takes that back. What cannot be counted is
     not told.
     """
-    seals = seals_of(plan)
-    if not seals or not event.binds:
+    if not seals_of(plan) or not event.binds:
         return CountedPlan(plan, Room.FREE)
-    limit, left, said = plan.policy.sealed_bits, Room.FREE, list[str]()
-    entries = list[SealEntry]()
-    for path in sorted(seals):
-        try:
-            at = _sealed_at(event, plan, path)
-            known = _entries_on(event, at)
+    limit, left, said, entries = plan.policy.sealed_bits, Room.FREE, list[str](), list[SealEntry]()
+    try:
+        for seal in _seals(event, plan):
+            known = _entries_on(event, seal.commit)
             given = given_in(_month(event), known)
             mine = room(given, limit)
             if mine is not Room.NONE:
                 before = head_on_seal(event.target.head, known)
                 rates = mine is not Room.VERDICTS
-                entries.append(_count(event, at, before, seals[path], rates=rates))
-        except GatevalError as error:
-            mine = Room.NONE
-            said.append(
-                f"What runs give away of {path} cannot be counted, so what is sealed there did not "
-                f"run. {said_by(error)}"
-            )
-        else:
-            said += [_sentence(path, given, limit, mine)] if mine is not Room.FREE else []
-        left = max(left, mine)
+                entries.append(_entry(event, seal, before, given, rates=rates))
+            if mine is not Room.FREE:
+                said.append(_sentence(", ".join(seal.paths), given, limit, mine))
+            left = max(left, mine)
+    except GatevalError as error:
+        left = Room.NONE
+        said.append(
+            "What runs give away of sealed files cannot be counted, so what is sealed did not run. "
+            f"{said_by(error)}"
+        )
     warned = plan.model_copy(update={"warnings": (*plan.warnings, *said)})
     return CountedPlan(warned, left, tuple(entries))
+
+
+def _seals(event: ActionEvent, plan: Plan) -> tuple[Seal, ...]:
+    """Return the seals that a plan tells of. Files that one commit wrote share their entries."""
+    found = dict[str, Seal]()
+    for path, evals in sorted(seals_of(plan).items()):
+        commit = _sealed_at(event, plan, path)
+        seal = found.get(commit, Seal(commit, (), ()))
+        more = tuple(one for one in evals if one.name not in {known.name for known in seal.evals})
+        found[commit] = Seal(commit, (*seal.paths, path), (*seal.evals, *more))
+    return tuple(found.values())
+
+
+def _entry(
+    event: ActionEvent, seal: Seal, before: HeadOnSeal, given: float, *, rates: bool
+) -> SealEntry:
+    bits = round(before.price(most_bits(seal.evals, rates=rates)), 2)
+    month, head = _month(event), event.target.head
+    mark = GivenBits(month=month, head=head, bits=bits, before=round(given, 2))
+    made = event.context.forge.create_check_run(seal.commit, _bits_report(event, mark))
+    return SealEntry(made.number, mark, before, seal.evals)
 
 
 def settled(event: ActionEvent, entries: Sequence[SealEntry], results: Results) -> str:
@@ -354,20 +380,6 @@ def _sealed_at(event: ActionEvent, plan: Plan, path: str) -> str:
 
 def _month(event: ActionEvent) -> str:
     return event.context.clock.utc_now()[:7]
-
-
-def _count(
-    event: ActionEvent,
-    commit: str,
-    before: HeadOnSeal,
-    evals: tuple[PlannedEval, ...],
-    *,
-    rates: bool,
-) -> SealEntry:
-    bits = round(before.price(most_bits(evals, rates=rates)), 2)
-    given = GivenBits(month=_month(event), head=event.target.head, bits=bits)
-    made = event.context.forge.create_check_run(commit, _bits_report(event, given))
-    return SealEntry(made.number, given, before, evals)
 
 
 def _bits_report(event: ActionEvent, given: GivenBits) -> CheckReport:

@@ -8,6 +8,9 @@ A head may be run again, and its agent may decide as it runs what it answers. So
 that was measured costs nothing only if it tells what the one before it told. Else it costs what a
 new answer gives away, and when it came: log2 of (n + 1)(n + 2) for n earlier runs, a code for the
 length of what was the same (the sum of 1 / (n + 1)(n + 2) over all n is 1).
+
+GitHub keeps the newest thousand check runs of a name and deletes others, so each holds what was
+given away before it, too.
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ _OVER = 2.0
 
 _ONE = re.compile(
     r"<!-- gateval:bits v1 month=(?P<month>\d{4}-\d\d) head=(?P<head>[0-9a-f]{40,64}) "
-    r"bits=(?P<bits>\d{1,9}(?:\.\d{1,2})?)(?: told=(?P<told>[0-9a-f]{32}))? -->"
+    r"bits=(?P<bits>\d{1,9}(?:\.\d{1,2})?)(?: before=(?P<before>\d{1,9}(?:\.\d{1,2})?))?"
+    r"(?: told=(?P<told>[0-9a-f]{32}))? -->"
 )
 
 
@@ -45,13 +49,14 @@ class Room(IntEnum):
 
 
 class GivenBits(Value):
-    """What one run gave away: `month` as in 2026-11. `told` is the digest of what it told (`told`),
-    empty as long as it has told nothing.
+    """What one run gave away: `month` as in 2026-11. `before` is what others gave away in it until
+    then. `told` is the digest of what it told (`told`), empty as long as it has told nothing.
     """
 
     month: str = Field(pattern=r"^\d{4}-\d\d$")
     head: str = Field(pattern=SHA_PATTERN)
     bits: float = Field(ge=0, allow_inf_nan=False)
+    before: float = Field(default=0, ge=0, allow_inf_nan=False)
     told: str = Field(default="", pattern=r"^([0-9a-f]{32})?$")
 
     @classmethod
@@ -60,11 +65,12 @@ class GivenBits(Value):
         found = _ONE.fullmatch(text.strip())
         if found is None:
             return None
-        read = {**found.groupdict(), "bits": float(found["bits"]), "told": found["told"] or ""}
-        return cls.model_validate(read)
+        read = {name: text for name, text in found.groupdict().items() if text is not None}
+        bits = {name: float(read[name]) for name in ("bits", "before") if name in read}
+        return cls.model_validate({**read, **bits})
 
     def __str__(self) -> str:
-        said = f"month={self.month} head={self.head} bits={self.bits:.2f}"
+        said = f"month={self.month} head={self.head} bits={self.bits:.2f} before={self.before:.2f}"
         return f"<!-- gateval:bits v1 {said}{f' told={self.told}' if self.told else ''} -->"
 
 
@@ -86,8 +92,9 @@ def head_on_seal(head: str, entries: Iterable[GivenBits]) -> HeadOnSeal:
 
 
 def given_in(month: str, entries: Iterable[GivenBits]) -> float:
-    """Return the bits that were given away in a month."""
-    return fsum(one.bits for one in entries if one.month == month)
+    """Return the bits that were given away in a month, by all entries that are left of it."""
+    mine = [one for one in entries if one.month == month]
+    return max([fsum(one.bits for one in mine), *(one.before + one.bits for one in mine)])
 
 
 def room(given: float, limit: int) -> Room:
