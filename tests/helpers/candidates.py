@@ -15,11 +15,13 @@ import yaml
 from pydantic import JsonValue
 
 from gateval.adapters.clock import SystemClock
+from gateval.bridges import bridge_digest
 from gateval.candidates.base import ModelProxy, ProcessTimeouts, RuntimeContext, TrialRequest
 from gateval.candidates.environment import MARKER, candidate_environment
 from gateval.candidates.program import Groups, Starter
+from gateval.candidates.registry import RUNTIMES
 from gateval.domain.base import JsonObject
-from gateval.domain.manifests.agent import AgentSpec, LayerSpec, RuntimeSpec
+from gateval.domain.manifests.agent import AgentSpec, ConversationMode, LayerSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import FixtureInput, InputType, ToolReplay
 from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.absent import Surroundings
@@ -240,6 +242,13 @@ def agentv_agent(line: str, *, files_format: str | None = None) -> AgentDefiniti
     )
 
 
+def bridged_agent(language: str, target: str, **written: JsonValue) -> AgentDefinition:
+    """An Agent that a bridge has answer; `written` are further keys of its `runtime`."""
+    spec: JsonObject = {"runtime": {"type": language, "target": target, **written}}
+    runtime = RuntimeSpec.model_validate(_runtime(spec))
+    return command_agent(()).model_copy(update={"runtime": runtime})
+
+
 def agent_from(manifest: Path, *, cwd: str = "") -> AgentDefinition:
     """The Agent of a manifest file that holds one document, as if planned from there."""
     document = yaml.safe_load(manifest.read_text())
@@ -262,7 +271,12 @@ def _runtime(spec: JsonObject) -> JsonObject:
     raw = spec.get("runtime")
     written = raw if isinstance(raw, dict) else {}
     shared = {key: value for key, value in written.items() if key in RuntimeSpec.model_fields}
-    return {**shared, "options": {key: written[key] for key in written if key not in shared}}
+    options = {key: written[key] for key in written if key not in shared}
+    bridge = RUNTIMES[str(written.get("type", "model"))].bridge
+    if bridge:
+        going_on = ConversationMode.PROCESS.value
+        shared = {"conversation": going_on, **shared, "bridge": bridge_digest(bridge)}
+    return {**shared, "options": options}
 
 
 def ask(

@@ -290,9 +290,11 @@ def _words(text: str) -> list[str]:
 def _openai_events(
     call: Call, text: str, tools: list[Any], usage: tuple[int, int] | None
 ) -> Iterator[str]:
+    number = next(_NUMBERS)
+
     def chunk(choices: list[Any], **more: Any) -> str:
         body = {
-            "id": "chatcmpl-1",
+            "id": f"chatcmpl-{number}",
             "object": "chat.completion.chunk",
             "created": 1,
             "model": "served-model",
@@ -463,7 +465,7 @@ def _openai(text: str, tools: list[Any], usage: tuple[int, int] | None) -> dict[
             for call_id, name, arguments in tools
         ]
     body = {
-        "id": "chatcmpl-1",
+        "id": f"chatcmpl-{next(_NUMBERS)}",
         "object": "chat.completion",
         "created": 1,
         "model": "served-model",
@@ -490,7 +492,7 @@ def _anthropic(text: str, tools: list[Any], usage: tuple[int, int] | None) -> di
     ]
     given, taken = usage or (None, None)
     return {
-        "id": "msg_1",
+        "id": f"msg_{next(_NUMBERS)}",
         "type": "message",
         "role": "assistant",
         "model": "served-model",

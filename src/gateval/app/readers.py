@@ -77,6 +77,7 @@ def registries() -> Registries:
         elsewhere=ELSEWHERE,
         runtimes={name: runtime.options for name, runtime in RUNTIMES.items()},
         required={name: runtime.requires for name, runtime in RUNTIMES.items()},
+        bridges={name: runtime.bridge for name, runtime in RUNTIMES.items() if runtime.bridge},
         word_checks={name: runtime.check_word for name, runtime in RUNTIMES.items()},
         judged=JUDGED,
         combinators=COMBINATORS,

@@ -284,10 +284,13 @@ class AgentvRuntime(CommandRuntime):
         """See `CommandRuntime`."""
         return _SHELL, "-c", self.given.line
 
-    def asking(self, asked: FixtureInput, commands: CommandContext) -> ProcessInvocation:
+    def asking(
+        self, asked: FixtureInput, commands: CommandContext, *, turns: bool = False
+    ) -> ProcessInvocation:
         """Write prompt and files into a folder that no program has seen before: what an earlier
         turn left in HOME may lead anywhere.
         """
+        del turns
         folder = Path(tempfile.mkdtemp(prefix="asked-", dir=commands.private.home.parent))
         prompt, files = prompt_of(asked), files_of(asked)
         _write(folder / "prompt.txt", prompt.encode("utf-8", "replace"))

@@ -46,7 +46,7 @@ from gateval.candidates.playground_state import beginning, told_of, writable
 from gateval.candidates.preparing import Workplace
 from gateval.candidates.processes import Programs, Running
 from gateval.candidates.program import End, NotStarted, Program, ProgramLimits, Ran, private_folders
-from gateval.candidates.server import prepare_launch
+from gateval.candidates.server import Launch, prepare_launch
 from gateval.candidates.services import CommandContext, SideServices
 from gateval.candidates.tools import door_environment, untouched_tools, with_tools
 from gateval.domain.manifests.agent import ConversationMode
@@ -89,13 +89,30 @@ class CommandRuntime(Runtime):
         """The options as the manifest has them."""
         return CommandOptions.model_validate(self.agent.runtime.options)
 
-    def asking(self, asked: FixtureInput, commands: CommandContext) -> ProcessInvocation:
-        """Return how the program is asked. Raises `TemplateError`."""
+    def asking(
+        self, asked: FixtureInput, commands: CommandContext, *, turns: bool = False
+    ) -> ProcessInvocation:
+        """Return how the program is asked. Raises `TemplateError`.
+
+        With `turns` the same process will be asked more.
+        """
+        del turns
         home, file = commands.private.home, self.options_given.response.file
         at = commands.addresses
         argv = write_words(self.line, asked, str(home), at.fill, at.playground)
         stdin = write_stdin(self.options_given.stdin, asked, at.playground)
         return ProcessInvocation(argv, stdin, answer=(home, file) if file else None)
+
+    def refusal(self, printed: bytes) -> str:
+        """Return the sentence in which it says why it gives no answer; empty if it does not."""
+        del printed
+        return ""
+
+    def failed(self, ran: Ran, limits: ProgramLimits) -> NoAnswer | None:
+        """Return why a program that has ended counts as failed, or None if it does not."""
+        if refused := self.refusal(ran.stdout):
+            return told(refused, ran, command_line(self.line))
+        return failure("The agent", ran, self.line, limits)
 
     def said(self, answered: bytes, asked: FixtureInput) -> ProgramAnswer:
         """Read what the program answered when it was asked this. Raises `ClaimError`."""
@@ -109,12 +126,16 @@ class CommandRuntime(Runtime):
         if not self.line:
             reason = "The Agent says `runtime.type: command`, but not which runtime.command to run."
             return NoAnswer(cause=Cause.CANDIDATE, reason=reason)
-        launch = await prepare_launch(self, self.programs)
+        launch = await self.launch()
         if isinstance(launch, NoAnswer):
             return launch
         self._beside = SideServices(launch)
         lease = await self._beside.services.lease()
         return lease if isinstance(lease, NoAnswer) else None
+
+    async def launch(self) -> Launch | NoAnswer:
+        """Prepare where the program works; return how it is started, or why it cannot be."""
+        return await prepare_launch(self, self.programs)
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
         """Run the command once and read what it printed."""
@@ -223,7 +244,7 @@ class CommandRuntime(Runtime):
     def _read(
         self, ran: Ran, asked: FixtureInput, recorded: Trace | None, limits: ProgramLimits
     ) -> Answer | NoAnswer:
-        failed = failure("The agent", ran, self.line, limits)
+        failed = self.failed(ran, limits)
         if failed is None:
             try:
                 return answer_from(self.said(ran.stdout, asked), recorded, ran.seconds)
@@ -279,9 +300,9 @@ class OneProcess(Conversation):
         self._turn += 1
         now, clock = asked.told_once(first=self._turn == 1), self._runtime.context.clock
         try:
-            commands = self._commands.addresses.playground
-            line = one_line(write_stdin(self._runtime.options_given.stdin, now, commands))
-            running = self._running or await self._start(now)
+            asking = self._runtime.asking(now, self._commands, turns=True)
+            line = one_line(asking.stdin)
+            running = self._running or await self._start(asking)
         except TemplateError as error:
             return no_start(f"The program cannot be asked: {error}.", self._command)
         except NotStarted as error:
@@ -345,10 +366,10 @@ class OneProcess(Conversation):
 
     @property
     def _command(self) -> str:
-        return command_line(self._runtime.agent.runtime.command)
+        return command_line(self._runtime.line)
 
-    async def _start(self, asked: FixtureInput) -> Running:
-        """Start the program. Raises `NotStarted` and `TemplateError`."""
+    async def _start(self, asking: ProcessInvocation) -> Running:
+        """Start the program. Raises `NotStarted`."""
         runtime, commands = self._runtime, self._commands
         spec, addresses, private = runtime.agent.runtime, commands.addresses, commands.private
         self._session = runtime.context.open_door(runtime.agent)
@@ -359,9 +380,7 @@ class OneProcess(Conversation):
         literals = with_tools(written, door)
         env = instance_environment(runtime.context.environ, runtime.name, private, literals, door)
         program = Program(
-            write_words(
-                spec.command, asked, str(private.home), addresses.fill, addresses.playground
-            ),
+            asking.argv,
             self._place.folder,
             env,
             writes=(*((private.home,) if spec.around else ()), *commands.writes),
@@ -387,16 +406,17 @@ class OneProcess(Conversation):
         self, printed: bytes, recorded: Trace | None, seconds: float, *, late: float | None
     ) -> Answer | NoAnswer:
         assert self._running is not None  # noqa: S101 - it was asked
-        command = self._runtime.agent.runtime.command
         silence: NoAnswer | None = None
         if late is not None:
             reason = f"The agent did not answer within {late:g} s. {_FLUSH}"
             silence = told(reason, await self._running.stop(), self._command)
         elif not printed.endswith(b"\n"):
             ran = await self._running.stop()
-            silence = failure("The agent", ran, command, self._limits)
+            silence = self._runtime.failed(ran, self._limits)
             if silence is None and not printed.strip():
                 silence = told("The agent ended without an answer.", ran, self._command)
+        if silence is None and (refused := self._runtime.refusal(printed)):
+            silence = told(refused, await self._running.stop(), self._command)
         if silence is None:
             try:
                 said = read_response(self._runtime.options_given.response, printed)

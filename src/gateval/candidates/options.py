@@ -1,4 +1,4 @@
-"""The keys of the runtimes `command`, `agentv` and `http`, as manifests have them.
+"""The keys of the runtimes that start programs, as manifests have them.
 
 They stand apart from what uses them: `plan` reads manifests and runs nothing.
 """
@@ -15,6 +15,8 @@ from pydantic import AfterValidator, Field, JsonValue, field_validator, model_va
 from gateval.candidates import bounded
 from gateval.domain.base import Spec
 from gateval.domain.manifests.playground import Ready, plain_path
+from gateval.domain.paths import nearest
+from gateval.domain.text import quote
 from gateval.formats.templates import TemplateError
 
 
@@ -108,6 +110,78 @@ class AgentvOptions(Spec):
         description="How each file stands in `{FILES}`: `--file {path}`, with `{basename}` for its "
         "name. Default: its path.",
     )
+
+
+PYTHON_FRAMEWORKS = (
+    "openai-agents", "langgraph", "google-adk", "crewai", "pydantic-ai", "smolagents",
+    "llama-index", "claude-agent-sdk", "agent-framework", "callable",
+)  # fmt: skip
+NODE_FRAMEWORKS = ("ai-sdk", "langgraph", "mastra", "openai-agents", "route", "callable")
+
+_INTERPRETER = "The command that starts the interpreter that has what the agent imports. Default: "
+_FRAMEWORK = (
+    "What the object is of, where that is not to be seen from it; or the file of a bridge of one's "
+    "own, relative to `cwd`. Known: "
+)
+
+
+def _words(words: tuple[str, ...]) -> tuple[str, ...]:
+    if any("{" in word or "\0" in word for word in words):
+        raise ValueError("nothing is filled in here: write words without braces")
+    return words
+
+
+Interpreter = Annotated[tuple[str, ...], AfterValidator(_words)]
+
+
+def _check_framework(name: str, known: tuple[str, ...], endings: tuple[str, ...]) -> str:
+    if name in known:
+        return name
+    if name.endswith(endings):
+        return _file(name)
+    raise ValueError(
+        f"{quote(name)} is no framework that is known here.{nearest(name, known)} Known are "
+        f"{', '.join(known)}, or the file of a bridge of your own ({' or '.join(endings)})"
+    )
+
+
+class PythonOptions(Spec):
+    """The keys of `python` beyond the shared ones; `command` is none of them."""
+
+    target: str = Field(
+        max_length=500,
+        pattern=r"^[\w.][\w./-]*(:[\w.-]+(\(\))?)?$",
+        description="What answers: `module:object`, `path/to/file.py:object` or `langgraph.json`, "
+        "relative to `cwd`. With `()` behind it, what it makes when it is called.",
+    )
+    framework: str = Field(default="", description=_FRAMEWORK + ", ".join(PYTHON_FRAMEWORKS) + ".")
+    interpreter: Interpreter = Field(
+        default=(), description=f"{_INTERPRETER}`.venv/bin/python` if it is there, else `python3`."
+    )
+
+    @field_validator("framework")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        return _check_framework(name, PYTHON_FRAMEWORKS, (".py",))
+
+
+class NodeOptions(Spec):
+    """The keys of `node` beyond the shared ones; `command` is none of them."""
+
+    target: str = Field(
+        max_length=500,
+        pattern=r"^[\w.@\[(][\w./@()\[\]-]*(:[\w$.]+(\(\))?)?$",
+        description="What answers: `path/to/file.mjs:export`, relative to `cwd`; without an "
+        "export, `POST` of a route, or the only one that can be asked. With `()` behind it, what "
+        "it makes.",
+    )
+    framework: str = Field(default="", description=_FRAMEWORK + ", ".join(NODE_FRAMEWORKS) + ".")
+    interpreter: Interpreter = Field(default=(), description=f"{_INTERPRETER}`node`, 20 or newer.")
+
+    @field_validator("framework")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        return _check_framework(name, NODE_FRAMEWORKS, (".mjs", ".js"))
 
 
 BODY_PARTS_LIMIT = 500

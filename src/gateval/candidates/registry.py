@@ -11,7 +11,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from gateval.candidates import bounded
-from gateval.candidates.options import AgentvOptions, CommandOptions, HttpOptions
+from gateval.candidates.options import (
+    AgentvOptions,
+    CommandOptions,
+    HttpOptions,
+    NodeOptions,
+    PythonOptions,
+)
 from gateval.domain.base import Spec
 
 if TYPE_CHECKING:
@@ -31,13 +37,14 @@ class RuntimeType(NamedTuple):
 
     `options` is the model of the YAML keys that only this runtime knows; `requires` the shared
     keys (`command`) that it cannot do without; `check_word` raises `ValueError` for a word of
-    `command` that it cannot use.
+    `command` that it cannot use. `bridge` is the folder of the bridge that starts the agent.
     """
 
     implementation: str
     options: type[Spec] = NoOptions
     requires: tuple[str, ...] = ()
     check_word: Callable[[str], None] = any_word
+    bridge: str = ""
 
     def load(self) -> type[Runtime]:
         """Import the runtime."""
@@ -56,5 +63,9 @@ RUNTIMES: Mapping[str, RuntimeType] = MappingProxyType(
         ),
         "http": RuntimeType("gateval.candidates.http:HttpRuntime", HttpOptions, ("command",)),
         "agentv": RuntimeType("gateval.candidates.agentv:AgentvRuntime", AgentvOptions),
+        "python": RuntimeType(
+            "gateval.candidates.bridged:PythonRuntime", PythonOptions, bridge="python"
+        ),
+        "node": RuntimeType("gateval.candidates.bridged:NodeRuntime", NodeOptions, bridge="node"),
     }
 )

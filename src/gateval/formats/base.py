@@ -46,7 +46,8 @@ class Registries:
     `foreign` reads files of other repositories; without it there are none.
     `providers` are the model providers that can be asked, `scripted` among them, `required` for a
     runtime the shared keys that it cannot do without, `word_checks` what looks at each word of its
-    `command` and raises `ValueError`. `unseal` opens sealed files; None without a key.
+    `command` and raises `ValueError`, `bridges` the bridge that starts its agents. `unseal` opens
+    sealed files; None without a key.
 
     The models see JSON in strict mode and only camelCase aliases, never field names; they may hold
     any validators. A `ValueError` raised in one becomes a problem with that text.
@@ -64,6 +65,7 @@ class Registries:
     scorers: Mapping[str, JsonObject] = field(default_factory=dict)
     required: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     word_checks: Mapping[str, Callable[[str], None]] = field(default_factory=dict)
+    bridges: Mapping[str, str] = field(default_factory=dict)
     unseal: Unseal | None = field(default=None, repr=False)
 
 

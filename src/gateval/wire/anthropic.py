@@ -41,6 +41,7 @@ from gateval.wire.base import (
     part_text,
     pieces_of,
     read_object,
+    reply_id,
     text_or_empty,
     tool_call,
     with_model,
@@ -271,7 +272,7 @@ def reply_out(reply: ModelReply, request: ModelRequest) -> JsonObject:
     content: list[JsonValue] = [text_block(reply.text)] if reply.text else []
     content += [call_out(call) for call in reply.tool_calls]
     return {
-        "id": "msg_gateval",
+        "id": f"msg_{reply_id(reply, request)}",
         "type": "message",
         "role": "assistant",
         "model": reply.model or request.model,

@@ -10,7 +10,7 @@ from typing import NamedTuple, ParamSpec, Protocol, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from gateval.domain.base import JsonObject
+from gateval.domain.base import JsonObject, digest
 from gateval.domain.strict_json import is_strict
 from gateval.domain.trials.model_call import (
     InputKind,
@@ -173,6 +173,14 @@ def read_object(data: bytes | str) -> JsonObject:
     if not isinstance(value, dict):
         raise WireError("no JSON object")
     return value
+
+
+def reply_id(reply: ModelReply, request: ModelRequest) -> str:
+    """Return what tells this reply from the others of its conversation: clients take replies of one
+    name for one reply, and keep the last.
+    """
+    calls: list[JsonValue] = [[call.id, call.name] for call in reply.tool_calls]
+    return f"gateval-{digest([len(request.messages), reply.text, calls])[:24]}"
 
 
 def write_json(value: JsonValue) -> bytes:

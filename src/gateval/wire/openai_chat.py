@@ -40,6 +40,7 @@ from gateval.wire.base import (
     error_type,
     pieces_of,
     read_object,
+    reply_id,
     text_or_empty,
     tool_call,
     with_model,
@@ -215,7 +216,7 @@ def encode_reply(reply: ModelReply, request: ModelRequest) -> bytes:
         message["tool_calls"] = [call_out(call) for call in reply.tool_calls]
     choice: JsonObject = {"index": 0, "message": message, "finish_reason": finish_out(reply)}
     body: JsonObject = {
-        "id": "chatcmpl-gateval",
+        "id": f"chatcmpl-{reply_id(reply, request)}",
         "object": "chat.completion",
         "created": 0,
         "model": reply.model or request.model,
@@ -424,7 +425,7 @@ def encode_stream(
 ) -> Iterator[SseEvent]:
     """Write a reply as chunks; see `WireFormat`."""
     frame: JsonObject = {
-        "id": "chatcmpl-gateval",
+        "id": f"chatcmpl-{reply_id(reply, request)}",
         "object": "chat.completion.chunk",
         "created": 0,
         "model": reply.model or request.model,

@@ -6,6 +6,8 @@ import asyncio
 import shutil
 from pathlib import Path
 
+import pytest
+
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.fixture import ToolReplay
@@ -91,6 +93,18 @@ def test_agentv(tmp_path: Path) -> None:
         ("assistant", None, "P-1002 is at the sorting office."),
     ]
     assert "Which parcel" in answer(world, agent, ask("Where is it?")).output
+
+
+@pytest.mark.parametrize("language", ["python", "node"])
+def test_bridges(tmp_path: Path, language: str) -> None:
+    if shutil.which({"python": "python3"}.get(language, language)) is None:
+        pytest.skip(f"{language} is not installed")
+    world = World(tmp_path)
+    shutil.copytree(SAMPLES / language, world.export / "desk")
+    agent = agent_from(SAMPLES / language / "agent.yaml", cwd="desk")
+    found = answer(world, agent, ask("Where is P-1001?"))
+    assert (found.output, found.trace) == ("Your parcel P-1001 is in Lyon.", None)
+    assert answer(world, agent, ask("Where?")).output == "Which number does your parcel have?"
 
 
 def test_beside(tmp_path: Path) -> None:

@@ -123,7 +123,8 @@ class RuntimeSpec(Spec):
     """How to start the agent: the fields every runtime knows, and the rest in `options`.
 
     `options` was checked by the runtime's own model when the manifest was read. `servers` are those
-    of the agent's `tools` that the gate starts.
+    of the agent's `tools` that the gate starts. `bridge` is the digest of the gate's own program
+    that has the agent answer, if there is one: agents that answered by another are not the same.
     """
 
     type: str = Field(default=MODEL_RUNTIME, description="Which runtime starts the agent.")
@@ -161,6 +162,7 @@ class RuntimeSpec(Spec):
         default=(), description="Servers that the trials need, in the order of their start."
     )
     options: JsonObject = {}
+    bridge: str = ""
     servers: tuple[ToolServerSpec, ...] = ()
 
     @property

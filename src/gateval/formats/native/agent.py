@@ -14,12 +14,14 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from gateval.bridges import bridge_digest
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import (
     MODEL_RUNTIME,
     Agent,
     AgentSpec,
     AgentTool,
+    ConversationMode,
     RuntimeSpec,
     ToolServerSpec,
     expression_problem,
@@ -106,7 +108,7 @@ class AgentDocument(Written):
     spec: AgentSpec
 
 
-NOT_WRITTEN = ("options", "servers")
+NOT_WRITTEN = ("options", "servers", "bridge")
 """What a runtime is given by other keys."""
 
 COMMON_KEYS = tuple(name for name in RuntimeSpec.model_fields if name not in NOT_WRITTEN)
@@ -172,10 +174,29 @@ def _read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ..
         message = unknown_word("runtime", kind, list(source.registries.runtimes))
         return None, (*problems, problem_at(document, (*_RUNTIME, "type"), message))
     problems += (*_missing(source, kind, raw), *_unusable_words(source, kind, raw))
+    if "command" in raw and kind in source.registries.bridges:
+        message = f"A runtime of type {kind} starts its `target`. Name in `interpreter` by what."
+        problems += (problem_at(document, (*_RUNTIME, "command"), message),)
     _, broken = validate(registered, options, document, _RUNTIME, also_known=COMMON_KEYS)
     if common is None or problems or broken:
         return None, (*problems, *broken)
-    return common.model_copy(update={"options": options}), ()
+    bridge = source.registries.bridges.get(kind)
+    own = bridged(common, options, bridge, raw) if bridge else {}
+    return common.model_copy(update={"options": options, **own}), ()
+
+
+def bridged(
+    common: RuntimeSpec, options: JsonObject, bridge: str, raw: JsonObject
+) -> dict[str, object]:
+    """Return what a runtime with a bridge has besides: its interpreter is its command, and it goes
+    on through a conversation unless the manifest says otherwise.
+    """
+    words = options.get("interpreter")
+    return {
+        "command": tuple(map(str, words)) if isinstance(words, list) else (),
+        "conversation": common.conversation if "conversation" in raw else ConversationMode.PROCESS,
+        "bridge": bridge_digest(bridge),
+    }
 
 
 def _missing(source: Source, kind: str, raw: JsonObject) -> tuple[Problem, ...]:

@@ -1,0 +1,156 @@
+// Route handlers: `POST(Request)` as in Next.js, or an object with `fetch`.
+//
+// They are asked as `useChat` of the AI SDK asks, and their streams are read as it reads them. Where a
+// step ends with calls of tools, the loop is closed as the browser closes it: a tool that the browser
+// would run is answered `{"shadow": true}`, for it is not here, and the route is asked again.
+
+const ROUNDS = 20; // requests for one question
+
+export class Bridge {
+  constructor(target, around) {
+    this.handler = typeof target === "function" ? target : (request) => target.fetch(request, {}, {});
+    this.around = around;
+    this.messages = [];
+  }
+
+  async ask(question) {
+    if (question.type !== "prompt" && !question.messages.some((one) => one.role === "assistant")) {
+      return (await decoded(await this.asked(question.payload))).text;
+    }
+    if (question.first) this.messages = question.spoken().map(uiMessage);
+    this.messages.push(uiMessage({ role: "user", content: question.asked }, this.messages.length));
+    const { prompt, ...rest } = question.payload;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const body = { id: "gateval", trigger: "submit-message", ...rest, messages: this.messages };
+      const reply = await decoded(await this.asked(body));
+      if (reply.error) throw question.refusal(`the route's stream holds an error: ${reply.error}`);
+      this.keep(reply);
+      if (!reply.tools.length || reply.ended) return reply.text;
+    }
+    throw question.refusal(`the route called tools in ${ROUNDS} steps one after the other, without an answer`);
+  }
+
+  async asked(body) {
+    const given = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+    const next = await this.around.importFrom("next/server", this.around.root).catch(() => null);
+    const Kind = next?.NextRequest ?? next?.default?.NextRequest ?? Request;
+    const request = new Kind("http://localhost/api/chat", given);
+    const response = await this.handler(request, { params: Promise.resolve({}) });
+    if (!(response instanceof Response) && typeof response?.text !== "function") {
+      throw new Error("the route gave no Response");
+    }
+    if (!response.ok) {
+      throw new Error(`the route answered with status ${response.status}: ${(await response.text()).slice(0, 200)}`);
+    }
+    return response;
+  }
+
+  /** Keep what the assistant said as the browser does, in one message for all steps. */
+  keep(reply) {
+    const last = this.messages.at(-1);
+    const message = last.role === "assistant" ? last : uiMessage({ role: "assistant", content: "" }, this.messages.length);
+    if (message !== last) this.messages.push(message);
+    message.content = reply.text || message.content;
+    message.parts.push({ type: "step-start" });
+    if (reply.text) message.parts.push({ type: "text", text: reply.text });
+    for (const tool of reply.tools) {
+      const output = tool.done ? tool.output : { shadow: true };
+      const { id, name, input } = tool;
+      if (reply.old) {
+        const invocation = { state: "result", toolCallId: id, toolName: name, args: input, result: output };
+        message.parts.push({ type: "tool-invocation", toolInvocation: invocation });
+        message.toolInvocations = [...(message.toolInvocations ?? []), invocation];
+      } else {
+        const kind = tool.dynamic ? { type: "dynamic-tool", toolName: name } : { type: `tool-${name}` };
+        message.parts.push({ ...kind, toolCallId: id, state: "output-available", input, output });
+      }
+    }
+  }
+}
+
+function uiMessage({ role, content }, at) {
+  return { id: `m${at}`, role, content, parts: content ? [{ type: "text", text: content }] : [] };
+}
+
+/**
+ * What a response says: the `text` of its last step, the `tools` called in it, and whether text came
+ * after them (`ended`). `old` marks the data stream of AI SDK 4.
+ */
+export async function decoded(response) {
+  const kind = (response.headers.get("content-type") ?? "").split(";")[0].trim();
+  const body = await response.text();
+  const old = response.headers.has("x-vercel-ai-data-stream") || /^(f|0|9):["{]/.test(body);
+  if (old) return step(body.split("\n").filter(Boolean).map(oldEvent), true);
+  if (kind === "text/event-stream") {
+    const data = body.split(/\r?\n/).filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim());
+    const events = data.filter((one) => one && one !== "[DONE]").map(parsed);
+    if (events.some((one) => typeof one?.type === "string")) return step(events, false);
+    const texts = events.map((one) => (typeof one === "string" ? one : (one?.choices?.[0]?.delta?.content ?? one?.text ?? "")));
+    return { text: texts.join(""), tools: [], ended: true };
+  }
+  return { text: kind === "application/json" ? answerIn(parsed(body)) : body, tools: [], ended: true };
+}
+
+function answerIn(document) {
+  if (typeof document !== "object" || document === null) return document;
+  const keys = Object.keys(document);
+  return keys.length === 1 && typeof document[keys[0]] === "string" ? document[keys[0]] : document;
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Put the events of a stream together. Only its last step counts: what was said before is no answer. */
+function step(events, old) {
+  const found = { text: "", tools: [], ended: false, error: "", old };
+  for (const event of events) {
+    switch (event?.type) {
+      case "start-step":
+        Object.assign(found, { text: "", tools: [], ended: false });
+        break;
+      case "text-delta":
+        found.text += event.delta ?? "";
+        found.ended = true;
+        break;
+      case "tool-input-available":
+        found.tools.push({ id: event.toolCallId, name: event.toolName, input: event.input, dynamic: event.dynamic });
+        found.ended = false;
+        break;
+      case "tool-output-available":
+      case "tool-output-error": {
+        const tool = found.tools.find((one) => one.id === event.toolCallId);
+        if (tool) Object.assign(tool, { done: true, output: event.output ?? event.errorText });
+        break;
+      }
+      case "error":
+        found.error = String(event.errorText ?? "unknown");
+        break;
+      default:
+    }
+  }
+  return found;
+}
+
+/** An event of the data stream of AI SDK 4, in the words of the later one. */
+function oldEvent(line) {
+  const value = parsed(line.slice(2));
+  switch (line[0]) {
+    case "f":
+      return { type: "start-step" };
+    case "0":
+      return { type: "text-delta", delta: value };
+    case "9":
+      return { type: "tool-input-available", toolCallId: value.toolCallId, toolName: value.toolName, input: value.args };
+    case "a":
+      return { type: "tool-output-available", toolCallId: value.toolCallId, output: value.result };
+    case "3":
+      return { type: "error", errorText: value };
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,1 @@
+from desk import agent as agent

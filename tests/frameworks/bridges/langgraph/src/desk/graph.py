@@ -1,0 +1,27 @@
+from langchain_core.messages import SystemMessage
+from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
+
+from desk.prompts import SYSTEM
+
+
+@tool
+def order_status(order: int) -> str:
+    """The status of an order."""
+    return "in transit"
+
+
+async def assistant(state: MessagesState) -> MessagesState:
+    model = ChatOpenAI(model="gpt-5-mini").bind_tools([order_status])
+    return {"messages": [await model.ainvoke([SystemMessage(SYSTEM), *state["messages"]])]}
+
+
+builder = StateGraph(MessagesState)
+builder.add_node("assistant", assistant)
+builder.add_node("tools", ToolNode([order_status]))
+builder.add_edge(START, "assistant")
+builder.add_conditional_edges("assistant", tools_condition)
+builder.add_edge("tools", "assistant")
+graph = builder.compile()
