@@ -34,7 +34,7 @@ class Server(ThreadingHTTPServer):
     def server_bind(self):
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, {shares})
         super().server_bind()
-Server(("127.0.0.1", PORT), Provider).serve_forever()
+Server(({at!r}, PORT), Provider).serve_forever()
 """
 
 
@@ -77,9 +77,10 @@ def told_by(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     shares: bool = False,
+    at: str = "127.0.0.1",
 ) -> str:
     """The program of a provider that answers everything alike."""
-    words = {"status": status, "headers": dict(headers or {}), "shares": int(shares)}
+    words = {"status": status, "headers": dict(headers or {}), "shares": int(shares), "at": at}
     return PROVIDER.format(port=port, says=json.dumps(says), **words)
 
 

@@ -107,8 +107,8 @@ class Hints:
             return ""
         return (
             "If it meant to listen there: a model provider answers on this machine, so programs "
-            "may listen on the port that they are given (`{port}`, PORT) and on one that the "
-            "system chooses (port 0), no other. policy.bindPorts of the gate config adds some."
+            "may listen on the port that they are given (`{port}`, PORT) and on those from which "
+            "the system chooses (port 0), no other. policy.bindPorts of the gate config adds some."
         )
 
     def _passed_over(self, agent: AgentDefinition) -> str:

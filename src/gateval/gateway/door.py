@@ -25,7 +25,7 @@ from gateval.gateway.ledger import Ledger, Pricing, SpendingLimits
 from gateval.gateway.peers import Allowed
 from gateval.gateway.scripted import answer
 from gateval.gateway.upstream.endpoints import PROVIDERS, Upstream, has_no_address, missing_keys
-from gateval.gateway.upstream.http_client import HttpClient, Timeouts, leads_here, pins_of
+from gateval.gateway.upstream.http_client import HttpClient, Timeouts, leads_here, pins_of, port_of
 from gateval.gateway.upstream.retry import (
     Retrier,
     RetryPolicy,
@@ -56,7 +56,7 @@ class Gateway:
     `Retry-After` as a date. `prices` say what calls cost; without them nobody knows. `own_prices`
     are those of the policy, which count before. All calls together keep within `limits`: `ledger`
     is their account. `allowed` says who may answer on this machine, None where no candidate runs
-    beside this; `is_asked_here` then says whether any provider is to answer there.
+    beside this; `ports_here` are then those of providers that are to answer there.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Gateway:
         self._unknown: dict[str, ModelCallError] = {}
         self._usable: set[str] = set()
         self._stack = AsyncExitStack()
-        self.is_asked_here = False
+        self.ports_here: frozenset[int] = frozenset()
         self.pricing = Pricing(prices, own_prices)
         timeouts = timeouts or Timeouts()
         self.ledger = Ledger(
@@ -101,7 +101,8 @@ class Gateway:
         if self._allowed is not None:
             asked = [_asked_at(one) for one in self._upstreams.values() if _usable(one)]
             self._pins.update(await pins_of(asked))
-            self.is_asked_here = bool(self._pins) or any(map(leads_here, asked))
+            named = {port for _, port in self._pins}
+            self.ports_here = frozenset(named | {port_of(one) for one in asked if leads_here(one)})
         for client in self._clients:
             await self._stack.enter_async_context(client)
         return self

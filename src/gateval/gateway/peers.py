@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from gateval.ports.model_calls import Owner
 
@@ -214,6 +214,18 @@ ACCEPT_SECONDS = 1.0
 """How long a connection is waited for to be accepted. One that waits longer is in the queue of a
 socket that listened when it was made; all of these have been looked at, so it may go on."""
 
+SIGN_SECONDS = 5.0
+"""How long somebody who is in no table here is waited for to answer from elsewhere."""
+
+_ASKED_AFTER = 1
+_KEEPALIVE = (
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL),
+    (socket.IPPROTO_TCP, getattr(socket, "TCP_KEEPIDLE", socket.TCP_KEEPINTVL)),
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE),
+)
+_LAST_ANSWER_AT = 56
+"""`tcpi_last_ack_recv` of `struct tcp_info`: milliseconds since it last acknowledged anything."""
+
 _FIRST_PAUSE = 0.0005
 _LONGEST_PAUSE = 0.02
 
@@ -334,26 +346,81 @@ class Peers:
         there = _place(ours.getpeername())
         if not is_own(there[0]):
             return
-        until, pause = time.monotonic() + ACCEPT_SECONDS, _FIRST_PAUSE
-        while True:
-            # First those that listen: whoever has accepted it and listens no more, has it by now.
-            try:
-                listening = self._tables.listening(there[1], there[0])
-                held = self._tables.other_end(ours)
-            except OSError:
-                listening, held = [UNTOLD], None
-            accepted = [held] if held and held.inode else []
-            is_forwarded = not listening and held is None
-            if not all(map(allowed, [*listening, *accepted])):
-                raise _taken(there[1])
-            if accepted or is_forwarded or listening == [UNTOLD]:
-                return
-            if time.monotonic() > until:
-                if not listening:  # it was taken from the queue of one who listens no more
+        began, pause = time.monotonic(), _FIRST_PAUSE
+        with SignOfLife(ours) as sign:
+            while True:
+                signed = sign.given()  # whoever gave it is in the tables by now, if he is here
+                listening, held = self._both_ends(ours, there)
+                accepted = [held] if held and held.inode else []
+                if not all(map(allowed, [*listening, *accepted])):
                     raise _taken(there[1])
-                return
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+                if accepted or listening == [UNTOLD] or (held is None and signed):
+                    return
+                waits = ACCEPT_SECONDS if held else SIGN_SECONDS
+                if time.monotonic() > began + waits:
+                    if held is None or not listening:  # taken from the queue of one who is gone
+                        raise _taken(there[1])
+                    return
+                if held is None:
+                    sign.ask()
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _both_ends(
+        self, ours: socket.socket, there: _Place
+    ) -> tuple[list[BoundSocket], BoundSocket | None]:
+        """Return those that listen, and the other end. Listeners are read first: whoever has
+        accepted it and listens no more, has it by then.
+        """
+        try:
+            return self._tables.listening(there[1], there[0]), self._tables.other_end(ours)
+        except OSError:
+            with suppress(OSError):
+                ours.getpeername()
+                return [UNTOLD], None
+            raise _taken(there[1]) from None  # the far end knows nothing of it
+
+
+class SignOfLife:
+    """Whether the far end of a connection holds it, which only a whole socket can say.
+
+    One that listens can answer a call by a SYN cookie and remember nothing of it: no table has the
+    connection then, as if an engine forwarded it, and whoever listens there when the first byte
+    comes is given it. A cookie does not answer when it is asked (TCP keepalive), a socket does.
+    """
+
+    def __init__(self, ours: socket.socket) -> None:
+        self._ours = ours
+        self._asked = 0.0
+        self._before: list[tuple[int, int, int]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            for level, name, value in self._before:
+                self._ours.setsockopt(level, name, value)
+
+    def ask(self) -> None:
+        """Have the kernel ask it, after a second, for it can do so no sooner."""
+        if self._asked:
+            return
+        self._asked = time.monotonic()
+        for level, name in _KEEPALIVE:
+            with suppress(OSError):
+                self._before.append((level, name, self._ours.getsockopt(level, name)))
+                self._ours.setsockopt(level, name, 1)
+
+    def given(self) -> bool:
+        """Whether it has answered since."""
+        if not self._asked:
+            return False
+        with suppress(OSError):
+            told = self._ours.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_ANSWER_AT + 4)
+            ago = int.from_bytes(told[_LAST_ANSWER_AT:], sys.byteorder) / 1000
+            return time.monotonic() - ago > self._asked + _ASKED_AFTER / 2
+        return False
 
 
 def _taken(port: int) -> NotTheirs:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import socket
 import subprocess
 import sys
 
 import pytest
 
-from gateval.gateway.peers import no_candidate
+from gateval.gateway.peers import NotTheirs, Peers, no_candidate
 from gateval.gateway.upstream.http_client import HttpClient, Timeouts, Unanswerable
 from gateval.gateway.upstream.retry import Transient
 from tests.helpers.isolation import open_python
@@ -136,6 +137,62 @@ with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as one:
     refused = asyncio.run(_asked("http://127.0.0.1:4000/v1", 12, client))
     print(refused > 5, int(one.communicate("")[0]) > 5)
 """
+
+
+FORGETFUL = """\
+import ctypes, socket, struct, sys
+steps = ((0x30, 0, 0, 13), (0x45, 1, 0, 0x0A), (6, 0, 0, 0), (6, 0, 0, 0xFFFFFFFF))
+only_begins = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+filtered, others, places = struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(only_begins)), [], []
+def listen(port=0):
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    one.setsockopt(socket.SOL_SOCKET, 26, filtered)  # SO_ATTACH_FILTER: no ACK without data or SYN
+    one.bind(("127.0.0.1", port))
+    one.listen(0)
+    for _ in range(3):  # more half-made connections than it may have: cookies from now on
+        others.append(socket.socket())
+        others[-1].setblocking(False)
+        others[-1].connect_ex(one.getsockname())
+    return one
+one = listen()
+port = one.getsockname()[1]
+print(port, flush=True)
+sys.stdin.readline()
+one.close()
+print("gone", flush=True)
+sys.stdin.readline()
+one = listen(port)
+print("back", flush=True)
+one.settimeout(3)
+try: print(one.accept()[0].recv(100).decode(), flush=True)
+except OSError: print("nothing", flush=True)
+"""
+
+
+@pytest.mark.parametrize("looks", [True, False], ids=["looked", "unlooked"])
+def test_whoever_remembers_nothing_of_a_connection_is_not_taken_for_an_engine(
+    *, looks: bool
+) -> None:
+    """A SYN cookie is in no table: who listened is gone while it is looked at, and comes back for the
+    first byte. Unlooked at, he gets it.
+    """
+    pipe = subprocess.PIPE
+    words = [open_python(), "-I", "-S", "-c", FORGETFUL]
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, bufsize=1) as thief:
+        assert thief.stdout is not None
+        assert thief.stdin is not None
+        with socket.create_connection(("127.0.0.1", int(thief.stdout.readline()))) as ours:
+            thief.stdin.write("go\n")
+            assert thief.stdout.readline() == "gone\n"
+            if looks:
+                with pytest.raises(NotTheirs):
+                    asyncio.run(Peers().check(ours, lambda _: False))
+            thief.stdin.write("return\n")
+            assert thief.stdout.readline() == "back\n"
+            if not looks:
+                ours.sendall(b"key")
+                assert thief.stdout.readline() == "key\n"
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("ip"), reason="takes root and ip(8)")

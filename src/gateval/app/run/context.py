@@ -304,7 +304,7 @@ async def _isolated(
     own = [run.repository.root, run.repository.git_folder, run.folder.path]
     own += layers_folders(run.repository, settings)
     ports = ports_allowed(policy.egress, server.port)
-    here = gateway.is_asked_here
-    binds = ports_to_listen_on(policy.bind_ports, run.isolation_level, upstream_here=here)
+    here = gateway.ports_here
+    binds = ports_to_listen_on(policy.bind_ports, run.isolation_level, upstreams=here)
     behind = isolation(run.isolation_level, settings, scratch, own, ports=ports, binds=binds)
     return stack.enter_context(behind), server

@@ -19,7 +19,7 @@ import re
 import stat
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -279,16 +279,26 @@ def ports_allowed(egress: Egress, gateway: int) -> list[int] | None:
 
 
 def ports_to_listen_on(
-    listed: Iterable[int], isolation_level: IsolationLevel, *, upstream_here: bool
+    listed: Iterable[int], isolation_level: IsolationLevel, *, upstreams: Collection[int]
 ) -> list[int] | None:
     """Return the ports that candidates may listen on beside their own, None for all.
 
     They are held to that where a provider answers on this machine, whose port one could take when
-    it is down, and where the kernel can.
+    it is down, and where the kernel can. Any port from which the kernel chooses can be had by
+    asking for one often enough, so all of those may be asked for by number, as programs do that
+    look for a free one; but not the `upstreams`' own.
     """
-    if not upstream_here or isolation_level.landlock < PORTS_SINCE:
+    if not upstreams or isolation_level.landlock < PORTS_SINCE:
         return None
-    return sorted(set(listed))
+    return sorted({*listed, *(port for port in _chosen_from() if port not in upstreams)})
+
+
+def _chosen_from() -> range:
+    """Return the ports from which the kernel chooses; none where it does not say."""
+    with contextlib.suppress(OSError, ValueError):
+        first, last = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+        return range(first, last + 1)
+    return range(0)
 
 
 def egress_text(egress: Egress) -> str:

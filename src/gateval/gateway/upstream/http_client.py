@@ -159,6 +159,11 @@ def leads_here(url: str) -> bool:
     return _means_here(_place(url)[0])
 
 
+def port_of(url: str) -> int:
+    """Return the port that a URL leads to."""
+    return _place(url)[1]
+
+
 async def _pin(host: str, port: int) -> tuple[str, ...]:
     loop = asyncio.get_running_loop()
     with suppress(OSError, UnicodeError, TimeoutError):

@@ -309,6 +309,10 @@ class SharedDescriptors:
             (kernel.USE, _opened(supervisor_config.usable)),
         ]
         self._shared = _opened(supervisor_config.shared)
+        self._binds = frozenset(supervisor_config.binds or ())
+        self._bind_ruleset = (
+            None if supervisor_config.binds is None else kernel.bind_ruleset(self._binds)
+        )
         self._filter = self._none = None
         if supervisor_config.filtered:
             self._filter = kernel.compiled(
@@ -336,9 +340,7 @@ class SharedDescriptors:
         )
         if order.cut_off or (order.offline and ports is not None):
             ports = []
-        supervisor_config = self.supervisor_config.binds
-        binds = None if supervisor_config is None else [*supervisor_config, *order.binds]
-        ruleset = kernel.LandlockRuleset(self.supervisor_config.landlock, ports, binds)
+        ruleset = kernel.LandlockRuleset(self.supervisor_config.landlock, ports)
         for access, places in self._allowed:
             ruleset.allow(access, places)
         if not order.cut_off:
@@ -349,6 +351,10 @@ class SharedDescriptors:
         ruleset.allow(kernel.READ, _opened(order.reads))
         ruleset.allow(kernel.WRITE, _opened(order.writes))
         ruleset.close_in()
+        if self._bind_ruleset is not None:
+            more = self._binds.union(order.binds)
+            is_known = len(more) == len(self._binds)
+            kernel.close_in(self._bind_ruleset if is_known else kernel.bind_ruleset(more))
 
     def filter_calls(self, order: Order) -> None:
         """Make no system call of the deny-list from now on, if they can be filtered here."""

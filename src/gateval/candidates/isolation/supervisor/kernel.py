@@ -20,7 +20,7 @@ import os
 import socket
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
@@ -162,44 +162,60 @@ def landlock_version() -> int:
 class LandlockRuleset:
     """A Landlock domain under construction: nothing of the file system but what is allowed.
 
-    `ports` are those that TCP may connect to, `binds` those that it may be bound to beside one that
-    the kernel chooses; None for all of them. Raises `OSError`.
+    `ports` are those that TCP may connect to, None for all of them. Raises `OSError`.
     """
 
-    def __init__(
-        self, version: int, ports: Sequence[int] | None = None, binds: Sequence[int] | None = None
-    ) -> None:
+    def __init__(self, version: int, ports: Sequence[int] | None = None) -> None:
         self._handled = WRITE | _MAKE_DEVICE
         self._handled &= ~(_REFER if version < 2 else 0)
         self._handled &= ~(_TRUNCATE if version < 3 else 0)
         attributes = [self._handled]
         if version >= PORTS_SINCE:
-            connects = 0 if ports is None else _CONNECT_TCP
-            attributes.append(connects | (0 if binds is None else _BIND_TCP))
+            attributes.append(0 if ports is None else _CONNECT_TCP)
         if version >= SCOPES_SINCE:
             attributes.append(_SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS)
-        filled = (ctypes.c_uint64 * len(attributes))(*attributes)
-        size = ctypes.c_size_t(ctypes.sizeof(filled))
-        self._ruleset = called(libc.syscall(_CREATE_RULESET, ctypes.byref(filled), size, 0))
-        bound = () if binds is None else (_CHOSEN_BY_THE_KERNEL, *binds)
-        for access, listed in ((_CONNECT_TCP, ports or ()), (_BIND_TCP, bound)):
-            for port in listed:
-                self._add(_NET_PORT, (ctypes.c_uint64 * 2)(access, port))
+        self._ruleset = _created(attributes)
+        _add_ports(self._ruleset, _CONNECT_TCP, ports or ())
 
     def allow(self, access: int, places: Places) -> None:
         """Allow `access` below these open folders and to these open files (`is_folder` False)."""
         for descriptor, is_folder in places:
             wanted = access & self._handled & (-1 if is_folder else _FOR_FILES)
             packed = wanted.to_bytes(8, "little") + descriptor.to_bytes(4, "little")
-            self._add(_PATH_BENEATH, ctypes.create_string_buffer(packed, 12))
+            rule = ctypes.create_string_buffer(packed, 12)
+            called(libc.syscall(_ADD_RULE, self._ruleset, _PATH_BENEATH, rule, 0))
 
     def close_in(self) -> None:
         """Put this process and all its descendants behind the fence, for good."""
-        called(libc.syscall(_RESTRICT_SELF, self._ruleset, 0))
-        os.close(self._ruleset)
+        close_in(self._ruleset)
 
-    def _add(self, kind: int, rule: ctypes.Array[Any]) -> None:
-        called(libc.syscall(_ADD_RULE, self._ruleset, kind, rule, 0))
+
+def bind_ruleset(binds: Iterable[int]) -> int:
+    """Return a second fence, open: TCP may be bound to these ports, and to one that the kernel
+    chooses. To make it for tens of thousands takes 20 ms. Raises `OSError`.
+    """
+    ruleset = _created([0, _BIND_TCP])
+    _add_ports(ruleset, _BIND_TCP, (_CHOSEN_BY_THE_KERNEL, *binds))
+    return ruleset
+
+
+def close_in(ruleset: int) -> None:
+    """Put this process and all its descendants behind a fence, for good. Raises `OSError`."""
+    called(libc.syscall(_RESTRICT_SELF, ruleset, 0))
+    os.close(ruleset)
+
+
+def _created(attributes: Sequence[int]) -> int:
+    filled = (ctypes.c_uint64 * len(attributes))(*attributes)
+    size = ctypes.c_size_t(ctypes.sizeof(filled))
+    return called(libc.syscall(_CREATE_RULESET, ctypes.byref(filled), size, 0))
+
+
+def _add_ports(ruleset: int, access: int, ports: Iterable[int]) -> None:
+    rule = (ctypes.c_uint64 * 2)(access, 0)
+    given = ctypes.byref(rule)
+    for rule[1] in ports:
+        called(libc.syscall(_ADD_RULE, ruleset, _NET_PORT, given, 0))
 
 
 def open_place(path: str) -> tuple[int, bool] | None:
