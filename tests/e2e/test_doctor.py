@@ -211,6 +211,15 @@ def test_a_key_that_ci_does_not_hand_on(repo: Repo) -> None:
     assert "secrets.OPENAI_API_KEY" in done.stdout
 
 
+def test_an_address_that_ci_does_not_hand_on(repo: Repo) -> None:
+    agent = repo.path / "agents/assistant/agent.yaml"
+    agent.write_text(agent.read_text().replace("scripted/first", "ollama/llama3"))
+    done = gateval(repo, "doctor", OLLAMA_BASE_URL="http://127.0.0.1:11434/v1")
+    assert done.returncode == 1, done.stdout
+    assert lines(done)["keys in CI"] == "problem"
+    assert "Add `OLLAMA_BASE_URL: ${{ vars.OLLAMA_BASE_URL }}`" in done.stdout
+
+
 def ask(
     repo: Repo, github: GitHubServer, token: str, *options: str, command: str = "doctor"
 ) -> subprocess.CompletedProcess[str]:

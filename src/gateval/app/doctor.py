@@ -30,6 +30,7 @@ from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.evaluation import is_sealed
 from gateval.domain.paths import Problem, show_path
 from gateval.domain.planning.outside import asked_programs
 from gateval.domain.planning.snapshot import Snapshot
@@ -139,7 +140,8 @@ def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Ite
     yield from map(about_unreadable, unread)
     yield from about_workflows(jobs)
     yield from about_inputs(jobs, (*NAMES, *map(str.lower, OF_THE_RUNNER)))
-    yield from about_reach(jobs, known_here(opened, environ, name))
+    known = known_here(opened, environ, name)._replace(sealed=sealed_files(snapshot))
+    yield from about_reach(jobs, known)
     yield from about_time(jobs)
     yield from _keys(environ, snapshot.catalogue, jobs, runner=runner)
 
@@ -172,7 +174,15 @@ def _manifests(snapshot: Snapshot) -> HealthCheck:
     if not catalogue.evals:
         todo = "Write the first with `gateval init`."
         return HealthCheck(Health.PROBLEM, "manifests", f"{seen}: nothing to evaluate.", todo)
-    return HealthCheck(Health.OK, "manifests", f"{seen}, all valid.")
+    shut = f"; {count(len(snapshot.locked), 'sealed file')} not opened" if snapshot.locked else ""
+    return HealthCheck(Health.OK, "manifests", f"{seen}, all valid{shut}.")
+
+
+def sealed_files(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the sealed manifests of a revision, with or without a key to them."""
+    catalogue = snapshot.catalogue
+    paths = [one.path for one in catalogue.evals] + [one.path for one in catalogue.fixtures]
+    return tuple(sorted({*snapshot.locked, *filter(is_sealed, paths)}))
 
 
 def read_workflows(
@@ -274,7 +284,8 @@ def _keys(
         complaints = missing_keys(sorted(models), read_upstreams(environ))
     except GatevalError as error:
         return [HealthCheck(Health.PROBLEM, "keys here", error.message, error.hint)]
-    return about_keys(complaints, key_variables(models), jobs, runner=runner)
+    keys, addresses = key_variables(models), address_variables(models)
+    return about_keys(complaints, keys, addresses, jobs, runner=runner)
 
 
 def models_of(catalogue: Catalogue) -> set[str]:

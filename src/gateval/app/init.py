@@ -15,6 +15,7 @@ from gateval.app.doctor import (
     missing_labels,
     models_of,
     read_workflows,
+    sealed_files,
 )
 from gateval.app.readers import MEND, registries, valid_snapshot
 from gateval.domain.base import MODEL_NAME_PATTERN
@@ -33,10 +34,12 @@ from gateval.domain.setup.program_search import (
     worth_reading,
 )
 from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
+from gateval.domain.setup.unmeasured import SEALS
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.gateway.upstream.endpoints import PROVIDERS
 from gateval.pipeline.read import survey
 from gateval.render.starter import (
+    ENVIRONMENT,
     LAYERS_KEY,
     WORKFLOW_PATH,
     agent_files,
@@ -56,11 +59,13 @@ def next_steps(
     born: bool,
     labels: Sequence[GateLabel] | None,
     layers: bool,
+    sealed: bool = False,
 ) -> str:
     """Return what to do next, as numbered lines.
 
-    `born` when the branch has a commit; `labels` are those of the gate's that the repository on
-    GitHub lacks, None where nobody knows; `layers` when an Agent has a set-up that can be kept.
+    `sealed` when something here is; `born` when the branch has a commit; `labels` are those of the
+    gate's that the repository on GitHub lacks, None where nobody knows; `layers` when an Agent has
+    a set-up that can be kept.
     """
     steps = []
     if chosen is not None:
@@ -74,6 +79,11 @@ def next_steps(
         f"Say where the model's server is:  export {name}=URL here, gh variable set {name} there"
         for name in addresses
     ]
+    if sealed:
+        steps.append(
+            f"Make an environment {ENVIRONMENT} with required reviewers, which the workflow names, "
+            f"and put the key there:  gh secret set {SEALS} --env {ENVIRONMENT} < key.txt"
+        )
     if layers:
         steps.append(
             f"Let CI keep set-ups, signed:  openssl rand -hex 32 | gh secret set {LAYERS_KEY}"
@@ -189,6 +199,7 @@ def start_repository(
         address_variables(models),
         born=repository.has_commit(),
         labels=missing_labels(environ, repository.facts().origin),
+        sealed=bool(sealed_files(snapshot)) and not gates,
         layers=any(one.spec.runtime and one.spec.runtime.layer for one in written.agents),
     )
     print(steps, end="")
@@ -238,7 +249,12 @@ def _files(
         )
         files = (*agent_files(chosen, __version__), first_eval)
     models = _models(chosen, catalogue)
-    gate = gate_files(key_variables(models), address_variables(models), __version__)
+    gate = gate_files(
+        key_variables(models),
+        address_variables(models),
+        __version__,
+        sealed=bool(sealed_files(snapshot)),
+    )
     return (*files, *(one for one in gate if one.path != WORKFLOW_PATH or not gates))
 
 

@@ -17,6 +17,7 @@ from gateval.domain.setup.starter import (
     StarterFile,
     free_name,
 )
+from gateval.domain.setup.unmeasured import SEALS
 
 _PLAIN = re.compile(r"[A-Za-z./@][\w./@:+-]*")
 _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
@@ -91,6 +92,9 @@ def _comment(path: str) -> str:
     return "".join(letter for letter in path if letter.isprintable())[:200]
 
 
+ENVIRONMENT = "evals"
+"""The environment that has the key of what is sealed."""
+
 LAYERS_KEY = "GATEVAL_LAYERS_KEY"
 """The secret that signs what set-ups made."""
 
@@ -148,23 +152,35 @@ def eval_file(
 
 
 def gate_files(
-    key_variables: Iterable[str], address_variables: Iterable[str], version: str
+    key_variables: Iterable[str], address_variables: Iterable[str], version: str, *, sealed: bool
 ) -> tuple[StarterFile, ...]:
-    """Return gate config and workflow, with keys from secrets and addresses from variables."""
-    flow = workflow(key_variables, address_variables, version)
+    """Return gate config and workflow, with keys from secrets and addresses from variables.
+
+    What is `sealed` needs its own, from an environment.
+    """
+    flow = workflow(key_variables, address_variables, version, sealed=sealed)
     return (
         StarterFile(GATE_CONFIG_PATH, fill("gateval.yml", {}), "how the gate decides"),
         StarterFile(WORKFLOW_PATH, flow, "runs it on pull requests"),
     )
 
 
-def workflow(key_variables: Iterable[str], address_variables: Iterable[str], version: str) -> str:
+def workflow(
+    key_variables: Iterable[str],
+    address_variables: Iterable[str],
+    version: str,
+    *,
+    sealed: bool = False,
+) -> str:
     """Return the workflow for this version of Gateval."""
-    lines = [f"          {name}: ${{{{ secrets.{name} }}}}" for name in key_variables]
+    keys = [*([SEALS] if sealed else []), *key_variables]
+    lines = [f"          {name}: ${{{{ secrets.{name} }}}}" for name in keys]
     lines += [f"          {name}: ${{{{ vars.{name} }}}}" for name in address_variables]
     kept = ["GATEVAL_LAYERS: .gateval/layers", f"{LAYERS_KEY}: ${{{{ secrets.{LAYERS_KEY} }}}}"]
     env = "\n".join(["        env:", *(f"          {line}" for line in kept), *lines, ""])
-    return fill("workflow.yml", {"VERSION": version, "ENV": env})
+    guard = f"    environment: {ENVIRONMENT} # with required reviewers: it has the key of what is "
+    where = f"{guard}sealed\n" if sealed else ""
+    return fill("workflow.yml", {"VERSION": version, "ENV": env, "ENVIRONMENT": where})
 
 
 def fill(name: str, values: dict[str, str]) -> str:

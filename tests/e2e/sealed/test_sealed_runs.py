@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.helpers.command import gateval
+from tests.helpers.command import ROOT, gateval
 from tests.helpers.providers import provider
 from tests.helpers.sealed import KEY, PRIVATE, SECRET_WORDS, judges, leaks, sealed_shop
 from tests.servers.model_server import Answer, Call
@@ -105,3 +105,43 @@ def test_an_interrupted_run_keeps_what_is_sealed_sealed(tmp_path: Path) -> None:
     assert leaks([tmp_path], [said]) == []
     opened = gateval(shop, "unseal", str(held), "--format", "results", **KEY)
     assert "quokka" in opened.stdout
+
+
+KEYED = "          GATEVAL_IDENTITY: ${{ secrets.GATEVAL_IDENTITY }}\n"
+
+
+def test_init_hands_the_key_on_from_an_environment_and_doctor_misses_it(tmp_path: Path) -> None:
+    shop = sealed_shop(tmp_path / "shop")
+    shop.checkout("main")
+    made = gateval(shop, "init")
+    assert made.returncode == 0, made.stderr
+    assert "gh secret set GATEVAL_IDENTITY --env evals < key.txt" in made.stdout
+    path = shop.path / ".github/workflows/gateval.yml"
+    text = path.read_text("utf-8")
+    assert KEYED in text
+    assert "\n    environment: evals #" in text
+    shop.commit("With a workflow")
+    fine = gateval(shop, "doctor")
+    assert (fine.returncode, "seals" in fine.stdout) == (0, False), fine.stdout
+    assert "1 sealed file not opened" in fine.stdout
+
+    without = "".join(one for one in text.splitlines(True) if "IDENTITY" not in one)
+    path.write_text(without)
+    shop.commit("Without the key")
+    for key in ({}, KEY):
+        told = gateval(shop, "doctor", **key)
+        assert told.returncode == 1, told.stdout
+        said = " ".join(told.stdout.split())
+        assert "evals/held.yaml.age is sealed, and the step has no GATEVAL_IDENTITY" in said
+
+
+def test_doctor_wants_the_key_in_both_jobs_of_long_runs(tmp_path: Path) -> None:
+    shop = sealed_shop(tmp_path / "shop")
+    shop.checkout("main")
+    flow = (ROOT / "examples/workflows/long-runs.yml").read_text("utf-8")
+    last = "        with:\n          step: publish\n"
+    assert last in flow
+    shop.write(".github/workflows/long.yml", flow.replace(last, f"        env:\n{KEYED}{last}"))
+    shop.commit("The second alone")
+    told = " ".join(gateval(shop, "doctor").stdout.split())
+    assert "job measure: evals/held.yaml.age is sealed" in told

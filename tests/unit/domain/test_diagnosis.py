@@ -100,13 +100,15 @@ def test_events(events: set[str], sentence: str) -> None:
 
 
 def test_keys() -> None:
-    ok = about_keys([], ["OPENAI_API_KEY"], [GOOD], runner=True)
+    ok = about_keys([], ["OPENAI_API_KEY"], [], [GOOD], runner=True)
     assert worst(ok) is Health.OK
-    absent = about_keys([], ["ANTHROPIC_API_KEY"], [GOOD], runner=True)
+    absent = about_keys([], ["ANTHROPIC_API_KEY"], [], [GOOD], runner=True)
     assert "does not hand on ANTHROPIC_API_KEY" in problems(absent)[0]
     missing = ["openai/x needs OPENAI_API_KEY."]
-    assert worst(about_keys(missing, ["OPENAI_API_KEY"], [GOOD], runner=True)) is Health.PROBLEM
-    assert worst(about_keys(missing, ["OPENAI_API_KEY"], [GOOD], runner=False)) is Health.UNKNOWN
+    assert worst(about_keys(missing, ["OPENAI_API_KEY"], [], [GOOD], runner=True)) is Health.PROBLEM
+    assert (
+        worst(about_keys(missing, ["OPENAI_API_KEY"], [], [GOOD], runner=False)) is Health.UNKNOWN
+    )
 
 
 @pytest.mark.parametrize(

@@ -219,12 +219,20 @@ _KEEPING = {"non_fast_forward": "force pushes", "deletion": "deletion"}
 
 
 def about_keys(
-    complaints: Sequence[str], needed: Iterable[str], jobs: Sequence[GateJob], *, runner: bool
+    complaints: Sequence[str],
+    keys: Sequence[str],
+    addresses: Sequence[str],
+    jobs: Sequence[GateJob],
+    *,
+    runner: bool,
 ) -> list[HealthCheck]:
-    """Look at the keys of the models that the manifests name.
+    """Look at the keys of the models that the manifests name, and at the addresses of those that
+    have none of their own.
 
-    `complaints` are sentences on keys that this environment lacks, `needed` the variables of all.
+    `complaints` are sentences on what this environment lacks, `keys` and `addresses` the variables
+    of all.
     """
+    needed = (*keys, *addresses)
     found = []
     if complaints:
         health = Health.PROBLEM if runner else Health.UNKNOWN
@@ -234,7 +242,7 @@ def about_keys(
             else "Set them here to run evals here. Secrets of the repository cannot be read."
         )
         found.append(HealthCheck(health, "keys here", " ".join(complaints), todo))
-    elif needed := tuple(needed):
+    elif needed:
         found.append(HealthCheck(Health.OK, "keys here", f"{', '.join(needed)} set."))
     else:
         found.append(HealthCheck(Health.OK, "keys here", "No model of the manifests needs one."))
@@ -242,7 +250,8 @@ def about_keys(
     handed = {name for job in evaluating for name in job.variables}
     absent = sorted(set(needed) - handed)
     if evaluating and absent:
-        todo = f"Add `{absent[0]}: ${{{{ secrets.{absent[0]} }}}}` to `env` of the gate's step."
+        context = "vars" if absent[0] in addresses else "secrets"
+        todo = f"Add `{absent[0]}: ${{{{ {context}.{absent[0]} }}}}` to `env` of the gate's step."
         seen = f"The workflow does not hand on {', '.join(absent)}."
         found.append(HealthCheck(Health.PROBLEM, "keys in CI", seen, todo))
     return found

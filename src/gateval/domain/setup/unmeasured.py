@@ -36,12 +36,14 @@ from gateval.domain.setup.reaching import (
 class RepositoryFacts(NamedTuple):
     """What is known of the repository: its name, empty for unknown, and its default branch.
 
-    `queue` says whether that branch has a merge queue, None where nobody could look.
+    `queue` says whether that branch has a merge queue, None where nobody could look. `sealed` are
+    its sealed manifests.
     """
 
     repository: str = ""
     branch: str | None = None
     queue: bool | None = None
+    sealed: tuple[str, ...] = ()
 
 
 class Hit(NamedTuple):
@@ -187,6 +189,18 @@ def _unguarded(jobs: Sequence[GateJob], _: RepositoryFacts) -> Iterator[Hit]:
             yield Hit(job, job.line, health=Health.WARNING)
 
 
+def _sealed_without_key(jobs: Sequence[GateJob], known: RepositoryFacts) -> Iterator[Hit]:
+    if not known.sealed:
+        return
+    more = f" and {len(known.sealed) - 1} more" if len(known.sealed) > 1 else ""
+    pulls = [job for job in _pulls(jobs) if not job.called]
+    having = {job.path for job in pulls if SEALS in job.variables}
+    parts = [job for job in jobs if job.step == "run" and job.path in having and PULL in job.events]
+    for job in parts if having else pulls[:1]:
+        if SEALS not in job.variables:
+            yield Hit(job, job.line, f"{known.sealed[0]}{more}")
+
+
 def _keys_for_all(jobs: Sequence[GateJob], _: RepositoryFacts) -> Iterator[Hit]:
     for job in jobs:
         for name in sorted({SEALS, KEPT_KEY} & job.shared):
@@ -271,6 +285,15 @@ RULES = (
         "requires this workflow.",
         "Move the secret into an environment with required reviewers, and name that in the job "
         "(`environment: evals`): see docs/guides/sealed.md.",
+    ),
+    Rule(
+        "seals",
+        _sealed_without_key,
+        "{} is sealed, and the step has no GATEVAL_IDENTITY: each change that touches an Agent is "
+        "incomplete.",
+        "Put the key into an environment with required reviewers, name that in the job "
+        "(`environment: evals`), and hand the secret to the step in `env`: see "
+        "docs/guides/sealed.md.",
     ),
     Rule(
         "keys",
