@@ -12,6 +12,7 @@ from benchmarks import (
     action_entry,
     agentv_run,
     alternating,
+    bridges,
     closure_export,
     gateway,
     looking_back,
@@ -45,6 +46,7 @@ BENCHMARKS = {
     alternating.NAME: alternating.measure,
     gateway.NAME: gateway.measure,
     owner_checks.NAME: owner_checks.measure,
+    bridges.NAME: bridges.measure,
     lines.NAME: bars.measured,
 }
 

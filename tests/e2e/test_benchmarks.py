@@ -13,7 +13,7 @@ from tests.helpers.frameworks import need_frameworks
 from tests.helpers.tiers import some_always
 
 ROOT = Path(__file__).parents[2]
-IN_MS = {"gateway", "closure_export", "owner_checks", "playgrounds"}
+IN_MS = {"gateway", "closure_export", "owner_checks", "playgrounds", "bridges"}
 
 
 def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -39,6 +39,7 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             ("phoning_home", "with switches / without"),
             ("owner_checks", "same user, 1000 sockets"),
             ("playgrounds", "3 tasks, 50 files each: a task without one"),
+            ("bridges", "Python: a turn"),
         ],
         6,
         spread=True,

@@ -211,3 +211,33 @@ def test_what_a_manifest_gets_wrong_is_told_with_its_place(
     told = ended.stdout + ended.stderr
     assert ended.returncode == (0 if said is None else 2), told
     assert said is None or said in told
+
+
+def test_a_file_that_is_not_there_is_seen_before_anything_runs(tmp_path: Path) -> None:
+    repo = desk(tmp_path, "python")
+    repo.write("agent.yaml", AGENT % ("python", "desk/answers.py:answer"))
+    repo.commit("A slip")
+    ended = gateval(repo, "validate")
+    assert "agent.yaml:6:3: " in ended.stdout + ended.stderr
+    assert "desk/answers.py is no file of this revision." in ended.stdout + ended.stderr
+
+
+def test_the_files_of_target_and_bridge_belong_to_the_agent(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "desk")
+    agent = AGENT.replace(
+        "target: %s", "target: ../lib/desk.py:answer\n    framework: ../lib/bridge.py"
+    )
+    repo.write("agents/desk/agent.yaml", agent % "python")
+    repo.write("agents/.gateval/scripted/desk.yaml", SCRIPT)
+    repo.write(".gateval/scripted/desk.yaml", SCRIPT)
+    repo.write("agents/lib/desk.py", PYTHON)
+    bridge = "class Bridge:\n    def __init__(self, target):\n        self.ask = lambda q: target(q.messages)\n"
+    repo.write("agents/lib/bridge.py", bridge)
+    repo.write("agents/lib/other.py", "")
+    repo.commit("Begin")
+    listed = gateval(repo, "closure", "desk")
+    assert "agents/lib/desk.py" in listed.stdout
+    assert "agents/lib/bridge.py" in listed.stdout
+    assert "other.py" not in listed.stdout
+    ended = gateval(repo, "run", "desk-eval")
+    assert ended.returncode == 0, ended.stdout + ended.stderr

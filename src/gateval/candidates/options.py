@@ -137,8 +137,8 @@ Interpreter = Annotated[tuple[str, ...], AfterValidator(_words)]
 def _check_framework(name: str, known: tuple[str, ...], endings: tuple[str, ...]) -> str:
     if name in known:
         return name
-    if name.endswith(endings):
-        return _file(name)
+    if name.endswith(endings) and not name.startswith("/") and "\0" not in name:
+        return name
     raise ValueError(
         f"{quote(name)} is no framework that is known here.{nearest(name, known)} Known are "
         f"{', '.join(known)}, or the file of a bridge of your own ({' or '.join(endings)})"

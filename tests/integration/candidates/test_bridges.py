@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.team import Candidates
+from gateval.domain.manifests.fixture import InputType
 from gateval.domain.manifests.messages import InputMessage, Role
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
@@ -439,3 +440,109 @@ def test_a_thread_that_never_ends_does_not_hold_the_answer(tmp_path: Path) -> No
     given = answered(world, bridged_agent("python", "desk:f"), ask(timeout=15))
     assert isinstance(given, Answer), given
     assert given.output == "done"
+
+
+ROUTES = """\
+    const events = (list, headers = {}) => new Response(
+      list.map((one) => `data: ${JSON.stringify(one)}\\n\\n`).join("") + "data: [DONE]\\n\\n",
+      { headers: { "content-type": "text/event-stream", ...headers } },
+    );
+    const step = (...list) => events([{ type: "start" }, { type: "start-step" }, ...list, { type: "finish-step" }, { type: "finish" }]);
+    const said = (text) => [{ type: "text-start", id: "t" }, { type: "text-delta", id: "t", delta: text }, { type: "text-end", id: "t" }];
+    const called = (name, input) => ({ type: "tool-input-available", toolCallId: "c1", toolName: name, input });
+
+    // A tool of the page's, which closes the loop; the route sees the call with what came of it.
+    export async function page(request) {
+      const { messages, trigger } = await request.json();
+      const last = messages.at(-1);
+      if (last.role === "user") return step(...said("One moment. "), called("confirm", { order: 7 }));
+      const tool = last.parts.find((one) => one.type === "tool-confirm");
+      return step(...said(`${trigger} ${tool.state} ${JSON.stringify(tool.output)} ${messages.length}`));
+    }
+    // A tool of the route's own, one step for each request.
+    export async function steps(request) {
+      const { messages } = await request.json();
+      const done = messages.at(-1).parts.filter((one) => one.type === "tool-look").length;
+      if (done === 2) return step(...said("Done."));
+      return step(called("look", { done }), { type: "tool-output-available", toolCallId: "c1", output: "seen" });
+    }
+    // Text after the tool in the same response is the answer, and what stands before it is none.
+    export async function whole() {
+      return events([
+        { type: "start-step" }, ...said("Let me see."), called("look", {}),
+        { type: "tool-output-available", toolCallId: "c1", output: "seen" }, { type: "finish-step" },
+        { type: "start-step" }, ...said("In "), ...said("transit."), { type: "finish-step" },
+      ]);
+    }
+    // The data stream of AI SDK 4.
+    export async function four(request) {
+      const { messages } = await request.json();
+      const seen = messages.at(-1).toolInvocations?.[0];
+      const lines = seen
+        ? ['f:{"messageId":"m"}', `0:${JSON.stringify(`It is ${seen.result.shadow}.`)}`, 'd:{"finishReason":"stop"}']
+        : ['f:{"messageId":"m"}', '9:{"toolCallId":"c1","toolName":"confirm","args":{}}', 'e:{"finishReason":"tool-calls"}'];
+      return new Response(lines.join("\\n") + "\\n", { headers: { "x-vercel-ai-data-stream": "v1" } });
+    }
+    export async function chunks() {
+      return events([{ choices: [{ delta: { content: "In " } }] }, { choices: [{ delta: { content: "transit." } }] }]);
+    }
+    export async function failing() {
+      return step({ type: "error", errorText: "no key" });
+    }
+    export async function endless() {
+      return step(called("look", {}), { type: "tool-output-available", toolCallId: "c1", output: "seen" });
+    }
+    export async function hook(request) {
+      const { order } = await request.json();
+      return Response.json({ order, status: "in transit" });
+    }
+"""
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("page", 'submit-message output-available {"shadow":true} 2'),
+        ("steps", "Done."),
+        ("whole", "In transit."),
+        ("four", "It is true."),
+        ("chunks", "In transit."),
+    ],
+)
+def test_the_stream_of_a_route_is_read_and_its_loop_of_tools_closed(
+    tmp_path: Path, name: str, said: str
+) -> None:
+    world = world_of(tmp_path)
+    world.write("app/api/chat/route.mjs", ROUTES)
+    agent = bridged_agent("node", f"app/api/chat/route.mjs:{name}", framework="route")
+    given = answered(world, agent, ask())
+    assert isinstance(given, Answer), given
+    assert given.output == said
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("failing", "The route's stream holds an error: no key."),
+        ("endless", "The route called tools in 20 steps one after the other, without an answer."),
+    ],
+)
+def test_a_route_that_gives_no_answer_says_why(tmp_path: Path, name: str, said: str) -> None:
+    world = world_of(tmp_path)
+    world.write("route.mjs", ROUTES)
+    agent = bridged_agent("node", f"route.mjs:{name}", framework="route")
+    assert reason(answered(world, agent, ask())) == said
+
+
+@needs_node
+def test_a_route_gets_a_payload_that_is_no_prompt_as_its_body(tmp_path: Path) -> None:
+    world = world_of(tmp_path)
+    world.write("route.mjs", ROUTES)
+    request = ask(payload={"order": 7})
+    told = request.input.model_copy(update={"type": InputType.WEBHOOK})
+    agent = bridged_agent("node", "route.mjs:hook", framework="route")
+    given = answered(world, agent, replace(request, input=told))
+    assert isinstance(given, Answer), given
+    assert json.loads(given.output) == {"order": 7, "status": "in transit"}

@@ -329,7 +329,8 @@ function problem(sentence) {
 
 async function* lines(file) {
   let rest = "";
-  const input = new net.Socket({ fd: file, readable: true, writable: false });
+  const plain = fs.fstatSync(file).isFile();
+  const input = plain ? fs.createReadStream("", { fd: file }) : new net.Socket({ fd: file, writable: false });
   input.setEncoding("utf8");
   for await (const piece of input) {
     const all = (rest + piece).split("\n");

@@ -119,6 +119,10 @@ class ModelCallsNeed(StrEnum):
     OPTIONAL = "optional"
 
 
+_SOURCE = re.compile(r"\.(?:py|json|[cm]?[jt]sx?)$")
+"""How files end that a bridge loads."""
+
+
 class RuntimeSpec(Spec):
     """How to start the agent: the fields every runtime knows, and the rest in `options`.
 
@@ -196,6 +200,10 @@ class RuntimeSpec(Spec):
 
     def _commands(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield from (("setup", self.own_setup), ("command", self.command))
+        for key in ("target", "framework") if self.bridge else ():
+            file = str(self.options.get(key, "")).partition(":")[0]
+            if _SOURCE.search(file):
+                yield key, (file,)
         yield from (("before", self.before), ("after", self.after))
         for index, service in enumerate(self.services):
             yield f"services[{index}].command", service.command
