@@ -80,16 +80,20 @@ def refuse_unfit(filled: Filled) -> None:
 def without_sealed_words(
     problems: Iterable[Problem], parsed: Iterable[Parsed]
 ) -> Iterator[Problem]:
-    """Yield the problems as everybody may read them: of what is sealed, only where they are.
+    """Yield the problems as everybody may read them: of what is sealed, only in which file.
 
-    Those that `parsed` tells are without words already.
+    Those that `parsed` tells are without words already. The others hang on what is outside, such as
+    the tools of an Agent, which a change may choose: lines would tell it of each fixture by itself.
     """
     known = {found for one in parsed for found in one.problems}
+    told = set[str]()
     for one in problems:
-        if one not in known and is_sealed(one.place.file):
-            yield Problem(place=one.place, message=SEALED_PROBLEM)
-        else:
+        file = one.place.file
+        if one in known or not is_sealed(file):
             yield one
+        elif file not in told:
+            told.add(file)
+            yield Problem(place=SourceLocation(file=file), message=SEALED_PROBLEM)
 
 
 def snapshot_of(

@@ -220,3 +220,30 @@ def test_warnings_tell_no_words_of_what_is_sealed(tmp_path: Path) -> None:
     assert "warning: evals/held.yaml.age:" in said
     assert 'No Eval selects the fixture "plain"' in said
     assert leaks([], [said]) == []
+
+
+REPLAYED = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: asks-NUMBER, labels: {held: "yes"}}
+spec:
+  input: {type: prompt, payload: {prompt: Hello}}
+  toolReplay: [{tool: quokka, result: marmalade}]
+  assertions: [{type: contains, value: thanks}]
+---
+"""
+
+
+def test_a_change_that_does_not_fit_learns_of_which_file_and_no_more(tmp_path: Path) -> None:
+    """It chooses the tools of its Agent, and would learn by lines which fixtures answer for one."""
+    agent = AGENT + "  tools: [{name: quokka, description: x}]\n"
+    held = "".join(REPLAYED.replace("NUMBER", str(n)) for n in range(2)) + HELD
+    shop = shop_of(tmp_path / "shop", held, agent=agent)
+    shop.write("desk/agent.yaml", AGENT)
+    shop.commit("Without the tool")
+    for words in (["check", "--base", "main"], ["plan", "--base", "main"], ["validate"]):
+        done = gateval(shop, *words, **KEY)
+        said = done.stdout + done.stderr
+        assert done.returncode == 2, said
+        assert said.count("evals/held.yaml.age") == said.count("evals/held.yaml.age:1:1:") == 1
+        assert leaks([], [said]) == []

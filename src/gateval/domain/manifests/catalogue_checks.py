@@ -207,8 +207,12 @@ def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
 
 
 def _without_sealed_words(found: Problem) -> Problem:
-    sealed = is_sealed(found.place.file)
-    return Problem(place=found.place, message=SEALED_WARNING) if sealed else found
+    file = found.place.file
+    return (
+        Problem(place=SourceLocation(file=file), message=SEALED_WARNING)
+        if is_sealed(file)
+        else found
+    )
 
 
 def _hardly_meant(catalogue: Catalogue) -> tuple[Problem, ...]:
