@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import socket
 import subprocess
 import threading
@@ -18,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.test_loopback_attacks import PROGRAM
+from tests.e2e.test_loopback_attacks import FEW_PORTS, PROGRAM
 from tests.e2e.test_upstream_attacks import BOTH, USERS, forged, ground, root, run, said, squatting
 from tests.helpers.isolation import open_python
 from tests.helpers.outside import free_port, kept_port, provider_outside, running, told_by
@@ -426,3 +427,55 @@ def test_no_candidate_of_another_gate_answers_for_a_judge(
         assert "I took 1" not in trials
         assert done.returncode == (0 if is_up else 3), done.stdout + done.stderr
     assert is_up or "at 1 places" in str(both)
+
+
+TAKES_ALL = """\
+import json, socket, sys, time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Agent(BaseHTTPRequestHandler):
+    def log_message(self, *args): pass
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        time.sleep({seconds})
+        data = json.dumps({{"reply": "fine"}}).encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(data)
+server, held = HTTPServer(("127.0.0.1", int(sys.argv[1])), Agent), []
+for port in range(50_000, 51_000) if {takes} else ():
+    one = socket.socket()
+    try: one.bind(("0.0.0.0", port))
+    except OSError: continue
+    held.append(one)
+server.serve_forever()
+"""
+
+
+@root
+@USERS
+@pytest.mark.skipif(not shutil.which("ip"), reason="takes ip(8)")
+@pytest.mark.parametrize("takes", [True, False], ids=["used up", "control"])
+def test_whoever_uses_up_all_ports_is_told_of_and_no_fault_of_the_gate(
+    ground: Path, user: int | None, *, takes: bool
+) -> None:
+    """Nor of the server that cannot be started, whose trial was not measured."""
+    repo = Repo(ground / "repo")
+    for name in ("hog", "honest"):
+        hogs = name == "hog"
+        program = TAKES_ALL.format(takes=int(hogs and takes), seconds=4 if hogs else 1)
+        repo.write(f"{name}.py", program)
+        spec = SERVES if hogs else SERVES + "    restart: perTrial\n"
+        text = (NAMED + "  runtime:\n" + spec).format(
+            name=name, python=open_python(), program=f"{name}.py"
+        )
+        repo.write(f"{name}.yaml", text)
+    evals = (("hog", 1), ("honest", 3))
+    written = (EVALS.format(name=name, says="fine", reps=reps) for name, reps in evals)
+    repo.write("evals.yaml", "---\n".join(written))
+    repo.commit()
+    done, trials = run(repo, user=user, evals=("hog", "honest"), within=(*FEW_PORTS, "sh"))
+    assert ("hold all ports of this machine" in trials) is takes, trials + done.stderr
+    assert "report this as a bug" not in trials
+    honest = [json.loads(line) for line in trials.splitlines() if '"fixture":"honest"' in line]
+    assert {one["outcome"] for one in honest} <= {"pass", "error"}, trials
+    assert done.returncode == (3 if takes else 0), done.stdout + done.stderr

@@ -50,7 +50,7 @@ from gateval.domain.text import quote
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.formats.templates import TemplateError
 from gateval.judging.prompt import shorten
-from gateval.ports.model_calls import LocalHttpError, LocalReply, LocalRequest
+from gateval.ports.model_calls import LocalHttpError, LocalReply, LocalRequest, NoPortLeft
 from gateval.wire.base import write_json
 
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
@@ -232,6 +232,8 @@ async def _reply(instance: Instance, written: LocalRequest, seconds: float) -> L
         if not call.done():
             raise _Failed("The server ended while it was asked.", whole=False)
         return call.result()
+    except NoPortLeft:
+        raise
     except LocalHttpError as error:
         if not error.late:
             await asyncio.wait({ended}, timeout=DYING_SECONDS)

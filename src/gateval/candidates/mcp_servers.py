@@ -19,7 +19,7 @@ from gateval.domain.manifests.agent import ToolServerSpec
 from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.trace import ToolAnswer
 from gateval.domain.trials.trial import Cause, NoAnswer
-from gateval.ports.model_calls import LocalHttpError, LocalRequest
+from gateval.ports.model_calls import LocalHttpError, LocalRequest, NoPortLeft
 from gateval.wire import mcp
 from gateval.wire.base import WireError
 from gateval.wire.sse import SseReader
@@ -136,6 +136,8 @@ class Http(McpTransport):
         request = LocalRequest("POST", self._path, tuple(headers), message)
         try:
             reply = await self._instance.ask(request, seconds=CALL_SECONDS, limit=MESSAGE_LIMIT)
+        except NoPortLeft:
+            raise
         except LocalHttpError as error:
             raise TransportError(error.message) from None
         if not 200 <= reply.status < 300:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +29,13 @@ from gateval.domain.manifests.playground import Ready
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import NoAnswer
 from gateval.gateway.peers import Tables, owned_by
-from gateval.ports.model_calls import LocalHttp, LocalHttpError, LocalReply, LocalRequest
+from gateval.ports.model_calls import (
+    LocalHttp,
+    LocalHttpError,
+    LocalReply,
+    LocalRequest,
+    NoPortLeft,
+)
 from gateval.ports.storage import Clock
 
 PRINTED_LIMIT = 256 * MIB
@@ -156,6 +163,8 @@ async def _poll(
         reply = await http.ask(
             host, port, asked, seconds=seconds, limit=1024 * 1024, owner=running.owner
         )
+    except NoPortLeft:
+        raise
     except LocalHttpError as error:
         raise _NotYet("" if error.refused else f"{error.message} to GET {ready.path}")
     if not 200 <= reply.status < 300:
@@ -176,7 +185,9 @@ async def _connect(host: str, port: int, seconds: float) -> None:
     try:
         async with asyncio.timeout(seconds):
             _, writer = await asyncio.open_connection(host, port, family=family)
-    except (OSError, TimeoutError):
+    except (OSError, TimeoutError) as error:
+        if isinstance(error, OSError) and error.errno == errno.EADDRNOTAVAIL:
+            raise NoPortLeft
         raise _NotYet("")
     writer.close()
     with contextlib.suppress(OSError):
@@ -186,10 +197,14 @@ async def _connect(host: str, port: int, seconds: float) -> None:
 def free_port() -> int:
     """Return a port of the loopback address that nobody listens on.
 
-    Another program may take it before the server does; the caller tries another then.
+    Another program may take it before the server does; the caller tries another then. Raises
+    `NoPortLeft`.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind(("127.0.0.1", 0))
+        try:
+            probe.bind(("127.0.0.1", 0))
+        except OSError:
+            raise NoPortLeft
         port: int = probe.getsockname()[1]
         return port
 

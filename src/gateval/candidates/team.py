@@ -33,7 +33,7 @@ from gateval.domain.setup.program_install import (
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from gateval.errors import RepositoryError
 from gateval.events import CandidateWarned
-from gateval.ports.model_calls import REFUSED
+from gateval.ports.model_calls import REFUSED, NoPortLeft
 
 _REFUSED_PORT = re.compile(
     r"\[Errno 13\] [Pp]ermission denied\W*$|listen EACCES|bind: permission denied|bind\(\).*denied"
@@ -230,6 +230,8 @@ async def _prepared(runtime: Runtime) -> NoAnswer | None:
 
 
 def _gate_fault(runtime: str, error: Exception) -> NoAnswer:
+    if isinstance(error, NoPortLeft):
+        return NoAnswer(cause=Cause.GATE, reason=f"The server {error.message}")
     said = f"{type(error).__name__}: {error}"
     reason = f"The runtime `{runtime}` of the gate failed ({said}); please report this as a bug."
     return NoAnswer(cause=Cause.GATE, reason=reason)

@@ -6,6 +6,7 @@ time, on the size of the answer, and (aiohttp's own) on its headers.
 
 from __future__ import annotations
 
+import errno
 import io
 import socket
 from contextvars import ContextVar
@@ -16,7 +17,7 @@ from yarl import URL
 from gateval.domain.text import quote
 from gateval.gateway.peers import Allowed, NotTheirs, Peers, owned_by
 from gateval.gateway.upstream.http_client import LookingConnector, PooledClient
-from gateval.ports.model_calls import LocalHttpError, LocalReply, LocalRequest, Owner
+from gateval.ports.model_calls import LocalHttpError, LocalReply, LocalRequest, NoPortLeft, Owner
 
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
 
@@ -91,6 +92,8 @@ class LoopbackClient(PooledClient):
         except TimeoutError:
             raise LocalHttpError(f"did not answer within {seconds:g} s", late=True)
         except aiohttp.ClientConnectorError as error:
+            if error.os_error.errno == errno.EADDRNOTAVAIL:
+                raise NoPortLeft
             why = error.os_error.strerror or type(error.os_error).__name__
             raise LocalHttpError(f"cannot be reached ({why})", refused=True)
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):

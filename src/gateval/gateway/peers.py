@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import re
 import socket
 import struct
 import sys
@@ -295,7 +296,7 @@ class Tables:
             ident = _ident(port, 0)
             found = [row for one in families for row in self._ask(one, ident, dump=True)]
             return _meant(found, port, address)
-        return _meant(_rows(), port, address)
+        return _meant(_rows(port, 0), port, address)
 
     def other_end(self, ours: socket.socket) -> BoundSocket | None:
         """Return the socket that `ours` is connected to; None if it is not in our tables."""
@@ -308,7 +309,8 @@ class Tables:
                     if row.state != _LISTEN:
                         return row.held
             return None
-        found = (row for row in _rows() if row.local == there and row.remote == here)
+        rows = _rows(there[1], here[1])
+        found = (row for row in rows if row.local == there and row.remote == here)
         return next((row.held for row in found), None)
 
     def _ask(self, family: int, ident: bytes, *, dump: bool = False) -> Iterator[_Row]:
@@ -634,18 +636,24 @@ class _Row(NamedTuple):
     held: BoundSocket
 
 
-def _rows() -> Iterator[_Row]:
+def _rows(local: int, remote: int) -> Iterator[_Row]:
+    """Give the sockets with these ports; 0 is the other end's of those that listen. Of thousands of
+    lines only theirs are taken apart.
+    """
+    wanted = re.compile(
+        rb"^ *\d+: [0-9A-F]+:%04X [0-9A-F]+:%04X .*" % (local, remote), re.MULTILINE
+    )
     for table in _TABLES:
         try:
-            lines = table.read_text(encoding="ascii").splitlines()[1:]
+            lines = wanted.findall(table.read_bytes())
         except FileNotFoundError:
             if table == _TABLES[0]:  # the other one is missing where there is no IPv6
                 raise
             continue
         for line in lines:
-            cells = line.split()
-            local, remote = _row_place(cells[1]), _row_place(cells[2])
-            yield _Row(local, remote, int(cells[3], 16), BoundSocket(int(cells[7]), int(cells[9])))
+            cells = line.decode().split()
+            places = _row_place(cells[1]), _row_place(cells[2])
+            yield _Row(*places, int(cells[3], 16), BoundSocket(int(cells[7]), int(cells[9])))
 
 
 def _row_place(text: str) -> _Place:

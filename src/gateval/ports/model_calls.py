@@ -176,6 +176,17 @@ class LocalHttpError(Exception):
         self.refused = refused
 
 
+class NoPortLeft(LocalHttpError):
+    """No port of this machine is left to listen on or to ask from: no fault of the server."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "cannot be started or asked: programs, agents among them, hold all ports of this "
+            "machine from which the system chooses. End them, or widen "
+            "net.ipv4.ip_local_port_range."
+        )
+
+
 class Owner(NamedTuple):
     """Whose a server is: a user's own, or what `guard` has started where it runs as the gate's."""
 
