@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from gateval import __version__
@@ -22,7 +23,7 @@ from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.paths import InvalidManifests
+from gateval.domain.paths import InvalidManifests, show_path
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
@@ -36,6 +37,7 @@ from gateval.domain.setup.program_search import (
 from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
 from gateval.domain.setup.unmeasured import SEALS
 from gateval.errors import EXIT_PASS, UsageError
+from gateval.formats.imports.registry import format_of_name
 from gateval.gateway.upstream.endpoints import PROVIDERS
 from gateval.pipeline.read import survey
 from gateval.render.starter import (
@@ -60,14 +62,15 @@ def next_steps(
     labels: Sequence[GateLabel] | None,
     layers: bool,
     sealed: bool = False,
+    imports: Sequence[str] = (),
 ) -> str:
     """Return what to do next, as numbered lines.
 
     `sealed` when something here is; `born` when the branch has a commit; `labels` are those of the
     gate's that the repository on GitHub lacks, None where nobody knows; `layers` when an Agent has
-    a set-up that can be kept.
+    a set-up that can be kept; `imports` are the commands that take over cases of other tools.
     """
-    steps = []
+    steps = [f"Take over the cases that are here already:  {line}" for line in imports]
     if chosen is not None:
         name = eval_name(chosen, [one.name for one in catalogue.evals])
         steps += [
@@ -105,6 +108,20 @@ def next_steps(
         more = ", ".join(chosen.others)
         lines.append(f"Without an Eval still: {more}. `gateval init` again takes the next.\n")
     return "\nNext:\n" + "".join(lines)
+
+
+def imports_of(paths: Iterable[str]) -> list[str]:
+    """Return a command for each format of another tool whose files are here, told by their names.
+
+    Files that were taken over already, with their manifests beside them, are left out.
+    """
+    known = set(paths)
+    found: dict[str, list[str]] = {}
+    for path in sorted(known):
+        name = format_of_name(path)
+        if name and f"{path.rpartition('.')[0]}.gateval.yaml" not in known:
+            found.setdefault(name, []).append(shlex.quote(show_path(path)))
+    return [f"gateval import {name} {' '.join(files)}" for name, files in found.items()]
 
 
 Choose = Callable[[Sequence[str]], int]
@@ -201,6 +218,7 @@ def start_repository(
         labels=missing_labels(environ, repository.facts().origin),
         sealed=bool(sealed_files(snapshot)) and not gates,
         layers=any(one.spec.runtime and one.spec.runtime.layer for one in written.agents),
+        imports=imports_of(snapshot.tree),
     )
     print(steps, end="")
     return EXIT_PASS

@@ -164,19 +164,42 @@ def doctor(repository: str | None, number: int | None, *, fix: bool) -> int:
     return examine(dict(os.environ), repository=repository, fix=fix)
 
 
-@click.command("import", short_help="Write native manifests for a file of another format.")
-@click.argument("format_", metavar="FORMAT", type=click.Choice(["agentv"]))
-@click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
-def import_(format_: str, file: Path) -> int:
-    """Write native manifests for FILE, a suite of AgentV (FORMAT `agentv`), beside it.
+IMPORTED = (
+    "agentv", "adk", "promptfoo", "prompt-yml", "inspect", "openai-evals", "deepeval", "langsmith",
+    "braintrust",
+)  # fmt: skip
+"""The formats of `import`; a test holds them to the registry, which help need not load."""
 
-    Nothing needs to be imported: suites are read as they are. This is for those who want to go on
-    with native manifests. Says what does not carry over; no file is ever overwritten.
+
+@click.command("import", short_help="Write native manifests for files of another format.")
+@click.argument("format_", metavar="FORMAT", type=click.Choice(IMPORTED))
+@click.argument(
+    "files", type=click.Path(path_type=Path), metavar="FILE...", nargs=-1, required=True
+)
+@click.option("--agent", default="", metavar="NAME", help="The Agent that the cases are for.")
+@click.option(
+    "--compare",
+    type=click.Choice(["equals", "contains", "startsWith", "endsWith", "judge"]),
+    help="How answers are compared with expected texts, where the file does not say it.",
+)
+@click.option("--judge", default="", metavar="MODEL", help="The judge, as provider/model-id.")
+def import_(
+    format_: str, files: tuple[Path, ...], agent: str, compare: str | None, judge: str
+) -> int:
+    """Write native manifests for each FILE beside it, and say what does not carry over.
+
+    FORMAT is `agentv`, `adk` (eval sets), `promptfoo` (configs), `prompt-yml` (GitHub Models), or
+    that of a dataset: `inspect`, `openai-evals`, `deepeval`, `langsmith`, `braintrust`. What
+    carries over is written with its origin, the rest is listed with the reason, and nothing is
+    guessed. No file is ever overwritten. Suites of AgentV are read as they are, without this.
     """
-    del format_
-    from gateval.app.authoring import import_agentv
+    from gateval.app.importing import ImportWishes, import_agentv, import_files
 
-    return import_agentv(file)
+    if format_ != "agentv":
+        return import_files(format_, files, ImportWishes(agent, compare or "", judge))
+    for file in files:
+        import_agentv(file)
+    return 0
 
 
 @click.command(short_help="Write a first Eval and the workflow.")

@@ -119,7 +119,7 @@ def test_the_command(tmp_path: Path) -> None:
         (("agentv", "evals/a.gateval.yaml"), "evals/a.gateval.yaml is no suite of AgentV."),
         (("agentv", "evals/note.md"), "evals/note.md is no suite of AgentV."),
         (("agentv", "evals/none.yaml"), "There is no file evals/none.yaml."),
-        (("other", "evals/a.yaml"), "'other' is not 'agentv'"),
+        (("other", "evals/a.yaml"), "'other' is not one of 'agentv'"),
     ):
         done = gateval(repo, "import", *arguments)
         assert done.returncode == 2

@@ -1,0 +1,209 @@
+"""What `import` does: files of other tools become manifests of ours, once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateval.adapters.folders import write_new
+from gateval.adapters.git.repository import GitRepository, open_repository
+from gateval.app.readers import MEND, registries, valid_snapshot
+from gateval.domain.manifests.agent import Agent
+from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
+from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.paths import nearest, show_path
+from gateval.domain.planning.snapshot import Snapshot
+from gateval.errors import EXIT_PASS, UsageError
+from gateval.formats.agentv.assembly import carried, lost
+from gateval.formats.agentv.references import without_ending
+from gateval.formats.agentv.suite_evals import lines_beside
+from gateval.formats.imports.base import Imported, Left, Request, free_name, slug, written
+from gateval.formats.imports.registry import IMPORTS
+from gateval.formats.registry import AGENTV, formats_of, read_file
+from gateval.render.report.kinds import count
+from gateval.safe.sanitize import plain_line
+
+_LINE = 400
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a suite became. `agents` are those that nothing else targets."""
+
+    agents: tuple[Agent, ...]
+    evals: tuple[Eval, ...]
+    fixtures: tuple[Fixture, ...]
+
+
+def import_agentv(file: Path) -> int:
+    """Write `NAME.gateval.yaml` beside a suite of AgentV, and print what does not carry over.
+
+    Raises `InvalidManifests` where something is wrong, and `UsageError` for a file that is no
+    suite, or where the new file is there already.
+    """
+    repository = open_repository(Path.cwd())
+    snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
+    path = _inside(repository.root, file)
+    found = _found(path, snapshot, (repository.root / path).read_bytes())
+    if not found.evals:
+        raise UsageError(
+            f"{show_path(path)} is no suite of AgentV.",
+            hint="Name a file with `evalcases` or `tests`, or a JSONL file with its companion.",
+        )
+    target = f"{without_ending(path)}.gateval.yaml"
+    text = carried(found.agents, found.evals, snapshot.catalogue, snapshot.tree)
+    if not write_new(repository.root, target, text):
+        raise UsageError(
+            f"{show_path(target)} is there already.", hint="Move it away, and import again."
+        )
+    agents, evals = count(len(found.agents), "Agent"), count(len(found.evals), "Eval")
+    print(f"wrote {show_path(target)}: {agents}, {evals}, {count(len(found.fixtures), 'fixture')}.")
+    for line in (*_lost(found, snapshot), *_next(path, found)):
+        print(plain_line(line, _LINE))
+    return EXIT_PASS
+
+
+def _inside(root: Path, file: Path) -> str:
+    absolute = (Path.cwd() / file).resolve()
+    if not absolute.is_file():
+        raise UsageError(f"There is no file {file}.")
+    if not absolute.is_relative_to(root):
+        raise UsageError(f"{file} is outside the repository {root}.")
+    return absolute.relative_to(root).as_posix()
+
+
+def _found(path: str, snapshot: Snapshot, data: bytes) -> _Found:
+    """Return what a suite became; nothing for a file of native manifests. Of a companion, what the
+    lines beside it did.
+    """
+    catalogue: Catalogue = snapshot.catalogue
+    read = read_file(path, data, registries(), formats_of(path, data))
+    ours = path.endswith(".jsonl") or (
+        read is not None and any(one.format == AGENTV.name for one in read.pending)
+    )
+    files = {path, *lines_beside(path)} if ours else set()
+    evals = [one for one in catalogue.evals if one.path in files]
+    others = {one.target_agent for one in catalogue.evals if one.path not in files}
+    targets = {one.target_agent for one in evals} - others
+    fixtures = {one.name: one for each in evals for one in select_fixtures(each, catalogue)}
+    agents = tuple(one for one in catalogue.agents if one.name in targets)
+    return _Found(agents, tuple(evals), tuple(fixtures.values()))
+
+
+def _lost(found: _Found, snapshot: Snapshot) -> Iterator[str]:
+    said = [*lost(found.fixtures, snapshot.tree)]
+    if said:
+        yield "Not as it was:"
+        yield from (f"  {one}" for one in said)
+
+
+def _lines(path: str, found: _Found) -> set[str]:
+    """Return the other files of JSON lines that hold the cases of a suite."""
+    files = {one.place.file for one in found.fixtures}
+    return {one for one in files if one.endswith(".jsonl") and one != show_path(path)}
+
+
+def _next(path: str, found: _Found) -> Iterator[str]:
+    lines = sorted(_lines(path, found))
+    yield f"Next: git rm {show_path(path)} — its Evals and fixtures stand in both files now."
+    if lines:
+        files = ", ".join(lines)
+        yield f"Remove {files} with it: by itself, cases in JSON lines go on being read as a suite."
+    kept = {one.target_agent for one in found.evals} - {one.name for one in found.agents}
+    if kept:
+        names = ", ".join(sorted(kept))
+        yield f"Other suites target {names} too, which stays in its targets file."
+    elif found.agents:
+        files = ", ".join(sorted({show_path(one.path) for one in found.agents}))
+        yield f"No other suite asks these targets: remove them from {files} when you like."
+
+
+@dataclass(frozen=True)
+class ImportWishes:
+    """What the person said beside format and file: each empty where it was left open."""
+
+    agent: str = ""
+    compare: str = ""
+    judge: str = ""
+
+
+def import_files(format_: str, files: Sequence[Path], wishes: ImportWishes) -> int:
+    """Write `NAME.gateval.yaml` beside each file, and print what does not carry over.
+
+    Nothing is written before all files are read. Raises `InvalidManifests` where one cannot be
+    read, and `UsageError` where the Agent is not known or a new file is there already.
+    """
+    repository = open_repository(Path.cwd())
+    snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
+    agent = _agent(wishes.agent, snapshot.catalogue)
+    made: list[tuple[str, str, str, Imported]] = []
+    names: list[str] = []
+    evals = {one.name for one in snapshot.catalogue.evals}
+    fixtures = {one.name for one in snapshot.catalogue.fixtures}
+    for file in files:
+        path = _inside(repository.root, file)
+        request = Request(
+            path,
+            (repository.root / path).read_bytes(),
+            wishes.compare,
+            wishes.judge,
+            lambda other: _beside(repository, other),
+        )
+        imported = IMPORTS[format_].read(request)
+        stem = path.rpartition("/")[2].partition(".")[0]
+        name = free_name(slug(stem) or "imported", evals)
+        names += [name] if imported.cases else []
+        text = written(name, agent, wishes.judge, imported, fixtures)
+        made.append((path, f"{path.rpartition('.')[0]}.gateval.yaml", text, imported))
+    taken = [show_path(target) for _, target, *_ in made if (repository.root / target).exists()]
+    if taken:
+        raise UsageError(
+            f"{', '.join(taken)} is there already.", hint="Move it away, and import again."
+        )
+    for path, target, text, imported in made:
+        if not imported.cases:
+            print(f"{show_path(path)}: nothing of it carries over, so nothing was written.")
+        elif write_new(repository.root, target, text):
+            told = count(len(imported.cases), "fixture")
+            print(f"wrote {show_path(target)}: an Eval of {agent}, {told}.")
+        for line in _said(imported.left):
+            print(plain_line(line, _LINE))
+    if names:
+        print(f"Next: gateval validate, then gateval run {' '.join(names)}")
+    return EXIT_PASS
+
+
+def _agent(asked: str, catalogue: Catalogue) -> str:
+    names = sorted(one.name for one in catalogue.agents)
+    if asked in names or (len(names) == 1 and not asked):
+        return asked or names[0]
+    known = f"Known: {', '.join(names)}." if names else "Write one first: gateval init does."
+    if asked:
+        raise UsageError(f'There is no Agent "{asked}".{nearest(asked, names)}', hint=known)
+    raise UsageError(
+        "It is not clear which Agent these cases are for.", hint=f"Name it with --agent. {known}"
+    )
+
+
+def _beside(repository: GitRepository, path: str) -> bytes | None:
+    """Return a file of the repository; nothing through links, which may lead out of it."""
+    file = repository.root / path
+    if not file.resolve().is_relative_to(repository.root.resolve()) or not file.is_file():
+        return None
+    return file.read_bytes()
+
+
+def _said(left: Sequence[Left]) -> Iterator[str]:
+    """Yield what does not carry over, the same thing once, with its first place and how often."""
+    if not left:
+        return
+    yield "Not carried over:"
+    counts = Counter((one.what, one.why) for one in left)
+    first = {(one.what, one.why): one.place for one in reversed(left)}
+    for (what, why), number in counts.items():
+        place = first[what, why]
+        often = f" ({number:,} times, first here)" if number > 1 else ""
+        yield f"- {place.file}:{place.line} {what}{often}: {why}"

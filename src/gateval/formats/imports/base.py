@@ -1,0 +1,227 @@
+"""What reading a file of another tool gives, and the manifests that are written of it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from gateval.domain.base import JsonObject
+from gateval.domain.paths import InvalidManifests, Problem, SourceLocation, show_path
+from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.formats.base import NATIVE_VERSION
+from gateval.formats.native.writing import manifest_text
+from gateval.formats.yaml_document import Document, DocumentPath
+from gateval.formats.yaml_reader import read_documents
+
+_LONGEST = 60
+_PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+_HALF = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_TEMPLATE = re.compile(r"\{\{|\{%|\{#")
+
+COMPARES = ("equals", "contains", "startsWith", "endsWith", "judge")
+"""How an expected text may be compared, where the file does not say so."""
+
+
+class Case(NamedTuple):
+    """One fixture: what it is called there (or ""), where it stands, and its `spec`."""
+
+    name: str
+    place: SourceLocation
+    spec: JsonObject
+
+
+class Left(NamedTuple):
+    """What does not carry over: where it stands, what it is, and why, as half a sentence."""
+
+    place: SourceLocation
+    what: str
+    why: str
+
+
+class Imported(NamedTuple):
+    """The cases of one file and what of it is left. `execution` is of the Eval."""
+
+    cases: Sequence[Case]
+    left: Sequence[Left]
+    execution: Mapping[str, JsonValue] = {}
+
+
+@dataclass(frozen=True)
+class Request:
+    """A file to import: its tracked path and content, and what the person said beside it.
+
+    `compare` is one of `COMPARES`, or empty; `judge` is the model that judges, or empty. `beside`
+    reads a file by its path from the repository's root; None where there is none.
+    """
+
+    path: str
+    data: bytes
+    compare: str
+    judge: str
+    beside: Callable[[str], bytes | None] = field(repr=False)
+
+    @property
+    def folder(self) -> str:
+        """The folder of the file, from the root; empty for the root."""
+        return self.path.rpartition("/")[0]
+
+    def place(self, line: int = 1) -> SourceLocation:
+        """A line of this file."""
+        return SourceLocation(file=show_path(self.path), line=line)
+
+    def sibling(self, name: str) -> bytes | None:
+        """Read a file that is named relative to this one."""
+        parts: list[str] = []
+        for part in f"{self.folder}/{name}".split("/"):
+            if part == ".." and parts:
+                parts.pop()
+            elif part not in {"", ".", ".."}:
+                parts.append(part)
+        return self.beside("/".join(parts))
+
+
+Reader = Callable[[Request], Imported]
+
+
+class NotCarried(Exception):
+    """Why something does not carry over, as half a sentence."""
+
+
+def objects(value: JsonValue) -> list[JsonObject]:
+    """Return the mappings in a list; none of anything else."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def judged(request: Request, options: JsonObject) -> JsonObject:
+    """Return an assertion for the judge. Raises `NotCarried` where none was named."""
+    if not request.judge:
+        raise NotCarried("it takes a judge: name its model with `--judge PROVIDER/MODEL`")
+    return {"type": "judge", **options}
+
+
+def compared(request: Request, expected: JsonValue) -> JsonObject:
+    """Return the assertion that compares the answer with what is expected.
+
+    Several texts in a list are alternatives. Raises `NotCarried` where it cannot.
+    """
+    if isinstance(expected, list) and expected and all(isinstance(one, str) for one in expected):
+        if len(expected) == 1:
+            return compared(request, expected[0])
+        return {"type": "any", "assertions": [compared(request, one) for one in expected]}
+    if not request.compare:
+        raise NotCarried(
+            "the file does not say how answers are compared with it: "
+            f"say so with `--compare` ({', '.join(COMPARES)})"
+        )
+    if request.compare == "judge":
+        return judged(request, {"preset": "factuality"})
+    if request.compare != "equals" and not isinstance(expected, str):
+        raise NotCarried(f"it is no text, which `--compare {request.compare}` takes")
+    return {"type": request.compare, "value": expected}
+
+
+def filled(text: str, values: Mapping[str, JsonValue]) -> str:
+    """Return a template with its `{{ name }}` filled in.
+
+    Raises `NotCarried` for a name without a value, and for templates that do more.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in values:
+            raise NotCarried(f"nothing says what `{match[1]}` is")
+        found = values[match[1]]
+        if not isinstance(found, str | int | float) or isinstance(found, bool):
+            raise NotCarried(f"`{match[1]}` is no text")
+        return str(found)
+
+    if _TEMPLATE.search(_PLACEHOLDER.sub("", text)):
+        raise NotCarried("it is a template that does more than name values")
+    return _PLACEHOLDER.sub(value, text)
+
+
+def document_of(request: Request) -> Document:
+    """Return the one document of a YAML or JSON file, with the places of its values.
+
+    Raises `InvalidManifests` for one that cannot be read.
+    """
+    if request.path.endswith(".json"):
+        return _json_document(request)
+    documents, problems = read_documents(request.path, request.data)
+    if problems or len(documents) != 1:
+        said = f"There are {len(documents)} documents in this file, and one is needed."
+        raise InvalidManifests(problems or [Problem(place=request.place(), message=said)])
+    return documents[0]
+
+
+def _json_document(request: Request) -> Document:
+    """JSON is read as JSON; a reader of YAML only tells where things stand, where it can."""
+    try:
+        data = read_json(request.data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        said = "This file is not UTF-8. Save it as UTF-8."
+        raise InvalidManifests([Problem(place=request.place(), message=said)]) from None
+    except NotStrictJson as error:
+        line = re.search(r"line (\d+)", str(error))
+        place = request.place(int(line[1]) if line else 1)
+        raise InvalidManifests(
+            [Problem(place=place, message=f"This is not JSON: {error}.")]
+        ) from None
+    # Only lines are wanted of it: YAML knows no tabs before values and no halves of a character.
+    plain = _HALF.sub(rb"\\u0078", request.data.replace(b"\t", b" "))
+    documents, problems = read_documents(request.path, plain)
+    marks = documents[0].marks if len(documents) == 1 and not problems else None
+    return Document(show_path(request.path), data, marks)
+
+
+def entries(document: Document, path: DocumentPath) -> Iterator[tuple[SourceLocation, JsonObject]]:
+    """Yield the mappings of the list at `path`, each with its place."""
+    found = document.data_at(path)
+    for index, value in enumerate(found if isinstance(found, list) else []):
+        if isinstance(value, dict):
+            yield document.place((*path, index)), value
+
+
+def written(name: str, agent: str, judge: str, imported: Imported, taken: set[str]) -> str:
+    """Return the file of manifests: an Eval of this name and its fixtures, with their origins.
+
+    `taken` are names of fixtures that are there already; those made here are added.
+    """
+    names = [
+        free_name(f"{name}-{slug(case.name) or number}", taken)
+        for number, case in enumerate(imported.cases, 1)
+    ]
+    listed: list[JsonValue] = [*names]
+    spec: JsonObject = {"targetAgent": agent, "fixtures": listed}
+    if judge:
+        spec["judge"] = {"model": judge}
+    if imported.execution:
+        spec["execution"] = {**imported.execution}
+    pieces = [manifest_text([_document("Eval", name, spec)])]
+    for called, case in zip(names, imported.cases, strict=True):
+        origin = f"# From {case.place.file}:{case.place.line}"
+        pieces.append(f"{origin}\n{manifest_text([_document('EvalFixture', called, case.spec)])}")
+    return "---\n".join(pieces)
+
+
+def _document(kind: str, name: str, spec: JsonObject) -> JsonObject:
+    return {"apiVersion": NATIVE_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Return the name, with a number behind it where it is taken; it is taken then."""
+    tries = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    free = next(one for one in tries if one not in taken)
+    taken.add(free)
+    return free
+
+
+def slug(text: str) -> str:
+    """Return a text as a part of a name: small letters, digits and `-`; may be empty."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST].strip("-")

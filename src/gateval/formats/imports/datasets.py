@@ -1,0 +1,175 @@
+"""Rows of inputs and expected outputs, as tools for evaluations store them: JSON lines, JSON, CSV.
+
+The rows do not say how an answer is compared with what is expected: the person says it. Sources:
+https://inspect.aisi.org.uk/datasets.html, https://github.com/openai/evals/blob/main/docs/build-eval.md,
+https://deepeval.com/docs/evaluation-datasets, https://docs.langchain.com/langsmith/manage-datasets,
+https://www.braintrust.dev/docs/guides/datasets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from gateval.domain.base import JsonObject
+from gateval.domain.paths import InvalidManifests, SourceLocation
+from gateval.formats.imports.base import (
+    Case,
+    Imported,
+    Left,
+    NotCarried,
+    Request,
+    compared,
+    objects,
+)
+from gateval.formats.native.cases import read_rows
+
+_ROLES = {"system", "user", "assistant"}
+
+
+@dataclass(frozen=True)
+class RowFormat:
+    """The columns of one tool's rows.
+
+    `context` is told to judges, `tools` are calls that are expected by name. `refused` are columns
+    without which a row is another question, each with the reason; all others are left out.
+    """
+
+    input: str
+    expected: str
+    name: str = "id"
+    context: tuple[str, ...] = ()
+    tools: str = ""
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    def read(self, request: Request) -> Imported:
+        """Return a case for each row. Raises `InvalidManifests` for a file of other rows."""
+        rows, problems = read_rows(request.path, request.data)
+        if problems:
+            raise InvalidManifests(problems)
+        cases: list[Case] = []
+        left: list[Left] = []
+        for row in rows:
+            place = request.place(row.line)
+            try:
+                cases.append(self._case(request, place, row.value, left))
+            except NotCarried as error:
+                left.append(Left(place, "the row", str(error)))
+        return Imported(cases, left)
+
+    def _case(
+        self, request: Request, place: SourceLocation, row: JsonValue, left: list[Left]
+    ) -> Case:
+        if not isinstance(row, dict) or row.get(self.input) in (None, "", [], {}):
+            raise NotCarried(f"it has no `{self.input}`")
+        for column, why in self.refused.items():
+            if row.get(column):
+                raise NotCarried(f"it has `{column}`: {why}")
+        known = {self.input, self.expected, self.name, self.tools, *self.context}
+        left += [
+            Left(place, f"the column `{key}`", "it has no counterpart here")
+            for key, value in row.items()
+            if key not in known and value not in (None, "", [], {})
+        ]
+        expected = _plain(row.get(self.expected))
+        asserted = list(self._assertions(request, row, expected))
+        if not asserted:
+            raise NotCarried("it expects nothing that can be asserted")
+        spec: JsonObject = {"input": _input(row[self.input])}
+        if reference := self._reference(row, expected):
+            spec["reference"] = reference
+        spec["assertions"] = [*asserted]
+        named = row.get(self.name)
+        return Case(str(named) if isinstance(named, str | int) else "", place, spec)
+
+    def _assertions(
+        self, request: Request, row: JsonObject, expected: JsonValue
+    ) -> Iterator[JsonObject]:
+        if expected not in (None, "", [], {}):
+            yield compared(request, expected)
+        tools = [one.get("name") for one in objects(row.get(self.tools))] if self.tools else []
+        counts: JsonObject = {}
+        for tool in tools:
+            if isinstance(tool, str):
+                counts[tool] = tools.count(tool)
+        if counts:
+            yield {"type": "toolTrajectory", "mode": "anyOrder", "minScore": 1, "minimums": counts}
+
+    def _reference(self, row: JsonObject, expected: JsonValue) -> JsonObject:
+        told: JsonObject = {"answer": expected} if isinstance(expected, str) and expected else {}
+        texts = [
+            text
+            for column in self.context
+            for text in _listed(row.get(column))
+            if isinstance(text, str)
+        ]
+        if texts:
+            told["context"] = "\n\n".join(texts)
+        return told
+
+
+def _listed(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else [value]
+
+
+def _plain(value: JsonValue) -> JsonValue:
+    """Return the one value of a mapping with one, such as `{"answer": "4"}`, else the value."""
+    if isinstance(value, dict) and len(value) == 1:
+        (value,) = value.values()
+    return value
+
+
+def _input(given: JsonValue) -> JsonObject:
+    """Return what the user says: a text, a conversation so far, or values."""
+    messages = given.get("messages") if isinstance(given, dict) and len(given) == 1 else given
+    if isinstance(messages, list):
+        return _conversation(messages)
+    if isinstance(given, str):
+        return {"type": "prompt", "payload": {"prompt": given}}
+    if isinstance(given, dict):
+        texts = [one for one in given.values() if isinstance(one, str)]
+        named: JsonObject = {"prompt": texts[0]} if len(given) == len(texts) == 1 else {}
+        return {"type": "prompt", "payload": {**given, **named}}
+    raise NotCarried("its input is neither text, messages nor a mapping")
+
+
+def _conversation(messages: list[JsonValue]) -> JsonObject:
+    said: list[JsonValue] = []
+    for one in messages:
+        role = one.get("role") if isinstance(one, dict) else None
+        content = one.get("content") if isinstance(one, dict) else None
+        if role not in _ROLES or not isinstance(content, str):
+            raise NotCarried("its messages are more than texts of system, user and assistant")
+        said.append({"role": role, "content": content})
+    if len(said) == 1:
+        only = messages[0]
+        text = only.get("content") if isinstance(only, dict) else ""
+        return {"type": "prompt", "payload": {"prompt": text}}
+    return {"type": "prompt", "messages": said}
+
+
+_SANDBOX = "a playground would have to be made for it"
+
+INSPECT = RowFormat(
+    "input",
+    "target",
+    refused={
+        "choices": "how they are shown is the solver's",
+        "sandbox": _SANDBOX,
+        "files": _SANDBOX,
+        "setup": _SANDBOX,
+    },
+)
+OPENAI_EVALS = RowFormat("input", "ideal")
+DEEPEVAL = RowFormat(
+    "input",
+    "expected_output",
+    "name",
+    ("context", "retrieval_context"),
+    "expected_tools",
+    {"turns": "its user is simulated", "scenario": "its user is simulated"},
+)
+LANGSMITH = RowFormat("inputs", "outputs")
+BRAINTRUST = RowFormat("input", "expected")

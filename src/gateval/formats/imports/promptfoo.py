@@ -1,0 +1,350 @@
+"""Configs of promptfoo: `promptfooconfig.yaml` and the like.
+
+Source: https://www.promptfoo.dev/docs/configuration/reference/ and .../expected-outputs/. Prompts
+and providers are the Agent here; test cases become fixtures, assertions their own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from pydantic import JsonValue
+
+from gateval.domain.base import JsonObject
+from gateval.domain.paths import InvalidManifests, Problem, SourceLocation
+from gateval.formats.imports.base import (
+    Case,
+    Imported,
+    Left,
+    NotCarried,
+    Request,
+    document_of,
+    entries,
+    filled,
+    judged,
+    objects,
+)
+from gateval.formats.native.cases import read_cases
+
+_MOST = 1_000
+"""Fixtures that lists of values in `vars` may make of one test."""
+
+_OF_CONFIG: Final = {
+    "defaultTest", "description", "evaluateOptions", "prompts", "providers", "tests", "$schema",
+}  # fmt: skip
+_OF_TEST: Final = {"assert", "description", "vars"}
+_OF_ASSERTION: Final = {"metric", "threshold", "type", "value", "weight"}
+
+_WHY = {
+    "scenarios": "write its cases under `tests` first",
+    "redteam": "attacks are made up anew in each run; write those you want to keep as tests",
+    "env": "name variables in the Agent's `runtime.env`",
+    "threshold": "a fixture fails with any of its assertions; give them weights instead",
+    "options": "how an answer is transformed or graded is none of ours",
+    "metadata": "only readers of promptfoo see it",
+    "provider": "a fixture runs on its Eval's Agent",
+    "providers": "a fixture runs on its Eval's Agent",
+}
+
+
+def read(request: Request) -> Imported:
+    """Return the cases of a config. Raises `InvalidManifests` for a file that is none."""
+    document = document_of(request)
+    config = document.data
+    if not isinstance(config, dict) or not ({"tests", "scenarios"} & config.keys()):
+        said = "This is no config of promptfoo: it has no `tests`."
+        raise InvalidManifests([Problem(place=request.place(), message=said)])
+    left = [
+        Left(document.place((key,)), key, _WHY.get(key, "it has no counterpart here"))
+        for key in config
+        if key not in _OF_CONFIG
+    ]
+    default = config.get("defaultTest")
+    shared = default if isinstance(default, dict) else {}
+    prompt = _prompt(request, config.get("prompts"), document.place(("prompts",)), left)
+    cases: list[Case] = []
+    tests = config.get("tests")
+    found: Iterable[tuple[SourceLocation, JsonObject]] = entries(document, ("tests",))
+    files = [tests] if isinstance(tests, str) else tests if isinstance(tests, list) else []
+    for name in files:
+        if isinstance(name, str):
+            found = itertools.chain(found, _file(request, name, document.place(("tests",)), left))
+    for place, test in found:
+        _add(request, place, test, shared, prompt, cases, left)
+    return Imported(cases, left, _execution(config.get("evaluateOptions")))
+
+
+def _execution(options: JsonValue) -> dict[str, JsonValue]:
+    repeat = options.get("repeat") if isinstance(options, dict) else None
+    return {"repsPerFixture": repeat} if isinstance(repeat, int) and repeat > 1 else {}
+
+
+def _prompt(request: Request, prompts: JsonValue, place: SourceLocation, left: list[Left]) -> str:
+    """Return the one prompt that is a text; empty where the cases' values are the input."""
+    listed = prompts if isinstance(prompts, list) else [prompts] if prompts else []
+    texts = [one for one in listed if isinstance(one, str)]
+    if len(listed) != 1 or not texts:
+        if listed:
+            why = "they belong to the Agent; a fixture's input is its `vars`"
+            left.append(Left(place, "prompts", why))
+        return ""
+    text = texts[0]
+    if text.startswith("file://"):
+        data = request.sibling(text.removeprefix("file://"))
+        plain = text.endswith((".txt", ".md")) and data is not None
+        text = data.decode("utf-8", "replace") if plain and data is not None else ""
+    if not text or text.lstrip().startswith(("[", "{\n", '{"')):
+        why = "it is no plain text: it belongs to the Agent, and a fixture's input is its `vars`"
+        left.append(Left(place, "prompts", why))
+        return ""
+    return text
+
+
+def _file(
+    request: Request, name: str, place: SourceLocation, left: list[Left]
+) -> Iterator[tuple[SourceLocation, JsonObject]]:
+    path = name.removeprefix("file://")
+    data = request.sibling(path)
+    if data is None or not path.endswith((".csv", ".yaml", ".yml", ".json", ".jsonl")):
+        left.append(Left(place, name, "only files of this repository with plain cases are read"))
+        return
+    read_in = read_cases(path, data)
+    if read_in.problems:
+        left.append(Left(place, name, read_in.problems[0].message))
+    for case in read_in.cases:
+        where = SourceLocation(file=path, line=case.line)
+        yield where, _of_columns(case.values) if path.endswith(".csv") else case.values
+
+
+_EXPECTED = re.compile(r"__expected\d*$")
+
+
+def _of_columns(row: JsonObject) -> JsonObject:
+    """Return a row of CSV as a test: `__expected` is an assertion, all else is `vars`."""
+    asserted: list[JsonValue] = []
+    for key, value in row.items():
+        if _EXPECTED.match(key) and isinstance(value, str) and value:
+            kind, _, rest = value.partition(":")
+            named = re.fullmatch(r"(?:not-)?([a-z-]+)(?:\([\d.]+\))?", kind)
+            known = named and named[1] in {*_KINDS, *_NO_KIND}
+            asserted.append({"type": kind, "value": rest.strip()} if known else
+                            {"type": "equals", "value": value})  # fmt: skip
+    values: JsonObject = {key: value for key, value in row.items() if not key.startswith("__")}
+    called = row.get("__description")
+    told: JsonObject = {"description": called} if isinstance(called, str) and called else {}
+    return {**told, "vars": values, "assert": asserted}
+
+
+def _add(
+    request: Request,
+    place: SourceLocation,
+    test: JsonObject,
+    shared: Mapping[str, JsonValue],
+    prompt: str,
+    cases: list[Case],
+    left: list[Left],
+) -> None:
+    own, common = test.get("vars"), shared.get("vars")
+    values: JsonObject = {
+        **(common if isinstance(common, dict) else {}),
+        **(own if isinstance(own, dict) else {}),
+    }
+    left += [
+        Left(place, key, _WHY.get(key, "it has no counterpart here"))
+        for key in {**shared, **test}
+        if key not in _OF_TEST
+    ]
+    try:
+        every = list(_each(request, values))
+    except NotCarried as error:
+        left.append(Left(place, "the case", str(error)))
+        return
+    for one in every:
+        wanted = [*objects(shared.get("assert")), *objects(test.get("assert"))]
+        asserted = list(_assertions(request, wanted, one, place, left))
+        if not asserted:
+            left.append(Left(place, "the case", "nothing of it can be asserted"))
+            continue
+        payload: JsonObject = dict(one)
+        try:
+            payload |= {"prompt": filled(prompt, one)} if prompt else {}
+        except NotCarried as error:
+            left.append(Left(place, "the case", f"its prompt cannot be filled in: {error}"))
+            continue
+        named = str(test.get("description") or "")
+        spec: JsonObject = {
+            **({"description": named} if named else {}),
+            "input": {"type": "prompt", "payload": payload},
+            "assertions": [*asserted],
+        }
+        cases.append(Case(named, place, spec))
+
+
+def _each(request: Request, values: JsonObject) -> Iterator[JsonObject]:
+    """Yield the values of each case: a list of them makes a case of each of its entries."""
+    listed = {name: _values(request, value) for name, value in values.items()}
+    for number, chosen in enumerate(itertools.product(*listed.values())):
+        if number == _MOST:
+            raise NotCarried(f"its lists of values make more than {_MOST:,} cases")
+        yield dict(zip(listed, chosen, strict=True))
+
+
+def _values(request: Request, value: JsonValue) -> list[JsonValue]:
+    if isinstance(value, str) and value.startswith("file://"):
+        name = value.removeprefix("file://")
+        data = request.sibling(name)
+        if data is None or not name.endswith((".txt", ".md")):
+            raise NotCarried(f"the value {value} is no text file of this repository")
+        return [data.decode("utf-8", "replace")]
+    return value if isinstance(value, list) else [value]
+
+
+def _assertions(
+    request: Request,
+    wanted: Iterable[JsonObject],
+    values: JsonObject,
+    place: SourceLocation,
+    left: list[Left],
+) -> Iterator[JsonObject]:
+    for one in wanted:
+        kind = str(one.get("type") or one.get("$ref") or "an assertion without type")
+        try:
+            yield _assertion(request, one, values)
+        except NotCarried as error:
+            left.append(Left(place, f"the assertion `{kind}`", str(error)))
+            continue
+        left += [
+            Left(place, f"`{key}` of the assertion `{kind}`", "it has no counterpart here")
+            for key in one
+            if key not in _OF_ASSERTION
+        ]
+
+
+def _assertion(request: Request, written: JsonObject, values: JsonObject) -> JsonObject:
+    kind = str(written.get("type") or "")
+    plain = kind.removeprefix("not-")
+    short = re.fullmatch(r"([a-z-]+)\(([\d.]+)\)", plain)
+    threshold = written.get("threshold")
+    if short:
+        plain, threshold = short[1], float(short[2])
+    if plain not in _KINDS:
+        raise NotCarried(_NO_KIND.get(plain, "no assertion of ours does the same"))
+    given = _filled_value(written.get("value"), values)
+    made: JsonObject = _KINDS[plain](request, given, threshold)
+    if kind != plain and kind.startswith("not-"):
+        made = {"type": "not", "assertions": [made]}
+    told: JsonObject = {}
+    if isinstance(written.get("metric"), str):
+        told["name"] = written["metric"]
+    weight = written.get("weight")
+    if isinstance(weight, int | float) and weight != 1:
+        if weight == 0:
+            raise NotCarried("its weight is 0: it counts nothing")
+        told["weight"] = weight
+    return {"type": made["type"], **told, **made}
+
+
+def _filled_value(value: JsonValue, values: JsonObject) -> JsonValue:
+    if isinstance(value, str):
+        if value.startswith("file://"):
+            raise NotCarried("its value stands in a file of its own")
+        return filled(value, values)
+    if isinstance(value, list):
+        return [_filled_value(one, values) for one in value]
+    return value
+
+
+_NO_KIND = {
+    "javascript": "it is code: make it a check of your own (`type: script`)",
+    "python": "it is code: make it a check of your own (`type: python`)",
+    "webhook": "it is a program elsewhere: make it a check of your own (`type: script`)",
+    "rouge-n": "its measure (ROUGE-N) is none of ours; `similar` has ROUGE-L",
+    "fn": "it is code: make it a check of your own (`type: script`)",
+    "eval": "it is code: make it a check of your own (`type: script`)",
+    "similar": "it asks a model that the file does not name: `similar` of ours names one",
+    "select-best": "it compares answers of several providers with each other",
+}
+
+
+def _text(value: JsonValue) -> str:
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise NotCarried("its value is no text")
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    raise NotCarried("it has no `threshold`")
+
+
+def _one(kind: str, **options: JsonValue) -> Callable[[Request, JsonValue, Any], JsonObject]:
+    return lambda _request, value, _threshold: {"type": kind, "value": _text(value), **options}
+
+
+def _several(kind: str, **options: JsonValue) -> Callable[[Request, JsonValue, Any], JsonObject]:
+    def make(_request: Request, value: JsonValue, _threshold: Any) -> JsonObject:
+        listed = value if isinstance(value, list) else str(value).split(",")
+        texts = [_text(one.strip() if isinstance(one, str) else one) for one in listed]
+        parts: list[JsonValue] = [{"type": "contains", "value": one, **options} for one in texts]
+        return {"type": kind, "assertions": parts}
+
+    return make
+
+
+def _equals(_request: Request, value: JsonValue, _threshold: Any) -> JsonObject:
+    return {"type": "equals", "value": value}
+
+
+def _regex(_request: Request, value: JsonValue, _threshold: Any) -> JsonObject:
+    return {"type": "regex", "pattern": _text(value)}
+
+
+def _json(_request: Request, value: JsonValue, _threshold: Any) -> JsonObject:
+    return (
+        {"type": "jsonSchema", "schema": value} if isinstance(value, dict) else {"type": "isJson"}
+    )
+
+
+def _rubric(request: Request, value: JsonValue, threshold: Any) -> JsonObject:
+    lowest: JsonObject = {} if threshold is None else {"minScore": _number(threshold)}
+    return judged(request, {"rubric": _text(value), **lowest})
+
+
+def _factuality(request: Request, value: JsonValue, threshold: Any) -> JsonObject:
+    rubric = f"The answer is factually consistent with this reference:\n\n{_text(value)}"
+    return _rubric(request, rubric, threshold)
+
+
+def _latency(_request: Request, _value: JsonValue, threshold: Any) -> JsonObject:
+    return {"type": "executionMetrics", "maxSeconds": _number(threshold) / 1000, "minScore": 1}
+
+
+def _cost(_request: Request, _value: JsonValue, threshold: Any) -> JsonObject:
+    return {"type": "executionMetrics", "maxUSD": _number(threshold), "minScore": 1}
+
+
+_KINDS: Mapping[str, Callable[[Request, JsonValue, Any], JsonObject]] = {
+    "equals": _equals,
+    "contains": _one("contains"),
+    "icontains": _one("contains", ignoreCase=True),
+    "starts-with": _one("startsWith"),
+    "contains-all": _several("all"),
+    "contains-any": _several("any"),
+    "icontains-all": _several("all", ignoreCase=True),
+    "icontains-any": _several("any", ignoreCase=True),
+    "regex": _regex,
+    "is-json": _json,
+    "llm-rubric": _rubric,
+    "grade": _rubric,
+    "g-eval": _rubric,
+    "factuality": _factuality,
+    "latency": _latency,
+    "cost": _cost,
+}
+"""By promptfoo's type: what makes the assertion of a value and a threshold."""

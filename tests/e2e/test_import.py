@@ -1,0 +1,184 @@
+"""`gateval import`: cases of other tools become fixtures; what does not carry over is listed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from gateval.cli.authoring import IMPORTED
+from gateval.formats.imports.registry import IMPORTS
+from tests.helpers.command import gateval
+from tests.helpers.repo import Repo
+
+DATA = Path(__file__).parents[1] / "data" / "imports"
+AGENT = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: desk}
+spec: {models: [scripted/desk], system: You help., tools: [{name: find_order}]}
+"""
+SCRIPT = """\
+rules:
+  - when: {user: "2 + 2"}
+    reply: "4"
+  - when: {user: France}
+    reply: The capital is Paris.
+  - when: {user: "10482", turn: 1}
+    toolCalls: [{name: find_order, arguments: {order: "10482"}}]
+  - reply: It is on its way with DHL.
+"""
+FILES = [
+    ("adk", ["adk/refunds.evalset.json"], ["--compare", "contains"]),
+    ("adk", ["adk/old/simple.test.json", "adk/old/named.test.json"], ["--judge", "scripted/desk"]),
+    ("promptfoo", ["promptfoo/promptfooconfig.yaml"], ["--judge", "scripted/desk"]),
+    ("promptfoo", ["promptfoo/chat.yaml"], []),
+    ("prompt-yml", ["prompt-yml/capital.prompt.yml"], ["--judge", "scripted/desk"]),
+    ("inspect", ["datasets/inspect.jsonl", "datasets/table.csv"], ["--compare", "contains"]),
+    ("openai-evals", ["datasets/openai-evals.jsonl"], ["--compare", "startsWith"]),
+    ("deepeval", ["datasets/deepeval.json"], ["--compare", "judge", "--judge", "scripted/desk"]),
+    ("langsmith", ["datasets/langsmith.jsonl"], ["--compare", "equals"]),
+    ("braintrust", ["datasets/braintrust.jsonl"], ["--compare", "contains"]),
+    ("braintrust", ["datasets/braintrust.jsonl"], []),
+]
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    made = Repo(tmp_path / "repo")
+    made.write("agents/desk.yaml", AGENT)
+    made.write(".gateval/scripted/desk.yaml", SCRIPT)
+    shutil.copytree(DATA, made.path / "evals")
+    made.commit()
+    return made
+
+
+def imported(repo: Repo, format_: str, *words: str) -> str:
+    """What the command says; it has to end well."""
+    done = gateval(repo, "import", format_, *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("format_", "files", "options"), FILES, ids=[f"{one[0]}-{'-'.join(one[2])}" for one in FILES]
+)
+def test_what_carries_over_is_written_and_the_rest_is_listed(
+    repo: Repo, format_: str, files: list[str], options: list[str], snapshot: SnapshotAssertion
+) -> None:
+    said = imported(repo, format_, *[f"evals/{name}" for name in files], *options)
+    made = sorted((repo.path / "evals").rglob("*.gateval.yaml"))
+    texts = [f"== {one.relative_to(repo.path)}\n{one.read_text('utf-8')}" for one in made]
+    assert "\n".join([said, *texts]) == snapshot
+    checked = gateval(repo, "validate")
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_imported_cases_run(repo: Repo) -> None:
+    imported(repo, "adk", "evals/adk/old/simple.test.json")
+    imported(repo, "braintrust", "evals/datasets/braintrust.jsonl", "--compare", "contains")
+    repo.commit()
+    folder = str(repo.path.parent / "out")
+    done = gateval(repo, "run", "simple", "braintrust", "--rev", "HEAD", "--results", folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = json.loads((repo.path.parent / "out" / "results.v1.json").read_text("utf-8"))
+    outcomes = {one["key"]["fixture"]: one["outcome"] for one in results["trials"]}
+    assert outcomes == {"simple-1": "pass", "braintrust-a": "pass", "braintrust-b": "pass"}
+
+
+def test_names_that_are_taken_get_a_number(repo: Repo) -> None:
+    repo.write("other/refunds.test.json", '[{"query": "Hi", "expected_tool_use": []}]')
+    said = imported(repo, "adk", "evals/adk/refunds.evalset.json", "other/refunds.test.json")
+    assert "wrote other/refunds.test.gateval.yaml: an Eval of desk, 1 fixture." in said
+    assert "name: refunds-2\n" in (repo.path / "other/refunds.test.gateval.yaml").read_text("utf-8")
+    assert gateval(repo, "validate").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("format_", "text", "said"),
+    [
+        ("adk", "{", "evals/new.json:1:1: "),
+        ("adk", "{\n \"eval_cases\": 1\n}", "This is no eval set of ADK"),
+        ("adk", '[\n {"query": "a", "query": "b"}]', 'evals/new.json:1:1: This is not JSON: the key "query"'),
+        ("promptfoo", "[]", "This is no config of promptfoo"),
+        ("prompt-yml", "{}", "This is no prompt of GitHub Models"),
+        ("deepeval", "{}", "This is no list in JSON"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_something_else_is_an_error(
+    repo: Repo, format_: str, text: str, said: str
+) -> None:
+    repo.write("evals/new.json", text)
+    done = gateval(repo, "import", format_, "evals/adk/refunds.evalset.json", "evals/new.json")
+    if format_ != "adk":
+        done = gateval(repo, "import", format_, "evals/new.json")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not list(repo.path.rglob("*.gateval.yaml"))
+
+
+def test_the_agent_has_to_be_clear(repo: Repo) -> None:
+    repo.write("agents/other.yaml", AGENT.replace("name: desk", "name: other", 1))
+    done = gateval(repo, "import", "adk", "evals/adk/refunds.evalset.json")
+    assert (done.returncode, "--agent" in done.stderr) == (2, True)
+    wrong = gateval(repo, "import", "adk", "evals/adk/refunds.evalset.json", "--agent", "dsk")
+    assert 'Did you mean "desk"?' in wrong.stderr
+    assert "an Eval of other" in imported(
+        repo, "adk", "evals/adk/refunds.evalset.json", "--agent", "other"
+    )
+
+
+def test_nothing_is_overwritten(repo: Repo) -> None:
+    imported(repo, "adk", "evals/adk/refunds.evalset.json")
+    again = gateval(
+        repo, "import", "adk", "evals/adk/old/simple.test.json", "evals/adk/refunds.evalset.json"
+    )
+    assert again.returncode == 2
+    assert "refunds.evalset.gateval.yaml is there already" in again.stderr
+    assert not (repo.path / "evals/adk/old/simple.test.gateval.yaml").exists()
+
+
+def test_no_file_outside_the_repository_is_read(repo: Repo) -> None:
+    secret = repo.path.parent / "secret.txt"
+    secret.write_text("a secret of mine", "utf-8")
+    (repo.path / "link.txt").symlink_to(secret)
+    config = {
+        "prompts": ["file://../../../secret.txt"],
+        "tests": [
+            {"vars": {"a": f"file://{name}"}, "assert": [{"type": "equals", "value": "x"}]}
+            for name in ("../secret.txt", "link.txt", str(secret))
+        ],
+    }
+    repo.write("promptfooconfig.yaml", json.dumps(config))
+    said = imported(repo, "promptfoo", "promptfooconfig.yaml")
+    assert "nothing of it carries over" in said
+    assert "a secret of mine" not in said
+
+
+def test_texts_of_strangers_stay_texts(repo: Repo) -> None:
+    case = {"id": "a\n::error::x", "input": "---\nkind: Agent\n# {{ input }}", "expected": "x: y"}
+    repo.write("rows.jsonl", json.dumps(case) + "\n")
+    imported(repo, "braintrust", "rows.jsonl", "--compare", "equals")
+    text = (repo.path / "rows.gateval.yaml").read_text("utf-8")
+    assert "name: rows-a-error-x" in text
+    assert text.count("kind: Agent") == 1
+    checked = gateval(repo, "validate")
+    assert "1 Agent, 1 Eval, 1 fixture" in checked.stdout
+
+
+def test_the_command_knows_every_format() -> None:
+    assert ("agentv", *IMPORTS) == IMPORTED
+
+
+def test_init_names_the_command_for_cases_that_are_there(repo: Repo) -> None:
+    first = gateval(repo, "init", "--yes")
+    named = "Take over the cases that are here already:  gateval import "
+    assert f"{named}prompt-yml evals/prompt-yml/capital.prompt.yml\n" in first.stdout
+    assert (
+        f"{named}adk evals/adk/old/named.test.json evals/adk/old/simple.test.json" in first.stdout
+    )
+    imported(repo, "prompt-yml", "evals/prompt-yml/capital.prompt.yml")
+    assert f"{named}prompt-yml" not in gateval(repo, "init", "--yes").stdout
