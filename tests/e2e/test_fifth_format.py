@@ -104,3 +104,9 @@ def test_a_fifth_format_has_plan_verdict_comment_history_and_junit(
     listed = run(product, repo, "get", "evals")
     assert "capitals" in listed.stdout, listed.stderr
     assert "0.62" in listed.stdout
+    one = json.loads(run(product, repo, "get", "eval", "capitals", "-o", "json").stdout)
+    assert (one["lastScore"], one["verdict"]) == ("0.62", "mark C"), "called as the run called it"
+    table = run(product, repo, "compare", "--table")
+    assert "0.62 mark C" in table.stdout, table.stderr
+    both = run(product, repo, "compare", str(out), "HEAD")
+    assert "all fixtures together" in both.stdout, both.stderr

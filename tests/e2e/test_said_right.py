@@ -9,7 +9,9 @@ import pytest
 
 from tests.helpers.command import gateval
 from tests.helpers.github_shop import WORSE
+from tests.helpers.providers import provider
 from tests.helpers.shop import EVAL, FIXTURES, build_shop
+from tests.servers.model_server import Answer, Call, failure, reply
 
 ASKS_WHY, GREETS = FIXTURES.split("---\n")
 
@@ -201,3 +203,73 @@ def test_what_both_sides_print_is_told_once_and_nothing_of_drops(tmp_path: Path)
     assert done.returncode == 3, done.stdout + done.stderr
     assert done.stdout.count("RuntimeError: no luck today") == 1, done.stdout
     assert "could have been missed" not in done.stdout
+
+
+def test_looking_back_has_the_reports_order_words_and_cut(tmp_path: Path) -> None:
+    """What fails comes first, the most severe of it; of many names a few stand, and a number."""
+    shop = build_shop(tmp_path / "shop")
+    shop.checkout("main")
+    more = [GREETS.replace("greets", f"hello-{number:03}") for number in range(60)]
+    asks = [ASKS_WHY.replace("refund-asks-why", f"why-{number:03}") for number in range(60)]
+    low = ASKS_WHY.replace("refund-asks-why", "a-low-one").replace("high", "low")
+    shop.write("evals/fixtures.yaml", "---\n".join([low, *more, *asks]))
+    shop.write("evals/support-eval.yaml", EVAL + "  scoring: {model: weighted, passScore: 0.6}\n")
+    shop.commit()
+    shop.branch("worse")
+    shop.write("agents/prompts/support.md", WORSE)
+    shop.commit()
+    assert gateval(shop, "check", "--base", "main").returncode == 1
+    status = gateval(shop, "get", "eval", "support-eval").stdout
+    rows = [
+        line.split()[0]
+        for line in status.splitlines()
+        if line.startswith(("why", "a-low", "hello"))
+    ]
+    assert rows[:2] == ["why-000", "why-001"]
+    assert len(rows) < 80, "a screen, not all of it"
+    assert "71 more" in status, status[-300:]
+    every = json.loads(gateval(shop, "get", "eval", "support-eval", "-o", "json").stdout)
+    names = [one["name"] for one in every["fixtureResults"]]
+    assert names[:2] == ["why-000", "why-001"]
+    assert names[60:62] == ["a-low-one", "hello-000"]
+    both = gateval(shop, "compare", "main", "HEAD").stdout
+    assert "FIXTURE" in both
+    assert "TASK" not in both
+    assert "why-000" in both
+    assert "and 11 more" in both, "61 fell"
+    changed = json.loads(gateval(shop, "compare", "main", "HEAD", "--json").stdout)[0]["scores"]
+    assert [one["name"] for one in changed["tasks"]][59:62] == ["why-059", "a-low-one", "hello-000"]
+    assert "all fixtures together" in both
+    past = " ".join(gateval(shop, "history", "support-eval").stdout.split())
+    assert "why-003 and 57 more" in past, past
+
+
+def test_what_was_measured_in_part_says_how_much_of_it(tmp_path: Path) -> None:
+    """Every other answer of the model is lost."""
+    shop = build_shop(tmp_path / "shop")
+    shop.checkout("main")
+    agent = "apiVersion: gateval/v1\nkind: Agent\nmetadata: {name: support}\nspec:\n"
+    agent += "  models: [openai/agent]\n  system: Be polite.\n"
+    shop.write("agents/support.yaml", agent)
+    ours = GREETS.replace("Hello}}", "Bye}}").replace("greets", "leaves")
+    shop.write("evals/fixtures.yaml", f"{GREETS}---\n{ours}")
+    shop.commit()
+
+    def respond(call: Call) -> Answer:
+        if "Bye" in json.dumps(call.body):
+            return failure(call, 500, "The lights are out.")
+        return reply(call, "Hello!")
+
+    with provider(respond) as (_, environ):
+        done = gateval(shop, "run", "support-eval", **environ, GATEVAL_OUTAGE_SECONDS="1")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "0.50–1.00 (1 of" in done.stdout, "a narrow column"
+    (out,) = (shop.path / ".gateval/results").glob("2*")
+    for view in ("comment.md", "junit.xml"):
+        assert "0.50–1.00 (1 of 2 runs)" in (out / view).read_text(), view
+    for words in (
+        ("get", "eval", "support-eval"),
+        ("history", "support-eval"),
+        ("compare", "HEAD", "HEAD"),
+    ):
+        assert "0.50–1.00 (1 of 2 runs)" in gateval(shop, *words).stdout, words

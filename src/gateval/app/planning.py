@@ -187,7 +187,7 @@ def _counts(catalogue: Catalogue) -> str:
     from gateval.render.report.kinds import count, words_of
 
     kinds = Counter(one.kind for one in catalogue.evals)
-    of = {name: one.kind for one in catalogue.evals if one.kind != "Eval" for name in one.fixtures}
+    of = {name: one.kind for one in catalogue.evals for name in one.fixtures}
     cases = Counter(of.get(one.name, "Eval") for one in catalogue.fixtures)
     shown = [one for one in EVAL_KINDS if kinds[one] or cases[one]] or ["Eval"]
     return ", ".join(

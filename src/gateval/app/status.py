@@ -145,7 +145,8 @@ def present_of(evaluation: Eval, snapshot: Snapshot, agreement: str = "") -> Pre
         schedule=evaluation.schedule or "",
         time_zone=evaluation.time_zone,
         agreement=agreement,
-        kind="" if evaluation.kind == "Eval" else evaluation.kind,
+        kind=evaluation.kind,
+        tasks=evaluation.scoring.model.tasks,
         version=evaluation.version,
     )
 
@@ -223,15 +224,7 @@ def _print_table(
 
 
 def _unknown(kind: str, name: str, here: LocalHistory) -> UsageError:
-    catalogue = here.snapshot.catalogue
-    known = {
-        "evals": [one.name for one in catalogue.evals],
-        "benchmarks": [one.name for one in catalogue.evals if one.kind == "Benchmark"],
-        "experiments": [one.name for one in catalogue.evals if one.kind == "Experiment"],
-        "agents": [one.name for one in catalogue.agents],
-        "fixtures": [one.name for one in catalogue.fixtures],
-        "calibrations": [one.name for one in catalogue.calibrations],
-    }[kind]
+    known = [str(row["name"]) for row in _KINDS[kind](here, None)]
     noun = {"evals": "Eval", "agents": "Agent"}.get(kind, kind.removesuffix("s"))
     return UsageError(
         f'There is no {noun} "{name}" here.{nearest(name, known)}',

@@ -15,7 +15,7 @@ from typing import Annotated, TypeVar
 from pydantic import BeforeValidator, JsonValue, StringConstraints
 
 from gateval.domain.base import JsonObject, canonical_json
-from gateval.domain.verdicts import Score, ends
+from gateval.domain.verdicts import Partly, Score, ends
 
 SHORT = 200
 """Characters of a name, login, label or URL."""
@@ -152,6 +152,14 @@ def show_score(score: Score, threshold: float | None = None) -> str:
     low, high = found
     first, last = _digits(low, threshold), _digits(high, threshold)
     return first if abs(high - low) < 1e-9 else f"{first}\N{EN DASH}{last}"
+
+
+def show_score_in_full(score: Score, threshold: float | None = None) -> str:
+    """Return the same, and of how many runs it is where it was measured in part."""
+    shown = show_score(score, threshold)
+    if isinstance(score, Partly) and score.of:
+        return f"{shown} ({score.measured:,} of {score.of:,} runs)"
+    return shown
 
 
 def least_score(scores: Sequence[Score]) -> str:

@@ -13,12 +13,11 @@ from gateval.domain.history.compared import (
 )
 from gateval.domain.history.trend import ALL, Point, Wavering
 from gateval.domain.manifests.fixture import show_axis
-from gateval.domain.text import DASH, show_percent, show_score
-from gateval.domain.verdicts import score_of
+from gateval.domain.text import DASH, show_percent, show_score_in_full
 from gateval.render.plots import BOTTOM, LEFT, block, lines_of, plot_of_runs, sparkline, text
-from gateval.render.report.kinds import count
+from gateval.render.report.kinds import count, listing, words_of
 from gateval.render.report.scores import DOWN, SAME, UP, difference, mark, percent
-from gateval.render.tables import TerminalReport
+from gateval.render.tables import ROWS, TerminalReport
 from gateval.safe.sanitize import inline
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -91,10 +90,8 @@ def _drawn(number: int, scorer: str, means: Sequence[float | None]) -> Iterator[
 
 _CELL = 60
 
-_TITLES = {
-    "Benchmark": ("TASK", "AXIS", "CRITERION"),
-    "Experiment": ("ROW", "SCORER", "ROW: SCORER"),
-}
+_AXES = {"Experiment": ("SCORER", "ROW: SCORER")}
+"""What axes and criteria are called, where that is something else."""
 
 
 def show_scores(terminal: TerminalReport, found: ComparedScores, names: tuple[str, str]) -> None:
@@ -102,8 +99,9 @@ def show_scores(terminal: TerminalReport, found: ComparedScores, names: tuple[st
     if found.version[0] != found.version[1]:
         terminal.line(f"version {found.version[0]} before, {found.version[1]} after", indent=2)
     moved = [one for one in found.tasks if one.delta or one.said]
-    task, axis, criterion = _TITLES.get(found.kind, _TITLES["Benchmark"])
-    _table(terminal, task, names, moved)
+    task = words_of([found.kind]).case
+    axis, criterion = _AXES.get(found.kind, ("AXIS", "CRITERION"))
+    _table(terminal, task.upper(), names, moved)
     if same := len(found.tasks) - len(moved):
         terminal.line(f"{same} more with equal scores", indent=2)
     axes = [one.model_copy(update={"name": show_axis(one.name)}) for one in found.axes]
@@ -112,7 +110,7 @@ def show_scores(terminal: TerminalReport, found: ComparedScores, names: tuple[st
     _table(terminal, criterion, names, found.criteria)
     if found.whole.p_value is not None:
         chance = f"P {found.whole.p_value:.3f} ({found.whole.pairs} in pairs)"
-        terminal.line(f"all {task.lower()}s together: {chance}", indent=2)
+        terminal.line(f"all {task}s together: {chance}", indent=2)
 
 
 def _table(
@@ -132,7 +130,7 @@ def _table(
         for one in scores
     ]
     if rows:
-        terminal.table((title, *names, "\N{INCREMENT}", ""), rows)
+        terminal.table((title, *names, "\N{INCREMENT}", ""), rows, most=ROWS)
 
 
 def _score(score: float | None) -> str:
@@ -179,7 +177,7 @@ def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool)
                 one.at.replace("T", " ").removesuffix("Z"),
                 one.revision[:7] or "working tree",
                 one.event,
-                show_score(score_of(one.score, one.score), one.threshold),
+                show_score_in_full(one.whole_score, one.threshold),
                 DASH if one.low is None else f"{one.low:.2f}\N{EN DASH}{one.high:.2f}",
                 f"{_passing(one)}/{one.total}",
                 _said(one),
@@ -206,7 +204,7 @@ def render_overview(series: Mapping[str, Sequence[Point]], *, width: int, color:
             (
                 name,
                 sparkline(points[-room:]),
-                show_score(score_of(points[-1].score, points[-1].score), points[-1].threshold),
+                show_score_in_full(points[-1].whole_score, points[-1].threshold),
                 points[-1].at[:10],
                 str(len(points)),
             ),
@@ -228,7 +226,7 @@ def _said(point: Point) -> str:
     names = ["all together" if one == ALL else one for one in point.regressed]
     if names:
         where = f" since {point.base[:7]}" if point.base else ""
-        return f"regressed{where}: {', '.join(names)}"
+        return f"regressed{where}: {listing(names, 4)}"
     if point.passed_on:
         return f"fails; passed on {point.passed_on[:7]}"
     if point.verdict not in {"pass", "fail"}:
@@ -245,7 +243,7 @@ def render_compared(
     for one in evals:
         delta = "" if one.delta is None else f", {100 * one.delta:+.0f} points"
         before, after = (
-            show_score(score_of(of.low, of.high)) if of is not None else "not run" for of in one.of
+            show_score_in_full(of.score) if of is not None else "not run" for of in one.of
         )
         title = f"{one.eval}: {names[0]} {before} {_ARROW} {names[1]} {after}{delta}"
         terminal.line(title, style="bold")
@@ -272,7 +270,7 @@ def render_compared(
             for f in moved
         ]
         if rows:
-            terminal.table(("FIXTURE", names[0], names[1], "P", ""), rows)
+            terminal.table(("FIXTURE", names[0], names[1], "P", ""), rows, most=ROWS)
         same = len(one.fixtures) - len(moved)
         if same:
             terminal.line(f"{same:,} more with equal results", indent=2)

@@ -10,7 +10,6 @@ from gateval.domain.history.trend import Point
 from gateval.domain.manifests.evaluation import SCORE_FROM
 from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport, SelfCheck
 from gateval.domain.text import show_score
-from gateval.domain.verdicts import score_of
 from gateval.safe.sanitize import plain_line
 
 
@@ -154,7 +153,7 @@ def sparkline(points: Sequence[Point]) -> str:
 def _mark(x: float, point: Point) -> str:
     color = "#b2182b" if point.regressed else "#2166ac"
     names = ", ".join(point.regressed)
-    told = f"{point.at} {point.revision[:7]}: {show_score(score_of(point.score, point.score))}"
+    told = f"{point.at} {point.revision[:7]}: {show_score(point.whole_score)}"
     title = f"{told}, regressed: {names}" if names else told
     if point.score is None or point.low is None or point.high is None:
         place = text(x, TOP + HEIGHT - 4, "?", anchor="middle")

@@ -15,6 +15,9 @@ from gateval.safe.sanitize import defuse_log, plain_line
 
 LINE_LIMIT = 600
 CELL_LIMIT = 80
+ROWS = 50
+"""Rows of a table that a person reads on: those come first that need it."""
+
 GAP = 2
 _LAST = 20
 _COLORS = {"red": 31, "green": 32, "yellow": 33, "bold": 1, "dim": 2}
@@ -33,11 +36,18 @@ class TerminalReport:
         for part in self._wrapped(plain_line(text, LINE_LIMIT), indent):
             self._lines.append(" " * indent + self._styled(part, style))
 
-    def table(self, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]]) -> None:
-        """Add a table, each row with its cells and a style for the last one.
+    def table(
+        self, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]], *, most: int = 0
+    ) -> None:
+        """Add a table, each row with its cells and a style for the last one; of many, the first
+        `most` and a line that counts the others.
 
         Where it is too wide for the screen, each row is a paragraph; a long last cell is wrapped.
         """
+        if most and (left := len(rows) - most) > 0:
+            self.table(header, rows[:most])
+            self.line(f"and {left:,} more; JSON has them all", indent=2)
+            return
         cells = [[plain_line(cell, CELL_LIMIT) for cell in row] for row, _ in rows]
         widths = [max(map(width_of, column)) for column in zip(header, *cells, strict=True)]
         if self._lines:
@@ -133,8 +143,9 @@ def _table(page: TerminalReport, rows: Sequence[Row]) -> None:
             ([_text(row.get(key, "")) for key in keys], _style(str(row.get("result"))))
             for row in rows
         ],
+        most=ROWS,
     )
-    for row in rows:
+    for row in rows[:ROWS]:
         if row.get("message"):
             page.line(f"{row.get('name') or row.get('eval')}: {row['message']}", indent=2)
 

@@ -21,7 +21,7 @@ from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.statistics.design import fisher
 from gateval.domain.statistics.graded import sign_flip
 from gateval.domain.text import show_score
-from gateval.domain.verdicts import score_of
+from gateval.domain.verdicts import Score, score_of
 
 
 class ComparedScore(Value):
@@ -75,8 +75,13 @@ def compare_scores(before: RunEval, after: RunEval) -> ComparedScores:
         verdict=(before.called, after.called),
         whole=_score("", before.low, after.low, [(a.score, b.score) for a, b in same]),
         tasks=tuple(
-            _task(name, old.get(name), new.get(name), cut=(before.cut, after.cut))
-            for name in sorted({**old, **new})
+            sorted(
+                (
+                    _task(name, old.get(name), new.get(name), cut=(before.cut, after.cut))
+                    for name in _worst_first(after, before)
+                ),
+                key=lambda one: one.delta or 0.0,
+            )
         ),
         axes=tuple(_axes(before, after, same)),
         criteria=tuple(_criteria(same)),
@@ -85,7 +90,7 @@ def compare_scores(before: RunEval, after: RunEval) -> ComparedScores:
 
 def has_scores(run: RunEval) -> bool:
     """Whether trials of a run have scores, or would, had they been measured."""
-    return run.kind != "Eval" or any(one.score is not None for one in run.named)
+    return run.model.graded or any(one.score is not None for one in run.named)
 
 
 def _task(
@@ -163,7 +168,8 @@ class ComparedFixture(Value):
 class ComparedRun(Value):
     """The run that stands for one of the two: it measured it as head, or `as_base`.
 
-    `low` and `high` are the Eval's score as an interval in [0, 1], None where nothing was measured.
+    `low` and `high` are the Eval's score as an interval in [0, 1], None where nothing was measured,
+    and `runs` those that say something, of how many, where it was measured in part.
     `newer` are later runs of the revision that are less complete and left out. It names `listed` of
     its `total` fixtures first ones first, and `beyond` them those that did not pass; `others` says
     whether the rest is known to have passed.
@@ -176,11 +182,17 @@ class ComparedRun(Value):
     complete: bool = True
     low: float | None = None
     high: float | None = None
+    runs: tuple[int, int] = (0, 0)
     newer: tuple[str, ...] = ()
     listed: int
     beyond: int = 0
     total: int
     others: Literal["", "passed", "unknown"] = ""
+
+    @property
+    def score(self) -> Score:
+        """The score of the Eval."""
+        return score_of(self.low, self.high, *self.runs)
 
 
 class ComparedEval(Value):
@@ -254,6 +266,7 @@ def _take(name: str, runs: Sequence[ComparedRecord]) -> _Taken | None:
             complete=run.complete,
             low=run.low,
             high=run.high,
+            runs=run.runs,
             newer=tuple(of.record.id for of, _ in found[:index]),
             listed=len(run.fixtures),
             beyond=len(run.beyond),
@@ -272,7 +285,9 @@ def _compare(name: str, before: _Taken | None, after: _Taken | None) -> Compared
         after=new.low if new and new.complete else None,
         lacking="" if old and new else "after" if old else "before",
         otherwise=_otherwise(old, new) if old and new else "",
-        fixtures=tuple(_fixtures(old, new)),
+        fixtures=tuple(
+            sorted(_fixtures(old, new), key=lambda one: (not one.worse, not one.differs))
+        ),
         scores=compare_scores(old, new) if old and new and scored else None,
         of=(before and before.said, after and after.said),
     )
@@ -281,7 +296,7 @@ def _compare(name: str, before: _Taken | None, after: _Taken | None) -> Compared
 def _fixtures(before: RunEval | None, after: RunEval | None) -> Iterator[ComparedFixture]:
     old, new = _named_run(before), _named_run(after)
     alike = before is not None and after is not None and before.total == after.total
-    for name in sorted(old.keys() | new.keys()):
+    for name in _worst_first(after, before):
         one, other = old.get(name), new.get(name)
         if before and after and one is None and other and before.cut:
             yield _half(other, before, "first", alike=alike)
@@ -289,6 +304,11 @@ def _fixtures(before: RunEval | None, after: RunEval | None) -> Iterator[Compare
             yield _half(one, after, "second", alike=alike)
         else:
             yield _fixture(name, one, other)
+
+
+def _worst_first(*runs: RunEval | None) -> Sequence[str]:
+    """Return the names of all fixtures of these runs, in the order of the first that has them."""
+    return list(dict.fromkeys(one.fixture for run in runs if run for one in run.worst_first))
 
 
 def _half(

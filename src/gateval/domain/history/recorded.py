@@ -34,7 +34,7 @@ from gateval.domain.results.results import Results, SealedVerdict
 from gateval.domain.results.scoring import mean_rate, score_fixture
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
-from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode, ends
+from gateval.domain.verdicts import PRECEDENCE, GateVerdict, Partly, ReasonCode, ends
 
 SAID = 160
 """Characters kept of why a fixture did not pass."""
@@ -83,6 +83,7 @@ def _public_eval(whole: RunEval, told: SealedVerdict) -> RunEval:
     return RunEval(
         eval=whole.eval,
         kind=whole.kind,
+        model=whole.model,
         version=whole.version,
         agent=whole.agent,
         closure=whole.closure,
@@ -135,6 +136,7 @@ def _run_eval(
     return RunEval(
         eval=compared.eval,
         kind=planned.kind,
+        model=planned.scoring.model,
         version=planned.version,
         status=run.status.value if run else "",
         agent=planned.agent,
@@ -143,6 +145,7 @@ def _run_eval(
         verdict=min(verdicts, key=PRECEDENCE.index, default=GateVerdict.PASS),
         low=None if head.ends is None else round(head.ends[0], 6),
         high=None if head.ends is None else round(head.ends[1], 6),
+        runs=(head.score.measured, head.score.of) if isinstance(head.score, Partly) else (0, 0),
         limits=head.interval and (round(head.interval[0], 4), round(head.interval[1], 4)),
         threshold=compared.head.threshold,
         passing=sum(one.all_passed for one in head.fixtures),

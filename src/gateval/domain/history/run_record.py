@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from gateval.domain.base import (
     DIGEST_PATTERN,
@@ -25,7 +25,7 @@ from gateval.domain.base import (
 )
 from gateval.domain.calibration import StoredAgreement
 from gateval.domain.manifests.evaluation import ScoringModel
-from gateval.domain.manifests.fixture import Fixture, weighed_axes
+from gateval.domain.manifests.fixture import DEFAULT_WEIGHTS, Fixture, weighed_axes
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import ScorerAverage
 from gateval.domain.results.comparison import AxisComparison, EvalComparison
@@ -117,6 +117,17 @@ class TrialStatus(StrEnum):
     LOST = "x"
 
 
+class FixtureMark(StrEnum):
+    """How a fixture ended; `Error` is neither: it could not be measured."""
+
+    FAIL = "Fail"
+    ERROR = "Error"
+    SKIP = "Skip"
+    PASS = "Pass"  # noqa: S105 - a result, not a password
+
+
+_WEIGHTS = {severity.value: weight for severity, weight in DEFAULT_WEIGHTS.items()}
+
 Share = Annotated[float, Field(ge=0, le=1)]
 
 Marks = Annotated[str, Field(pattern=r"^[pfsx]{0,1000}$")]
@@ -165,6 +176,17 @@ class RunFixture(Value):
         )
 
     @property
+    def result(self) -> FixtureMark:
+        """How it ended: where it was looked at again, as the run scored it in the end."""
+        later = self.score is None and self.own is not None and self.own[1] < 1
+        failed = self.measured > self.passes or later
+        if not failed and not self.trials:
+            return FixtureMark.SKIP
+        if not failed and self.measured < len(self.trials):
+            return FixtureMark.ERROR
+        return FixtureMark.FAIL if failed or self.regressed else FixtureMark.PASS
+
+    @property
     def all_passed(self) -> bool:
         """Whether there are trials and each passed."""
         return bool(self.trials) and self.passes == len(self.trials)
@@ -207,14 +229,20 @@ class RunBase(Value):
     axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
 
 
+_USUAL_MODELS = {"Benchmark": ScoringModel.BENCHMARK, "Experiment": ScoringModel.EXPERIMENT}
+"""How scores come about of Evals of these kinds."""
+
+
 class RunEval(Value):
     """One Eval on head: its score as an interval in [0, 1], what follows, its fixtures.
 
+    Of a score that was measured in part, `runs` are those that say something, and of how many.
     What was not measured has no score: `low`, `high` and `limits` are then None.
     `closure` is that of the Agent, `setting` the digest of all else that trials depend on
     (`setting_digest`). `slipped` says that its fixtures together got worse, `seen` that the gate
     saw the Agent's model calls itself, `stood_in` that another model answered too often in place of
-    the Agent's own. `kind` is that of its manifest and `version` a benchmark's; `status` says how
+    the Agent's own. `kind` is that of its manifest, `model` how its
+    scores came about, and `version` a benchmark's; `status` says how
     that ended, `axes` are its scores by axis, `averages` those of an experiment's scorers: the set
     that it measured. `fixtures` are the first ones of the plan, whatever came of them, since
     later rates rest on them; `beyond` are those of the others that did not pass on both sides.
@@ -223,6 +251,7 @@ class RunEval(Value):
 
     eval: ShortText
     kind: ShortText = "Eval"
+    model: ScoringModel = ScoringModel.FIXTURES
     version: ShortText = ""
     status: ShortText = ""
     agent: ShortText
@@ -231,6 +260,7 @@ class RunEval(Value):
     verdict: EvalsVerdict
     low: Share | None
     high: Share | None
+    runs: tuple[int, int] = (0, 0)
     limits: tuple[Share, Share] | None = (0.0, 1.0)
     threshold: Share | None = None
     passing: int = Field(default=0, ge=0)
@@ -247,15 +277,33 @@ class RunEval(Value):
     base: RunBase | None = None
     sealed: bool = False
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_its_kind(cls, given: object) -> object:
+        """Read a record that names no scoring model, as earlier versions wrote it."""
+        if not isinstance(given, dict) or "model" in given:
+            return given
+        return {**given, "model": _USUAL_MODELS.get(str(given.get("kind")), ScoringModel.FIXTURES)}
+
     @property
     def score(self) -> Score:
         """The score of this Eval."""
-        return score_of(self.low, self.high)
+        return score_of(self.low, self.high, *self.runs)
 
     @property
     def named(self) -> tuple[RunFixture, ...]:
         """All fixtures that it names."""
         return (*self.fixtures, *self.beyond)
+
+    @property
+    def worst_first(self) -> tuple[RunFixture, ...]:
+        """The same in the order of a report: what regressed, failed and was lost, by its weight."""
+
+        def _urgency(one: RunFixture) -> tuple[bool, int, float]:
+            weight = _WEIGHTS.get(one.severity, 0.0)
+            return not one.regressed, list(FixtureMark).index(one.result), -weight
+
+        return tuple(sorted(self.named, key=_urgency))
 
     @property
     def complete(self) -> bool:
@@ -280,6 +328,7 @@ class RunEval(Value):
         return RunEval(
             eval=self.eval,
             kind=self.kind,
+            model=self.model,
             version=self.version,
             agent=self.agent,
             verdict=GateVerdict.PASS,
@@ -297,10 +346,8 @@ class RunEval(Value):
 
     @property
     def called(self) -> str:
-        """What the score of a benchmark is called, if it was measured in full; else empty."""
-        if self.kind != "Benchmark" or self.low is None or self.low != self.high:
-            return ""
-        return ScoringModel.BENCHMARK.called(self.low)
+        """What the score is called, if it was measured in full and has a name; else empty."""
+        return self.model.called(self.low) if self.complete else ""
 
 
 class RunFacts(Value):

@@ -13,12 +13,12 @@ from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
 
 from gateval.domain.base import Value
-from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord, RunScore
+from gateval.domain.history.run_record import FixtureMark, RunEval, RunFixture, RunRecord, RunScore
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.results.lifecycle import RunStatus
-from gateval.domain.text import NOT_MEASURED, show_score
+from gateval.domain.text import NOT_MEASURED, show_score, show_score_in_full
 from gateval.domain.verdicts import GateVerdict, Measured, score_of
 
 PULL_REQUESTS = {"pull_request", "issue_comment", "merge_group", "workflow_run"}
@@ -33,15 +33,6 @@ class EvalPhase(StrEnum):
     PASSED = "Passed"
     FAILED = "Failed"
     STALE = "Stale"
-
-
-class FixtureMark(StrEnum):
-    """What the newest run says; `Error` is neither: it could not be measured."""
-
-    PASS = "Pass"  # noqa: S105 - a result, not a password
-    FAIL = "Fail"
-    ERROR = "Error"
-    SKIP = "Skip"
 
 
 class FixtureResult(Value):
@@ -73,7 +64,7 @@ class EvalStatus(Value):
 
     `revision` is the commit that was measured (empty: a working tree), `agent_revision` the first
     digits of the Agent's closure there, `agent_now` those of now. `judge_agreement` is Cohen's
-    kappa, to two digits; empty where no calibration was replayed. `kind` is empty for an Eval;
+    kappa, to two digits; empty where no calibration was replayed. `kind` is that of its manifest;
     `version`, `status`, `verdict` and the scores by axis are those of a benchmark.
     """
 
@@ -105,7 +96,10 @@ class EvalStatus(Value):
 
 
 class Present(Value):
-    """An Eval as the manifests have it now; `closure` is that of its Agent, empty without one."""
+    """An Eval as the manifests have it now; `closure` is that of its Agent, empty without one.
+
+    `tasks` says that its fixtures are tasks, and that its runs have a status.
+    """
 
     name: str
     agent: str
@@ -114,7 +108,8 @@ class Present(Value):
     schedule: str = ""
     time_zone: str = "UTC"
     agreement: str = ""
-    kind: str = ""
+    kind: str = "Eval"
+    tasks: bool = False
     version: str = ""
 
 
@@ -154,7 +149,7 @@ def status_of(
         name=present.name,
         kind=present.kind,
         version=present.version,
-        status=RunStatus.ACTIVE.value if running and present.kind == "Benchmark" else "",
+        status=RunStatus.ACTIVE.value if running and present.tasks else "",
         target_agent=present.agent,
         phase=EvalPhase.RUNNING if running else EvalPhase.PENDING,
         total_fixtures=present.fixtures,
@@ -173,7 +168,7 @@ def status_of(
             "status": status.status or run.status,
             "verdict": run.called,
             "axes": tuple(map(_axis_result, run.axes)),
-            "last_score": show_score(run.score, run.threshold),
+            "last_score": show_score_in_full(run.score, run.threshold),
             "pass_threshold": run.threshold,
             "last_run_at": record.at,
             "revision": record.commit,
@@ -204,19 +199,12 @@ def _phase(present: Present, run: RunEval) -> EvalPhase:
 
 
 def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
-    """Yield how each fixture of a run ended."""
-    for one in run.named:
-        planned = max(1, len(one.trials))
-        lost = len(one.trials) - one.measured
-        later = one.score is None and one.own is not None and one.own[1] < 1  # not as planned
-        failed = one.measured - one.passes or later
-        result = FixtureMark.FAIL if failed or one.regressed else FixtureMark.PASS
-        if not failed and (lost or not one.trials):
-            result = FixtureMark.ERROR if one.trials else FixtureMark.SKIP
+    """Yield how each fixture of a run ended, in the order in which the run's report has them."""
+    for one in run.worst_first:
         yield FixtureResult(
             name=one.fixture,
-            score=_score(one, planned, lost),
-            result=result,
+            score=_score(one),
+            result=one.result,
             severity=one.severity,
             message=one.says,
             trials=one.trials,
@@ -225,7 +213,7 @@ def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
         )
 
 
-def _score(one: RunFixture, planned: int, lost: int) -> str:
+def _score(one: RunFixture) -> str:
     if one.own is not None:
         return show_score(score_of(*one.own))
     if one.score is not None:
@@ -234,7 +222,9 @@ def _score(one: RunFixture, planned: int, lost: int) -> str:
         return ""
     if not one.measured:
         return NOT_MEASURED
-    return show_score(score_of(one.passes / planned, (one.passes + lost) / planned))
+    planned = len(one.trials)
+    most = one.passes + planned - one.measured
+    return show_score(score_of(one.passes / planned, most / planned))
 
 
 StatusRow = dict[str, JsonValue]

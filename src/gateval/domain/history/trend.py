@@ -11,7 +11,7 @@ from gateval.domain.history.status import PULL_REQUESTS
 from gateval.domain.results.averages import ScorerAverage
 from gateval.domain.statistics.design import FIXTURES, design, fisher, looks
 from gateval.domain.statistics.walk import expected, wilson_rate
-from gateval.domain.verdicts import GateVerdict
+from gateval.domain.verdicts import GateVerdict, Score, score_of
 
 
 class Point(Value):
@@ -20,7 +20,8 @@ class Point(Value):
     `regressed` names the fixtures that a comparison with an earlier commit found regressed (`*` for
     all together); `changed` says that the Agent is another one than in the run before. `passed_on`
     is the commit of the run before if that passed and this one fails. `averages` are those of an
-    experiment's scorers.
+    experiment's scorers. Of a score that was measured in part, `most` is the highest that it can
+    be, `runs` are those that say something, and of how many.
     """
 
     at: str
@@ -39,6 +40,13 @@ class Point(Value):
     changed: bool = False
     passed_on: str = ""
     averages: tuple[ScorerAverage, ...] = ()
+    most: float | None = None
+    runs: tuple[int, int] = (0, 0)
+
+    @property
+    def whole_score(self) -> Score:
+        """The score, with how far it may reach where it was measured in part."""
+        return score_of(self.score, self.most, *self.runs)
 
 
 ALL = "*"
@@ -54,7 +62,7 @@ def trend(records: Iterable[RunRecord], name: str, *, limit: int) -> tuple[Point
         run = record.eval(name)
         if run is None or record.event in PULL_REQUESTS:
             continue
-        names = [one.fixture for one in run.named if one.regressed]
+        names = [one.fixture for one in run.worst_first if one.regressed]
         point = Point(
             at=record.at,
             revision=record.commit,
@@ -70,6 +78,8 @@ def trend(records: Iterable[RunRecord], name: str, *, limit: int) -> tuple[Point
             regressed=(*names, *([ALL] if run.slipped else [])),
             base=record.base,
             averages=run.averages,
+            most=run.high,
+            runs=run.runs,
         )
         found.append((point, run.closure))
         if len(found) == limit:

@@ -99,7 +99,7 @@ class Catalogue:
     def is_broken(self, kind: str, name: str) -> bool:
         """Whether a manifest of this kind and name is there, or may be, but cannot be used."""
         cases = (name,) if kind == "EvalFixture" else ()
-        return bool(self.locked and kind in {"Eval", "EvalFixture"}) or any(
+        return bool(self.locked and cases) or any(
             (one.kind, one.name) == (kind, name) or one.may_hold(cases) for one in self.broken
         )
 

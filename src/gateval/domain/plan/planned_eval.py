@@ -12,6 +12,7 @@ test over all fixtures that have it. Where there is one axis only, the test of e
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property, lru_cache
@@ -257,9 +258,9 @@ class KnownRegression(Value):
     head_passes: int = Field(ge=0)
     head_trials: int = Field(ge=1)
     found_at: str = ""
-    found_on: str = ""
+    found_on: str = Field(default="", exclude_if=operator.not_)
     says: ShortText = ""
-    excerpt: LongText = ""
+    excerpt: LongText = Field(default="", exclude_if=operator.not_)
 
 
 class Quarantined(Value):

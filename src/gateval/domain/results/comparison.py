@@ -6,6 +6,7 @@ base. Repetitions that were added because something looked worse never count: th
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from statistics import fmean
@@ -205,7 +206,7 @@ class FixtureComparison(Value):
     missing_base: int = 0
     first_passed: bool = False
     found_at: str = ""
-    found_on: str = ""
+    found_on: str = Field(default="", exclude_if=operator.not_)
     cut: bool = False
     stored: int = 0
     outdated: bool = False

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from gateval.domain.manifests.evaluation import EvalKind
-
 
 class KindLabels(NamedTuple):
     """What a manifest of a kind is called, one of its cases, and what of one falls."""
@@ -21,17 +19,17 @@ class KindLabels(NamedTuple):
         return f"{self.case.capitalize()}s"
 
 
-_WORDS: Final[Mapping[EvalKind, KindLabels]] = {
+_WORDS: Final[Mapping[str, KindLabels]] = {
     "Eval": KindLabels("Eval", "fixture", "pass rate"),
     "Benchmark": KindLabels("Benchmark", "task", "score"),
     "Experiment": KindLabels("Experiment", "row", "score"),
 }
 
 
-def words_of(kinds: Iterable[EvalKind]) -> KindLabels:
+def words_of(kinds: Iterable[str]) -> KindLabels:
     """Return the words for these kinds together: their own if they are one, else those of Evals."""
     found = set(kinds)
-    return _WORDS[found.pop() if len(found) == 1 else "Eval"]
+    return _WORDS.get(found.pop() if len(found) == 1 else "", _WORDS["Eval"])
 
 
 def count(number: int, noun: str) -> str:

@@ -9,7 +9,7 @@ from gateval.domain.manifests.gate_config import Policy, RegressionPolicy
 from gateval.domain.plan.planned_eval import Baseline
 from gateval.domain.results.comparison import EvalComparison, FixtureComparison
 from gateval.domain.results.scoring import EvalScore
-from gateval.domain.text import show_score
+from gateval.domain.text import show_score, show_score_in_full
 from gateval.domain.trials.trial import Assessment, Cause, NotAssessed, Side, Violation
 from gateval.domain.verdicts import GateVerdict, ReasonCode, score_of
 from gateval.render.report.kinds import listing
@@ -67,11 +67,11 @@ def eval_verdict(decision: Decision, name: str) -> tuple[GateVerdict, str]:
 
 
 def score(of: EvalScore) -> str:
-    """Return a score, as an interval when it is not fully measured.
+    """Return a score, as an interval of so many runs when it is not fully measured.
 
     What it is called stands behind it, if that is the same at both ends.
     """
-    shown = show_score(of.score, of.threshold)
+    shown = show_score_in_full(of.score, of.threshold)
     called = {of.model.called(one) for one in of.ends or ()}
     return f"{shown} {called.pop()}".rstrip() if len(called) == 1 else shown
 

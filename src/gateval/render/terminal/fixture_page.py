@@ -135,8 +135,9 @@ def render_fixture(view: ReportView, found: FixtureView, look: ShowOptions) -> s
     show_steps(page, pair, limit=_ALL if look.full else SHORT)
     if fact.stands is not None:
         page.line(fact.why, style="red")
-        page.heading("What head did then")
-        page.verbatim(fact.stands.excerpt.splitlines(), indent=2)
+        if fact.stands.excerpt:
+            page.heading("What head did then")
+            page.verbatim(fact.stands.excerpt.splitlines(), indent=2)
     if pair.head is not None:
         page.heading("What head had to meet")
         show_assessments(page, fact, pair.head)

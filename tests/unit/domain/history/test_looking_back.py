@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.history.compared import ComparedRecord, compare_runs
-from gateval.domain.history.run_record import RunRecord
-from gateval.domain.history.status import EvalPhase, FixtureMark, Present, newest_runs, status_of
+from gateval.domain.history.run_record import FixtureMark, RunRecord
+from gateval.domain.history.status import EvalPhase, Present, newest_runs, status_of
 from gateval.domain.history.trend import trend, wavering
 from tests.helpers.runs import run_eval, run_fixture, run_record
 

@@ -24,7 +24,13 @@ from pydantic import JsonValue
 from gateval.domain.base import digest
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.embedding import embedding_scripts, with_script_names
-from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER, Eval, ScriptedModel, script_name
+from gateval.domain.manifests.evaluation import (
+    EVAL_KINDS,
+    SCRIPTED_PROVIDER,
+    Eval,
+    ScriptedModel,
+    script_name,
+)
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import GateConfig
 from gateval.domain.manifests.strictness import KeyPath, direction_of, leaves, written
@@ -160,7 +166,7 @@ def _concerns(asked: Eval, sides: _Sides) -> bool:
 def _unread(asked: Eval, sides: _Sides) -> bool:
     """Whether the Eval may have been at the merge-base, where something cannot be read."""
     return any(
-        not one.kind or (one.kind == "Eval" and one.name in {"", asked.name})
+        not one.kind or (one.kind in EVAL_KINDS and one.name in {"", asked.name})
         for one in sides.base.catalogue.broken
     )
 
