@@ -305,6 +305,19 @@ def test_sealed_commands_do_not_see_one_another(tmp_path: Path) -> None:
     assert [said_by(trials, at) for at in (0, 3)] == [[], []]
 
 
+def test_what_a_sealed_command_leaves_behind_is_gone_before_anything_else_starts(
+    tmp_path: Path,
+) -> None:
+    """Else it could tell the next command, or agents of the next look, what it was asked."""
+    held_here()
+    mark, alone = marked()
+    away = f"(setsid sh -c 'trap : TERM HUP INT; sleep 30; :' {mark} >/dev/null 2>&1 &)"
+    leaves = f'{{type: commandResult, command: [sh], stdin: "{away}"}}'
+    shop = shop_of(tmp_path / "shop", held(alone, leaves, alone, reps=3))
+    trials = run(shop, tmp_path, users=False)
+    assert [said_by(trials, at) for at in (0, 2)] == [[], []]
+
+
 MUCH = """
 import json, os, sys, time
 began = time.time_ns()
