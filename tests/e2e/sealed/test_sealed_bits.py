@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from gateval.ports.storage import RUNS
 from tests.helpers.github_shop import GitHubShop
 from tests.helpers.providers import provider
+from tests.helpers.repo import Repo
 from tests.helpers.runner import Ended, Job
 from tests.helpers.sealed import CONFIG, IDENTITY, seal
 from tests.servers.github.server import GitHubServer
@@ -65,7 +67,7 @@ class MoodyDesk(GitHubShop):
     def __init__(self, server: GitHubServer, folder: Path) -> None:
         super().__init__(server, folder)
         self.wrong = frozenset[int]()
-        self.asked = 0
+        self.asked = self.of_base = 0
         self.slow = 0.0
         self.environ: dict[str, str] = {}
         self.policy("")
@@ -97,6 +99,7 @@ class MoodyDesk(GitHubShop):
         """Say what a candidate is told."""
         self.asked += 1
         body = json.dumps(call.body)
+        self.of_base += "Be quick" not in body
         found = re.search(r"Number (\d+)\.", body)
         wrong = "Be quick" in body and found and int(found[1]) in self.wrong
         return reply(call, "No." if wrong else "That is fine.", delay=self.slow)
@@ -209,3 +212,21 @@ def test_files_that_one_commit_sealed_are_counted_once_for_each_eval(desk: Moody
     for _ in range(2):
         assert desk.run(pull).code == 0
     assert desk.counted() == [2 * BOTH, 0.0]
+
+
+def test_records_hold_verdict_rate_and_a_keyed_digest_and_base_is_measured_beside_head(
+    desk: MoodyDesk,
+) -> None:
+    """What a push to main measured of a sealed Eval is no baseline: nothing of it is kept."""
+    desk.push_main(**{"agents__prompts__support.md": "Ask why.\n"})
+    job = desk.job("push", desk.push_payload(), sha=desk.work.id("main"))
+    job.check_out(desk.bare, "refs/heads/main", "--depth=1000")
+    assert job.run_action(inputs={}, GATEVAL_IDENTITY=IDENTITY, **desk.environ).code == 0
+    before = desk.of_base
+    ended = desk.run(desk.open_pull(OTHER), wrong=1)
+    assert desk.of_base - before >= FIXTURES
+    runs = Repo.at(desk.bare).git("show", f"{RUNS.ref}:{RUNS.path}").decode().splitlines()
+    found = json.loads((ended.results / "results.v1.json").read_text("utf-8"))["sealed"][0]
+    kept = next(json.loads(one) for one in runs if '"pull_request":1' in one)["evals"][0]
+    assert (kept["verdict"], kept["low"], kept["digest"]) == ("fail", 0.9, found["digest"])
+    assert "asks-" not in "".join(runs)

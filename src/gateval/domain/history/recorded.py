@@ -95,6 +95,7 @@ def _public_eval(whole: RunEval, told: SealedVerdict) -> RunEval:
         threshold=whole.threshold,
         total=whole.total,
         sealed=True,
+        digest=told.digest,
     )
 
 

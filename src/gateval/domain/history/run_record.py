@@ -246,7 +246,8 @@ class RunEval(Value):
     that ended, `axes` are its scores by axis, `averages` those of an experiment's scorers: the set
     that it measured. `fixtures` are the first ones of the plan, whatever came of them, since
     later rates rest on them; `beyond` are those of the others that did not pass on both sides.
-    Of a `sealed` one there is the verdict, and a coarse rate as its score.
+    Of a `sealed` one there is the verdict, a coarse rate as its score, and the keyed `digest` of
+    the whole: who has the key knows by it which evidence is this run's.
     """
 
     eval: ShortText
@@ -276,6 +277,7 @@ class RunEval(Value):
     beyond: Annotated[tuple[RunFixture, ...], first_of(FIXTURES_LISTED)] = ()
     base: RunBase | None = None
     sealed: bool = False
+    digest: str = Field(default="", pattern=r"^([0-9a-f]{64}@[0-9a-f]{8})?$")
 
     @model_validator(mode="before")
     @classmethod
