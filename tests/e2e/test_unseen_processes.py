@@ -8,15 +8,17 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.test_loopback_attacks import PROGRAM, port
 from tests.e2e.test_upstream_attacks import forged, ground, root, run, said, squatting
-from tests.helpers.outside import provider_outside
+from tests.helpers.isolation import open_python
+from tests.helpers.outside import free_port, kept_port, provider_outside, running, told_by
 from tests.helpers.tiers import some_always
+from tests.hostile.ground import as_user
 
 __all__ = ["ground", "port"]
 
@@ -53,12 +55,13 @@ def test_a_candidate_whose_parents_are_not_shown_is_one(
 
 
 @root
-@pytest.mark.parametrize("how", ["in CI", "trusted", "at a terminal", "by a program"])
+@pytest.mark.parametrize("how", ["in CI", "trusted", "at a terminal", "by a program", "check"])
 def test_a_provider_that_nothing_tells_of_is_asked_where_somebody_answers_for_it(
     ground: Path, how: str
 ) -> None:
     """It is the gate's user's, in another namespace of processes, as in another container."""
     read, terminal = pty.openpty()
+    is_read = how in {"at a terminal", "check"}
     pieces: list[bytes] = []
     reader = threading.Thread(target=lambda: pieces.extend(iter(lambda: _read(read), b"")))
     reader.start()
@@ -67,20 +70,52 @@ def test_a_provider_that_nothing_tells_of_is_asked_where_somebody_answers_for_it
         if how == "trusted":
             repo.write(".github/gateval.yml", "policy: {loopbackUpstreams: trusted}\n")
             repo.commit()
-        stderr = terminal if how == "at a terminal" else subprocess.PIPE
+        base = ""
+        if how == "check":
+            repo.branch("change", base := "main")
+            repo.write("agent.py", (repo.path / "agent.py").read_text() + "# more\n")
+            repo.commit()
+        stderr = terminal if is_read else subprocess.PIPE
         variables = {"CI": "true"} if how in {"in CI", "trusted"} else {}
         url = f"http://127.0.0.1:{port}/v1"
-        done, _ = run(repo, url, user=USER, within=OPEN, stderr=stderr, **variables)
+        done, _ = run(repo, url, user=USER, within=OPEN, stderr=stderr, base=base, **variables)
     os.close(terminal)
     reader.join()
     os.close(read)
-    told = b"".join(pieces).decode() if how == "at a terminal" else done.stderr
+    told = b"".join(pieces).decode() if is_read else done.stderr
 
-    asked = how in {"trusted", "at a terminal"}
+    asked = is_read or how == "trusted"
     assert done.returncode == (0 if asked else 3), done.stdout + told
     assert ("nothing tells who answers (policy.loopbackUpstreams" in said(done)) is not asked
     warnings = " ".join(told.split()).count("nothing here can tell that it is no agent")
-    assert warnings == (how == "at a terminal")
+    assert warnings == is_read
+
+
+@root
+@pytest.mark.parametrize("trusted", [True, False], ids=["trusted", "checked"])
+@pytest.mark.parametrize("is_up", [True, False], ids=["a provider", "a candidate"])
+def test_a_provider_of_the_gates_user_that_hides_is_asked_where_it_is_trusted(
+    ground: Path, *, trusted: bool, is_up: bool
+) -> None:
+    """As Pasta does, which forwards ports for rootless Podman; a candidate that hides is told nothing."""
+    hides = "import ctypes; ctypes.CDLL(None).prctl(4, 0)\n"
+    with ExitStack() as stack:
+        port = free_port() if is_up else stack.enter_context(kept_port())
+        provider = ground / "provider.py"
+        provider.write_text(hides + told_by(port, forged()))
+        if is_up:
+            words = [*as_user(USER), open_python(), "-I", "-S", str(provider)]
+            stack.enter_context(running(words, port))
+        repo = squatting(ground, port, program=PROGRAM, way="undumpable", threads=int(not is_up))
+        policy = f"bindPorts: [{port}], loopbackUpstreams: {'trusted' if trusted else 'checked'}"
+        repo.write(".github/gateval.yml", f"policy: {{{policy}}}\n")
+        repo.commit()
+        done, trials = run(repo, f"http://127.0.0.1:{port}/v1", user=USER)
+    assert "I took 0 keys" in trials, trials + done.stderr
+    assert "I took 1" not in trials
+    assert done.returncode == (0 if is_up and trusted else 3), done.stdout + done.stderr
+    untold = "nothing tells who answers (policy.loopbackUpstreams"
+    assert (untold in said(done)) is (is_up and not trusted), done.stdout
 
 
 def _read(terminal: int) -> bytes:

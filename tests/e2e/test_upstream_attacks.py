@@ -168,6 +168,7 @@ def run(
     url: str = "",
     *,
     evals: Sequence[str] = ("manners",),
+    base: str = "",
     hosts: str = "",
     user: int | None = None,
     within: Sequence[str] = (),
@@ -176,7 +177,7 @@ def run(
 ) -> tuple[subprocess.CompletedProcess[str], str]:
     """Run Evals with the judge at `url`; `hosts` stands in for /etc/hosts, in a mount namespace.
 
-    As `user`, who then owns the repository. `within` are the words of what it is started by.
+    With a `base` it checks what stands since then. As `user`, who then owns the repository. `within` are the words of what it is started by.
     Returns how it ended and what the agent said last.
     """
     words, variables = gate_command(user)
@@ -184,7 +185,7 @@ def run(
     given = {**variables, **extra, **judge}
     env = {**environment(repo, **given), "TMPDIR": "/tmp"}
     out = repo.path.parent / "home" / "out"
-    words += ["run", *evals, "--results", str(out)]
+    words += [*(["check", "--base", base] if base else ["run", *evals]), "--results", str(out)]
     for path in (repo.path.parent, *repo.path.parent.rglob("*")) if user else ():
         os.chown(path, user or 0, user or 0, follow_symlinks=False)
     if hosts:

@@ -114,7 +114,16 @@ def may_be_unseen(gate: int) -> bool:
     namespace = 0
     with suppress(OSError):
         namespace = Path("/proc/self/ns/pid").stat().st_ino
-    return namespace != _FIRST_NAMESPACE and not _hides_processes() and not _hides_below(gate)
+    return namespace != _FIRST_NAMESPACE and not _hides_processes() and not _hiding(gate).below
+
+
+def may_be_hidden(gate: int) -> bool:
+    """Whether a process of this user that is no candidate does not let its descriptors be read, and
+    no candidate does so: it may hold what nobody is found to hold. Pasta does, which forwards
+    ports for rootless Podman.
+    """
+    hiding = _hiding(gate)
+    return hiding.elsewhere and not hiding.below and not _hides_processes()
 
 
 def _hides_processes() -> bool:
@@ -125,18 +134,43 @@ def _hides_processes() -> bool:
     return True
 
 
-def _hides_below(gate: int) -> bool:
-    """Whether a candidate does not let its descriptors be read."""
+class _Hiding(NamedTuple):
+    """Whether candidates, and others of this user, do not let their descriptors be read."""
+
+    below: bool
+    elsewhere: bool
+
+
+def _hiding(gate: int) -> _Hiding:
+    below = elsewhere = False
     for pid in _processes():
+        if not _hides(pid):
+            continue
         way = _way_up(pid, gate)
         if way is None or len(way) > _OF_THE_GATE:
-            try:
-                next(Path(f"/proc/{pid}/fd").iterdir(), None)
-            except PermissionError:
-                return True
-            except OSError:
-                continue
+            below = True
+        elif not way and _user_of(pid) == os.geteuid() and not _is_supervisor(pid):
+            below = below or is_candidate(pid, gate)
+            elsewhere = True
+    return _Hiding(below, elsewhere)
+
+
+def _hides(pid: int) -> bool:
+    try:
+        next(Path(f"/proc/{pid}/fd").iterdir(), None)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
     return False
+
+
+def _user_of(pid: int) -> int:
+    """Return the user of a process, -1 if it is gone. One that hides has files in /proc of root."""
+    with suppress(OSError, ValueError, IndexError):
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+        return int(lines.partition("\nUid:")[2].split()[1])
+    return -1
 
 
 def _processes() -> Iterator[int]:
@@ -444,15 +478,18 @@ def nobody_tells(untold: Callable[[], bool]) -> Allowed:
     return allowed
 
 
-def no_candidate(users: tuple[int, int] | None, untold: Callable[[], bool]) -> Allowed:
+def no_candidate(
+    users: tuple[int, int] | None, untold: Callable[[], bool], *, trusted: bool = False
+) -> Allowed:
     """Allow everybody but candidates: those of a range of users, else what this process started.
 
     Where candidates run as the gate's user, the holder of a socket of that user is looked for. What
     another gate of this user started is a candidate, too. One
     that cannot be found, or whose descent nobody can tell, is a candidate's. Only where it may live
-    in another namespace of processes, and where there are no tables, `untold` decides.
+    in another namespace of processes, and where there are no tables, `untold` decides; and of one
+    that may be held by a process that hides and is no candidate, `trusted`.
     """
-    if_untold = nobody_tells(untold)
+    if_untold, if_hidden = nobody_tells(untold), nobody_tells(lambda: trusted)
     if users is not None:
         first, last = users
         return lambda held: if_untold(held) if held == UNTOLD else not first <= held.user <= last
@@ -469,7 +506,11 @@ def no_candidate(users: tuple[int, int] | None, untold: Callable[[], bool]) -> A
                 if is_candidate(pid, gate):
                     return False
                 holders.trust(pid, held.inode)
-        return bool(found) or (may_be_unseen(gate) and if_untold(held))
+        if found:
+            return True
+        if may_be_unseen(gate):
+            return if_untold(held)
+        return may_be_hidden(gate) and if_hidden(held)
 
     return allowed
 

@@ -16,7 +16,7 @@ from gateval.gateway.upstream.http_client import HttpClient, Timeouts, Unanswera
 from gateval.gateway.upstream.retry import Transient
 from tests.helpers.isolation import open_python
 from tests.helpers.tiers import some_always
-from tests.hostile.ground import ROOT, as_user
+from tests.hostile.ground import ROOT, as_user, gate_command
 
 THIEF = """\
 import os, socket, sys, threading, time
@@ -237,6 +237,42 @@ def test_no_forced_connection_carries_a_key(user: int | None, way: str, times: i
         keys, _ = thief.communicate("")
     assert keys == "0\n"
     assert refused, "some found him listening"
+
+
+ORDINARY = """\
+import asyncio, subprocess, sys
+from gateval.gateway.peers import no_candidate
+from gateval.gateway.upstream.http_client import HttpClient, Timeouts, Unanswerable
+from gateval.gateway.upstream.retry import Transient
+words, times = sys.argv[2:], int(sys.argv[1])
+async def asked(url):
+    refused = 0
+    allowed = no_candidate(None, lambda: False)
+    async with HttpClient(Timeouts(answer=3), allowed=allowed) as client:
+        for _ in range(times):
+            try: await client.post(url, headers={"Authorization": "Bearer k"}, body=b"{}", proxy=None)
+            except Unanswerable: refused += 1
+            except Transient: pass
+            await asyncio.sleep(0.003)
+    return refused
+pipe = subprocess.PIPE
+with subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True) as thief:
+    url = f"http://127.0.0.1:{int(thief.stdout.readline())}/v1"
+    refused = asyncio.run(asked(url))
+    keys, _ = thief.communicate("")
+    print(refused > 0, int(keys))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root to become another")
+@pytest.mark.parametrize("way", ["on a device", "at once", "on its way"])
+@pytest.mark.parametrize("times", some_always([50, 500], 2))
+def test_an_ordinary_users_gate_sends_no_key_either(way: str, times: int) -> None:
+    words, variables = gate_command(4242)
+    thief = [open_python(), "-I", "-S", "-c", THIEF, way]
+    started = [*words[:-2], "-c", ORDINARY, str(times), *thief]
+    done = subprocess.run(started, env=variables, capture_output=True, text=True, check=False)
+    assert done.stdout == "True 0\n", done.stderr
 
 
 async def _asked(url: str, times: int, client: HttpClient) -> int:

@@ -286,7 +286,7 @@ def _who_may_answer(run: EvaluationRun) -> Allowed | None:
 
     if not run.isolation_level.supervised:  # no table tells of whom a socket is
         return nobody_tells(untold)
-    return no_candidate(run.isolation_level.users, untold)
+    return no_candidate(run.isolation_level.users, untold, trusted=trusted)
 
 
 async def _isolated(

@@ -468,7 +468,7 @@ class Policy(Spec):
         default=LoopbackPolicy.CHECKED,
         description="Whether a provider on the gate's own machine is asked where the system cannot "
         "tell that it is no candidate that answers: at a terminal only (`checked`), or all the "
-        "same (`trusted`).",
+        "same (`trusted`), also one of the gate's own user that hides from it.",
     )
     bind_ports: tuple[Port, ...] = Field(
         default=(),
