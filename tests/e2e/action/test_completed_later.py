@@ -95,7 +95,7 @@ def test_a_bypass_is_published_later_only_while_the_label_is_there(
     pull = shop.open_pull(WORSE)
     assert shop.on_pull(pull).run_action().code == 1
     job = shop.label(pull)
-    shop.server.faults.status(*CREATE, 422)
+    shop.server.faults.status(*CREATE, 422, times=2)  # with annotations, and without
     assert job.run_action().code == 0
     if not stays:
         pull.unlabel("force-eval-bypass", by=shop.ada)

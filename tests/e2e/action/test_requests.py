@@ -26,4 +26,4 @@ def test_a_label_on_a_verdict_that_is_known(shop: GitHubShop) -> None:
     shop.on_pull(pull).run_action()
     shop.server.log.entries.clear()
     assert shop.label(pull).run_action().outputs["results"] == "", "nothing ran"
-    assert shop.server.log.count() <= 13
+    assert shop.server.log.count() <= 14, "one of them reads the annotations, which stay"
