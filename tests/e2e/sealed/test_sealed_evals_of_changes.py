@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
-from tests.helpers.sealed import CONFIG, HELD, KEY, PROGRAM, leaks, seal, sealed_shop
+from tests.helpers.sealed import AGENT, CONFIG, HELD, KEY, PROGRAM, leaks, seal, sealed_shop
 
 EASY = HELD.partition("    - {type: judge")[0] + "---" + HELD.partition("---")[2]
 """The sealed Eval without its judge."""
@@ -155,6 +155,32 @@ def test_edits_of_a_sealed_eval_wait_whatever_the_bar_is(tmp_path: Path, rule: s
     assert len(heads) < 10
     assert "waves" in said
     assert "of held-out, which runs here as the target branch has it" in said
+
+
+@pytest.mark.parametrize("rule", ["strictest", "base", "head"])
+def test_who_takes_the_mark_off_learns_no_more_by_it(tmp_path: Path, rule: str) -> None:
+    """Of manifests in plain text: the outcomes are what is sealed."""
+    shop = Repo(tmp_path / "shop")
+    marked = EASY.replace("targetAgent: desk", "targetAgent: desk\n  sealed: true")
+    shop.write("desk/agent.yaml", AGENT)
+    shop.write("desk/desk.py", PROGRAM.replace("REPLY", "Many thanks."))
+    shop.write(".github/gateval.yml", CONFIG.replace("policy: {", f"policy: {{bar: {rule}, "))
+    shop.write("evals/held.yaml", marked)
+    shop.commit()
+    shop.branch("opens")
+    shop.write("desk/desk.py", PROGRAM.replace("REPLY", "Whatever."))
+    shop.write("evals/held.yaml", marked.replace("sealed: true", "sealed: false"))
+    shop.commit()
+    out = tmp_path / "out"
+    done = gateval(shop, "check", "--base", "main", "--results", str(out), **KEY)
+    assert done.returncode == 1, done.stdout + done.stderr
+    public = json.loads((out / "results.v1.json").read_text("utf-8"))
+    assert public["trials"] == []
+    assert [one["verdict"] for one in public["sealed"]] == ["fail"]
+    assert "Whatever" not in done.stdout
+    assert "of held-out, which runs here as the target branch has it" in " ".join(
+        done.stdout.split()
+    )
 
 
 def test_a_check_of_a_part_chooses_no_fixture_of_a_new_sealed_eval(tmp_path: Path) -> None:

@@ -402,8 +402,13 @@ NOTHING_HELD = WithheldEvals()
 def held_back(
     planned: Iterable[PlannedEval], head: Snapshot, base: Snapshot, tip: Snapshot
 ) -> WithheldEvals:
-    """Return which of head's Evals that would run are sealed, and not those of the base tip."""
-    held = [one for one in planned if one.sealed and not _is_same_test(one.name, tip, head)]
+    """Return which of head's Evals that would run are sealed, and not those of the base tip.
+
+    One that the base tip marks as sealed is, whatever a change says of it.
+    """
+    marked = {one.name for one in tip.catalogue.evals if one.sealed}
+    sealed = (one for one in planned if one.sealed or one.name in marked)
+    held = [one for one in sealed if not _is_same_test(one.name, tip, head)]
     edited = [one for one in held if not _is_same_test(one.name, base, head)]
     return WithheldEvals(
         evals=tuple(held),
