@@ -172,6 +172,7 @@ def test_a_target_that_is_not_there_is_told_with_what_to_do_next(tmp_path: Path)
     assert checked.returncode == 1, checked.stdout + checked.stderr
     assert "`desk.answering` has no `answers`. Did you mean `answer`?" in checked.stdout
     assert "Traceback" not in checked.stdout
+    assert "problem" not in checked.stdout
 
 
 @pytest.mark.parametrize(

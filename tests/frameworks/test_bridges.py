@@ -1,4 +1,4 @@
-"""Agents in twelve shapes of eleven frameworks, as their own packages make them, behind bridges."""
+"""Agents of twelve frameworks, as their own packages make them, behind bridges."""
 
 from __future__ import annotations
 
@@ -60,8 +60,10 @@ BRIDGED = (
     Bridged("pydantic-ai", "desk.py:agent", requirements=OWN),
     Bridged("vercel-ai", "desk.mjs", "node", OWN),
     Bridged("vercel-ai", "app/api/chat/route.mjs:POST", "node", OWN),
-    Bridged("langgraph", "langgraph.json", requirements="repositories/langgraph"),
+    Bridged("langgraph", "langgraph.json:desk", requirements="repositories/langgraph"),
+    Bridged("langgraph", "langgraph.json:made", requirements="repositories/langgraph"),
     Bridged("google-adk", "desk"),
+    Bridged("google-adk", "described/root_agent.yaml"),
     Bridged(
         "crewai",
         "desk.crew:Desk",
@@ -216,3 +218,11 @@ def test_a_conversation_goes_on_in_the_thread_of_the_framework(
     assert about_second
     if one.turns:
         assert FIRST.encode() in about_second[-1].raw
+
+
+@pytest.mark.frameworks
+def test_an_interrupt_of_a_graph_is_an_answer_that_the_next_turn_resumes(tmp_path: Path) -> None:
+    one = Bridged("langgraph", "langgraph.json:asks_back", requirements="repositories/langgraph")
+    given, _ = answered(tmp_path, one, "7?", "Yes")
+    assert isinstance(given, Answer), given
+    assert [turn.output for turn in given.turns] == ["Sure about 7?", "You said Yes"]

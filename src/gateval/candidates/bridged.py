@@ -14,14 +14,15 @@ import shutil
 from abc import abstractmethod
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from gateval.bridges import bridge_digest, bridge_files
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.command import CommandRuntime, ProcessInvocation
 from gateval.candidates.contract import write_question
-from gateval.candidates.failures import command_line, no_start
+from gateval.candidates.failures import command_line, no_start, told
 from gateval.candidates.options import CommandOptions, NodeOptions, PythonOptions
+from gateval.candidates.program import Ran
 from gateval.candidates.server import Launch
 from gateval.candidates.services import CommandContext
 from gateval.domain.manifests.fixture import FixtureInput
@@ -123,16 +124,39 @@ class BridgedRuntime(CommandRuntime):
         arguments = (str(self._files), self.given.target, self.given.framework, mode)
         return ProcessInvocation(self.words(arguments), write_question(asked))
 
-    def refusal(self, printed: bytes) -> str:
+    def may_refuse(self, printed: bytes) -> bool:
         """See `CommandRuntime`."""
-        line = printed.strip().rpartition(b"\n")[2]
-        if not line.startswith(b'{"problem":'):
-            return ""
-        try:
-            said = json.loads(line)["problem"]
-        except (ValueError, RecursionError):
-            return ""
-        return shorten(said, SENTENCE) if isinstance(said, str) and not is_blank(said) else ""
+        return _problem(printed) is not None
+
+    def refused(self, ran: Ran) -> NoAnswer | None:
+        """See `CommandRuntime`; what is wrong with the target itself is wrong in each trial."""
+        problem = _problem(ran.stdout)
+        if problem is None:
+            return None
+        silence = told(problem.sentence, replace(ran, stdout=b""), command_line(self.line))
+        return silence.model_copy(update={"repeats": not problem.asked})
+
+
+class Problem(NamedTuple):
+    """Why a bridge gives no answer, and whether the target was asked at all."""
+
+    sentence: str
+    asked: bool
+
+
+def _problem(printed: bytes) -> Problem | None:
+    """Return what the last line of a bridge says is wrong, if it does."""
+    line = printed.strip().rpartition(b"\n")[2]
+    if not line.startswith(b'{"problem":'):
+        return None
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    said = found["problem"]
+    if not isinstance(said, str) or is_blank(said):
+        return None
+    return Problem(shorten(said, SENTENCE), asked=found.get("asked") is not False)
 
 
 class PythonRuntime(BridgedRuntime):

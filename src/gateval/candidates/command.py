@@ -103,16 +103,19 @@ class CommandRuntime(Runtime):
         stdin = write_stdin(self.options_given.stdin, asked, at.playground)
         return ProcessInvocation(argv, stdin, answer=(home, file) if file else None)
 
-    def refusal(self, printed: bytes) -> str:
-        """Return the sentence in which it says why it gives no answer; empty if it does not."""
+    def refused(self, ran: Ran) -> NoAnswer | None:
+        """Return why it gives no answer, where it says so itself."""
+        del ran
+        return None
+
+    def may_refuse(self, printed: bytes) -> bool:
+        """Whether what it printed says that there is no answer."""
         del printed
-        return ""
+        return False
 
     def failed(self, ran: Ran, limits: ProgramLimits) -> NoAnswer | None:
         """Return why a program that has ended counts as failed, or None if it does not."""
-        if refused := self.refusal(ran.stdout):
-            return told(refused, ran, command_line(self.line))
-        return failure("The agent", ran, self.line, limits)
+        return self.refused(ran) or failure("The agent", ran, self.line, limits)
 
     def said(self, answered: bytes, asked: FixtureInput) -> ProgramAnswer:
         """Read what the program answered when it was asked this. Raises `ClaimError`."""
@@ -415,8 +418,8 @@ class OneProcess(Conversation):
             silence = self._runtime.failed(ran, self._limits)
             if silence is None and not printed.strip():
                 silence = told("The agent ended without an answer.", ran, self._command)
-        if silence is None and (refused := self._runtime.refusal(printed)):
-            silence = told(refused, await self._running.stop(), self._command)
+        if silence is None and self._runtime.may_refuse(printed):
+            silence = self._runtime.refused(await self._running.stop())
         if silence is None:
             try:
                 said = read_response(self._runtime.options_given.response, printed)

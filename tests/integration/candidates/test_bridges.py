@@ -280,6 +280,18 @@ def test_what_is_wrong_with_a_target_is_a_sentence(tmp_path: Path, target: str, 
         assert found.removeprefix("In turn 1 of 2: ").startswith(said), found
 
 
+def test_what_is_wrong_with_a_target_is_wrong_in_each_trial(tmp_path: Path) -> None:
+    world = world_of(tmp_path)
+    world.write("desk.py", BROKEN)
+    never = answered(world, bridged_agent("python", "desk:rises"), ask())
+    asked = answered(world, bridged_agent("python", "desk:raises"), ask())
+    assert isinstance(never, NoAnswer)
+    assert isinstance(asked, NoAnswer)
+    assert (never.repeats, asked.repeats) == (True, False)
+    assert never.detail == ("$ python3 bridge.py desk:rises",)
+    assert asked.detail[-1] == "KeyError: 'no\\nsuch'"
+
+
 def test_a_missing_framework_is_named_with_what_to_install(tmp_path: Path) -> None:
     world = world_of(tmp_path)
     world.write("desk.py", "def f(q): return q")

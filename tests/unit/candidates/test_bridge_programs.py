@@ -13,6 +13,8 @@ import pytest
 
 from gateval.bridges import FOLDER, bridge_digest, bridge_files
 from gateval.candidates.options import NODE_FRAMEWORKS, PYTHON_FRAMEWORKS
+from gateval.domain.manifests.agent import AgentSpec, RuntimeSpec
+from gateval.formats.native.written import OpenMetadata, canonical, meaning
 
 PYTHON = sorted((FOLDER / "python").glob("*.py"))
 NODE = sorted((FOLDER / "node").glob("*.mjs"))
@@ -84,3 +86,14 @@ def test_the_digest_is_that_of_all_files() -> None:
     assert set(bridge_files("python")) == {path.name for path in PYTHON}
     assert set(bridge_files("node")) == {path.name for path in NODE}
     assert len({bridge_digest("python"), bridge_digest("node")}) == 2
+
+
+def test_an_agent_that_another_bridge_asks_is_another() -> None:
+    def told(bridge: str) -> str:
+        spec = AgentSpec(
+            runtime=RuntimeSpec(type="python", options={"target": "a:b"}, bridge=bridge)
+        )
+        return meaning("Agent", OpenMetadata(name="desk"), canonical(spec))
+
+    assert told(bridge_digest("python")) == told(bridge_digest("python"))
+    assert told(bridge_digest("python")) != told("0" * 64)

@@ -309,22 +309,23 @@ class Talk {
       question = new Question(told, this.said, this.alone);
       output = await this.bridge.ask(question);
     } catch (error) {
-      if (error instanceof Problem) return problem(error.message);
+      if (error instanceof Problem) return this.problem(error.message);
       forPeople(error);
-      return problem(`\`${this.target}\` raised ${described(error, this.folder)}`);
+      return this.problem(`\`${this.target}\` raised ${described(error, this.folder)}`);
     }
     if (output === undefined || output === null || output === "") {
-      return problem(`\`${this.target}\` answered nothing. It has to return its last message`);
+      return this.problem(`\`${this.target}\` answered nothing. It has to return its last message`);
     }
     const said = typeof output === "string" ? output : JSON.stringify(output);
     this.said = [...question.messages, { role: "assistant", content: said }];
     return { output };
   }
-}
 
-function problem(sentence) {
-  const text = sentence.charAt(0).toUpperCase() + sentence.slice(1);
-  return { problem: (/[.?]$/.test(text) ? text : `${text}.`).slice(0, MOST) };
+  problem(sentence) {
+    const text = sentence.charAt(0).toUpperCase() + sentence.slice(1);
+    const whole = /[.?]$/.test(text) ? text : `${text}.`;
+    return { problem: whole.slice(0, MOST), asked: this.bridge !== null };
+  }
 }
 
 async function* lines(file) {
@@ -352,10 +353,7 @@ async function main([folder, target, framework, mode]) {
   for await (const line of lines(4)) {
     const given = await talk.answer(JSON.parse(line));
     write(given);
-    if ("problem" in given) {
-      process.stderr.write(`${given.problem}\n`);
-      process.exit(1);
-    }
+    if ("problem" in given) process.exit(1);
   }
   process.exit(0);
 }

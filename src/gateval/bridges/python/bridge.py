@@ -248,8 +248,15 @@ class Loaded(NamedTuple):
 
 
 def load(target: str, folder: str) -> Any:
-    """Return the object that `module:object`, `file.py:object` or `langgraph.json:graph` names."""
+    """Return the object that `module:object`, `file.py:object` or `langgraph.json:graph` names; of
+    ADK's `root_agent.yaml`, the agent that it describes.
+    """
     place, _, name = target.partition(":")
+    if place.endswith((".yaml", ".yml")):
+        above = os.path.dirname(os.path.dirname(os.path.join(folder, place)))
+        for one in (above, os.path.join(folder, "src"), folder):
+            _on_path(one)
+        return _adapter("google_adk").described(os.path.join(folder, place))
     if place.endswith(".json"):
         place, _, name = _graph_in(place, name, folder).partition(":")
     calls = name.endswith("()")
@@ -525,7 +532,7 @@ def bridge_of(found: Any, framework: str, target: str, folder: str) -> Any:
         return own.Bridge(found)
     seen = framework_of(found)
     makes = inspect.isroutine(found) and _takes_nothing(found)
-    if not seen and makes and framework != "callable":
+    if not seen and makes and framework not in ("callable", "langgraph"):
         found = _called(found, target)
         seen = framework_of(found)
         if not seen and not callable(found):
@@ -618,7 +625,9 @@ class Talk:
         try:
             if self._bridge is None:
                 found = load(self._target, self._folder)
-                self._bridge = bridge_of(found, self._framework, self._target, self._folder)
+                graphs = self._target.partition(":")[0].endswith(".json")
+                framework = self._framework or ("langgraph" if graphs else "")
+                self._bridge = bridge_of(found, framework, self._target, self._folder)
             question = Question(told, self._said, self._alone)
             output = self._asked(question)
         except Problem as problem:
@@ -640,10 +649,10 @@ class Talk:
         made = self._bridge.ask(question)
         return as_json(waited(made) if inspect.isawaitable(made) else made)
 
-    @staticmethod
-    def _problem(sentence: str) -> dict[str, Any]:
+    def _problem(self, sentence: str) -> dict[str, Any]:
         text = sentence[:1].upper() + sentence[1:]
-        return {"problem": _cut(text if text.endswith(("?", ".")) else f"{text}.", MOST)}
+        said = _cut(text if text.endswith(("?", ".")) else f"{text}.", MOST)
+        return {"problem": said, "asked": self._bridge is not None}
 
 
 def streams() -> tuple[Any, Any]:
@@ -673,7 +682,6 @@ def main(words: list[str]) -> int:
         answers.write(json.dumps(given, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         answers.flush()
         if "problem" in given:
-            print(given["problem"], file=sys.stderr)
             code = 1
             break
     _leave(code)

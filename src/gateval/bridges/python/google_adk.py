@@ -55,6 +55,13 @@ class Bridge:
             await sessions.append_event(self._session, event)
 
 
+def described(file: str) -> Any:
+    """Return the agent that a file describes (`root_agent.yaml`)."""
+    from google.adk.agents.config_agent_utils import from_config
+
+    return from_config(file)
+
+
 def _text(event: Any) -> str:
     parts = (event.content.parts if event.content else None) or []
     return "".join(one.text for one in parts if one.text and not one.thought)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 
@@ -11,18 +12,15 @@ class Bridge:
     """
 
     def __init__(self, target: Any) -> None:
-        if hasattr(target, "compile") and not hasattr(target, "ainvoke"):
-            target = target.compile()
-        elif not hasattr(target, "ainvoke") and callable(target):
-            target = _made(target)
-        self._graph = target
+        self._target = target
+        self._graph: Any = None
         self._config: dict[str, Any] = {"configurable": {"thread_id": "gateval"}}
         self._interrupted = False
 
     async def ask(self, question: Any) -> Any:
         """Return the text of the last message, or what else the graph ends with."""
-        if hasattr(self._graph, "__await__"):
-            self._graph = await self._graph
+        if self._graph is None:
+            self._graph = await _graph_of(self._target)
         if question.first and not question.alone and hasattr(self._graph, "checkpointer"):
             self._remember()
         if self._interrupted:
@@ -78,27 +76,39 @@ def _texts(keys: dict[str, Any], names: list[str]) -> list[str]:
     )
 
 
-def _made(target: Any) -> Any:
-    """Return the graph that a function makes, which may take a configuration."""
-    import inspect
-
-    if not inspect.signature(target).parameters:
-        return target()
-    return target({"configurable": {}})
+async def _graph_of(found: Any) -> Any:
+    """Return the graph that this is, or makes: a builder, or a function, async or a context, which
+    may take a configuration, as LangGraph's server has them.
+    """
+    if not hasattr(found, "ainvoke") and not hasattr(found, "compile") and callable(found):
+        takes = inspect.signature(found).parameters
+        found = found({"configurable": {}}) if takes else found()
+    if inspect.isawaitable(found):
+        found = await found
+    if hasattr(found, "__aenter__"):
+        found = await found.__aenter__()
+    elif hasattr(found, "__enter__"):
+        found = found.__enter__()
+    return found if hasattr(found, "ainvoke") else found.compile()
 
 
 def _schema(graph: Any) -> dict[str, Any]:
     try:
         found = graph.get_input_jsonschema()
-    except Exception:  # a state of a type that JSON Schema cannot tell
-        channels = getattr(graph, "input_channels", None)
-        if isinstance(channels, (list, tuple)):
-            return {"properties": {name: {} for name in channels}}
-        return {"properties": {"messages": {}}}
+    except Exception:  # a type that JSON Schema cannot tell: `typing.TypedDict` before Python 3.12
+        return {"properties": {name: {} for name in _keys(graph)}}
     at = found.get("$ref", "")
     if at.startswith("#/$defs/"):
         found = found["$defs"][at[len("#/$defs/") :]]
     return dict(found)
+
+
+def _keys(graph: Any) -> list[str]:
+    """Return the keys of a graph's input, as its state is written."""
+    builder = getattr(graph, "builder", None)
+    written = getattr(builder, "input_schema", None) or getattr(builder, "input", None)
+    names = getattr(written, "__annotations__", None) or getattr(graph, "channels", {})
+    return [name for name in names if not name.startswith("__") and ":" not in name]
 
 
 def _only_sync(saver: Any) -> bool:
