@@ -17,13 +17,21 @@ from gateval.domain.plan.planned_eval import PlannedEval, StoredTrials
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.results.doubts import without_mere_claims
+from gateval.domain.results.lifecycle import RunStatus, run_of
 from gateval.domain.results.progress import next_trials
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import Meets
-from gateval.domain.results.trial_verdict import TrialVerdict, trial_verdict
+from gateval.domain.results.trial_verdict import (
+    TrialVerdict,
+    conclude_answer,
+    criterion_score,
+    trial_verdict,
+)
 from gateval.domain.statistics.design import LookResult
+from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import (
+    Answer,
     Assessment,
     AssessmentStatus,
     Cause,
@@ -280,6 +288,59 @@ def test_a_score_that_its_assertions_do_not_give_is_forged() -> None:
     forged = results.trials[1].model_copy(update={"score": 0.95})
     with pytest.raises(ValidationError, match="is not that of its assertions"):
         Results(plan=results.plan, trials=(results.trials[0], forged))
+
+
+def test_a_score_without_assertions_is_forged_and_none_is_not() -> None:
+    results = weighted(ROW, {"f base": [0.9], "f head": [0.5]})
+    lost = {"outcome": Outcome.ERROR, "cause": Cause.PROVIDER, "reason": "Down.", "assessments": ()}
+    bare = results.trials[1].model_copy(update={**lost, "score": None})
+    assert Results(plan=results.plan, trials=(results.trials[0], bare)).trials[1].score is None
+    forged = bare.model_copy(update={"score": 0.95})
+    with pytest.raises(ValidationError, match="is not that of its assertions"):
+        Results(plan=results.plan, trials=(results.trials[0], forged))
+
+
+def test_a_trial_keeps_what_it_was_made_of() -> None:
+    spent, judged = Usage(input_tokens=10), Usage(input_tokens=7)
+    answer = Answer(output="Hello", usage=spent, seconds=2.5)
+    key = TrialKey(eval="a-eval", fixture="f", side=Side.HEAD, repetition=1)
+    made = conclude_answer(key, specs(1), answer, found(0.9), judged, WEIGHTED)
+    assert (made.outcome, made.score, made.output, made.seconds) == (
+        Outcome.PASS,
+        0.9,
+        "Hello",
+        2.5,
+    )
+    assert (made.usage, made.judge_usage) == (spent, judged)
+    assert not made.output_truncated
+
+
+def test_a_criterion_whose_required_part_failed_scores_nothing() -> None:
+    told = found(0.9, 0.9, ERROR, fatal=1)
+    assert [criterion_score(one) for one in told] == [0.9, 0.0, 1.0]
+
+
+def tasks(rows: str, scores: dict[str, list[float]], **info: Any) -> Results:
+    """The results of a benchmark with these tasks."""
+    results = weighted(rows, scores)
+    scoring = {"scoring": ScoringSpec(model=ScoringModel.BENCHMARK)}
+    evals = tuple(one.model_copy(update=scoring) for one in results.plan.evals)
+    plan = results.plan.model_copy(update={"evals": evals})
+    return results.model_copy(update={"plan": plan, "info": results.info.model_copy(update=info)})
+
+
+def test_a_benchmark_s_score_is_the_mean_of_its_tasks() -> None:
+    results = tasks("a-eval f head:pass\na-eval g head:pass", {"f head": [1.0], "g head": [0.5]})
+    run = run_of(results, results.plan.evals[0])
+    assert (run.status, run.score, run.verdict) == (RunStatus.COMPLETED, 0.75, "partial")
+    assert [(one.score, one.verdict) for one in run.tasks] == [(1.0, "pass"), (0.5, "partial")]
+
+
+def test_of_a_benchmark_that_was_cancelled_no_score_is_known() -> None:
+    results = tasks("a-eval f head:pass\na-eval g head:pass", {"f head": [1.0]}, interrupted=True)
+    run = run_of(results, results.plan.evals[0])
+    assert (run.status, run.score, run.verdict) == (RunStatus.CANCELLED, None, None)
+    assert [one.score for one in run.tasks] == [1.0, None]
 
 
 def test_part_of_a_score_that_is_merely_claimed_does_not_count_either() -> None:
