@@ -50,6 +50,9 @@ def test_a_score_that_falls_and_still_passes_is_a_regression(tmp_path: Path) -> 
     assert "scored 1.00 (2 runs, 2 passed) before, 0.88 now (2 runs, 2 passed)" in done.stdout
     assert "composite scored 0.50" in done.stdout
     assert "failed" not in done.stdout, "2 of 2 passed"
+    shown = gateval(repo, "show", str(out), "refund").stdout
+    assert "composite scored 0.50" in shown
+    assert "failed" not in shown
     assert "scored 0.50" in (out / "comment.md").read_text("utf-8")
     results = json.loads((out / "results.v1.json").read_text("utf-8"))
     assert results["plan"]["evals"][0]["scoring"]["model"] == "weighted"

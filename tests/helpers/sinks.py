@@ -11,10 +11,16 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote_plus
+from xml.etree import ElementTree as ET
 
 from gateval.domain.audit import AuditEvent, AuditKind, AuditRun, append, read_log
 from gateval.domain.decision.decision import Decision, Report, make_report, with_labels
 from gateval.domain.forge.check_run import BORDER, MARKER, MarkedComment, Stamp, mark, read_mark
+from gateval.domain.history.compared import ComparedRecord, compare_runs, table_of
+from gateval.domain.history.recorded import run_record
+from gateval.domain.history.run_record import RunEval, RunFacts, RunRecord, RunScore
+from gateval.domain.history.status import Present, shown, status_of
+from gateval.domain.history.trend import trend, wavering
 from gateval.domain.history.verdicts import HistoryRecord, Occurrence, about_record, record_of
 from gateval.domain.label_decision import (
     AuditPerson,
@@ -34,10 +40,20 @@ from gateval.render.github import (
     refusal,
     restated_text,
 )
+from gateval.render.history import (
+    render_compared,
+    render_flaky,
+    render_markdown,
+    render_overview,
+    render_table,
+    render_trend,
+)
 from gateval.render.junit import render_junit
+from gateval.render.plots import render_bars, render_plot
 from gateval.render.report.facts import Frame
 from gateval.render.sarif import render_sarif
 from gateval.render.stage import dump
+from gateval.render.tables import render_one, render_rows
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
 from gateval.render.terminal.summary import render_summary
 from gateval.render.view import ReportView
@@ -50,6 +66,7 @@ from gateval.safe.workflow_commands import (
     warning_command,
 )
 from tests.helpers.github_markdown import read
+from tests.helpers.reports import make
 from tests.helpers.runner_log import commands
 
 BREAK = "\u200b"
@@ -93,9 +110,9 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
     said = announce(ReportView(report, frame))
     view = ReportView(report)
     record, bypassed = stored(report, attack), bypass(report, attack)
-    shown = Shown(said.check_summary.partition(BORDER)[2], said.annotations)
+    kept = Shown(said.check_summary.partition(BORDER)[2], said.annotations)
     by = Frame(run_url=URL, may_bypass=(attack,))
-    again = announce_restated(record, bypassed, by, shown)
+    again = announce_restated(record, bypassed, by, kept)
     bare = announce_restated(record, bypassed, by, Shown())
     event = about_labels(record, attack)
     junit, sarif = render_junit(ReportView(report)), render_sarif(ReportView(report))
@@ -103,8 +120,16 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
         f"annotation {number}": f"{one.path}\n{one.title}\n{one.message}"
         for number, one in enumerate(said.annotations)
     }
+    before, after = past(attack)
+    width = 33 + len(attack) % 70
+    points = trend([after, before], attack[:100], limit=9)
+    both = compare_runs([ComparedRecord(before)], [ComparedRecord(after)])
+    here = Present(name=attack[:100], agent=attack[:100], closure="0" * 64, fixtures=2)
+    status = shown(status_of(here, (after, after.evals[0]), running=False))
+    table = table_of([[after]])
     return Sinks(
         markdown={
+            "table": render_markdown(table),
             "comment": mark(said.comment, MARKED),
             "check summary": said.check_summary,
             "job summary": said.job_summary,
@@ -130,11 +155,20 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
                 for fact in view.fixtures
                 for one in view.fixture(f"{fact.planned.own_name}/{fact.fixture.name}")
             ),
+            "history": render_trend(attack, points, width=width, color=False)
+            + render_overview({attack: points}, width=width, color=False),
+            "compare": render_compared(both, (attack, attack), width=width, color=False),
+            "compared table": render_table(table, width=width, color=False),
+            "get": render_rows("evals", [status], width=width, color=False, wide=True)
+            + render_one(status, width=width, color=False),
+            "plot": drawn(render_plot(attack, points)),
+            "bars": drawn(render_bars(table)),
+            "flaky": render_flaky(wavering([after]), runs=1, width=width, color=False),
             "show list": render_list(ReportView(report), attack, width=100, color=False),
             "error": plain_line(attack, 2_000),
             "captured": plain(attack, 8_000),
             "commands": "\n".join(
-                make(attack) for make in (notice_command, warning_command, error_command)
+                write(attack) for write in (notice_command, warning_command, error_command)
             ),
             "junit": junit,
             "sarif": sarif,
@@ -147,6 +181,39 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "results": dump(report.results),
             "decision": dump(report.decision),
         },
+    )
+
+
+def drawn(svg: str) -> str:
+    """A plot, which has to be XML whatever the texts in it are."""
+    assert {one.tag.rpartition("}")[2] for one in ET.fromstring(svg).iter()} <= DRAWN  # noqa: S314
+    return svg
+
+
+DRAWN = {"svg", "g", "path", "rect", "circle", "text", "title", "polyline"}
+
+
+def past(attack: str) -> tuple[RunRecord, RunRecord]:
+    """Two records of runs, each text an attack, as somebody who may push can write them."""
+    facts = RunFacts(id="7-1", at="2026-11-20T09:00:00Z")
+    record = run_record(make("support-eval one base:pass head:fail"), facts)
+    assert record is not None
+    name = attack[:100]
+    says = {"fixture": name, "says": attack[:100], "severity": name, "status": name}
+    scored = RunScore(name=name, score=0.5)
+
+    def _of(one: RunEval, marks: str, score: float) -> RunEval:
+        told = {**says, "trials": marks, "regressed": score < 1, "score": score}
+        told |= {"axes": (scored, scored), "criteria": (scored,), "wavered": 1, "asked_again": 1}
+        fixtures = tuple(each.model_copy(update=told) for each in one.fixtures[:1])
+        names = {"eval": name, "agent": name, "kind": name, "version": name, "status": name}
+        also = {"fixtures": fixtures, "low": score, "high": score, "limits": (0.0, 1.0)}
+        return one.model_copy(update={**names, **also, "axes": (scored, scored)})
+
+    evals = [tuple(_of(one, *how) for one in record.evals[:1]) for how in (("ppp", 1), ("ppf", 0))]
+    return (
+        record.model_copy(update={"evals": evals[0]}),
+        record.model_copy(update={"evals": evals[1], "id": "7-2", "url": attack[:100]}),
     )
 
 

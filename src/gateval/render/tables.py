@@ -48,6 +48,7 @@ class TerminalReport:
             self.table(header, rows[:most])
             self.line(f"and {left:,} more; JSON has them all", indent=2)
             return
+        header = [plain_line(title, CELL_LIMIT) for title in header]
         cells = [[plain_line(cell, CELL_LIMIT) for cell in row] for row, _ in rows]
         widths = [max(map(width_of, column)) for column in zip(header, *cells, strict=True)]
         if self._lines:

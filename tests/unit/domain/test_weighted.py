@@ -320,7 +320,7 @@ def test_a_criterion_whose_required_part_failed_scores_nothing() -> None:
     assert [criterion_score(one) for one in told] == [0.9, 0.0, 1.0]
 
 
-def tasks(rows: str, scores: dict[str, list[float]], **info: Any) -> Results:
+def tasks(rows: str, scores: dict[str, list[float | None]], **info: Any) -> Results:
     """The results of a benchmark with these tasks."""
     results = weighted(rows, scores)
     scoring = {"scoring": ScoringSpec(model=ScoringModel.BENCHMARK)}

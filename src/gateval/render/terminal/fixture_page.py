@@ -28,21 +28,21 @@ Cell = list[tuple[str, str]]
 """Pieces of text and their styles, not sanitised."""
 
 
-def show_steps(page: Page, pair: Pair, *, limit: int) -> None:
+def show_steps(page: Page, fact: FixtureFacts, pair: Pair, *, limit: int) -> None:
     """Add the steps of both, those that mean the same in one row; at most `limit` characters of
     each step.
     """
     if pair.head is None or pair.base is None:
-        for cell in _cells(pair.head or pair.base, limit):
+        for cell in _cells(fact, pair.head or pair.base, limit):
             page.cell(cell)
         return
     if not (_has_steps(pair.head) and _has_steps(pair.base)):
-        cells = _cells(pair.head, limit), _cells(pair.base, limit)
+        cells = _cells(fact, pair.head, limit), _cells(fact, pair.base, limit)
         none: Cell = []
         rows = list(zip_longest(*cells, fillvalue=none))
     else:
         rows = [
-            (_cell(pair.head, ours, limit), _cell(pair.base, theirs, limit))
+            (_cell(fact, pair.head, ours, limit), _cell(fact, pair.base, theirs, limit))
             for ours, theirs in pair.rows
         ]
     page.columns(("head", "base"), rows)
@@ -52,20 +52,20 @@ def _has_steps(trial: Trial) -> bool:
     return trial.trace is not None and bool(trial.trace.steps)
 
 
-def _cells(trial: Trial | None, limit: int) -> list[Cell]:
+def _cells(fact: FixtureFacts, trial: Trial | None, limit: int) -> list[Cell]:
     """Return one cell for each step; without a trace, one with what was said at last."""
     if trial is None:
         return []
     if trial.trace is None or not trial.trace.steps:
         said = trial.output or "no steps were seen"
         return [[("no trace", "dim"), (said[:limit], "")]]
-    return [_cell(trial, step, limit) for step in trial.trace.steps]
+    return [_cell(fact, trial, step, limit) for step in trial.trace.steps]
 
 
-def _cell(trial: Trial, step: Step | None, limit: int) -> Cell:
+def _cell(fact: FixtureFacts, trial: Trial, step: Step | None, limit: int) -> Cell:
     if step is None:
         return []
-    rests = list(_evidence(trial, step.number))
+    rests = list(_evidence(fact, trial, step.number))
     mark = ">" if rests else " "
     refused = " (refused)" if step.refused else ""
     title = f"{mark} {step.number} {KINDS[step.kind]}{refused}"
@@ -83,12 +83,13 @@ def _text(step: Step) -> str:
     return step.text
 
 
-def _evidence(trial: Trial, number: int) -> Iterator[tuple[str, str]]:
+def _evidence(fact: FixtureFacts, trial: Trial, number: int) -> Iterator[tuple[str, str]]:
     """Yield what did not pass and rests on this step, and what a judge quotes from it."""
     for assessment in trial.assessments:
         failed = not assessment.passed
         if failed and number in assessment.steps:
-            yield f"^ {assessment.type} {assessment.status}: {assessment.reason}", "red"
+            ended, _, _ = fact.ended(assessment).partition(" at step")
+            yield f"^ {fact.label(assessment)} {ended}: {assessment.reason}", "red"
         for violation in assessment.verdict.violations if assessment.verdict else ():
             if violation.evidence_step == number:
                 said = f"{evidence_icon(violation)} {evidence_mark(violation)}"
@@ -132,7 +133,7 @@ def render_fixture(view: ReportView, found: FixtureView, look: ShowOptions) -> s
     for trial in (pair.head, pair.base):
         if trial is not None:
             page.line(_ended(trial))
-    show_steps(page, pair, limit=_ALL if look.full else SHORT)
+    show_steps(page, fact, pair, limit=_ALL if look.full else SHORT)
     if fact.stands is not None:
         page.line(fact.why, style="red")
         if fact.stands.excerpt:

@@ -119,6 +119,7 @@ class Page:
             ([plain_line(cell, _CELL_LIMIT) for cell in cells], style) for cells, style in rows
         ]
         gap = 2 if self._console.width >= _ROOMY else 1
+        header = [plain_line(title, _CELL_LIMIT) for title in header]
         texts = [header, *(cells for cells, _ in shown)]
         widths = column_widths(texts, self._console.width - gap * (len(header) - 1))
         self._console.print()
