@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.helpers.repo import Repo
 from tests.helpers.sealed import CONFIG, KEY, KIND, seal
 from tests.helpers.tiers import some_always
 from tests.servers.github.server import GitHubServer
-from tests.servers.model_server import Answer, Call, reply
+from tests.servers.model_server import Answer, Call, failure, reply
 
 FIXTURE = """\
 apiVersion: gateval/v1
@@ -63,7 +64,9 @@ ATTACKS = {
 
 
 def judges(call: Call) -> Answer:
-    """Judge all alike, at prices that differ."""
+    """Judge all alike, at prices that differ, but for what is too long for this judge."""
+    if b"TOO LONG" in call.raw:
+        return failure(call, 400, "too long")
     answer = reply(call, json.dumps(KIND), usage=(10, 90_000) if b"DEAR" in call.raw else (10, 5))
     if b"CACHED" not in call.raw:
         return answer
@@ -87,7 +90,9 @@ def shop(path: Path, *, sealed: bool) -> Repo:
     return repo
 
 
-def public(repo: Repo, out: Path, name: str, answers: str) -> dict[str, str]:
+def public(
+    repo: Repo, out: Path, name: str, answers: str, codes: AbstractSet[int] = frozenset({0, 1})
+) -> dict[str, str]:
     """Check a change; return all that everybody may see of it, with the times taken out."""
     whole = "import os\nsaid = {}\n" + answers
     on_branch(repo, name, whole)
@@ -99,7 +104,7 @@ def public(repo: Repo, out: Path, name: str, answers: str) -> dict[str, str]:
     with provider(judges) as (_, environ):
         words = ("check", "--base", "main", "--head", name, "--results", str(out))
         done = gateval(repo, *words, **environ, **KEY)
-    assert done.returncode in {0, 1}, done.stdout + done.stderr
+    assert done.returncode in codes, done.stdout + done.stderr
     found = {"stdout": done.stdout, "stderr": done.stderr.replace(str(out), "OUT")}
     for file in filter(Path.is_file, out.rglob("*")):
         data = file.read_bytes()
@@ -121,6 +126,15 @@ def test_no_public_byte_tells_it(tmp_path: Path, attack: str, sealed: bool) -> N
     }
 
 
+def test_an_agent_that_hides_all_but_one_from_the_judge_aims_no_rate_at_that_one(
+    tmp_path: Path,
+) -> None:
+    repo, out = shop(tmp_path / "shop", sealed=True), tmp_path / "out"
+    public(repo, out, "next-1", 'if number != 2: good = "fine, TOO LONG"', codes={3})
+    (told,) = json.loads((out / "results.v1.json").read_text("utf-8"))["sealed"]
+    assert (told["verdict"], told["rate"]) == ("inconclusive", None)
+
+
 @pytest.fixture
 def desk(github_server: GitHubServer, tmp_path: Path) -> Iterator[MoodyDesk]:
     shop = MoodyDesk(github_server, tmp_path)
@@ -133,7 +147,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]{200,}={0,2}")
 NAMES = re.compile(
     r"change-\d|Change \d!|\b(issues|pulls?|runs)/\d+|/\d+\.1\b|\bid\\?\":\s*\\?\"[-\d]+|#\d+\b"
     r"|issuecomment-\d+|\bc1\d\d\d\b|::add-mask::\S+|check-runs/\d+|127.0.0.1:\d+"
-    r"|\"(pull_request|run|number)\":\s*\d+"
+    r"|\"(pull_request|run|number)\":\s*\d+|before=[.\d]+"
 )
 
 

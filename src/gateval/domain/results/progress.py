@@ -66,21 +66,23 @@ def is_public_warning(warning: str, plan: Plan) -> bool:
 def public_rate(planned: PlannedEval, trials: Grouped) -> float | None:
     """Return the share of head's planned trials that passed, in steps; None where it is not told.
 
-    What an earlier run found of a fixture counts as its trials.
+    What an earlier run found of a fixture counts as its trials. Where one was not measured nothing
+    is told: an agent that chooses which are would aim the rate at a single fixture.
     """
     if len(planned.fixtures) < LEAST_FIXTURES:
         return None
     owners, reps = planned.owners(), planned.execution.reps_per_fixture
-    passed, measured = 0.0, 0.0
+    passed = 0.0
     for name, owner in owners.items():
         if known := planned.stands(name):
-            passed, measured = passed + known.head_passes / known.head_trials, measured + 1
+            passed += known.head_passes / known.head_trials
             continue
         mine = trials.get((owner, name, Side.HEAD), ())
         said = [one.passed for one in mine if one.key.repetition <= reps and one.passed is not None]
-        if said:
-            passed, measured = passed + sum(said) / len(said), measured + 1
-    return in_steps(passed / measured) if measured else None
+        if len(said) < reps:
+            return None
+        passed += sum(said) / len(said)
+    return in_steps(passed / len(owners))
 
 
 def unsealed(results: Results) -> Results:
