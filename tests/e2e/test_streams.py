@@ -110,21 +110,41 @@ def refused(repo: Repo, called: str, *said: str, name: str = "support-eval") -> 
 def test_a_server_that_streams_has_not_answered(stream: str, tmp_path: Path) -> None:
     body, kind, called = STREAMS[stream]
     repo = shop(tmp_path, SERVER, SERVES, body, kind)
-    refused(repo, called, "streams are not read", "one piece", "response.output")
+    refused(repo, called, "more than the answer", "one piece", "response.output")
+
+
+@pytest.mark.parametrize(
+    ("stream", "response"),
+    [
+        ("sse", '{{stream: sse, output: "$.text"}}'),
+        ("ai-sdk", "{{stream: aisdk}}"),
+        ("ndjson", '{{stream: ndjson, output: "$.text"}}'),
+    ],
+)
+@pytest.mark.parametrize(("answer", "code"), [("No. 1042 is not refunded.", 0), ("No.", 1)])
+def test_of_a_stream_that_is_named_the_final_message_counts(
+    stream: str, response: str, answer: str, code: int, tmp_path: Path
+) -> None:
+    body, kind, _ = STREAMS[stream]
+    said = body.replace('"No."', json.dumps(answer)).replace('0:"No"\n0:"."', f'0:"{answer}"')
+    repo = shop(tmp_path, SERVER + f", response: {response}", SERVES, said, kind)
+    done = gateval(repo, "run", "support-eval")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "more than the answer" not in done.stdout
 
 
 @pytest.mark.parametrize("stream", ["sse", "ai-sdk", "ndjson"])
 def test_a_program_that_streams_has_not_answered(stream: str, tmp_path: Path) -> None:
     body, _, called = STREAMS[stream]
     repo = shop(tmp_path, PROGRAM, PRINTS, body)
-    refused(repo, called, "streams are not read", '{"output": "…"}')
+    refused(repo, called, "more than the answer", '{"output": "…"}')
 
 
 @pytest.mark.parametrize("stream", ["sse-as-text", "ai-sdk", "ndjson-undeclared"])
 def test_a_mapping_finds_nothing_in_a_stream(stream: str, tmp_path: Path) -> None:
     body, kind, called = STREAMS[stream]
     mapped = SERVER + ', response: {{output: "$.text"}}'
-    refused(shop(tmp_path, mapped, SERVES, body, kind), called, "streams are not read")
+    refused(shop(tmp_path, mapped, SERVES, body, kind), called, "more than the answer")
 
 
 def test_a_command_line_of_agentv_that_streams_has_not_answered(tmp_path: Path) -> None:
@@ -143,7 +163,7 @@ def test_a_command_line_of_agentv_that_streams_has_not_answered(tmp_path: Path) 
         f"    input: {ASKED}\n    assertions: [{{type: contains, value: '1042'}}]\n",
     )
     repo.commit("A desk that streams")
-    refused(repo, "one JSON value per line", "streams are not read", '{"text": "…"}', name="hello")
+    refused(repo, "one JSON value per line", "more than the answer", '{"text": "…"}', name="hello")
 
 
 def test_a_single_line_of_json_is_an_answer(tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ from typing import Annotated, TypeVar, cast
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from gateval.candidates import bounded
-from gateval.candidates.options import Response
+from gateval.candidates.answer_streams import StreamError, read_stream
+from gateval.candidates.options import HttpResponse, Response
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.strict_json import NotStrictJson, read_json
@@ -300,8 +301,9 @@ _PART = re.compile(r"([0-9a-k]):(.*)")
 _TEXTS, _LISTS = frozenset("03g"), frozenset("28")
 
 _SERVER = (
-    "Have the server answer in one piece (often `stream: false` in `request.body`, or another path)"
-    ', as text, as `{"output": "…"}`, or as JSON with `response.output`'
+    "Say which kind it is with `response.stream` (sse, ndjson, aisdk, openai, anthropic, ag-ui, "
+    "chatkit, langserve or a2a), or have the server answer in one piece (often `stream: false` in "
+    '`request.body`), as text, as `{"output": "…"}`, or as JSON with `response.output`'
 )
 _PROGRAM = (
     'Have the program print its last message alone, as text, as `{"output": "…"}`, or in one JSON '
@@ -327,10 +329,7 @@ def refuse_stream(body: bytes, of: str, kind: str = "") -> None:
         return
     found = found or _told_by(lines, written)
     if found:
-        raise ClaimError(
-            f"it is a stream, {found}, and streams are not read: they hold more than the answer. "
-            f"{ADVICE[of]}"
-        )
+        raise ClaimError(f"it is a stream, {found}: it holds more than the answer. {ADVICE[of]}")
 
 
 def _told_by(lines: Sequence[str], written: Sequence[str]) -> str:
@@ -418,6 +417,8 @@ def read_response(paths: Response, body: bytes, kind: str | None = None) -> Prog
 
     `kind` is the media type that a server declares, empty for none; None for a program.
     """
+    if isinstance(paths, HttpResponse) and paths.stream is not None:
+        return _streamed(paths.stream, paths, body)
     refuse_stream(body, "program" if kind is None else "server", kind or "")
     if paths.output is None:
         return read_answer(body)
@@ -429,6 +430,14 @@ def read_response(paths: Response, body: bytes, kind: str | None = None) -> Prog
         raise ClaimError(f"{error}: {_shown(body)}")
     trace, usage = _claim(paths.trace, document), _claim(paths.usage, document)
     return claimed_answer(output, f"the value at `{paths.output}`", trace, usage)
+
+
+def _streamed(stream: str, paths: HttpResponse, body: bytes) -> ProgramAnswer:
+    try:
+        text = read_stream(stream, body, paths.output, join=paths.join)
+    except StreamError as error:
+        raise ClaimError(f"{error}: {_shown(body)}") from None
+    return claimed_answer(text, "the final message of the stream", None, None)
 
 
 def _declared(kind: str) -> str:

@@ -50,6 +50,35 @@ class Response(Spec):
         return self
 
 
+class HttpResponse(Response):
+    """Where the answer stands in a response, which may be a stream."""
+
+    stream: (
+        Literal[
+            "sse", "ndjson", "aisdk", "openai", "anthropic", "ag-ui", "chatkit", "langserve", "a2a"
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="What kind of stream the response is. `sse` and `ndjson` take `output`, which "
+        "finds a text in each event or line; the others know their final message.",
+    )
+    join: bool = Field(
+        default=True,
+        description="Whether the texts of a stream are one message; else the last one is it.",
+    )
+
+    @model_validator(mode="after")
+    def _texts_of_streams(self) -> Self:
+        if self.stream in {"sse", "ndjson"} and self.output is None:
+            raise ValueError(f"`stream: {self.stream}` needs `output`: where a text of it stands")
+        if self.stream not in {None, "sse", "ndjson"} and self.output is not None:
+            raise ValueError(f"`stream: {self.stream}` knows its final message; remove `output`")
+        if self.stream is not None and (self.trace or self.usage):
+            raise ValueError("nothing is read of a stream but its final message: remove `trace`")
+        return self
+
+
 def _template(source: str) -> str:
     bounded.check_template(source)
     return source
@@ -265,8 +294,8 @@ class HttpOptions(Spec):
 
     ready: Ready = Field(default=Ready(), description="When the server can be asked.")
     request: Request = Field(description="What is sent in each trial.")
-    response: Response = Field(
-        default=Response(), description="Where the answer stands in the response."
+    response: HttpResponse = Field(
+        default=HttpResponse(), description="Where the answer stands in the response."
     )
     instances: int = Field(
         default=4, ge=1, le=256, description="Servers side by side; one trial at a time each."

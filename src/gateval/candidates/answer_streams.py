@@ -1,0 +1,273 @@
+"""Answers of servers that come as streams: which texts of one are the final message. Pure.
+
+A stream holds more than the answer: steps, calls, what was asked. So the manifest says what it is,
+and each format knows what its final message is, how it ends, and how it tells an error. One that
+breaks off is no answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from pydantic import JsonValue
+
+from gateval.candidates import bounded
+from gateval.domain.base import JsonObject, canonical_json
+from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.wire.sse import SseReader
+
+_DONE = "[DONE]"
+
+
+class StreamError(ValueError):
+    """Why a stream has no answer, as a clause."""
+
+
+class StreamItem(NamedTuple):
+    """One piece of a stream: the name of its event, empty for none, and its value."""
+
+    name: str
+    value: JsonValue
+
+
+def read_stream(stream: str, body: bytes, path: str | None, *, join: bool) -> str:
+    """Return the final message of a stream of this kind (`STREAMS`).
+
+    `path` is the JSONPath of a text in each item, for `sse` and `ndjson`; with `join` all that it
+    finds are one text, else the last is the message. Raises `StreamError`.
+    """
+    if stream == "sse":
+        return _found(_events(body), path, join=join)
+    if stream == "ndjson":
+        return _found(_lines(body), path, join=join)
+    if stream == "aisdk":
+        events = _parts(body) if re.match(rb"\s*[0-9a-z]:", body) else _events(body)
+        return _aisdk(events)
+    if stream == "a2a" and body.lstrip().startswith(b"{"):
+        return _a2a([StreamItem("", _value(body.decode("utf-8", "replace")))])
+    return _FORMATS[stream](_events(body))
+
+
+def _value(text: str) -> JsonValue:
+    try:
+        return read_json(text)
+    except NotStrictJson:
+        return text
+
+
+def _events(body: bytes) -> Iterator[StreamItem]:
+    """Yield server-sent events. What is no JSON stands as text."""
+    for event in SseReader().feed(body.rstrip(b"\r\n") + b"\n\n"):
+        if event.data is not None:
+            yield StreamItem(event.name, _value(event.data))
+
+
+def _lines(body: bytes) -> Iterator[StreamItem]:
+    for line in body.decode("utf-8", "replace").splitlines():
+        if text := line.lstrip("\x1e").strip():
+            yield StreamItem("", _value(text))
+
+
+_CODES = {"0": "text-delta", "3": "error", "d": "finish", "e": "finish-step", "f": "start-step"}
+
+
+def _parts(body: bytes) -> Iterator[StreamItem]:
+    """Yield the parts of the AI SDK's first data stream (`0:"text"`) as those of its second."""
+    for line in body.decode("utf-8", "replace").splitlines():
+        code, colon, text = line.partition(":")
+        if colon and code in _CODES:
+            value = _value(text)
+            told: JsonObject = {"type": _CODES[code], "delta": value, "errorText": value}
+            yield StreamItem("", told)
+
+
+def _found(items: Iterable[StreamItem], path: str | None, *, join: bool) -> str:
+    texts: list[str] = []
+    for item in items:
+        try:
+            value = bounded.find(path or "$", item.value)
+        except bounded.Nothing:
+            continue
+        except bounded.PathError as error:
+            raise StreamError(str(error)) from None
+        if value not in (None, _DONE):
+            texts.append(value if isinstance(value, str) else canonical_json(value))
+    if not texts:
+        raise StreamError(f"nothing in the stream stands at `{path or '$'}`")
+    return "".join(texts) if join else texts[-1]
+
+
+def _objects(items: Iterable[StreamItem]) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the objects among the items, each with its `type`, or the name of its event."""
+    for name, value in items:
+        if isinstance(value, dict):
+            kind = value.get("type")
+            yield (kind if isinstance(kind, str) else name), value
+
+
+def _ended(text: str, *, ended: bool) -> str:
+    if not ended:
+        raise StreamError("the stream broke off before its end")
+    return text
+
+
+def _told(value: JsonValue) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"the stream tells an error: {text[:300]}"
+
+
+def _aisdk(items: Iterable[StreamItem]) -> str:
+    """The text of the last step that has some (AI SDK, data stream and UI message stream)."""
+    text = last = ""
+    ended = False
+    for kind, value in _objects(items):
+        if kind == "error":
+            raise StreamError(_told(value.get("errorText")))
+        if kind in {"start-step", "finish-step", "tool-input-start"}:
+            last, text = text or last, ""
+        elif kind == "text-delta" and isinstance(value.get("delta"), str):
+            text += str(value["delta"])
+        ended = ended or kind == "finish"
+    return _ended(text or last, ended=ended)
+
+
+def _openai(items: Iterable[StreamItem]) -> str:
+    """The content of the first choice of Chat Completions, or the text of a Response."""
+    text, ended = "", False
+    for name, value in items:
+        ended = ended or value == _DONE
+        if not isinstance(value, dict):
+            continue
+        kind = value.get("type") or name
+        if value.get("error") or kind in {"error", "response.failed"}:
+            raise StreamError(_told(value.get("error") or value))
+        if kind == "response.output_item.added" and _is_message(value.get("item")):
+            text = ""
+        if kind == "response.output_text.delta":
+            text += str(value.get("delta") or "")
+        ended = ended or kind == "response.completed"
+        choices = value.get("choices")
+        for choice in choices if isinstance(choices, list) else []:
+            if isinstance(choice, dict) and choice.get("index", 0) == 0:
+                delta = choice.get("delta")
+                text += str(delta.get("content") or "") if isinstance(delta, dict) else ""
+                ended = ended or bool(choice.get("finish_reason"))
+    return _ended(text, ended=ended)
+
+
+def _is_message(item: JsonValue) -> bool:
+    return isinstance(item, dict) and item.get("type") == "message"
+
+
+def _anthropic(items: Iterable[StreamItem]) -> str:
+    text, ended = "", False
+    for kind, value in _objects(items):
+        if kind == "error":
+            raise StreamError(_told(value.get("error")))
+        if kind == "message_start":
+            text = ""
+        delta = value.get("delta")
+        if kind == "content_block_delta" and isinstance(delta, dict):
+            text += str(delta.get("text") or "")
+        ended = ended or kind == "message_stop"
+    return _ended(text, ended=ended)
+
+
+def _ag_ui(items: Iterable[StreamItem]) -> str:
+    """The last message of the agent (https://docs.ag-ui.com/concepts/events)."""
+    text, message, ended = "", None, False
+    for kind, value in _objects(items):
+        if kind == "RUN_ERROR":
+            raise StreamError(_told(value.get("message")))
+        of = value.get("messageId")
+        if kind == "TEXT_MESSAGE_START" or (
+            kind == "TEXT_MESSAGE_CHUNK" and of not in {None, message}
+        ):
+            text, message = "", of
+        if kind in {"TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK"}:
+            text += str(value.get("delta") or "")
+        ended = ended or kind == "RUN_FINISHED"
+    return _ended(text, ended=ended)
+
+
+def _chatkit(items: Iterable[StreamItem]) -> str:
+    """The last message of the assistant that is done (ChatKit's thread stream events)."""
+    text = None
+    for kind, value in _objects(items):
+        if kind == "error":
+            raise StreamError(_told(value.get("message") or value.get("code")))
+        item = value.get("item")
+        done = item if kind == "thread.item.done" and isinstance(item, dict) else {}
+        if done.get("type") == "assistant_message":
+            text = _texts(done.get("content"), "text")
+    return _ended(text or "", ended=text is not None)
+
+
+def _langserve(items: Iterable[StreamItem]) -> str:
+    """The chunks of `/stream`: texts, or messages with their content."""
+    text, ended = "", False
+    for name, value in items:
+        if name == "error":
+            raise StreamError(_told(value))
+        ended = ended or name == "end"
+        if name == "data":
+            content = value.get("content") if isinstance(value, dict) else value
+            text += content if isinstance(content, str) else _texts(content, "text")
+    return _ended(text, ended=ended)
+
+
+_OVER = {"completed", "failed", "canceled", "rejected", "input-required", "auth-required"}
+
+
+def _a2a(items: Iterable[StreamItem]) -> str:
+    """What a task made, else what its agent said last (A2A: `message/send`, `message/stream`)."""
+    artifacts: dict[str, str] = {}
+    said, ended = "", False
+    for _, value in items:
+        if not isinstance(value, dict):
+            continue
+        if value.get("error"):
+            raise StreamError(_told(value["error"]))
+        result = value.get("result")
+        for one in [result] if isinstance(result, dict) else []:
+            status = one.get("status")
+            state = status.get("state") if isinstance(status, dict) else None
+            if state in {"failed", "rejected", "canceled"}:
+                raise StreamError(f"the task ended as {state}")
+            message = status.get("message") if isinstance(status, dict) else None
+            if isinstance(message, dict):
+                said = _texts(message.get("parts"), "text") or said
+            if one.get("kind") == "message":
+                said = _texts(one.get("parts"), "text")
+                ended = True
+            made = one.get("artifacts")
+            new = [*(made if isinstance(made, list) else []), one.get("artifact")]
+            for artifact in new:
+                if isinstance(artifact, dict):
+                    key = str(artifact.get("artifactId"))
+                    before = artifacts.get(key, "") if one.get("append") else ""
+                    artifacts[key] = before + _texts(artifact.get("parts"), "text")
+            ended = ended or state in _OVER or bool(one.get("final"))
+    return _ended("\n".join(filter(None, artifacts.values())) or said, ended=ended)
+
+
+def _texts(parts: JsonValue, key: str) -> str:
+    listed: list[Any] = parts if isinstance(parts, list) else []
+    return "".join(str(one.get(key) or "") for one in listed if isinstance(one, dict))
+
+
+_FORMATS: Mapping[str, Callable[[Iterable[StreamItem]], str]] = {
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "ag-ui": _ag_ui,
+    "chatkit": _chatkit,
+    "langserve": _langserve,
+    "a2a": _a2a,
+}
+
+PATHED = ("sse", "ndjson")
+STREAMS = (*PATHED, "aisdk", *_FORMATS)
+"""Kinds of streams: those of which a JSONPath finds the texts, and those that know themselves."""

@@ -1,0 +1,192 @@
+"""Which texts of a stream are the final message, by kind."""
+
+from __future__ import annotations
+
+import json
+from typing import get_args
+
+import pytest
+from pydantic import JsonValue
+
+from gateval.candidates.answer_streams import STREAMS, StreamError, read_stream
+from gateval.candidates.options import HttpResponse
+
+
+def sse(*values: JsonValue, names: tuple[str, ...] = ()) -> bytes:
+    """Values as server-sent events; texts stand as they are."""
+    lines = []
+    for at, value in enumerate(values):
+        named = f"event: {names[at]}\n" if at < len(names) and names[at] else ""
+        data = value if isinstance(value, str) else json.dumps(value)
+        lines.append(f"{named}data: {data}\n\n")
+    return "".join(lines).encode()
+
+
+def chat(text: str, **more: JsonValue) -> JsonValue:
+    return {"choices": [{"index": 0, "delta": {"content": text}, **more}]}
+
+
+AI_PARTS = b"""f:{"messageId":"m"}
+0:"I look "
+0:"it up."
+9:{"toolCallId":"a","toolName":"find","args":{}}
+a:{"toolCallId":"a","result":"secret"}
+e:{"finishReason":"tool-calls"}
+f:{"messageId":"n"}
+0:"It is "
+0:"on its way."
+e:{"finishReason":"stop"}
+d:{"finishReason":"stop"}
+"""
+AI_EVENTS = sse(
+    {"type": "start"},
+    {"type": "start-step"},
+    {"type": "text-delta", "id": "0", "delta": "Wait."},
+    {"type": "tool-output-available", "toolCallId": "a", "output": "secret"},
+    {"type": "finish-step"},
+    {"type": "start-step"},
+    {"type": "text-start", "id": "1"},
+    {"type": "text-delta", "id": "1", "delta": "It is "},
+    {"type": "text-delta", "id": "1", "delta": "on its way."},
+    {"type": "finish-step"},
+    {"type": "finish"},
+    "[DONE]",
+)
+ANTHROPIC = sse(
+    {"type": "message_start", "message": {}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "It is "}},
+    {"type": "ping"},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "late."}},
+    {"type": "message_stop"},
+)
+RESPONSES = sse(
+    {"type": "response.created"},
+    {"type": "response.output_item.added", "item": {"type": "message"}},
+    {"type": "response.output_text.delta", "delta": "It is late."},
+    {"type": "response.completed", "response": {}},
+)
+AG_UI = sse(
+    {"type": "RUN_STARTED"},
+    {"type": "TEXT_MESSAGE_START", "messageId": "a"},
+    {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "Wait."},
+    {"type": "TEXT_MESSAGE_END", "messageId": "a"},
+    {"type": "TOOL_CALL_RESULT", "content": "secret"},
+    {"type": "TEXT_MESSAGE_CHUNK", "messageId": "b", "delta": "It is "},
+    {"type": "TEXT_MESSAGE_CHUNK", "messageId": "b", "delta": "late."},
+    {"type": "RUN_FINISHED"},
+)
+SAID: JsonValue = {
+    "type": "assistant_message", "content": [{"type": "output_text", "text": "It is late."}]
+}  # fmt: skip
+CHATKIT = sse(
+    {"type": "thread.item.done", "item": {"type": "user_message", "content": [{"text": "Hi"}]}},
+    {"type": "thread.item.updated", "update": {"delta": "It"}},
+    {"type": "thread.item.done", "item": SAID},
+)
+LANGSERVE = sse(
+    {"run_id": "1"}, '"It is "', {"content": "late."}, "", names=("metadata", "data", "data", "end")
+)
+
+
+def artifact(text: str, **more: JsonValue) -> JsonValue:
+    made: JsonValue = {"artifactId": "x", "parts": [{"kind": "text", "text": text}]}
+    return {"result": {"kind": "artifact-update", "artifact": made, **more}}
+
+
+A2A = sse(
+    {"jsonrpc": "2.0", "id": 1, "result": {"kind": "task", "status": {"state": "working"}}},
+    artifact("It is "),
+    artifact("late.", append=True),
+    {"result": {"kind": "status-update", "final": True, "status": {"state": "completed"}}},
+)
+A2A_SENT = json.dumps(
+    {"result": {"kind": "message", "parts": [{"kind": "text", "text": "It is late."}]}}
+).encode()
+
+
+@pytest.mark.parametrize(
+    ("stream", "body", "path", "said"),
+    [
+        ("sse", sse({"delta": "It is "}, {"tool": "x"}, {"delta": "l"}), "$.delta", "It is l"),
+        ("ndjson", b'{"m": "It is "}\n\n{"m": "late."}\n', "$.m", "It is late."),
+        ("aisdk", AI_PARTS, None, "It is on its way."),
+        ("aisdk", AI_EVENTS, None, "It is on its way."),
+        ("openai", sse(chat("It is "), chat("late."), "[DONE]"), None, "It is late."),
+        ("openai", sse(chat("It is "), chat("l", finish_reason="stop")), None, "It is l"),
+        ("openai", RESPONSES, None, "It is late."),
+        ("anthropic", ANTHROPIC, None, "It is late."),
+        ("ag-ui", AG_UI, None, "It is late."),
+        ("chatkit", CHATKIT, None, "It is late."),
+        ("langserve", LANGSERVE, None, "It is late."),
+        ("a2a", A2A, None, "It is late."),
+        ("a2a", A2A_SENT, None, "It is late."),
+    ],
+)
+def test_the_final_message(stream: str, body: bytes, path: str | None, said: str) -> None:
+    assert read_stream(stream, body, path, join=True) == said
+    assert read_stream(stream, body.replace(b"\n", b"\r\n"), path, join=True) == said
+
+
+def test_without_join_the_last_text_is_the_message() -> None:
+    body = sse({"text": "It"}, {"text": "It is late."})
+    assert read_stream("sse", body, "$.text", join=False) == "It is late."
+
+
+@pytest.mark.parametrize(
+    ("stream", "body", "end"),
+    [
+        ("aisdk", AI_PARTS, b"d:"),
+        ("aisdk", AI_EVENTS, b'data: {"type": "finish"}'),
+        ("openai", RESPONSES, b'data: {"type": "response.completed"'),
+        ("openai", sse(chat("It is ")), b"never"),
+        ("anthropic", ANTHROPIC, b'data: {"type": "message_stop"'),
+        ("ag-ui", AG_UI, b'data: {"type": "RUN_FINISHED"'),
+        ("chatkit", CHATKIT, b'data: {"type": "thread.item.done", "item": {"type": "assistant'),
+        ("langserve", LANGSERVE, b"event: end"),
+        ("a2a", A2A, b'data: {"result": {"kind": "status-update"'),
+    ],
+)
+def test_one_that_breaks_off_is_no_answer(stream: str, body: bytes, end: bytes) -> None:
+    with pytest.raises(StreamError, match="broke off"):
+        read_stream(stream, body.partition(end)[0], None, join=True)
+
+
+@pytest.mark.parametrize(
+    ("stream", "body"),
+    [
+        ("aisdk", b'0:"a"\n3:"out of money"\n'),
+        ("aisdk", sse({"type": "error", "errorText": "out of money"})),
+        ("openai", sse({"error": {"message": "out of money"}})),
+        ("anthropic", sse({"type": "error", "error": {"message": "out of money"}})),
+        ("ag-ui", sse({"type": "RUN_ERROR", "message": "out of money"})),
+        ("chatkit", sse({"type": "error", "message": "out of money"})),
+        ("langserve", sse({"message": "out of money"}, names=("error",))),
+        ("a2a", b'{"error": {"message": "out of money"}}'),
+    ],
+)
+def test_an_error_in_it_is_no_answer(stream: str, body: bytes) -> None:
+    with pytest.raises(StreamError, match="out of money"):
+        read_stream(stream, body, None, join=True)
+
+
+def test_nothing_found_is_no_answer() -> None:
+    with pytest.raises(StreamError, match=r"nothing in the stream stands at `\$\.text`"):
+        read_stream("sse", sse({"other": 1}), "$.text", join=True)
+
+
+def test_the_manifest_knows_every_kind() -> None:
+    kinds = HttpResponse.model_fields["stream"].annotation
+    assert {one for part in get_args(kinds) for one in get_args(part)} == set(STREAMS)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"stream": "sse"}, "needs `output`"),
+        ({"stream": "aisdk", "output": "$.x"}, "remove `output`"),
+        ({"stream": "sse", "output": "$.x", "usage": "$.y"}, "remove `trace`"),
+    ],
+)
+def test_what_does_not_go_together(options: dict[str, str], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        HttpResponse.model_validate(options)
