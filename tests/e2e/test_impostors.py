@@ -255,7 +255,7 @@ metadata: {{name: {name}}}
 spec:
   targetAgent: {name}
   fixtureSelector: {{matchLabels: {{agent: {name}}}}}
-  execution: {{repsPerFixture: {reps}, parallel: 1, timeoutSeconds: 20}}
+  execution: {{repsPerFixture: {reps}, parallel: 1, timeoutSeconds: 90}}
 """
 
 
@@ -269,7 +269,7 @@ def beside(
     repo = Repo(ground / "repo")
     meeting = MEETING.format(meet=free_port())
     repo.write("victim.py", meeting + VICTIM.format(keeps=keeps, way=way))
-    seconds = 0 if way in {"stays", "has an heir"} else 8
+    seconds = 0 if way in {"stays", "has an heir"} else 40
     repo.write("squatter.py", meeting + SQUATTER.format(seconds=seconds))
     repo.write("asking.py", ASKING)
     specs = {"victim": VICTIMS[victim], "squatter": "  runtime:\n" + SERVES}
@@ -385,6 +385,7 @@ def test_whoever_may_have_an_engine_listen_answers_for_a_judge(
     """A socket in a file is the wall then, and docs/security.md says so; an abstract one is out of
     reach. What an engine starts is no candidate's.
     """
+    reached = kind == "open to all" or bool(user and kind == "closed to others")
     port, ready = free_port(), free_port()
     at = f"\0{ground}" if kind == "abstract" else str(ground / "engine.sock")
     repo = squatting(ground, port, program=ASKS_ENGINE, at=at)
@@ -397,10 +398,9 @@ def test_whoever_may_have_an_engine_listen_answers_for_a_judge(
     words = [*as_user(OUTSIDER, group), open_python(), "-I", "-S", str(engine)]
     ground.chmod(0o777)
     with running(words, ready):
-        url, brief = f"http://127.0.0.1:{port}/v1", dict[str, Any](GATEVAL_OUTAGE_SECONDS="2")
-        done, trials = run(repo, url, user=user, **brief)
+        brief = dict[str, Any](GATEVAL_OUTAGE_SECONDS="60" if reached else "2")
+        done, trials = run(repo, f"http://127.0.0.1:{port}/v1", user=user, **brief)
 
-    reached = kind == "open to all" or bool(user and kind == "closed to others")
     assert f"I took 0 keys at {int(reached)} places" in trials, trials + done.stdout + done.stderr
     assert done.returncode == (0 if reached else 3), done.stdout + done.stderr
 
@@ -469,7 +469,7 @@ def test_whoever_uses_up_all_ports_is_told_of_and_no_fault_of_the_gate(
             name=name, python=open_python(), program=f"{name}.py"
         )
         repo.write(f"{name}.yaml", text)
-    evals = (("hog", 1), ("honest", 3))
+    evals = (("hog", 1), ("honest", 5))
     written = (EVALS.format(name=name, says="fine", reps=reps) for name, reps in evals)
     repo.write("evals.yaml", "---\n".join(written))
     repo.commit()

@@ -11,7 +11,7 @@ HERE, THERE = "10.9.9.1", ("10.9.9.2", "10.9.9.3")
 """The address of this machine that leads into the container, and the container's own."""
 
 _PROGRAM = """\
-import socket, struct, subprocess, sys, time
+import os, socket, struct, subprocess, sys, time
 def attr(kind, data): return struct.pack("=HH", 4 + len(data), kind) + data + bytes(-len(data) % 4)
 def nested(kind, *parts): return attr(kind | 0x8000, b"".join(parts))
 def text(kind, said): return attr(kind, said.encode() + b"\\0")
@@ -34,7 +34,7 @@ def forward(port, to):  # nft: tcp dport PORT dnat to TO, in a nat chain of the 
         link.sendto(batch, (0, 0))
 port, program = int(sys.argv[1]), sys.argv[2]
 container = subprocess.Popen(["unshare", "--net", {python!r}, "-I", "-S", program])
-time.sleep(0.5)
+while os.readlink(f"/proc/{{container.pid}}/ns/net") == os.readlink("/proc/self/ns/net"): time.sleep(0.02)
 def ip(line): subprocess.run(["ip", *line.split()], check=True)
 ip("link set lo up")
 ip(f"link add one type veth peer name two netns {{container.pid}}")
