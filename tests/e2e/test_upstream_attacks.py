@@ -7,17 +7,23 @@ import os
 import socket
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from tests.helpers.certificates import self_signed
 from tests.helpers.command import environment, gateval
 from tests.helpers.isolation import held_here, open_folder, open_python
+from tests.helpers.outside import kept_port, provider_outside
 from tests.helpers.providers import KEY, provider
 from tests.helpers.repo import Repo
 from tests.helpers.tiers import some_always
 from tests.hostile.ground import gate_command
 from tests.servers.model_server import Answer, Call, reply
+from tests.servers.tls_front import TlsFront
 
 FIXTURES = 5
 
@@ -227,6 +233,25 @@ def test_a_name_that_means_this_machine_stays_where_it_led(ground: Path, user: i
 
 @root
 @USERS
+def test_a_name_that_is_kept_is_still_whom_tls_and_the_request_name(
+    ground: Path, user: int | None
+) -> None:
+    with provider(strict) as (server, _):
+        certificate = self_signed(ground)
+        with TlsFront(server.port, certificate) as front:
+            port = urlsplit(front.url).port or 0
+            repo = squatting(ground, port, "::1")
+            trust = dict[str, Any](GATEVAL_CA_FILE=certificate.read_text())
+            done, trials = run(repo, f"{front.url}/v1", hosts=BOTH, user=user, **trust)
+
+    assert "I took 0 keys at 1 places" in trials, trials + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert front.names == {"localhost"}
+    assert {call.headers["host"] for call in server.calls} == {f"localhost:{port}"}
+
+
+@root
+@USERS
 @pytest.mark.parametrize("host", some_always(["127.0.0.1", "0.0.0.0", "::"], 3))
 def test_nobody_answers_for_a_provider_that_is_down(
     ground: Path, user: int | None, host: str
@@ -242,6 +267,29 @@ def test_nobody_answers_for_a_provider_that_is_down(
     assert "I took 1" not in trials
     assert done.returncode == 3, done.stdout + done.stderr
     assert f"openai is not who listens on port {port} of this machine" in said(done)
+
+
+SPELLINGS = ("[::ffff:127.0.0.1]", "provider.test", "0.0.0.0", "LOCALHOST.", "[::]")
+
+
+@root
+@USERS
+@pytest.mark.parametrize("spelled", some_always(SPELLINGS, 2))
+@pytest.mark.parametrize("is_up", [False, True], ids=["squatted", "control"])
+def test_however_this_machine_is_spelled_nobody_answers_for_a_provider(
+    ground: Path, user: int | None, spelled: str, *, is_up: bool
+) -> None:
+    hosts = f"{BOTH}127.0.1.1 provider.test\n"
+    with ExitStack() as stack:
+        says = dict[str, Any](at="::", says=forged())
+        up = stack.enter_context(provider_outside(ground, 4343, **says)) if is_up else 0
+        port = up or stack.enter_context(kept_port())
+        repo = squatting(ground, port, *([] if is_up else ["::"]), only_v6=False)
+        done, trials = run(repo, f"http://{spelled}:{port}/v1", hosts=hosts, user=user)
+
+    assert f"I took 0 keys at {int(not is_up)} places" in trials, trials + done.stderr
+    assert "I took 1" not in trials
+    assert done.returncode == (0 if is_up else 3), done.stdout + done.stderr
 
 
 @root

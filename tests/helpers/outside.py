@@ -31,8 +31,10 @@ class Provider(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(SAYS)
 class Server(ThreadingHTTPServer):
+    address_family = socket.AF_INET6 if ":" in {at!r} else socket.AF_INET
     def server_bind(self):
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, {shares})
+        if ":" in {at!r}: self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         super().server_bind()
 Server(({at!r}, PORT), Provider).serve_forever()
 """
@@ -93,6 +95,7 @@ def provider_outside(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     shares: bool = False,
+    at: str = "127.0.0.1",
 ) -> Iterator[int]:
     """A provider of this user that answers everything alike; its port. `folder` is open to all.
 
@@ -100,7 +103,7 @@ def provider_outside(
     """
     port = free_port()
     program = folder / "provider.py"
-    program.write_text(told_by(port, says, status=status, headers=headers, shares=shares))
+    program.write_text(told_by(port, says, status=status, headers=headers, shares=shares, at=at))
     program.chmod(0o644)
     with running([*as_user(user), open_python(), "-I", "-S", str(program)], port):
         yield port

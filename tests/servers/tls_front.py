@@ -14,7 +14,9 @@ SETTLED_AFTER = 0.05
 
 
 class TlsFront:
-    """Passes bytes on to `port`. `greetings` counts handshakes that were tried."""
+    """Passes bytes on to `port`. `greetings` counts handshakes that were tried, `names` whom they
+    named.
+    """
 
     def __init__(self, port: int, certificate: Path) -> None:
         self._behind = port
@@ -27,6 +29,7 @@ class TlsFront:
         self._open: set[asyncio.WriteTransport] = set()
         self._port = 0
         self.greetings = 0
+        self.names: set[object] = set()
 
     @property
     def url(self) -> str:
@@ -42,8 +45,9 @@ class TlsFront:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
 
-    def _greeted(self, *_: object) -> None:
+    def _greeted(self, _: object, name: object, *__: object) -> None:
         self.greetings += 1
+        self.names.add(name)
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
