@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import re
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -299,9 +300,17 @@ async def start_instance(launch: Launch) -> Instance | NoAnswer:
     for _ in range(PORT_ATTEMPTS - 1):
         port = free_port()
         started = await _start_at(launch, port)
-        if isinstance(started, Instance) or not is_taken(port):
+        if isinstance(started, Instance) or not (is_taken(port) or _was_taken(started)):
             return started
     return await _start_at(launch, free_port())
+
+
+def _was_taken(failed: NoAnswer) -> bool:
+    """Whether a server says that somebody had its port, who may be gone by now."""
+    return any(map(_IN_USE.search, failed.detail))
+
+
+_IN_USE = re.compile(r"address already in use|EADDRINUSE", re.IGNORECASE)
 
 
 async def _start_at(launch: Launch, port: int) -> Instance | NoAnswer:
