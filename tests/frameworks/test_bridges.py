@@ -78,6 +78,7 @@ BRIDGED = (
     Bridged("agent-framework", "desk:agent"),
     Bridged("node", "graph.mjs:graph", "node"),
     Bridged("node", "openai.mjs:agent", "node"),
+    Bridged("node", "src/desk.ts:makeDesk", "node"),
     Bridged("node", "mastra.mjs:mastra", "node"),
 )
 

@@ -147,6 +147,8 @@ MODULE = """\
     export async function named({ prompt, city }) { return `${prompt} ${city}`; }
     export const desk = { method: (q) => `method ${q}` };
     export function makeDesk() { return desk.method; }
+    export const makes=async()=>desk.method;
+    export const terse=async(messages)=>messages.length;
     export async function POST(request) {
       const { messages } = await request.json();
       return new Response(`posted ${messages.at(-1).parts[0].text}`);
@@ -164,6 +166,8 @@ SCRIPT = [
     ("desk.method", "method hello"),
     ("makeDesk", "method hello"),
     ("makeDesk()", "method hello"),
+    ("makes", "method hello"),
+    ("terse", "1"),
     ("POST", "posted hello"),
     ("default", "POST"),
 ]

@@ -290,7 +290,7 @@ async function bridgeOf(found, framework, target, folder, file) {
 function takesNothing(found) {
   if (typeof found !== "function" || found.name === "POST" || found.length > 0) return false;
   const source = Function.prototype.toString.call(found);
-  return /^(async\s+)?(function\b[^(]*)?\(\s*\)/.test(source) && !/\barguments\b/.test(source);
+  return /^(async\b\s*)?(function\b[^(]*)?\(\s*\)/.test(source) && !/\barguments\b/.test(source);
 }
 
 class Talk {
