@@ -29,8 +29,8 @@ def content(one: Preset) -> str:
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
 def test_each_is_called_what_its_file_says_and_names_a_source(one: Preset) -> None:
-    assert preset(one.name) is one
-    assert preset(f"{one.name}@{one.version}") is one
+    assert preset(one.name) == one
+    assert preset(f"{one.name}@{one.version}") == one
     assert one.source
     assert len(one.steps) >= 3
     assert set(one.needs) <= {EXPECTED, REFERENCE}
