@@ -70,7 +70,8 @@ from gateval.errors import (
 )
 from gateval.formats.github.action_inputs import NAMES, OF_THE_RUNNER
 from gateval.formats.github.workflow import gate_jobs, is_workflow, unreadable
-from gateval.gateway.peers import is_own, may_be_unseen, plain_address
+from gateval.gateway.peers import is_own, plain_address
+from gateval.gateway.processes import may_be_unseen
 from gateval.gateway.upstream.endpoints import LOOPBACK, PROVIDERS, missing_keys, read_upstreams
 from gateval.pipeline.read import survey
 from gateval.ports.forge import BranchGuards

@@ -17,15 +17,8 @@ import pytest
 from yarl import URL
 
 from gateval.gateway import peers
-from gateval.gateway.peers import (
-    BoundSocket,
-    Holders,
-    NotTheirs,
-    Peers,
-    Tables,
-    is_own,
-    no_candidate,
-)
+from gateval.gateway.peers import BoundSocket, NotTheirs, Peers, Tables, is_own, no_candidate
+from gateval.gateway.processes import Holders
 from gateval.gateway.upstream.http_client import PinnedResolver, Pins, pins_of
 
 SO_BINDTODEVICE = 25
