@@ -37,7 +37,7 @@ def test_what_fell_is_a_row(tmp_path: Path) -> None:
     assert plan.partition("Experiment  ")[2].split()[:2] == ["Agent", "Rows"], plan
     assert "a drop in one row is found in 4 of 5 cases if its score falls" in plan
     shown = gateval(repo, "check", "--base", "main").stdout
-    assert "in one row's score could have been missed" in shown
+    assert "hello and uppercase-agent.world score lower than before" in shown
     assert "fixture'" not in shown
     assert "passed" not in shown  # rows have scores, no passes
 

@@ -321,3 +321,24 @@ def test_beside_a_provider_on_this_machine_candidates_listen_where_they_may(
     }
     with isolated_world(SMALL, own_users=own_users) as world:
         assert json.loads(output_of(world, program))["other"] == "done"
+
+
+MOVES = """\
+import json, os, pathlib
+home = pathlib.Path(os.environ["HOME"])
+for name in ("here", "there"):
+    (home / name).mkdir()
+(home / "here" / "file").write_text("moved")
+os.rename(home / "here" / "file", home / "there" / "file")
+print(json.dumps({"output": (home / "there" / "file").read_text()}))
+"""
+
+
+@pytest.mark.parametrize("own_users", [True, False], ids=["users of their own", "same user"])
+def test_where_ports_are_limited_files_still_move_from_folder_to_folder(own_users: bool) -> None:
+    """Package managers do so: uv and npm write beside their store, and move what is whole."""
+    if own_users and os.geteuid() != 0:
+        pytest.skip("users of their own take root")
+    held_here()
+    with isolated_world(SMALL, own_users=own_users, binds=[4000]) as world:
+        assert output_of(world, MOVES) == "moved"

@@ -181,9 +181,7 @@ class LandlockRuleset:
         """Allow `access` below these open folders and to these open files (`is_folder` False)."""
         for descriptor, is_folder in places:
             wanted = access & self._handled & (-1 if is_folder else _FOR_FILES)
-            packed = wanted.to_bytes(8, "little") + descriptor.to_bytes(4, "little")
-            rule = ctypes.create_string_buffer(packed, 12)
-            called(libc.syscall(_ADD_RULE, self._ruleset, _PATH_BENEATH, rule, 0))
+            _add_place(self._ruleset, wanted, descriptor)
 
     def close_in(self) -> None:
         """Put this process and all its descendants behind the fence, for good."""
@@ -193,8 +191,14 @@ class LandlockRuleset:
 def bind_ruleset(binds: Iterable[int]) -> int:
     """Return a second fence, open: TCP may be bound to these ports, and to one that the kernel
     chooses. To make it for tens of thousands takes 20 ms. Raises `OSError`.
+
+    Each fence forbids to move files from folder to folder, unless it says otherwise, so this one
+    says it of all folders: the first fence limits that.
     """
-    ruleset = _created([0, _BIND_TCP])
+    ruleset = _created([_REFER, _BIND_TCP])
+    if (root := open_place("/")) is not None:
+        _add_place(ruleset, _REFER, root[0])
+        os.close(root[0])
     _add_ports(ruleset, _BIND_TCP, (_CHOSEN_BY_THE_KERNEL, *binds))
     return ruleset
 
@@ -209,6 +213,12 @@ def _created(attributes: Sequence[int]) -> int:
     filled = (ctypes.c_uint64 * len(attributes))(*attributes)
     size = ctypes.c_size_t(ctypes.sizeof(filled))
     return called(libc.syscall(_CREATE_RULESET, ctypes.byref(filled), size, 0))
+
+
+def _add_place(ruleset: int, access: int, descriptor: int) -> None:
+    packed = access.to_bytes(8, "little") + descriptor.to_bytes(4, "little")
+    rule = ctypes.create_string_buffer(packed, 12)
+    called(libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0))
 
 
 def _add_ports(ruleset: int, access: int, ports: Iterable[int]) -> None:
