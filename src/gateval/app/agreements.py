@@ -60,10 +60,7 @@ def _of_folders(runs: Runs) -> Iterator[DatedAgreement]:
         for one in report.judges:
             bound, counts = one.replay.binding, one.replay.agreement
             kept = StoredAgreement(calibration=one.calibration, binding=bound, counts=counts)
-            yield DatedAgreement(_moment(name), kept)
-
-
-def _moment(run: str) -> str:
-    """When a run began, by its id: `20261120-093000-ab12`."""
-    day, clock = run[:8], run[9:15]
-    return f"{day[:4]}-{day[4:6]}-{day[6:]}T{clock[:2]}:{clock[2:4]}:{clock[4:]}Z"
+            day, clock = name[:8], name[9:15]
+            yield DatedAgreement(
+                f"{day[:4]}-{day[4:6]}-{day[6:]}T{clock[:2]}:{clock[2:4]}:{clock[4:]}Z", kept
+            )

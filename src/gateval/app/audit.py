@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.app.guard import LINE_LIMIT
-from gateval.domain.audit import AuditEntry, AuditLog, read_log
+from gateval.domain.audit import AuditLog, read_log
 from gateval.domain.paths import show_path
 from gateval.errors import EXIT_FAILED, EXIT_PASS, RecordsError, UsageError
 from gateval.ports.storage import AUDIT_BRANCH, AUDIT_LOG
@@ -59,10 +59,7 @@ def verify_log(environ: Mapping[str, str], place: LogLocation, *, anchor: str | 
         print(_whole(log))
         _note("Without --anchor, entries that were cut off at the end do not show.")
         return EXIT_PASS
-    return _anchored(log, wanted, log.anchored(wanted))
-
-
-def _anchored(log: AuditLog, wanted: str, found: AuditEntry | None) -> int:
+    found = log.anchored(wanted)
     if found is None:
         print(
             f"The audit log does not hold the entry with the hash {wanted}: it was cut off, "

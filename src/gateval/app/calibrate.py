@@ -217,7 +217,13 @@ def _write(found: CalibrationReport, folder: ResultsFolder, plot: Path | None) -
     folder.write(CALIBRATIONS_FILE, dump(found).encode())
     folder.write(PLOT_FILE, drawn.encode())
     if plot is not None:
-        _write_plot(plot, drawn)
+        try:
+            with opened_folder(plot.parent) as opened:
+                replace_file(opened, plot.name, drawn.encode())
+        except OSError as error:
+            raise UsageError(
+                f"The plot could not be written to {plot}: {error.strerror}."
+            ) from error
 
 
 def _exit_code(found: CalibrationReport) -> int:
@@ -241,11 +247,3 @@ async def _replays(
             judge = Judge(gateway)
             found.append(await replay(one.calibration, one.spec, judge, script=script))
     return tuple(found), gateway.ledger.told if gateway.ledger.ended else ""
-
-
-def _write_plot(path: Path, text: str) -> None:
-    try:
-        with opened_folder(path.parent) as folder:
-            replace_file(folder, path.name, text.encode())
-    except OSError as error:
-        raise UsageError(f"The plot could not be written to {path}: {error.strerror}.") from error

@@ -56,25 +56,6 @@ def extend(root: Path, known: Calibration, example: JsonObject) -> str:
     file = root / known.path
     before = file.read_bytes()
     after = with_example(before.decode(), _number(known, before), example).encode()
-    _refuse_change(known, before, after)
-    with opened_folder(file.parent) as folder:
-        replace_file(folder, file.name, after)
-    return known.place.file
-
-
-def _number(known: Calibration, data: bytes) -> int:
-    """Which document of its file a calibration is."""
-    from gateval.formats.yaml_reader import read_documents
-
-    documents, _ = read_documents(known.path, data)
-    for number, document in enumerate(documents):
-        if document.place(("metadata", "name")) == known.place:
-            return number
-    raise UsageError(f"{known.place.file} has changed meanwhile.", hint="Do it again.")
-
-
-def _refuse_change(known: Calibration, before: bytes, after: bytes) -> None:
-    """Raise `UsageError` unless one example more is all that the file says now."""
     old, new = (read_manifests(known.path, data, registries()) for data in (before, after))
     said = [one.digest for one in old.manifests if one.name != known.name or one.kind != known.kind]
     kept = [one.digest for one in new.manifests if one.name != known.name or one.kind != known.kind]
@@ -90,6 +71,20 @@ def _refuse_change(known: Calibration, before: bytes, after: bytes) -> None:
             f"{known.place.file} is written in a way that Gateval cannot add to.",
             hint="Write its examples as a list of lines, each with a dash.",
         )
+    with opened_folder(file.parent) as folder:
+        replace_file(folder, file.name, after)
+    return known.place.file
+
+
+def _number(known: Calibration, data: bytes) -> int:
+    """Which document of its file a calibration is."""
+    from gateval.formats.yaml_reader import read_documents
+
+    documents, _ = read_documents(known.path, data)
+    for number, document in enumerate(documents):
+        if document.place(("metadata", "name")) == known.place:
+            return number
+    raise UsageError(f"{known.place.file} has changed meanwhile.", hint="Do it again.")
 
 
 def begin(
@@ -135,7 +130,14 @@ def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool
 
     Raises `UsageError` where there is no such verdict, or the example is there already.
     """
-    _refuse_wrong_words(asked)
+    if isnan(asked.score):
+        raise UsageError("--score is a number from 0 to 1, not nan.")
+    if asked.calibration is not None and not re.search(NAME_PATTERN, asked.calibration):
+        raise UsageError(
+            f"{quote(asked.calibration)} is no name of a JudgeCalibration.",
+            hint='Use lower-case letters, digits, "-" and ".", and begin and end with a letter or '
+            "digit; its file gets the same name.",
+        )
     repository = open_repository(Path.cwd())
     snapshot = valid_snapshot(repository, find_head(repository, None))
     found = _verdict(asked, _results(repository, asked.run))
@@ -165,17 +167,6 @@ def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool
     )
     _tell(path, found, asked, known)
     return EXIT_PASS
-
-
-def _refuse_wrong_words(asked: Challenge) -> None:
-    if isnan(asked.score):
-        raise UsageError("--score is a number from 0 to 1, not nan.")
-    if asked.calibration is not None and not re.search(NAME_PATTERN, asked.calibration):
-        raise UsageError(
-            f"{quote(asked.calibration)} is no name of a JudgeCalibration.",
-            hint='Use lower-case letters, digits, "-" and ".", and begin and end with a letter or '
-            "digit; its file gets the same name.",
-        )
 
 
 def _results(repository: GitRepository, run: str | None) -> Results:

@@ -55,22 +55,17 @@ def check_change(
         pick = pick.model_copy(update={"failed": _failed(repository)})
     with _importing_the_run():
         plan = make_plan(repository, environ, base=base, head=head, pick=pick)
-    if base is None:
-        _refuse_one_commit(plan)
-    plan = memory.applied(plan, fresh=fresh)
-    if accept_bar:
-        plan = plan.model_copy(update={"bar_accepted": "--accept-bar-change"})
-    return carry_out(plan, repository, settings, results, minutes, memory=memory)
-
-
-def _refuse_one_commit(plan: Plan) -> None:
-    """See that there is something to compare. Nobody named the base, so nobody meant head by it."""
-    if plan.base and plan.head.commit and plan.head.commit == plan.base.commit:
+    # nobody named the base, so nobody meant head by it
+    if base is None and plan.base and plan.head.commit and plan.head.commit == plan.base.commit:
         raise UsageError(
             f"{plan.head.short} is on the default branch already, so there is nothing to compare "
             "it with.",
             hint="Name an older commit with --base REV; `gateval run EVAL` measures one revision.",
         )
+    plan = memory.applied(plan, fresh=fresh)
+    if accept_bar:
+        plan = plan.model_copy(update={"bar_accepted": "--accept-bar-change"})
+    return carry_out(plan, repository, settings, results, minutes, memory=memory)
 
 
 @contextmanager

@@ -141,7 +141,14 @@ def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Ite
     yield from map(about_unreadable, unread)
     yield from about_workflows(jobs)
     yield from about_inputs(jobs, (*NAMES, *map(str.lower, OF_THE_RUNNER)))
-    known = known_here(opened, environ, name)._replace(sealed=sealed_files(snapshot))
+    origin = opened.facts().origin
+    named = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
+    try:
+        default = opened.default_branch() or ""
+    except GatevalError:
+        default = ""
+    short = default.removeprefix("refs/remotes/origin/").removeprefix("refs/heads/")
+    known = RepositoryFacts(named, short or None)._replace(sealed=sealed_files(snapshot))
     yield from about_reach(jobs, known)
     yield from about_time(jobs)
     yield from _keys(environ, snapshot.catalogue, jobs, runner=runner)
@@ -196,20 +203,6 @@ def read_workflows(
     jobs = (job for path, data in contents.items() for job in gate_jobs(path, data, contents.get))
     unread = (unreadable(path, data) for path, data in contents.items())
     return tuple(jobs), tuple(problem for problem in unread if problem)
-
-
-def known_here(
-    repository: GitRepository, environ: Mapping[str, str], name: str | None = None
-) -> RepositoryFacts:
-    """Return what this clone tells of the repository, without asking anybody."""
-    origin = repository.facts().origin
-    named = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
-    try:
-        branch = repository.default_branch() or ""
-    except GatevalError:
-        branch = ""
-    short = branch.removeprefix("refs/remotes/origin/").removeprefix("refs/heads/")
-    return RepositoryFacts(named, short or None)
 
 
 def _means_here(host: str) -> bool:
@@ -337,7 +330,12 @@ def github_findings(
         yield refused
         return
     yield from _token(guards, access.repository)
-    yield from _required(guards, jobs)
+    try:
+        branch = guards.default_branch()
+        yield about_required_check(branch, guards.required_checks(branch), jobs)
+    except ForgeError as error:
+        seen = f"Not seen which checks are required. {error.message}"
+        yield HealthCheck(Health.UNKNOWN, "required", seen, error.hint)
     yield from _queue(guards, jobs)
     yield from _labels(access, fix=fix)
     yield from _audit_branch(guards)
@@ -462,15 +460,6 @@ def _denied(topic: str, ask: Callable[[], object]) -> HealthCheck | None:
         seen = f"{topic}: {error.message}"
         return HealthCheck(Health.UNKNOWN, "token", seen, error.hint)
     return None
-
-
-def _required(guards: BranchGuards, jobs: Sequence[GateJob]) -> Iterator[HealthCheck]:
-    try:
-        branch = guards.default_branch()
-        yield about_required_check(branch, guards.required_checks(branch), jobs)
-    except ForgeError as error:
-        seen = f"Not seen which checks are required. {error.message}"
-        yield HealthCheck(Health.UNKNOWN, "required", seen, error.hint)
 
 
 def _audit_branch(guards: BranchGuards) -> Iterator[HealthCheck]:

@@ -32,7 +32,30 @@ def guarded(action: Callable[[], int]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_NOT_EVALUATED
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback for users
-        return _own_fault(error)
+        inner: BaseException = error
+        while isinstance(inner, BaseExceptionGroup):
+            inner = inner.exceptions[0]
+        if isinstance(inner, GatevalError):
+            tell(inner)
+            return inner.exit_code
+        from gateval.safe.sanitize import plain_line
+
+        if isinstance(inner, OSError):
+            what = f"{inner.strerror or inner}: {inner.filename or ''}"
+            print(f"gateval: {plain_line(what, LINE_LIMIT)}", file=sys.stderr)
+            return EXIT_NOT_EVALUATED
+        sealed = os.environ.get("GATEVAL_IDENTITY")  # the words may be of what is sealed
+        said = type(inner).__name__ if sealed else f"{type(inner).__name__}: {inner}"
+        what = plain_line(said, LINE_LIMIT)
+        print(
+            f"gateval: this is a fault in Gateval itself ({what}).\n"
+            f"  Nothing was decided. Please report it at {ISSUES};\n"
+            "  GATEVAL_TRACEBACK=1 shows where it happened.",
+            file=sys.stderr,
+        )
+        if os.environ.get("GATEVAL_TRACEBACK"):
+            traceback.print_tb(inner.__traceback__) if sealed else traceback.print_exception(error)
+        return EXIT_NOT_EVALUATED
 
 
 def tell(error: GatevalError) -> None:
@@ -57,31 +80,3 @@ def _wrapped(text: str, indent: str) -> list[str]:
     return wrap(
         text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
-
-
-def _own_fault(error: Exception) -> int:
-    """Report a fault of Gateval's own; the traceback only when asked for."""
-    inner: BaseException = error
-    while isinstance(inner, BaseExceptionGroup):
-        inner = inner.exceptions[0]
-    if isinstance(inner, GatevalError):
-        tell(inner)
-        return inner.exit_code
-    from gateval.safe.sanitize import plain_line
-
-    if isinstance(inner, OSError):
-        what = f"{inner.strerror or inner}: {inner.filename or ''}"
-        print(f"gateval: {plain_line(what, LINE_LIMIT)}", file=sys.stderr)
-        return EXIT_NOT_EVALUATED
-    sealed = os.environ.get("GATEVAL_IDENTITY")  # the words may be of what is sealed
-    said = type(inner).__name__ if sealed else f"{type(inner).__name__}: {inner}"
-    what = plain_line(said, LINE_LIMIT)
-    print(
-        f"gateval: this is a fault in Gateval itself ({what}).\n"
-        f"  Nothing was decided. Please report it at {ISSUES};\n"
-        "  GATEVAL_TRACEBACK=1 shows where it happened.",
-        file=sys.stderr,
-    )
-    if os.environ.get("GATEVAL_TRACEBACK"):
-        traceback.print_tb(inner.__traceback__) if sealed else traceback.print_exception(error)
-    return EXIT_NOT_EVALUATED

@@ -20,7 +20,7 @@ from gateval.app.readers import registries, valid_snapshot
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import EVAL_KINDS
 from gateval.domain.paths import nearest, show_path
-from gateval.domain.planning.change import Inventory, inventory
+from gateval.domain.planning.change import inventory
 from gateval.domain.text import show_bytes
 from gateval.errors import EXIT_PASS, EXIT_USAGE, GatevalError, RepositoryError, UsageError
 from gateval.pipeline.read import find_head, find_revisions, survey
@@ -278,7 +278,16 @@ def show_closure(name: str, *, head: str | None, as_json: bool) -> int:
     found = inventory(agent, snapshot)
     sizes = repository.sizes(file.oid for file in found.files if file.kind != "submodule")
     if as_json:
-        print(json.dumps(_as_json(found, sizes), indent=2))
+        files = [
+            {"path": file.shown, "kind": file.kind, "bytes": sizes.get(file.oid), "why": file.why}
+            for file in found.files
+        ]
+        print(
+            json.dumps(
+                {"version": "closure.v1", "agent": found.agent, "cwd": found.cwd, "files": files},
+                indent=2,
+            )
+        )
         return EXIT_PASS
     for file in found.files:
         size = f"{sizes[file.oid]:>12,}" if file.oid in sizes else f"{file.kind:>12}"
@@ -286,14 +295,6 @@ def show_closure(name: str, *, head: str | None, as_json: bool) -> int:
     total = sum(sizes.get(file.oid, 0) for file in found.files)
     print(f"{count(len(found.files), 'file')}, {show_bytes(total)}: all that {name} gets.")
     return EXIT_PASS
-
-
-def _as_json(found: Inventory, sizes: Mapping[str, int]) -> dict[str, object]:
-    files = [
-        {"path": file.shown, "kind": file.kind, "bytes": sizes.get(file.oid), "why": file.why}
-        for file in found.files
-    ]
-    return {"version": "closure.v1", "agent": found.agent, "cwd": found.cwd, "files": files}
 
 
 def evals_here(rev: str | None) -> list[tuple[str, str]]:

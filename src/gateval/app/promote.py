@@ -144,7 +144,11 @@ def promote_traces(
     target = target_of(repository, snapshot, chosen)
     documents, more = _documents(runs, target, taken, origin)
     unfinished = sum(is_unfinished(document) for document in documents)
-    _tell_refused([*refused, *more])
+    lines = [*refused, *more]
+    for line in lines[:_SHOWN]:
+        print(plain_line(f"Not promoted: {line}", LINE_LIMIT), file=sys.stderr)
+    if len(lines) > _SHOWN:
+        print(f"Not promoted: {len(lines) - _SHOWN:,} more", file=sys.stderr)
     if not documents:
         raise UsageError("Nothing was promoted.")
     if dry_run:
@@ -159,13 +163,6 @@ def promote_traces(
                 "have done. Until then `gateval validate` is red."
             )
     return EXIT_FAILED if refused or more else EXIT_PASS
-
-
-def _tell_refused(lines: Sequence[str]) -> None:
-    for line in lines[:_SHOWN]:
-        print(plain_line(f"Not promoted: {line}", LINE_LIMIT), file=sys.stderr)
-    if len(lines) > _SHOWN:
-        print(f"Not promoted: {len(lines) - _SHOWN:,} more", file=sys.stderr)
 
 
 def _tell(path: str, documents: Sequence[JsonObject], catalogue: Catalogue, agent: Agent) -> None:

@@ -79,7 +79,15 @@ class ManifestCache:
     def tree_files(self, tree: Tree) -> TreeFiles:
         """Sort out a tree by names alone: one pass, remembered."""
         if id(tree) not in self._shelves:
-            files = {p: e for p, e in tree.items() if p.endswith(SUFFIXES) and self._may_be(p, e)}
+            files = {
+                p: e
+                for p, e in tree.items()
+                if p.endswith(SUFFIXES)
+                and e.is_file
+                and p != GATE_CONFIG_PATH
+                and not p.startswith(_SCRIPTED)
+                and (not self._narrowed or self._wanted(p))
+            }
             links = {path: entry for path, entry in tree.items() if entry.mode == LINK_MODE}
             self._shelves[id(tree)] = TreeFiles(tree, files, links)
         return self._shelves[id(tree)]
@@ -120,14 +128,6 @@ class ManifestCache:
             data = self.data(entry)
             self._recognised[key] = formats_of(path, data) if data is not None else ()
         return self._recognised[key]
-
-    def _may_be(self, path: str, entry: TreeEntry) -> bool:
-        return (
-            entry.is_file
-            and path != GATE_CONFIG_PATH
-            and not path.startswith(_SCRIPTED)
-            and (not self._narrowed or self._wanted(path))
-        )
 
     def wants(self, path: str) -> bool:
         """Whether the gate config has manifests looked for at a path."""

@@ -132,7 +132,11 @@ def without_lacking(
                     if not closure.covers(path):
                         continue
                     if other is None or other.get(path) == commit:
-                        warnings[_empty_folder(of, path)] = None
+                        said = (
+                            f"{of} depends on the submodule {show_path(path)}, whose content is "
+                            "not in this checkout; there is an empty folder in its place."
+                        )
+                        warnings[said] = None
                     else:
                         shown = show_path(path)
                         lacking.append(Lacking(path=shown, commit=commit, of=of, where=where))
@@ -194,13 +198,6 @@ def _closures(planned: PlannedEval, snapshot: Snapshot) -> Iterator[tuple[str, C
             yield "a playground", ground
         for spec in own_checks(fixture):
             yield "a check", check_closure(spec, fixture.folder, snapshot)
-
-
-def _empty_folder(of: str, path: str) -> str:
-    return (
-        f"{of} depends on the submodule {show_path(path)}, whose content is not in this checkout; "
-        "there is an empty folder in its place."
-    )
 
 
 P = ParamSpec("P")
@@ -449,20 +446,6 @@ def find_head(repository: Repository, name: str | None) -> Revision:
     return repository.resolve("HEAD" if name is None else name)
 
 
-def find_base_tip(repository: Repository, name: str | None) -> Revision:
-    """Resolve the base tip; without a name, the tip of the default branch.
-
-    Raises `UsageError` when there is no telling which branch that is. An empty name is no absent
-    one: a script whose variable was not set must not be measured against something else.
-    """
-    found = repository.default_branch() if name is None else name
-    if found is None:
-        from gateval.domain.setup.diagnosis import NAME_THE_BASE
-
-        raise UsageError("There is no telling which branch is the default one.", hint=NAME_THE_BASE)
-    return repository.resolve(found)
-
-
 @reading
 def find_revisions(repository: Repository, *, base: str | None, head: str | None) -> Revisions:
     """Resolve all three revisions of a change. Raises `UsageError` or `RepositoryError`.
@@ -472,7 +455,16 @@ def find_revisions(repository: Repository, *, base: str | None, head: str | None
     with ThreadPoolExecutor(1) as aside:
         looking = aside.submit(repository.has_changes) if head is None else None
         commit = repository.resolve("HEAD" if head in {None, WORKTREE} else str(head))
-        tip = find_base_tip(repository, base)
+        # an empty name is no absent one: a script whose variable was not set must not be measured
+        # against something else
+        found = repository.default_branch() if base is None else base
+        if found is None:
+            from gateval.domain.setup.diagnosis import NAME_THE_BASE
+
+            raise UsageError(
+                "There is no telling which branch is the default one.", hint=NAME_THE_BASE
+            )
+        tip = repository.resolve(found)
         repository.tree(commit)
         ancestor = common_ancestor(repository, tip, commit)
         changed = looking.result() if looking else head == WORKTREE

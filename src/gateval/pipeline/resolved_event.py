@@ -207,7 +207,12 @@ def _pull_request(
             f"Pull request #{found.number} is closed.", hint="Reopen it, or name another one."
         )
     head = told or (found.head.sha if found else "")
-    _refuse_another(subject, head)
+    if subject.only not in {None, head}:
+        raise UsageError(
+            f"The head of pull request #{subject.number} is {head[:12]}, not {subject.only[:12]} "
+            "as was asked for. Nothing was run.",
+            hint="Read what was pushed since; then ask again with the head that you have read.",
+        )
     base_ref = found.base.ref if found else into or ""
     retargeted = base_ref != into
     tip = _bring(server, number, head, base_ref) if early is None or retargeted else early.result()
@@ -220,16 +225,6 @@ def _pull_request(
         draft=found.draft if found else subject.draft,
         warning=warning,
     )
-
-
-def _refuse_another(subject: PullRequestSubject, head: str) -> None:
-    """Raise `UsageError` if somebody asked for another head: nothing pushed in between is run."""
-    if subject.only not in {None, head}:
-        raise UsageError(
-            f"The head of pull request #{subject.number} is {head[:12]}, not {subject.only[:12]} "
-            "as was asked for. Nothing was run.",
-            hint="Read what was pushed since; then ask again with the head that you have read.",
-        )
 
 
 def _bring(server: ServerRepository, number: int, head: str, base_ref: str) -> str:

@@ -61,22 +61,6 @@ def with_seals(catalogue: Catalogue, read: Mapping[str, Parsed], cache: Manifest
     )
 
 
-def refuse_unfit(filled: Filled) -> None:
-    """Take out of what templates gave the sealed fixtures that may not be sealed; note why."""
-    every = [
-        *filled.fixtures,
-        *(one for named in filled.by_eval.values() for one in named.values()),
-    ]
-    refused = {id(one): why for one in every if is_sealed(one.path) and (why := unfit(one))}
-    if refused:
-        filled.fixtures = [one for one in filled.fixtures if id(one) not in refused]
-        for evaluation, named in filled.by_eval.items():
-            left = {name: one for name, one in named.items() if id(one) not in refused}
-            filled.by_eval[evaluation] = left
-        filled.broken += map(Broken, refused.values())
-    filled.unfit = tuple(dict.fromkeys(refused.values()))
-
-
 def without_sealed_words(
     problems: Iterable[Problem], parsed: Iterable[Parsed]
 ) -> Iterator[Problem]:
@@ -112,8 +96,24 @@ def snapshot_of(
     problems = [*together.problems, *(found for one in parsed for found in one.problems)]
     if not agents_only:
         filled = _fill_in(parsed, catalogue.evals, tree, cache)
-        refuse_unfit(filled)
-        catalogue = _with_filled(catalogue, filled)
+        every = [
+            *filled.fixtures,
+            *(one for named in filled.by_eval.values() for one in named.values()),
+        ]
+        refused = {id(one): why for one in every if is_sealed(one.path) and (why := unfit(one))}
+        if refused:
+            filled.fixtures = [one for one in filled.fixtures if id(one) not in refused]
+            for evaluation, named in filled.by_eval.items():
+                left = {name: one for name, one in named.items() if id(one) not in refused}
+                filled.by_eval[evaluation] = left
+            filled.broken += map(Broken, refused.values())
+        filled.unfit = tuple(dict.fromkeys(refused.values()))
+        catalogue = replace(
+            catalogue,
+            fixtures=(*catalogue.fixtures, *filled.fixtures),
+            broken=(*catalogue.broken, *filled.broken),
+            filled=filled.by_eval,
+        )
         catalogue, unattached = with_attached(catalogue, tree, cache)
         problems += unattached
     catalogue = with_seals(catalogue, read, cache)
@@ -158,16 +158,6 @@ def _read_files(
     if not agents_only:  # what merely mentions us is no manifest, but as good as any file
         recognised = [path for path, one in read.items() if not one.empty]
     return recognised, read
-
-
-def _with_filled(catalogue: Catalogue, filled: Filled) -> Catalogue:
-    """Return the catalogue with the fixtures that templates became."""
-    return replace(
-        catalogue,
-        fixtures=(*catalogue.fixtures, *filled.fixtures),
-        broken=(*catalogue.broken, *filled.broken),
-        filled=filled.by_eval,
-    )
 
 
 def _fill_in(

@@ -60,16 +60,11 @@ def marked_comments(
     for comment in forge.comments(pull_request):
         marked = read_mark(comment.body)
         if comment.number == known and not (marked and marked.stamp.gate == target.stamp.gate):
-            marked = _defaced(target)
+            first = Stamp(gate=target.stamp.gate, started="1970-01-01T00:00:00Z", run=0, attempt=0)
+            marked = MarkedComment(stamp=first, head="0" * 40)
         if marked is not None:
             found.append(OurComment(comment, marked))
     return found
-
-
-def _defaced(target: PublishTarget) -> MarkedComment:
-    """Return the mark that a comment without this gate's counts for: older than any run's."""
-    first = Stamp(gate=target.stamp.gate, started="1970-01-01T00:00:00Z", run=0, attempt=0)
-    return MarkedComment(stamp=first, head="0" * 40)
 
 
 def of_viewer(forge: Comments, marked: list[OurComment]) -> list[OurComment]:
@@ -101,15 +96,6 @@ def outdated_ones(
     theirs = [one for one in marked if one.comment.author in known]
     others = [one for one in of_gate(theirs, target) if one.comment.author != viewer]
     return [*(others if written else ()), *_claims(theirs, target)]
-
-
-def newer_one(found: list[OurComment], target: PublishTarget) -> OurComment | None:
-    """Return the comment of a newer run on the same head.
-
-    One about another head gives way whatever its stamp: that head is no longer the head.
-    """
-    about_this = (one for one in found if one.marked.head == target.head)
-    return next((one for one in about_this if one.marked.stamp.newer_than(target.stamp)), None)
 
 
 def verdict_on(every: list[OurComment], target: PublishTarget) -> OurComment | None:
@@ -191,7 +177,8 @@ def _newer(forge: Forge, found: list[OurComment], target: PublishTarget) -> OurC
     One that was changed since it was made may say so falsely: anybody who may edit comments can
     have written that.
     """
-    newer = newer_one(found, target)
+    about_this = (one for one in found if one.marked.head == target.head)
+    newer = next((one for one in about_this if one.marked.stamp.newer_than(target.stamp)), None)
     if newer is None or not newer.comment.edited:
         return newer
     try:

@@ -94,7 +94,11 @@ def destination_at(url: str, *, token: str = "", root: Path | None = None) -> De
         basic = f"{unquote(name)}:{unquote(password)}"
     else:
         return Destination(bare, username=unquote(name))
-    _refuse_open_road(bare, scheme)
+    if scheme == "http" and urlsplit(bare).hostname not in _LOOPBACK:
+        raise UsageError(
+            f"{show_path(bare)} is not encrypted, so the token is not sent there.",
+            hint="Use https://.",
+        )
     if _CONTROL.search(basic):
         raise UsageError("The token holds characters that no HTTP header can carry.")
     return Destination(bare, basic=basic)
@@ -138,14 +142,6 @@ def _without_token(destination: Destination, token: str) -> Destination:
             hint="Tokens go to https:// only; for ssh and paths leave the token out.",
         )
     return destination
-
-
-def _refuse_open_road(url: str, scheme: str) -> None:
-    if scheme == "http" and urlsplit(url).hostname not in _LOOPBACK:
-        raise UsageError(
-            f"{show_path(url)} is not encrypted, so the token is not sent there.",
-            hint="Use https://.",
-        )
 
 
 _MADE = "refs/gateval/made"
@@ -455,27 +451,18 @@ def open_records(
     writers could send the token elsewhere. Raises `UsageError`, `RecordsError`.
     """
     url = remote
-    if not _is_url(remote):
+    if "/" not in remote and ":" not in remote:
         if token:
             raise UsageError("A token needs the remote's URL, not its name.")
-        url = _url_of(near, remote)
+        check_name(remote)
+        answer = near.run("remote", "get-url", "--push", "--", remote, accept=(0, 2, 128))
+        if answer.code:
+            raise RecordsError(
+                f"This repository has no remote {show_path(remote)}; the audit log and other "
+                "records are kept at a remote.",
+                hint="Name one that `git remote` lists, or a URL: --remote NAME|URL. "
+                "For a ref of this clone: --ref REF.",
+            )
+        url = os.fsdecode(answer.out).split("\n", 1)[0]
     place = destination_at(url, token=token, root=near.folder)
     return GitRecords(near, place, environ, author=author, retries=retries)
-
-
-def _is_url(remote: str) -> bool:
-    return "/" in remote or ":" in remote
-
-
-def _url_of(near: Git, name: str) -> str:
-    """Return the URL that git would push to for the remote `name`."""
-    check_name(name)
-    answer = near.run("remote", "get-url", "--push", "--", name, accept=(0, 2, 128))
-    if answer.code:
-        raise RecordsError(
-            f"This repository has no remote {show_path(name)}; the audit log and other records "
-            "are kept at a remote.",
-            hint="Name one that `git remote` lists, or a URL: --remote NAME|URL. "
-            "For a ref of this clone: --ref REF.",
-        )
-    return os.fsdecode(answer.out).split("\n", 1)[0]

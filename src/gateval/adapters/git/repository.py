@@ -220,7 +220,11 @@ def open_repository(
     asked = ("--is-bare-repository", "--is-inside-work-tree", "--show-cdup", "--absolute-git-dir")
     answer = git.run("rev-parse", _NEW_OPTION, *asked)
     if answer.out.startswith(_NEW_OPTION.encode()):
-        raise _too_old(git)
+        version = os.fsdecode(git.run("version").out).removeprefix("git version ").strip()
+        raise RepositoryError(  # git before 2.31 repeats options that it does not know
+            f"git {show_path(version)} is too old; Gateval needs {OLDEST_GIT} or newer.",
+            hint="Install a newer git.",
+        )
     is_bare, inside, up, rest = os.fsdecode(answer.out).split("\n", 3)
     git_folder = rest.removesuffix("\n")
     if bare and inside != "true":
@@ -237,15 +241,6 @@ def open_repository(
             hint="Start Gateval in the folder that holds the checked-out files.",
         )
     return GitRepository((folder / up).resolve(), Path(git_folder), git)
-
-
-def _too_old(git: Git) -> RepositoryError:
-    """The error for git before 2.31, which repeats options it does not know."""
-    version = os.fsdecode(git.run("version").out).removeprefix("git version ").strip()
-    return RepositoryError(
-        f"git {show_path(version)} is too old; Gateval needs {OLDEST_GIT} or newer.",
-        hint="Install a newer git.",
-    )
 
 
 _ADDRESS = re.compile(

@@ -102,7 +102,11 @@ def explain(command: str, stderr: bytes) -> RepositoryError:
     """Return the error for a failed `git command` that printed `stderr` (in the C locale)."""
     text = stderr.decode("utf-8", "surrogateescape")
     if owned := _OWNERSHIP.search(text):
-        return _dubious_ownership(owned["path"] or owned["older"])
+        shown = show_path(owned["path"] or owned["older"])
+        return RepositoryError(
+            f"git does not trust the repository at {shown}, because it belongs to another user.",
+            hint=f"If you trust it: git config --global --add safe.directory {shown}",
+        )
     if "not a git repository" in text:
         return NoRepository(
             "This folder is not in a git repository.",
@@ -133,14 +137,6 @@ def summary(text: str) -> str:
     line = (telling or lines or ["it gave no reason"])[0]
     line = line.removeprefix("fatal: ").removeprefix("error: ").rstrip(".")
     return show_path(line[:LINE_LIMIT])
-
-
-def _dubious_ownership(path: str) -> RepositoryError:
-    shown = show_path(path)
-    return RepositoryError(
-        f"git does not trust the repository at {shown}, because it belongs to another user.",
-        hint=f"If you trust it: git config --global --add safe.directory {shown}",
-    )
 
 
 _PIECE = 1024 * 1024

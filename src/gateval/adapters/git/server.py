@@ -194,7 +194,12 @@ class RemoteServer:
             if pause is None or not away or waited + pause > limits.seconds:
                 break
             time.sleep(pause)  # git is asked before and after the trials: nothing waits
-        raise _away(said, waited=waited) if away else _refused(said)
+        if not away:
+            raise _refused(said)
+        raise ServerAway(
+            f"git did not reach the server: {summary(said)}. The gate waited {waited:.0f} s.",
+            hint="Look at the server's state and at the network, and run the job again later.",
+        )
 
     def _attempt(self, command: str, *arguments: str, within: float) -> tuple[bytes, str]:
         """Return what git gave, and what it said if it failed; end it when the time is over."""
@@ -214,13 +219,6 @@ class RemoteServer:
             return b"", error.message
         said = answer.err.decode("utf-8", "surrogateescape") or f"exit status {answer.code}"
         return answer.out, said if answer.code else ""
-
-
-def _away(text: str, *, waited: float) -> RepositoryError:
-    return ServerAway(
-        f"git did not reach the server: {summary(text)}. The gate waited {waited:.0f} s.",
-        hint="Look at the server's state and at the network, and run the job again later.",
-    )
 
 
 def _refused(text: str) -> RepositoryError:

@@ -201,7 +201,12 @@ class GitHubArtifacts:
         archive = downloaded(place, what, limit + _ZIP_SPARE, self._api.authorities)
         if artifact.digest not in {"", hashlib.sha256(archive).hexdigest()}:
             raise ForgeUnavailable(f"What GitHub's store gave is damaged: no {artifact.name}.")
-        return _member(archive, name, limit)
+        try:
+            with zipfile.ZipFile(io.BytesIO(archive)) as files, files.open(name) as file:
+                content = file.read(limit + 1)
+        except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, OSError, EOFError):
+            return None
+        return content if len(content) <= limit else None
 
 
 def downloaded(place: str, what: str, limit: int, authorities: str) -> bytes:
@@ -238,20 +243,6 @@ def downloaded(place: str, what: str, limit: int, authorities: str) -> bytes:
 def _nobody(request: Any) -> Any:
     """Add no credentials, those of a .netrc included."""
     return request
-
-
-def _member(archive: bytes, name: str, limit: int) -> bytes | None:
-    """Return a file of a zip archive, of which no more than `limit` bytes are ever unpacked.
-
-    None for whatever is wrong with the archive: zipfile has an exception of its own for each kind
-    of damage, encryption and unknown compression.
-    """
-    try:
-        with zipfile.ZipFile(io.BytesIO(archive)) as files, files.open(name) as file:
-            content = file.read(limit + 1)
-    except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, OSError, EOFError):
-        return None
-    return content if len(content) <= limit else None
 
 
 PUSH_WAITS = (1.0, 2.0, 4.0, 8.0)

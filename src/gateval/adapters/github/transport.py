@@ -403,22 +403,6 @@ class GitHubTransport:
     def _send(self, request: ApiRequest) -> ApiResponse:
         self._pace(request)
         url = f"/repos/{request.repository or self._access.repository}{request.path}"
-        requester = self._requester()
-        if request.path == "/graphql":
-            url = requester.graphql_url
-        try:
-            status, headers, text = requester.requestJson(
-                request.verb, url, dict(request.query or {}), input=request.body
-            )
-        except RuntimeError as error:  # PyGithub's word for a redirect to another host
-            raise ForgeRejected(
-                f"GitHub sent the gate to another host and did not {request.what}.",
-                hint="Check GITHUB_API_URL; the token is sent to no other host.",
-            ) from error
-        return ApiResponse(status, {str(k): str(v) for k, v in headers.items()}, str(text))
-
-    def _requester(self) -> Requester:
-        """Make the requester at its first use: importing PyGithub takes more than 100 ms."""
         if self._made is None:
             import github
 
@@ -435,7 +419,19 @@ class GitHubTransport:
                 seconds_between_writes=0,  # ours: the first few writes need no pause
             )
             self._made = made.requester
-        return self._made
+        requester = self._made
+        if request.path == "/graphql":
+            url = requester.graphql_url
+        try:
+            status, headers, text = requester.requestJson(
+                request.verb, url, dict(request.query or {}), input=request.body
+            )
+        except RuntimeError as error:  # PyGithub's word for a redirect to another host
+            raise ForgeRejected(
+                f"GitHub sent the gate to another host and did not {request.what}.",
+                hint="Check GITHUB_API_URL; the token is sent to no other host.",
+            ) from error
+        return ApiResponse(status, {str(k): str(v) for k, v in headers.items()}, str(text))
 
 
 def _is_wanted(answer: ApiResponse, request: ApiRequest) -> bool:

@@ -86,45 +86,21 @@ def server_url(environ: Mapping[str, str]) -> str:
     return server
 
 
-def stamp_of(environ: Mapping[str, str], clock: Clock) -> Stamp:
-    """Return the stamp of this attempt."""
-    return Stamp(
-        started=clock.utc_now(),
-        run=_digits(environ.get("GITHUB_RUN_ID", "")),
-        attempt=_digits(environ.get("GITHUB_RUN_ATTEMPT", "")),
-    )
-
-
 def _digits(text: str) -> int:
     return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else 0
 
 
 def run_of(environ: Mapping[str, str], trigger: Trigger) -> AuditRun:
     """Return the run as the audit log has it."""
+    run = _digits(environ.get("GITHUB_RUN_ID", ""))
     return AuditRun(
         id=environ.get("GITHUB_RUN_ID", ""),
         attempt=_digits(environ.get("GITHUB_RUN_ATTEMPT", "")) or 1,
-        url=_run_url(environ, trigger.repository),
+        url=f"{server_url(environ)}/{trigger.repository}/actions/runs/{run}" if run else "",
         event=trigger.event.value,
         actor=environ.get("GITHUB_ACTOR", ""),
         triggering_actor=environ.get("GITHUB_TRIGGERING_ACTOR", ""),
     )
-
-
-def workflow_path(environ: Mapping[str, str]) -> str:
-    """Return the path of the workflow's file, as GITHUB_WORKFLOW_REF has it; empty without one."""
-    found = re.fullmatch(r"[^/]+/[^/]+/(.+\.ya?ml)@.+", environ.get("GITHUB_WORKFLOW_REF", ""))
-    return found[1] if found else ""
-
-
-def workflow_repository(environ: Mapping[str, str]) -> str:
-    """Return the repository of the workflow's file, which a ruleset may take from another one."""
-    return "/".join(environ.get("GITHUB_WORKFLOW_REF", "").split("/")[:2])
-
-
-def _run_url(environ: Mapping[str, str], repository: str) -> str:
-    run = _digits(environ.get("GITHUB_RUN_ID", ""))
-    return f"{server_url(environ)}/{repository}/actions/runs/{run}" if run else ""
 
 
 PUBLIC_API = "https://api.github.com"
@@ -209,19 +185,25 @@ def build_request(environ: Mapping[str, str]) -> ActionRequest:
         head_sha=inputs.head_sha,
     )
     by_clock = trigger.event is EventName.SCHEDULE
+    found = re.fullmatch(r"[^/]+/[^/]+/(.+\.ya?ml)@.+", environ.get("GITHUB_WORKFLOW_REF", ""))
     return ActionRequest(
         inputs=inputs,
         settings=settings,
         trigger=trigger,
         forge=build_forge(environ, inputs.token, trigger.repository, _needs(inputs, trigger)),
         narrowing=Narrowing(agents=inputs.agents, evals=inputs.evals, scheduled=by_clock),
-        stamp=stamp_of(environ, clock),
+        stamp=Stamp(
+            started=clock.utc_now(),
+            run=_digits(environ.get("GITHUB_RUN_ID", "")),
+            attempt=_digits(environ.get("GITHUB_RUN_ATTEMPT", "")),
+        ),
         run=run_of(environ, trigger),
         sinks=audit_sinks(environ),
         clock=clock,
         shared=ForgeRules(environ, inputs.extends_token or inputs.token, _EXTENDS_TOKEN),
-        workflow=workflow_path(environ),
-        own_workflow=workflow_repository(environ) == trigger.repository,
+        workflow=found[1] if found else "",
+        own_workflow="/".join(environ.get("GITHUB_WORKFLOW_REF", "").split("/")[:2])
+        == trigger.repository,
         job=environ.get("GITHUB_JOB", ""),
     )
 

@@ -96,23 +96,17 @@ class DueNow:
             records = ()
         now = datetime.fromisoformat(self._event.context.clock.utc_now().replace("Z", "+00:00"))
         found = due_evals(every, records, now)
-        done = self._done_today(every, records, now)
+        commit = self._event.resolved.revisions.head.commit or ""
+        since, until = (moment.strftime(_MOMENT) for moment in (now - _DAY, now))
+        measured = measured_lately(records, commit, since=since, now=until)
+        free = (one.name for one in every if one.schedule is None and one.name in measured)
+        done = {name: measured[name] for name in free}
         self.left = (*(one.name for one in found if not one.due), *done)
         if found or not done:
             self.said += f"{summary(found)}\n"
         for name, at in done.items():
             self.said += f"{name} has no schedule, and this commit was measured at {at}.\n"
         return frozenset(one.name for one in every) - set(self.left)
-
-    def _done_today(
-        self, evals: Iterable[Eval], records: Iterable[RunRecord], now: datetime
-    ) -> dict[str, str]:
-        """Return when the Evals without a schedule were measured on this commit, within a day."""
-        commit = self._event.resolved.revisions.head.commit or ""
-        since, until = (moment.strftime(_MOMENT) for moment in (now - _DAY, now))
-        measured = measured_lately(records, commit, since=since, now=until)
-        free = (one.name for one in evals if one.schedule is None and one.name in measured)
-        return {name: measured[name] for name in free}
 
     def _records(self) -> tuple[RunRecord, ...]:
         """The runs before this one; an earlier attempt of it is none: a person asks for more."""

@@ -260,19 +260,15 @@ def _with_labels(
     note_withdrawals(review, about_report(report, occurrence))
     if review.on(GateLabel.ACCEPT_BAR):
         about = about_report(report, occurrence)
-        review.rule(GateLabel.ACCEPT_BAR, about, matters=_bar_binds(results, report))
+        plan = results.plan.model_copy(update={"bar_accepted": "somebody"})
+        accepted = make_report(results.model_copy(update={"plan": plan}))
+        changes = [r.verdict for r in accepted.decision.reasons] != [
+            r.verdict for r in report.decision.reasons
+        ]
+        review.rule(GateLabel.ACCEPT_BAR, about, matters=changes)
         report = make_report(results, review.label_decisions)
     if review.on(GateLabel.BYPASS):
         matters = report.decision.evals is not GateVerdict.PASS
         review.rule(GateLabel.BYPASS, about_report(report, occurrence), matters=matters)
         report = make_report(results, review.label_decisions)
     return report
-
-
-def _bar_binds(results: Results, report: Report) -> bool:
-    """Whether accepting a lower bar would change anything."""
-    plan = results.plan.model_copy(update={"bar_accepted": "somebody"})
-    accepted = make_report(results.model_copy(update={"plan": plan}))
-    return [r.verdict for r in accepted.decision.reasons] != [
-        r.verdict for r in report.decision.reasons
-    ]

@@ -274,7 +274,24 @@ def keep_run(event: ActionEvent, whole: Report, measured: ActionMeasurement) -> 
         return StoredRunSummary()
     from gateval.app.run.measure import remember
 
-    record = remember(whole, measured.results, measured.folder, facts_of(event))
+    context, run = event.context, event.context.run
+    number = int(run.id) if run.id.isdigit() else 0
+    of_branch = event.trigger.event in OF_BRANCH
+    record = remember(
+        whole,
+        measured.results,
+        measured.folder,
+        RunFacts(
+            id=f"{number}-{run.attempt}",
+            event=event.trigger.event.value,
+            at=context.clock.utc_now(),
+            run=number,
+            url=run.url,
+            workflow=context.workflow,
+            branch=event.trigger.default_branch if of_branch else "",
+            pull_request=event.resolved.number,
+        ),
+    )
     if record is None:
         return StoredRunSummary()
     turned: tuple[str, ...] = ()
@@ -307,23 +324,6 @@ def since_when(result: ActionResult, kept: StoredRunSummary) -> ActionResult:
         result,
         summary=f"{result.summary}\n\n### Since when it fails\n\n{lines}",
         text=result.text + text,
-    )
-
-
-def facts_of(event: ActionEvent) -> RunFacts:
-    """Return where this run happens, by the runner's word."""
-    context, run = event.context, event.context.run
-    number = int(run.id) if run.id.isdigit() else 0
-    of_branch = event.trigger.event in OF_BRANCH
-    return RunFacts(
-        id=f"{number}-{run.attempt}",
-        event=event.trigger.event.value,
-        at=context.clock.utc_now(),
-        run=number,
-        url=run.url,
-        workflow=context.workflow,
-        branch=event.trigger.default_branch if of_branch else "",
-        pull_request=event.resolved.number,
     )
 
 

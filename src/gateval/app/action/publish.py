@@ -81,17 +81,16 @@ def publish_report(event: ActionEvent, decided: Decided, summary: str) -> Action
         if labels
         else None,
         labels,
-        warnings=(*_about_event(event), *decided.warnings, *([lost] if lost else [])),
+        warnings=(
+            *((event.resolved.warning,) if event.resolved.warning and event.publishes else ()),
+            *decided.warnings,
+            *([lost] if lost else []),
+        ),
     )
     if dropped and plain_record != record and not lost:
         keep_verdict(event, plain_record)
     text = summary + (f"\nUnverified. {claim}\n" if claim else "")
     return replace(result, text=text, annotations=_of_the_job(event, result, report))
-
-
-def _about_event(event: ActionEvent) -> tuple[str, ...]:
-    """What could not be read of the event matters where labels and comments do."""
-    return (event.resolved.warning,) if event.resolved.warning and event.publishes else ()
 
 
 def _of_the_job(event: ActionEvent, result: ActionResult, report: Report) -> tuple[Annotation, ...]:
@@ -166,7 +165,15 @@ def restate(
     if review.on(GateLabel.BYPASS):
         matters = record.verdict is not GateVerdict.PASS
         review.rule(GateLabel.BYPASS, about, matters=matters)
-    stored = _decision_of(record)
+    stored = Decision(
+        verdict=record.verdict,
+        evals=record.verdict,
+        exit_code=EXIT_CODES[record.verdict],
+        head=record.head,
+        reasons=tuple(
+            DecisionReason.model_validate(reason.model_dump()) for reason in record.reasons
+        ),
+    )
     decision = with_labels(stored, review.label_decisions)
     warnings = list(review.warnings)
     if _stands(event, decision, check):
@@ -212,18 +219,6 @@ def _restatement(
     announcement = announce_restated(record, decision, frame, shown)
     said = Statement(announcement, decision.exit_code, _outputs(record, decision))
     return confirming(said, record)
-
-
-def _decision_of(record: HistoryRecord) -> Decision:
-    return Decision(
-        verdict=record.verdict,
-        evals=record.verdict,
-        exit_code=EXIT_CODES[record.verdict],
-        head=record.head,
-        reasons=tuple(
-            DecisionReason.model_validate(reason.model_dump()) for reason in record.reasons
-        ),
-    )
 
 
 def _stands(event: ActionEvent, decision: Decision, check: CheckRun | None) -> bool:

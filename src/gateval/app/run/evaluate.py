@@ -68,7 +68,9 @@ def evaluate(
     refuse_missing_keys(plan, settings)
     clock = SystemClock()
     started_at, begun = clock.utc_now(), clock.monotonic()
-    isolation_level = _isolation_level(plan, settings, listen)
+    isolation_level = isolation_for(plan, settings, listen)
+    if isolation_level and (shown := settings.shown_secrets(plan.policy.candidate_env)):
+        listen(RunWarned(message=shown))
     warnings: dict[str, None] = {}
     under_way: dict[TrialKey, None] = {}
     noting = _noting(warnings, under_way, sealed_off(listen, plan))
@@ -80,6 +82,8 @@ def evaluate(
         trials, interrupted = _trials_of(run)
     done = (*read_trials(folder.path / TRIALS_FILE), *log.held) if trials is None else trials
     told = (*_unset(run), *warnings, *cut_off_warnings(plan, done))
+    public = [one for one in told if is_public_warning(one, plan)]
+    others = [one for one in told if not is_public_warning(one, plan)]
     info = RunInfo(
         run=folder.run,
         started_at=started_at,
@@ -90,17 +94,10 @@ def evaluate(
         started=tuple(sorted(under_way, key=lambda key: key.order)),
         ended=_ended(minutes) if trials is None and not interrupted else "",
         over_budget=" ".join(run.over_budget),
-        warnings=_kept_apart(told, plan),
+        warnings=(*kept_warnings(public), *others[:WARNINGS_LIMIT]),
     )
     results = results_of(plan, done, info, [*plan.agreements, *run.replays])
     return Evaluation(results, interrupted)
-
-
-def _kept_apart(told: Sequence[str], plan: Plan) -> tuple[str, ...]:
-    """Return the first of those that everybody may read, and the first of the others."""
-    public = [one for one in told if is_public_warning(one, plan)]
-    others = [one for one in told if not is_public_warning(one, plan)]
-    return (*kept_warnings(public), *others[:WARNINGS_LIMIT])
 
 
 def kept_warnings(told: Sequence[str]) -> tuple[str, ...]:
@@ -113,14 +110,6 @@ def kept_warnings(told: Sequence[str]) -> tuple[str, ...]:
 
 def _ended(minutes: float) -> str:
     return f"The time of the run was over ({minutes:g} minutes)."
-
-
-def _isolation_level(plan: Plan, settings: Settings, listen: Listener) -> IsolationLevel | None:
-    """Return the walls for a plan's candidates, None without any; tell of secrets they see."""
-    isolation_level = isolation_for(plan, settings, listen)
-    if isolation_level and (shown := settings.shown_secrets(plan.policy.candidate_env)):
-        listen(RunWarned(message=shown))
-    return isolation_level
 
 
 def _trials_of(run: EvaluationRun) -> tuple[tuple[Trial, ...] | None, bool]:
