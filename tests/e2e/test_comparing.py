@@ -117,3 +117,11 @@ def test_what_an_earlier_run_left_out_as_passed_is_told_as_that(shop: Repo) -> N
     keep(shop, run_record(1, unknown), run_record(2, after))
     (late,) = [one for one in compared(shop, "1-1", "2-1")["fixtures"] if one["differs"]]
     assert (late.get("before"), late["said"]) == (None, "not listed in the first")
+
+
+def test_what_neither_side_measured_is_not_called_equal(shop: Repo) -> None:
+    lost = run_eval(run_fixture("one", "xxx"), run_fixture("two"), low=None, high=None, limits=None)
+    keep(shop, run_record(1, lost), run_record(2, lost))
+    text = gateval(shop, "compare", "1-1", "2-1").stdout
+    assert "not measured in the first and the second" in text
+    assert "1 more with equal results" in text

@@ -147,6 +147,48 @@ def test_what_stands_is_told_with_its_commit_and_what_was_answered(tmp_path: Pat
     assert "refund {}" in shown
 
 
+@pytest.mark.parametrize("model", ["fixtures", "weighted", "passing"])
+def test_what_stands_keeps_its_score_in_every_view(tmp_path: Path, model: str) -> None:
+    """A fixture fails, or scores less and still passes: it scores 0.40 whenever it is looked at."""
+    shop = build_shop(tmp_path / "shop")
+    shop.checkout("main")
+    parts = "weight: 3}\n    - {type: contains, value: Done, weight: 2}"
+    two = FIXTURES.replace("clarify_reason}", f"clarify_reason, {parts}")
+    shop.write("evals/fixtures.yaml", two)
+    least = {"weighted": 0.9, "passing": 0.3}.get(model)
+    scoring = f"  scoring: {{model: weighted, passScore: {least}}}\n" if least else ""
+    shop.write("evals/support-eval.yaml", EVAL + scoring)
+    shop.commit()
+    shop.branch("worse")
+    shop.write("agents/prompts/support.md", WORSE)
+    shop.commit()
+    for number in range(3):
+        out = tmp_path / f"out-{number}"
+        done = gateval(shop, "check", "--base", "main", "--results", str(out))
+        assert done.returncode == 1, done.stdout + done.stderr
+        when = "now" if number == 0 else "then"
+        runs = f"(2 runs, {2 if model == 'passing' else 0} passed)"
+        words = f"scored 1.00 (2 runs, 2 passed) before, 0.40 {when} {runs}"
+        if model == "fixtures":
+            words = f"passed 2 of 2 before, 0 of 2 {when}"
+        for text in (done.stdout, (out / "junit.xml").read_text(),
+                     gateval(shop, "show", str(out), "refund-asks-why").stdout):  # fmt: skip
+            said = " ".join(text.split())
+            assert words in said, text
+            assert "score 0.40 (base 1.00)" in said, text
+        comment = (out / "comment.md").read_text().lower()
+        assert words in comment
+        assert "score 0.40 (base 1.00)" in comment
+        whole = "0.60" if model != "fixtures" else "0.33"
+        assert f"| {whole} | 1.00 |" in comment, "the Eval scores the same as well"
+        (one,) = json.loads((out / "run.v1.json").read_text())["evals"]
+        owns = {each["fixture"]: each["own"] for each in one["fixtures"]}
+        assert owns["refund-asks-why"] == [0.4, 0.4]
+        again = gateval(shop, "compare", str(tmp_path / "out-0"), str(out)).stdout
+        assert f"{whole} \u2192 out-{number} {whole}" in again
+        assert ("stands from an earlier run in the second" in again) == bool(number), again
+
+
 def test_an_accepted_lower_bar_and_one_that_head_meets_are_named(tmp_path: Path) -> None:
     shop = build_shop(tmp_path / "shop")
     shop.checkout("main")

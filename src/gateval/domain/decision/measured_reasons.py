@@ -159,24 +159,20 @@ def passes_before_and_now(fixture: FixtureComparison) -> str:
     In the weighted model it is what it scored: `scored 0.93 (15 runs, 15 passed) before, 0.71 now
     (15 runs, 2 passed)`. What an earlier run found is told as that.
     """
-    if fixture.found_at:
-        return _found_earlier(fixture)
-    before, head = show_passes(fixture.base_all or Repeated()), fixture.head_all
+    before, head = fixture.base_all or Repeated(), fixture.head_all
+    now = "then" if fixture.found_at else "now"
     if head.mean is not None and head.trials:
-        return f"{before} before, {head.mean:.2f} now ({_runs(head)})"
-    now = f"{head.passes} of {head.trials} now" if head.trials else "not measured now"
-    note = f" (no answer in {head.silent} of {head.trials})" if head.silent else ""
-    return f"{before} before, {now}{note}"
-
-
-def _found_earlier(fixture: FixtureComparison) -> str:
-    """Of scores nothing is kept: then how often it passed says nothing."""
+        told = f"{show_passes(before)} before, {head.mean:.2f} {now} ({_runs(head)})"
+    else:
+        after = f"{head.passes} of {head.trials} {now}" if head.trials else "not measured now"
+        note = f" (no answer in {head.silent} of {head.trials})" if head.silent else ""
+        told = f"{show_passes(before)} before, {after}{note}"
+    if not fixture.found_at:
+        return told
     on, at = fixture.found_on[:7], fixture.found_at
     found = f"found at {f'{on} ({at})' if on else at}, and a new run does not take it back"
-    before, head = fixture.base_all or Repeated(), fixture.head_all
-    if head.passes * before.trials >= before.passes * head.trials:
-        return found
-    return f"{show_passes(before)} before, {head.passes} of {head.trials} then; {found}"
+    fell = head.mean is not None or head.passes * before.trials < before.passes * head.trials
+    return f"{told}; {found}" if fell else found  # of scores an earlier version kept nothing
 
 
 def show_passes(repeated: Repeated) -> str:

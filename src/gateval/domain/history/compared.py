@@ -16,12 +16,18 @@ from typing import Literal, NamedTuple
 from pydantic import JsonValue
 
 from gateval.domain.base import Value
-from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord, RunScore
+from gateval.domain.history.run_record import (
+    RunEval,
+    RunFixture,
+    RunRecord,
+    RunScore,
+    TrialStatus,
+)
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.statistics.design import fisher
 from gateval.domain.statistics.graded import sign_flip
 from gateval.domain.text import show_score
-from gateval.domain.verdicts import Score, score_of
+from gateval.domain.verdicts import Measured, Score, score_of
 
 
 class ComparedScore(Value):
@@ -63,28 +69,51 @@ class ComparedScores(Value):
 
 def compare_scores(before: RunEval, after: RunEval) -> ComparedScores:
     """Compare two runs of Evals with scores, task by task."""
-    old, new = ({one.fixture: one for one in run.named} for run in (before, after))
+    old, new = before.by_name, after.by_name
     same = [
         (old[name], new[name])
         for name in sorted(old.keys() & new.keys())
         if old[name].digest == new[name].digest
     ]
+    tasks = [
+        ComparedScore(
+            name=name,
+            before=_known_score(one),
+            after=_known_score(other),
+            pairs=not _unlike(one, other, (before, after)),
+            said=_unlike(one, other, (before, after)) or _unmeasured(one, other),
+        )
+        for name in _worst_first(after, before)
+        for one, other in [(old.get(name), new.get(name))]
+    ]
+    old_axes, new_axes = _named(before.axes), _named(after.axes)
     return ComparedScores(
         kind=after.kind,
         version=(before.version, after.version),
         verdict=(before.called, after.called),
         whole=_score("", before.low, after.low, [(a.score, b.score) for a, b in same]),
-        tasks=tuple(
-            sorted(
-                (
-                    _task(name, old.get(name), new.get(name), cut=(before.cut, after.cut))
-                    for name in _worst_first(after, before)
-                ),
-                key=lambda one: one.delta or 0.0,
+        tasks=tuple(sorted(tasks, key=lambda one: one.delta or 0.0)),
+        axes=tuple(
+            _score(
+                axis,
+                old_axes.get(axis),
+                new_axes.get(axis),
+                [
+                    (_named(a.axes)[axis], _named(b.axes).get(axis))
+                    for a, b in same
+                    if axis in _named(a.axes)
+                ],
             )
+            for axis in {**old_axes, **new_axes}
         ),
-        axes=tuple(_axes(before, after, same)),
-        criteria=tuple(_criteria(same)),
+        criteria=tuple(
+            ComparedScore(
+                name=f"{a.fixture}: {one.name}", before=one.score, after=other.score, pairs=1
+            )
+            for a, b in same
+            for one, other in zip(a.criteria, b.criteria, strict=False)
+            if one.score != other.score
+        ),
     )
 
 
@@ -93,40 +122,29 @@ def has_scores(run: RunEval) -> bool:
     return run.model.graded or any(one.score is not None for one in run.named)
 
 
-def _task(
-    name: str, old: RunFixture | None, new: RunFixture | None, *, cut: tuple[bool, bool]
-) -> ComparedScore:
-    said = ""
-    if (old is None and cut[0]) or (new is None and cut[1]):
-        said = f"not listed in the {'first' if old is None else 'second'}"
-    elif old is None or new is None:
-        said = "only in the second" if old is None else "only in the first"
-    elif old.digest != new.digest:
-        said = "edited"
-    return ComparedScore(
-        name=name, before=old and old.score, after=new and new.score, pairs=not said, said=said
-    )
+def _known_score(one: RunFixture | None) -> float | None:
+    score = one.whole_score if one else None
+    return score.value if isinstance(score, Measured) else None
 
 
-def _axes(
-    before: RunEval, after: RunEval, same: Sequence[tuple[RunFixture, RunFixture]]
-) -> Iterable[ComparedScore]:
-    old, new = _named(before.axes), _named(after.axes)
-    for axis in {**old, **new}:
-        pairs = [
-            (_named(a.axes).get(axis), _named(b.axes).get(axis))
-            for a, b in same
-            if axis in _named(a.axes)
-        ]
-        yield _score(axis, old.get(axis), new.get(axis), pairs)
+def _unlike(
+    old: RunFixture | None, new: RunFixture | None, runs: tuple[RunEval | None, RunEval | None]
+) -> str:
+    """Why two fixtures of one name are no pair; empty if they are one."""
+    if old is None or new is None:
+        gone, where, there = ("first", 0, "second") if old is None else ("second", 1, "first")
+        run = runs[where]
+        return f"not listed in the {gone}" if run and run.cut else f"only in the {there}"
+    return "" if old.digest == new.digest else "edited"
 
 
-def _criteria(same: Sequence[tuple[RunFixture, RunFixture]]) -> Iterable[ComparedScore]:
-    for old, new in same:
-        for one, other in zip(old.criteria, new.criteria, strict=False):
-            if one.score != other.score:
-                name = f"{old.fixture}: {one.name}"
-                yield ComparedScore(name=name, before=one.score, after=other.score, pairs=1)
+def _unmeasured(old: RunFixture | None, new: RunFixture | None) -> str:
+    """Which of the two says nothing of itself; empty where both do."""
+    sides = [(one, name) for one, name in ((old, "first"), (new, "second")) if one]
+    if stands := [name for one, name in sides if one.stands]:
+        return f"stands from an earlier run in the {' and the '.join(stands)}"
+    lost = [name for one, name in sides if not one.measured]
+    return f"not measured in the {' and the '.join(lost)}" if lost else ""
 
 
 def _score(
@@ -279,31 +297,26 @@ def _take(name: str, runs: Sequence[ComparedRecord]) -> _Taken | None:
 def _compare(name: str, before: _Taken | None, after: _Taken | None) -> ComparedEval:
     old, new = before and before.eval, after and after.eval
     scored = old and new and has_scores(old) and has_scores(new)
+    fixtures = [_fixture(one, old, new) for one in _worst_first(new, old)]
+    otherwise = ""
+    if old and new and old.closure == new.closure:
+        otherwise = "The Agent is the same in both."
+        if old.setting != new.setting:
+            otherwise = "The Agent is the same; judge, models or Gateval differ."
     return ComparedEval(
         eval=name,
         before=old.low if old and old.complete else None,
         after=new.low if new and new.complete else None,
         lacking="" if old and new else "after" if old else "before",
-        otherwise=_otherwise(old, new) if old and new else "",
-        fixtures=tuple(
-            sorted(_fixtures(old, new), key=lambda one: (not one.worse, not one.differs))
-        ),
+        otherwise=otherwise,
+        fixtures=tuple(sorted(fixtures, key=_urgency)),
         scores=compare_scores(old, new) if old and new and scored else None,
         of=(before and before.said, after and after.said),
     )
 
 
-def _fixtures(before: RunEval | None, after: RunEval | None) -> Iterator[ComparedFixture]:
-    old, new = _named_run(before), _named_run(after)
-    alike = before is not None and after is not None and before.total == after.total
-    for name in _worst_first(after, before):
-        one, other = old.get(name), new.get(name)
-        if before and after and one is None and other and before.cut:
-            yield _half(other, before, "first", alike=alike)
-        elif before and after and other is None and one and after.cut:
-            yield _half(one, after, "second", alike=alike)
-        else:
-            yield _fixture(name, one, other)
+def _urgency(one: ComparedFixture) -> tuple[bool, bool, bool]:
+    return not one.worse, not one.differs, not (one.before or one.after)
 
 
 def _worst_first(*runs: RunEval | None) -> Sequence[str]:
@@ -311,66 +324,41 @@ def _worst_first(*runs: RunEval | None) -> Sequence[str]:
     return list(dict.fromkeys(one.fixture for run in runs if run for one in run.worst_first))
 
 
-def _half(
-    known: RunFixture, cut: RunEval, where: Literal["first", "second"], *, alike: bool
-) -> ComparedFixture:
-    """Return a fixture that one of the runs does not name, as it names a part of them only.
-
-    It passed there, if all that is not named did and both have equally many fixtures.
+def _fixture(name: str, before: RunEval | None, after: RunEval | None) -> ComparedFixture:
+    """Compare one fixture. One that a run of equally many does not name passed there, if all that
+    it does not name did.
     """
-    if cut.unnamed_passed and alike:
-        reps = max((len(one.trials) for one in cut.named), default=1)
-        passed = known.model_copy(update={"trials": "p" * reps})
-        both = (passed, known) if where == "first" else (known, passed)
-        return _fixture(known.fixture, *both)
-    shown = _shown(known)
-    return ComparedFixture(
-        fixture=known.fixture,
-        before=shown if where == "second" else "",
-        after=shown if where == "first" else "",
-        differs=True,
-        said=f"not listed in the {where}",
-    )
-
-
-def _named_run(run: RunEval | None) -> Mapping[str, RunFixture]:
-    return {one.fixture: one for one in run.named} if run else {}
-
-
-def _fixture(name: str, old: RunFixture | None, new: RunFixture | None) -> ComparedFixture:
-    if old is None or new is None:
-        said = "only in the second" if old is None else "only in the first"
-        return ComparedFixture(
-            fixture=name, before=_shown(old), after=_shown(new), differs=True, said=said
-        )
-    same = old.digest == new.digest
-    p_value = None
-    if same and old.measured and new.measured:
-        p_value = fisher(old.passes, old.measured, new.passes, new.measured)
-    rates = [one.passes / one.measured if one.measured else None for one in (old, new)]
-    worse = None not in rates and (rates[1] or 0) < (rates[0] or 0)
+    old, new = (run.by_name.get(name) if run else None for run in (before, after))
+    if before and after and before.total == after.total:
+        old = old or _unnamed(before, new)
+        new = new or _unnamed(after, old)
+    unlike = _unlike(old, new, (before, after) if before and after else (None, None))
+    rates = [one.passes / one.measured if one and one.measured else None for one in (old, new)]
+    pair = old is not None and new is not None and not unlike and None not in rates
     return ComparedFixture(
         fixture=name,
         before=_shown(old),
         after=_shown(new),
-        p_value=p_value,
-        worse=worse and same,
-        differs=rates[0] != rates[1] or not same,
-        said="" if same else "the fixture was edited",
+        p_value=fisher(old.passes, old.measured, new.passes, new.measured)
+        if pair and old and new
+        else None,
+        worse=pair and (rates[1] or 0) < (rates[0] or 0),
+        differs=bool(unlike) or None in rates or rates[0] != rates[1],
+        said=unlike or _unmeasured(old, new),
     )
+
+
+def _unnamed(run: RunEval, known: RunFixture | None) -> RunFixture | None:
+    """The fixture that the other run knows, as one that passed; None if it is not known to have."""
+    if known is None or not run.cut or not run.unnamed_passed:
+        return None
+    reps = max((len(one.trials) for one in run.named), default=1)
+    return known.model_copy(update={"trials": TrialStatus.PASSED * reps, "regressed": False})
 
 
 def _shown(one: RunFixture | None) -> str:
     """Return passes of measured trials; empty where none was measured."""
     return f"{one.passes}/{one.measured}" if one and one.measured else ""
-
-
-def _otherwise(before: RunEval, after: RunEval) -> str:
-    if before.closure != after.closure:
-        return ""
-    if before.setting != after.setting:
-        return "The Agent is the same; judge, models or Gateval differ."
-    return "The Agent is the same in both."
 
 
 class TableCell(Value):

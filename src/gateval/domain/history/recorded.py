@@ -234,7 +234,7 @@ def _run_fixture(
         claimed=_rests_on_claims(first),
         says=next(filter(None, said), "")[:SAID],
         score=task_score(planned, first) if scored else None,
-        own=_own(compared) if scored and first else None,
+        own=_own(compared) if scored and (first or compared.found_at) else None,
         status=status,
         axes=axes_of_task(planned, fixture, first)[:SCORES_LISTED] if scored else (),
         criteria=criteria_of_task(planned, fixture, first) if scored else (),

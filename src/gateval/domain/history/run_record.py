@@ -9,8 +9,9 @@ A thousand runs of 200 fixtures take some 15 MB, which git packs to a tenth.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
@@ -177,14 +178,30 @@ class RunFixture(Value):
 
     @property
     def result(self) -> FixtureMark:
-        """How it ended: where it was looked at again, as the run scored it in the end."""
+        """How it ended: where it was looked at again, as the run scored it in the end. What stands
+        as regressed from an earlier run has no trials.
+        """
         later = self.score is None and self.own is not None and self.own[1] < 1
-        failed = self.measured > self.passes or later
-        if not failed and not self.trials:
+        if self.regressed or later or self.measured > self.passes:
+            return FixtureMark.FAIL
+        if not self.trials:
             return FixtureMark.SKIP
-        if not failed and self.measured < len(self.trials):
-            return FixtureMark.ERROR
-        return FixtureMark.FAIL if failed or self.regressed else FixtureMark.PASS
+        return FixtureMark.ERROR if self.measured < len(self.trials) else FixtureMark.PASS
+
+    @property
+    def whole_score(self) -> Score:
+        """What the run called its score; of an older record, the mean of its trials or its rate."""
+        if self.own is not None:
+            return score_of(*self.own)
+        if self.score is not None or not self.measured:
+            return score_of(self.score, self.score)
+        planned, lost = len(self.trials), len(self.trials) - self.measured
+        return score_of(self.passes / planned, (self.passes + lost) / planned)
+
+    @property
+    def stands(self) -> bool:
+        """Whether an earlier run found it regressed, which stands: this one did not measure it."""
+        return self.regressed and not self.trials
 
     @property
     def all_passed(self) -> bool:
@@ -296,6 +313,11 @@ class RunEval(Value):
     def named(self) -> tuple[RunFixture, ...]:
         """All fixtures that it names."""
         return (*self.fixtures, *self.beyond)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, RunFixture]:
+        """The same by their names."""
+        return {one.fixture: one for one in self.named}
 
     @property
     def worst_first(self) -> tuple[RunFixture, ...]:

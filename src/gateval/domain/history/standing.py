@@ -11,7 +11,7 @@ A broken line is left out and counted. The file belongs to who runs the gate; it
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
@@ -70,18 +70,27 @@ def regressions_of(report: Report) -> Iterator[StoredRegression]:
 
 def _evidence(
     planned: PlannedEval, compared: FixtureComparison, trials: Grouped
-) -> Mapping[str, str]:
-    """Return what failed in the first trial that did, and its steps: measured now or earlier."""
+) -> Mapping[str, Any]:
+    """Return what both sides scored, and what failed in the worst trial of head, with its steps:
+    measured now or earlier.
+    """
     name = compared.fixture
     if (stands := planned.stands(name)) is not None:
-        return {"says": stands.says, "excerpt": stands.excerpt}
+        return {key: getattr(stands, key) for key in ("scores", "means", "says", "excerpt")}
+    owns = [of.own for of in (compared.base, compared.head) if of and of.measured and of.own]
+    means = compared.base_all and compared.base_all.mean, compared.head_all.mean
+    found: dict[str, Any] = {
+        "scores": tuple(low for low, _ in owns) if len(owns) == len(means) else None,
+        "means": None if None in means else means,
+    }
     mine = trials.get((planned.measured_by(name), name, Side.HEAD), ())
-    failed = next((one for one in mine if one.passed is False), None)
-    if failed is None:
-        return {}
-    broken = [one for one in failed.assessments if one.failed]
-    told = [f"{one.type}: {one.reason}" for one in broken] or [failed.reason]
-    return {"says": " ".join(told)[:_SAID], "excerpt": trial_excerpt(failed, broken)}
+    said = [one for one in mine if one.passed is not None]
+    if not said:
+        return found
+    worst = min(said, key=lambda one: (one.passed, one.score or 0.0))
+    broken = [one for one in worst.assessments if not one.passed]
+    told = [f"{one.type}: {one.reason}" for one in broken] or [worst.reason]
+    return {**found, "says": " ".join(told)[:_SAID], "excerpt": trial_excerpt(worst, broken)}
 
 
 def kept_findings(whole: Report, own: OwnKey) -> str:
@@ -111,29 +120,8 @@ def about_head(head: str) -> str:
     return f"findings on {head}"
 
 
-class KnownComparison(NamedTuple):
-    """How a comparison went that an earlier run made, when and on which commit that was."""
-
-    base: tuple[int, int]
-    head: tuple[int, int]
-    found_at: str
-    found_on: str = ""
-    says: str = ""
-    excerpt: str = ""
-
-    def on(self, fixture: str) -> KnownRegression:
-        """Return it as a plan holds it."""
-        return KnownRegression(
-            fixture=fixture,
-            base_passes=min(self.base),
-            base_trials=self.base[1],
-            head_passes=min(self.head),
-            head_trials=self.head[1],
-            found_at=self.found_at,
-            found_on=self.found_on,
-            says=self.says,
-            excerpt=self.excerpt,
-        )
+Finding = Mapping[str, Any]
+"""What a plan holds of a comparison that an earlier run made: the fields of `KnownRegression`."""
 
 
 class Remembered(NamedTuple):
@@ -143,22 +131,24 @@ class Remembered(NamedTuple):
     policies whose budget our check runs on this head used up.
     """
 
-    known: Mapping[str, KnownComparison]
+    known: Mapping[str, Finding]
     lost: bool = False
     spent: frozenset[str] = frozenset()
 
 
 def known_of(
     found: Iterable[StoredRegression | RegressionFinding], found_at: str, found_on: str
-) -> Iterator[tuple[str, KnownComparison]]:
+) -> Iterator[tuple[str, Finding]]:
     """Yield findings of one run by key or mark; one that only stood there is an earlier run's."""
     for one in found:
-        base, head = (one.base_passes, one.base_trials), (one.head_passes, one.head_trials)
-        if isinstance(one, RegressionFinding):
-            yield one.mark, KnownComparison(base, head, found_at, found_on)
-            continue
-        first = (one.found_at, one.found_on) if one.found_at else (found_at, found_on)
-        yield one.key, KnownComparison(base, head, *first, one.says, one.excerpt)
+        known = {name: told for name, told in one if name in KnownRegression.model_fields}
+        known |= {side: min(known[side], known[of]) for side, of in _PASSES_OF}
+        if not known.get("found_at"):
+            known |= {"found_at": found_at, "found_on": found_on}
+        yield one.mark if isinstance(one, RegressionFinding) else one.key, known
+
+
+_PASSES_OF = (("base_passes", "base_trials"), ("head_passes", "head_trials"))
 
 
 def remembered(
@@ -175,7 +165,7 @@ def remembered(
     for that keeps no findings, if its record is gone and no newer one does. One that is completed
     without a verdict stands for nothing.
     """
-    known = dict[str, KnownComparison]()
+    known = dict[str, Finding]()
     told = [(one, Stamp.parse(one.external_id), RunFindings.parse(one.text)) for one in checks]
     there = {record_digest(record) for record in records}
     there |= {stamp.record for _, stamp, found in told if stamp and found}
@@ -307,7 +297,7 @@ def comparison_key(plan: Plan, planned: PlannedEval, fixture: str) -> str:
 
 
 def _with_standing(
-    plan: Plan, planned: PlannedEval, known: Mapping[str, KnownComparison], secrets: Sequence[str]
+    plan: Plan, planned: PlannedEval, known: Mapping[str, Finding], secrets: Sequence[str]
 ) -> PlannedEval:
     standing = []
     for name in planned.compared:
@@ -315,7 +305,7 @@ def _with_standing(
         names = (key, *marks(key), *earlier_marks(key, secrets))
         found = next((known[one] for one in names if one in known), None)
         if found is not None:
-            standing.append(found.on(name))
+            standing.append(KnownRegression.model_validate({**found, "fixture": name}))
     return planned.model_copy(update={"standing": tuple(standing)})
 
 

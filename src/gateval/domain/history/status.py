@@ -13,13 +13,13 @@ from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
 
 from gateval.domain.base import Value
-from gateval.domain.history.run_record import FixtureMark, RunEval, RunFixture, RunRecord, RunScore
+from gateval.domain.history.run_record import FixtureMark, RunEval, RunRecord, RunScore
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.results.lifecycle import RunStatus
-from gateval.domain.text import NOT_MEASURED, show_score, show_score_in_full
-from gateval.domain.verdicts import GateVerdict, Measured, score_of
+from gateval.domain.text import show_score, show_score_in_full
+from gateval.domain.verdicts import GateVerdict
 
 PULL_REQUESTS = {"pull_request", "issue_comment", "merge_group", "workflow_run"}
 """Events of runs that measure what somebody proposes, not what is."""
@@ -203,7 +203,7 @@ def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
     for one in run.worst_first:
         yield FixtureResult(
             name=one.fixture,
-            score=_score(one),
+            score=show_score(one.whole_score) if one.trials or one.own else "",
             result=one.result,
             severity=one.severity,
             message=one.says,
@@ -211,20 +211,6 @@ def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
             regressed=one.regressed,
             status=one.status,
         )
-
-
-def _score(one: RunFixture) -> str:
-    if one.own is not None:
-        return show_score(score_of(*one.own))
-    if one.score is not None:
-        return show_score(Measured(one.score))
-    if not one.trials:
-        return ""
-    if not one.measured:
-        return NOT_MEASURED
-    planned = len(one.trials)
-    most = one.passes + planned - one.measured
-    return show_score(score_of(one.passes / planned, most / planned))
 
 
 StatusRow = dict[str, JsonValue]

@@ -29,6 +29,7 @@ from gateval.domain.decision.decision import Report
 from gateval.domain.forge.check_run import CheckRun, Conclusion, Stamp
 from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.plan.planned_eval import SideScores
 from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.planning.selection import Narrowing
 from gateval.domain.results.comparison import EvalComparison, FixtureChange
@@ -81,7 +82,9 @@ class StoredEval(Value):
 class StoredRegression(Value):
     """A fixture that regressed; `key` is the digest of what was compared.
 
-    `says` is what failed, `excerpt` the steps that say most of it. An earlier run `found_at` a
+    `says` is what failed, `excerpt` the steps that say most of it. `scores` are what its views call
+    the score of the fixture, on base and head, `means` those of all trials that were compared; None
+    where a side was not measured in full, or has no scores. An earlier run `found_at` a
     moment, `found_on` a commit; both are empty for what the record's own run found.
     """
 
@@ -92,6 +95,8 @@ class StoredRegression(Value):
     base_trials: int = Field(ge=1, le=1000)
     head_passes: int = Field(ge=0, le=1000)
     head_trials: int = Field(ge=1, le=1000)
+    scores: SideScores = Field(default=None, exclude_if=operator.not_)
+    means: SideScores = Field(default=None, exclude_if=operator.not_)
     says: ShortText = ""
     found_at: str = Field(default="", pattern=rf"{TIME_PATTERN}|^$", exclude_if=operator.not_)
     found_on: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$", exclude_if=operator.not_)

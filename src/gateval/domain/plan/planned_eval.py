@@ -245,11 +245,15 @@ CONFIRMING = 3
 """Trials that decide where one would not be fair: a new fixture, a missed threshold, silence."""
 
 
+SideScores = tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]] | None
+"""A score in [0, 1] of base and one of head."""
+
+
 class KnownRegression(Value):
     """An earlier run's finding on a fixture that regressed: it is not measured again.
 
     `says` is what failed there, `excerpt` what its agent did, by the record's word; `found_on` is
-    the commit that was measured.
+    the commit that was measured. `scores` and `means` are as in a record (`StoredRegression`).
     """
 
     fixture: Name
@@ -257,6 +261,8 @@ class KnownRegression(Value):
     base_trials: int = Field(ge=1)
     head_passes: int = Field(ge=0)
     head_trials: int = Field(ge=1)
+    scores: SideScores = Field(default=None, exclude_if=operator.not_)
+    means: SideScores = Field(default=None, exclude_if=operator.not_)
     found_at: str = ""
     found_on: str = Field(default="", exclude_if=operator.not_)
     says: ShortText = ""

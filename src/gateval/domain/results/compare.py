@@ -253,13 +253,14 @@ def _compare_fixture(
 ) -> FixtureComparison:
     stands = planned.stands(found.fixture.name)
     if stands is not None:
+        means = stands.means or (None, None)
         return FixtureComparison(
             fixture=found.fixture.name,
             change=FixtureChange.REGRESSED,
             head=head,
             base=base,
-            head_all=Repeated(passes=stands.head_passes, trials=stands.head_trials),
-            base_all=Repeated(passes=stands.base_passes, trials=stands.base_trials),
+            head_all=Repeated(passes=stands.head_passes, trials=stands.head_trials, mean=means[1]),
+            base_all=Repeated(passes=stands.base_passes, trials=stands.base_trials, mean=means[0]),
             found_at=stands.found_at,
             found_on=stands.found_on,
         )

@@ -227,11 +227,15 @@ def score_fixture(
 ) -> FixtureScore:
     """Count the outcomes of one fixture's first `repetitions` trials on one side.
 
-    What stands as regressed is not measured: it counts as passed on base and as failed on head.
+    What stands as regressed is not measured: it counts as passed on base and as failed on head,
+    with the scores that it had when it was.
     """
     counted = [trial for trial in trials if trial.key.repetition <= repetitions]
-    if planned.stands(fixture.name) is not None:
-        passed = repetitions if side is Side.BASE else 0
+    if (stands := planned.stands(fixture.name)) is not None:
+        fell = not stands.scores or stands.head_passes < stands.head_trials
+        passed = repetitions if side is Side.BASE or not fell else 0
+        own = stands.scores[side is Side.HEAD] if stands.scores else None
+        mean = float(side is Side.BASE) if own is None else own
         return FixtureScore(
             fixture=fixture.name,
             severity=fixture.severity,
@@ -239,7 +243,8 @@ def score_fixture(
             planned=repetitions,
             passed=passed,
             failed=repetitions - passed,
-            points=float(passed) if planned.scoring.graded else None,
+            share=own,
+            points=mean * repetitions if planned.scoring.graded else None,
             graded=repetitions if planned.scoring.graded else 0,
         )
     lost = [trial.outcome for trial in counted if trial.passed is None]

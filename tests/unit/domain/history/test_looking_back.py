@@ -103,7 +103,7 @@ def test_an_edited_fixture_is_not_compared() -> None:
     after = run_record(2, run_eval(run_fixture("one", "fff", digest="e" * 20)))
     before, now = [ComparedRecord(run_record(1))], [ComparedRecord(after)]
     (fixture,) = compare_runs(before, now)[0].fixtures
-    assert (fixture.said, fixture.p_value, fixture.worse) == ("the fixture was edited", None, False)
+    assert (fixture.said, fixture.p_value, fixture.worse) == ("edited", None, False)
     (gone,) = compare_runs(before, [ComparedRecord(run_record(2, run_eval(name="b")))])[1].fixtures
     assert gone.said == "only in the first"
 
