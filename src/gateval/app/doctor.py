@@ -74,7 +74,6 @@ from gateval.gateway.peers import is_own, plain_address
 from gateval.gateway.processes import may_be_unseen
 from gateval.gateway.upstream.endpoints import LOOPBACK, PROVIDERS, missing_keys, read_upstreams
 from gateval.pipeline.read import survey
-from gateval.ports.forge import BranchGuards
 from gateval.ports.storage import AUDIT_BRANCH
 from gateval.publish.target import CHECK_NAME, shown_branch
 from gateval.render.report.kinds import count
@@ -82,8 +81,8 @@ from gateval.safe.sanitize import plain, plain_line
 from gateval.settings import LAYERS, read_settings
 
 if TYPE_CHECKING:
+    from gateval.adapters.github.forge import GitHubGuards
     from gateval.adapters.github.transport import GitHubAccess, RetryLimits
-    from gateval.ports.forge import RepositoryLabels
 
 
 WORKFLOW_LIMIT = 1_000_000
@@ -325,7 +324,7 @@ def github_findings(
     if isinstance(access, HealthCheck):
         yield access
         return
-    guards: BranchGuards = GitHubGuards(access, limits_of_doctor())
+    guards = GitHubGuards(access, limits_of_doctor())
     if refused := _refused(guards):
         yield refused
         return
@@ -345,25 +344,25 @@ def missing_labels(
     environ: Mapping[str, str], origin: tuple[str, str] | None
 ) -> tuple[GateLabel, ...] | None:
     """Return which of the gate's labels the repository lacks; None where that cannot be seen."""
-    from gateval.adapters.github.forge import GitHubLabels
+    from gateval.adapters.github.forge import GitHubGuards
 
     access = access_to(environ, None, origin)
     if isinstance(access, HealthCheck):
         return None
     try:
-        return _missing(GitHubLabels(access, limits_of_doctor()))
+        return _missing(GitHubGuards(access, limits_of_doctor()))
     except ForgeError:
         return None
 
 
-def _missing(labels: RepositoryLabels) -> tuple[GateLabel, ...]:
+def _missing(labels: GitHubGuards) -> tuple[GateLabel, ...]:
     return tuple(label for label in GateLabel if not labels.has_label(label))
 
 
 def _labels(access: GitHubAccess, *, fix: bool) -> Iterator[HealthCheck]:
-    from gateval.adapters.github.forge import GitHubLabels
+    from gateval.adapters.github.forge import GitHubGuards
 
-    labels, made = GitHubLabels(access, limits_of_doctor()), ()
+    labels, made = GitHubGuards(access, limits_of_doctor()), ()
     try:
         missing = _missing(labels)
         if fix:
@@ -410,7 +409,7 @@ def limits_of_doctor() -> RetryLimits:
     return RetryLimits(total_seconds=20, attempts=2, limit_wait=10)
 
 
-def _refused(guards: BranchGuards) -> HealthCheck | None:
+def _refused(guards: GitHubGuards) -> HealthCheck | None:
     """Return why nothing more can be asked: GitHub does not know the token."""
     try:
         guards.default_branch()
@@ -423,7 +422,7 @@ def _refused(guards: BranchGuards) -> HealthCheck | None:
     return None
 
 
-def _queue(guards: BranchGuards, jobs: Sequence[GateJob]) -> Iterator[HealthCheck]:
+def _queue(guards: GitHubGuards, jobs: Sequence[GateJob]) -> Iterator[HealthCheck]:
     try:
         branch = guards.default_branch()
         known = RepositoryFacts(branch=branch, queue="merge_queue" in guards.rules(branch))
@@ -432,7 +431,7 @@ def _queue(guards: BranchGuards, jobs: Sequence[GateJob]) -> Iterator[HealthChec
     yield from (one for one in about_reach(jobs, known) if one.topic == "queue")
 
 
-def _token(guards: BranchGuards, name: str) -> Iterator[HealthCheck]:
+def _token(guards: GitHubGuards, name: str) -> Iterator[HealthCheck]:
     asked: dict[str, Callable[[], object]] = {
         "contents": guards.default_branch,
         "pull-requests": guards.read_pull_requests,
@@ -462,7 +461,7 @@ def _denied(topic: str, ask: Callable[[], object]) -> HealthCheck | None:
     return None
 
 
-def _audit_branch(guards: BranchGuards) -> Iterator[HealthCheck]:
+def _audit_branch(guards: GitHubGuards) -> Iterator[HealthCheck]:
     try:
         yield about_audit_branch(AUDIT_BRANCH, guards.rules(AUDIT_BRANCH))
     except ForgeError as error:
@@ -481,7 +480,7 @@ def play_pull_request(environ: Mapping[str, str], number: int, *, repository: st
     access = access_to(environ, repository, opened.facts().origin)
     if isinstance(access, HealthCheck):
         raise UsageError(access.seen, hint=access.todo)
-    guards: BranchGuards = GitHubGuards(access, limits_of_doctor())
+    guards = GitHubGuards(access, limits_of_doctor())
     pull = guards.played_pull(number)
     jobs, unread = read_workflows(opened, survey(opened, registries(), opened.worktree()))
     check = CHECK_NAME

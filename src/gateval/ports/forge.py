@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from gateval.domain.forge.check_run import Annotation, CheckReport, CheckRun
     from gateval.domain.forge.pull_request import Artifact, Comment, PullRequest, WorkflowRun
     from gateval.domain.labels import LabelEvent, Push
-    from gateval.domain.setup.diagnosis import RequiredCheck
-    from gateval.domain.setup.unmeasured import PlayedPull
 
 
 class Viewer(Protocol):
@@ -102,7 +100,7 @@ class WorkflowRuns(Protocol):
         """The file of this name in an artifact; None if there is none of at most `limit` bytes."""
 
 
-class Forge(PullRequests, Comments, LabelSource, CheckRuns, Protocol):
+class Forge(PullRequests, Comments, LabelSource, CheckRuns, WorkflowRuns, Protocol):
     """A repository on GitHub, read and written through its API.
 
     Waits and retries happen inside: rate limits and outages are errors only after all retries.
@@ -110,42 +108,3 @@ class Forge(PullRequests, Comments, LabelSource, CheckRuns, Protocol):
 
     def last_commit(self, path: str, tip: str) -> str:
         """The last commit up to a tip that wrote a file; empty if none did."""
-
-    @property
-    def runs(self) -> WorkflowRuns:
-        """The runs of its workflows, and what they uploaded."""
-
-
-class BranchGuards(Protocol):
-    """What guards the branches of one repository, for who asks before a run. Only reads.
-
-    Every method raises `ForgeError`; `MissingPermission` names what the token lacks.
-    """
-
-    def default_branch(self) -> str:
-        """The name of the default branch."""
-
-    def required_checks(self, branch: str) -> frozenset[RequiredCheck]:
-        """The checks that have to pass before anything is merged into a branch."""
-
-    def rules(self, branch: str) -> frozenset[str]:
-        """The types of the rules that rulesets set for a branch, such as `non_fast_forward`."""
-
-    def played_pull(self, number: int) -> PlayedPull:
-        """A pull request with what decides whether it is measured. Raises `NotOnForge`."""
-
-    def read_pull_requests(self) -> None:
-        """See whether pull requests may be read."""
-
-    def read_check_runs(self, ref: str) -> None:
-        """See whether the check runs of a commit, a branch's tip for instance, may be read."""
-
-
-class RepositoryLabels(Protocol):
-    """The labels of one repository. Every method raises `ForgeError`."""
-
-    def has_label(self, name: str) -> bool:
-        """Whether there is a label of this name, in whatever case."""
-
-    def make_label(self, name: str, *, color: str, description: str) -> None:
-        """Make a label; `color` is six hexadecimal digits."""

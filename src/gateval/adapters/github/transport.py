@@ -13,11 +13,12 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
 
+from gateval.adapters.github.shapes import understood
 from gateval.domain.base import Value
 from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
 from gateval.domain.setup.authorities import CERTIFICATE_HINT
@@ -33,6 +34,8 @@ from gateval.errors import (
 if TYPE_CHECKING:
     from github.Requester import Requester
 
+
+T = TypeVar("T")
 
 PUBLIC_API = "https://api.github.com"
 
@@ -328,6 +331,18 @@ class GitHubTransport:
         """Send a request and return the JSON of its answer. Raises `ForgeError`."""
         return self._ask(request)[1]
 
+    def told(self, request: ApiRequest, shape: Callable[[Any], T]) -> T:
+        """Send a request and return what `shape` makes of its answer. Raises `ForgeError`."""
+        content = self.ask(request)
+        with understood(request.what):
+            return shape(content)
+
+    def listed(self, request: ApiRequest, shape: Callable[[Any], T], key: str = "") -> list[T]:
+        """Return what `shape` makes of each entry on all pages of a list, below `key` if any."""
+        with understood(request.what):
+            pages = self.pages(request)
+            return [shape(one) for page in pages for one in (page[key] if key else page)]
+
     @property
     def authorities(self) -> str:
         """The file of the certificates that count; empty for those that the HTTP library knows."""
@@ -361,7 +376,11 @@ class GitHubTransport:
             attempt += 1
             started = self._now()
             answer, content, detail = self._attempt(request)
-            if answer is not None and _is_wanted(answer, request):
+            if answer is not None and (
+                answer.status == _FOUND and bool(answer.headers.get("location"))
+                if request.moves
+                else answer.ok or (request.missing_ok and answer.status == 404)
+            ):
                 return answer, content
             pause = pause_after(answer, attempt, self._limits, now=self._now())
             if pause is None and answer is not None:
@@ -432,12 +451,6 @@ class GitHubTransport:
                 hint="Check GITHUB_API_URL; the token is sent to no other host.",
             ) from error
         return ApiResponse(status, {str(k): str(v) for k, v in headers.items()}, str(text))
-
-
-def _is_wanted(answer: ApiResponse, request: ApiRequest) -> bool:
-    if request.moves:
-        return answer.status == _FOUND and bool(answer.headers.get("location"))
-    return answer.ok or (request.missing_ok and answer.status == 404)
 
 
 def _broken(error: Exception) -> str:

@@ -53,7 +53,7 @@ def proven(
     for record in offered:
         try:
             why = _off(context.repository, record.commit, tip, home.branch)
-            why = why or _doubt(context.forge.runs, record, home)
+            why = why or _doubt(context.forge, record, home)
         except MissingPermission:
             raise
         except GatevalError as error:
