@@ -6,15 +6,16 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gateval.adapters.git import export, objects, worktree
-from gateval.adapters.git import objects as revisions
-from gateval.adapters.git.run import TIMEOUT_SECONDS, Git
+from gateval.adapters.git import export, objects
+from gateval.adapters.git.objects import check_name
+from gateval.adapters.git.run import FULL_CONTENT, FULL_HISTORY, TIMEOUT_SECONDS, Git, looked_up
+from gateval.adapters.git.worktree import WorkingTree
 from gateval.domain.paths import show_path
 from gateval.domain.tree import TreeEntry
-from gateval.errors import RepositoryError
+from gateval.errors import GatevalError, RepositoryError, UsageError
 
 if TYPE_CHECKING:
     from gateval.adapters.git.records import GitRecords
@@ -24,22 +25,28 @@ if TYPE_CHECKING:
     from gateval.ports.storage import RecordFile, Stored
 
 
-class GitRepository:
-    """Fulfils `ports.repository.Repository` for the repository whose working tree is at `root`.
+_FOUND = re.compile(r"(?P<oid>[0-9a-f]{40,64}) (?P<kind>commit|tree|blob|tag) \d+")
 
-    Its objects and configuration lie in `git_folder`.
+_REMOTE_HEAD = "refs/remotes/origin/HEAD"
+_DEFAULTS = (
+    _REMOTE_HEAD,
+    "refs/remotes/origin/main",
+    "refs/remotes/origin/master",
+    "refs/heads/main",
+    "refs/heads/master",
+)
 
-    Everything but `worktree`, `has_changes` and `edited_submodules` reads git objects only and
-    runs no program that a configuration file names. Those look at the working tree as `git add` and
-    `git status` would, with the clean filters (Git LFS, git-crypt, ...) that the user's own
-    configuration sets.
+
+class GitRepository(WorkingTree):
+    """Fulfils `ports.repository.Repository`.
+
+    Everything but what looks at the working tree reads git objects only, and runs no program that a
+    configuration file names.
     """
 
     def __init__(self, root: Path, git_folder: Path, git: Git) -> None:
         """Use `open_repository`. `git` may stand in any folder of the working tree."""
-        self.root = root
-        self.git_folder = git_folder
-        self._git = git.at(root)
+        super().__init__(root, git_folder, git)
         self._also: tuple[Path, ...] = ()
         self._reader = self._git
         self._trees: dict[str, Mapping[str, TreeEntry]] = {}
@@ -59,50 +66,110 @@ class GitRepository:
         return self._git.kept.block()
 
     def resolve(self, name: str) -> Revision:
-        """The commit called `name` and its tree."""
-        return revisions.resolve(self._git, name)
+        """The commit called `name` and its tree. One process: four questions to `cat-file`."""
+        check_name(name)
+        questions = (f"{name}^{{commit}}", f"{name}^{{tree}}", name, "HEAD")
+        asked = os.fsencode("".join(f"{question}\n" for question in questions))
+        lines = [os.fsdecode(line) for line in looked_up(self._git, asked)]
+        commit, tree = map(_FOUND.fullmatch, lines[:2])
+        if commit and tree:
+            from gateval.domain.plan.plan import Revision  # pydantic: while git works
 
-    def worktree(self, *only: str) -> Revision:
-        """A snapshot of the working tree; its objects stay in the repository, unreferenced.
+            return Revision(name=name, commit=commit["oid"], tree=tree["oid"])
+        raise self._unresolved(name, lines)
 
-        With `only`, one of the index in which these files are as in the working tree.
+    def _unresolved(self, name: str, lines: list[str]) -> GatevalError:
+        """The error for a name, from what git answered to the four questions of `resolve`.
+
+        A name that nobody can know is the caller's mistake; what a clone lacks is not.
         """
-        return worktree.take(self._git, self.git_folder, only)
+        commit, _, plain, head = map(_FOUND.fullmatch, lines)
+        shown = show_path(name)
+        hint = "Name a branch, a tag or a commit."
+        if any(line.endswith(" ambiguous") for line in lines):
+            return UsageError(f"{shown} is short for several objects.", hint="Use a longer id.")
+        if commit:
+            return RepositoryError(
+                f"The files of the commit {shown} are missing.", hint=FULL_CONTENT
+            )
+        if plain and plain["kind"] != "tag":
+            return UsageError(f"{shown} names a {plain['kind']}, not a commit.", hint=hint)
+        if not head:
+            return RepositoryError(
+                f"There is no revision {shown}: the current branch has no commit yet.",
+                hint="Commit something first.",
+            )
+        if self._is_shallow():
+            message = f"There is no revision {shown} in this shallow clone."
+            return RepositoryError(message, hint=FULL_HISTORY)
+        return UsageError(
+            f"There is no revision {shown} in this repository.",
+            hint="Check the spelling, or fetch it first.",
+        )
 
-    def has_changes(self) -> bool:
-        """Whether tracked or untracked files differ from HEAD."""
-        return worktree.has_changes(self._git)
-
-    def edited_submodules(self) -> tuple[str, ...]:
-        """The submodules in which tracked files were edited and not committed."""
-        return worktree.edited_submodules(self._git)
-
-    def has_commit(self) -> bool:
-        """Whether HEAD is a commit; in a new repository there is none yet."""
-        return worktree.has_commit(self._git)
+    def _is_shallow(self) -> bool:
+        return self._git.run("rev-parse", "--is-shallow-repository").out.strip() == b"true"
 
     def default_branch(self) -> str | None:
-        """The default branch's name, or None when there is no telling."""
-        return revisions.default_branch(self._git)
+        """Return the name of the default branch, as short as it is unambiguous, or None.
+
+        In this order: what the remote `origin` says, its `main` or `master`, the local `main` or
+        `master`, and a local branch of the name that git gives to first branches here. A remote
+        whose HEAD is detached names a commit, perhaps the very one to measure, and no branch.
+        """
+        if found := self._first_branch(_DEFAULTS):
+            return found
+        configured = self._git.run("config", "--get", "init.defaultBranch", accept=(0, 1)).out
+        name = os.fsdecode(configured).removesuffix("\n")
+        return self._first_branch((f"refs/heads/{name}",)) if name else None
+
+    def _first_branch(self, refs: tuple[str, ...]) -> str | None:
+        layout = "--format=%(refname) %(refname:short) %(symref:short)"
+        answer = self._git.run("for-each-ref", layout, "--", *refs)
+        found = dict(line.split(" ", 1) for line in _split(answer.out))
+        for ref in refs:
+            if ref in found:
+                short, _, target = found[ref].partition(" ")
+                if target or ref != _REMOTE_HEAD:
+                    return target or short
+        return None
 
     def merge_bases(self, one: str, other: str) -> tuple[str, ...]:
-        """The best common ancestors; none when the two commits share no history."""
-        return revisions.merge_bases(self._git, one, other)
+        """Return the best common ancestors of two commits; none when they share no history."""
+        check_name(one)
+        check_name(other)
+        answer = self._git.run("merge-base", "--all", "--end-of-options", one, other, accept=(0, 1))
+        if answer.code == 0:
+            return tuple(_split(answer.out))
+        if self._is_shallow():
+            raise RepositoryError(
+                f"No common ancestor of {show_path(one)} and {show_path(other)} is in this clone.",
+                hint=FULL_HISTORY,
+            )
+        return ()
 
     def landed(self, old: str, new: str) -> tuple[Landed, ...]:
-        """The commits between two, along first parents, newest first."""
-        return revisions.landed(self._git, old, new)
+        """Return the newest hundred commits of `old..new` along first parents."""
+        from gateval.domain.forge.trigger import Landed
+
+        check_name(old)
+        check_name(new)
+        options = ("--first-parent", "--max-count=100", "--no-show-signature", "--format=%P%n%s")
+        answer = self._git.run("log", *options, "-z", "--end-of-options", f"{old}..{new}", "--")
+        lines = os.fsdecode(answer.out).removesuffix("\0").split("\0") if answer.out else ()
+        found = (line.partition("\n") for line in lines)
+        return tuple(Landed(subject, merge=" " in parents) for parents, _, subject in found)
 
     def tree(self, revision: Revision) -> Mapping[str, TreeEntry]:
         """All entries of a revision, in git's order. Asked for once per tree, then remembered."""
         if revision.tree not in self._trees:
-            self._trees[revision.tree] = self._list(revision.tree)
+            known = next(iter(self._trees.items()), None)
+            self._trees[revision.tree] = (
+                objects.entries_like(self._git, revision.tree, *known)
+                if known
+                else objects.entries(self._git, revision.tree)
+            )
         return self._trees[revision.tree]
-
-    def _list(self, tree: str) -> Mapping[str, TreeEntry]:
-        for known, listed in self._trees.items():
-            return objects.entries_like(self._git, tree, known, listed)
-        return objects.entries(self._git, tree)
 
     def contents(self, revision: Revision) -> Mapping[str, TreeEntry]:
         """All entries of a revision, with those of the submodules whose content is here in the
@@ -155,23 +222,19 @@ class GitRepository:
 
         return Fetcher(self._git, remote)
 
-    def tracks(self, folder: PurePath) -> bool:
-        """Whether git has files in this folder of the working tree, or something in its place."""
-        return worktree.tracks(self._git, folder)
-
-    def ignored(self, endings: tuple[str, ...]) -> Mapping[str, bytes]:
-        """How some ignored files of the working tree begin whose names end so."""
-        from gateval.adapters.git.worktree import ignored_files
-
-        return ignored_files(self._git, self.root, endings)
-
     def facts(self) -> CloneFacts:
         """Which git, whether the clone is shallow, and where it came from."""
-        return clone_facts(self._git)
+        version = os.fsdecode(self._git.run("version").out).removeprefix("git version ").strip()
+        url = self._git.run("config", "--get", "remote.origin.url", accept=(0, 1)).out
+        return CloneFacts(version, self._is_shallow(), read_address(os.fsdecode(url).strip()))
 
     def who(self) -> str:
         """Return the address or name that commits here carry; empty if there is none."""
-        return author(self._git)
+        for key in ("user.email", "user.name"):
+            found = self._git.run("config", "--get", key, accept=(0, 1)).out
+            if found.strip():
+                return os.fsdecode(found).strip()
+        return ""
 
     def records(
         self, environ: Mapping[str, str], *, remote: str = "origin", token: str = ""
@@ -188,8 +251,12 @@ class GitRepository:
         """
         from gateval.adapters.git.records import stored_at
 
-        revisions.check_name(ref)
+        check_name(ref)
         return stored_at(self._git, ref, file)
+
+
+def _split(out: bytes) -> list[str]:
+    return os.fsdecode(out).removesuffix("\n").split("\n") if out else []
 
 
 OLDEST_GIT = "2.31"
@@ -255,23 +322,6 @@ class CloneFacts(NamedTuple):
     version: str
     shallow: bool
     origin: tuple[str, str] | None
-
-
-def clone_facts(git: Git) -> CloneFacts:
-    """Ask git for all of it. Raises `RepositoryError`."""
-    version = os.fsdecode(git.run("version").out).removeprefix("git version ").strip()
-    shallow = git.run("rev-parse", "--is-shallow-repository").out.strip() == b"true"
-    url = git.run("config", "--get", "remote.origin.url", accept=(0, 1)).out
-    return CloneFacts(version, shallow, read_address(os.fsdecode(url).strip()))
-
-
-def author(git: Git) -> str:
-    """Return the address or name that commits carry; empty if there is none."""
-    for key in ("user.email", "user.name"):
-        found = git.run("config", "--get", key, accept=(0, 1)).out
-        if found.strip():
-            return os.fsdecode(found).strip()
-    return ""
 
 
 def read_address(url: str) -> tuple[str, str] | None:

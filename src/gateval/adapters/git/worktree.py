@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path, PurePath
 from stat import S_ISREG
@@ -41,84 +42,6 @@ _VANISHED = re.compile(
 _TRIES = 10
 _EMPTY_EMBEDDED = b"does not have a commit checked out"
 
-
-def has_changes(git: Git) -> bool:
-    """Return whether the working tree differs from HEAD.
-
-    Untracked files count, and of submodules other commits and edited files. What is untracked
-    inside a submodule does not.
-    """
-    counted = ("--untracked-files=normal", "--ignore-submodules=untracked", "--no-renames")
-    return bool(git.run("status", "--porcelain", "-z", *counted).out)
-
-
-def edited_submodules(git: Git) -> tuple[str, ...]:
-    """Return the paths of submodules with edited files, which no snapshot can hold."""
-    counted = ("--untracked-files=no", "--ignore-submodules=untracked", "--no-renames")
-    lines = git.run("status", "--porcelain=v2", "-z", *counted).out.split(b"\0")
-    found = (_CHANGED.fullmatch(line) for line in lines)
-    return tuple(os.fsdecode(one["path"]) for one in found if one)
-
-
-def has_commit(git: Git) -> bool:
-    """Return whether HEAD is a commit; on a branch without one there is none yet."""
-    return git.run("rev-parse", "--verify", "--quiet", "HEAD", accept=(0, 1)).code == 0
-
-
-def tracks(git: Git, folder: PurePath) -> bool:
-    """Whether the index holds a file below `folder`, or something in its place or a parent's.
-
-    `folder` is relative to the working tree's root.
-    """
-    if not folder.parts:
-        return bool(git.run("ls-files", "-z").out)
-    listed = git.run("ls-files", "-z", "--", f":(literal){folder.parts[0]}").out
-    place = os.fsencode(folder)
-    above = {os.fsencode(one) for one in (folder, *folder.parents)}
-    return any(path in above or path.startswith(place + b"/") for path in listed.split(b"\0"))
-
-
-def take(git: Git, git_folder: Path, only: tuple[str, ...] = ()) -> Revision:
-    """Return the working tree as a revision without a commit. Ignored files stay out.
-
-    With `only`, the index with these files as they are now: nothing else is stored.
-
-    Everything is added to a private copy of the index; the real one is only read. The copy keeps
-    the time stamp, by which git tells which files it need not read again. A conflicted file goes
-    in as it stands. An embedded repository counts as a submodule, one without commits as nothing.
-    """
-    with TemporaryDirectory(prefix="gateval-index-") as folder:
-        index = Path(folder) / "index"
-        _copy(git_folder / "index", index)
-        env = {"GIT_INDEX_FILE": str(index)}
-        adding = ("update-index", "--add", "--remove", "--", *only) if only else _ALL
-        for _ in range(_TRIES):
-            added = git.run(*adding, accept=(0, 1, 128), env=env, config=_CONFIG)
-            if not _VANISHED.search(added.err):
-                break
-        if added.code == 128 or any(
-            _EMPTY_EMBEDDED not in line for line in _ERROR.findall(added.err)
-        ):
-            raise explain("add", added.err)
-        # Objects may be absent from a partial clone, and nothing here needs to open them.
-        written = git.run("write-tree", "--missing-ok", env=env, config=_CONFIG)
-    from gateval.domain.plan.plan import Revision  # pydantic: while git works
-
-    return Revision(name=WORKTREE, commit=None, tree=written.out.decode().strip(), worktree=True)
-
-
-def _copy(index: Path, target: Path) -> None:
-    """Copy the index with its time stamp; before the first `git add` there is none."""
-    try:
-        shutil.copy2(index, target)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise RepositoryError(
-            f"The repository's index cannot be copied: {error.strerror}."
-        ) from error
-
-
 _FILES = 200
 """Files that are opened, and of each the bytes that are read."""
 
@@ -130,21 +53,102 @@ _OTHERS = frozenset({"node_modules", "site-packages", "__pycache__", "vendor", "
 """Folders of what was installed or made; so are those whose names begin with a dot."""
 
 
-def ignored_files(git: Git, root: Path, endings: tuple[str, ...]) -> Mapping[str, bytes]:
-    """Return how the first ignored files whose names end so begin, by their paths from `root`.
+class WorkingTree:
+    """The working tree at `root`, whose objects and configuration lie in `git_folder`.
 
-    Not all are looked for, and what cannot be read is left out: this serves a hint.
+    It is looked at as `git add` and `git status` would, with the clean filters (Git LFS, git-crypt,
+    ...) that the user's own configuration sets.
     """
-    listed = git.run(
-        "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"
-    ).out.split(b"\0")
-    found: dict[str, bytes] = {}
-    for path in islice(_walk(root, [os.fsdecode(one) for one in listed if one]), _ENTRIES):
-        if path.endswith(endings) and len(found) < _FILES:
-            data = _beginning(root / path)
-            if data is not None:
-                found[path] = data
-    return found
+
+    def __init__(self, root: Path, git_folder: Path, git: Git) -> None:
+        self.root = root
+        self.git_folder = git_folder
+        self._git = git.at(root)
+
+    def has_changes(self) -> bool:
+        """Whether the working tree differs from HEAD.
+
+        Untracked files count, and of submodules other commits and edited files. What is untracked
+        inside a submodule does not.
+        """
+        counted = ("--untracked-files=normal", "--ignore-submodules=untracked", "--no-renames")
+        return bool(self._git.run("status", "--porcelain", "-z", *counted).out)
+
+    def edited_submodules(self) -> tuple[str, ...]:
+        """The paths of submodules with edited files, which no snapshot can hold."""
+        counted = ("--untracked-files=no", "--ignore-submodules=untracked", "--no-renames")
+        lines = self._git.run("status", "--porcelain=v2", "-z", *counted).out.split(b"\0")
+        found = (_CHANGED.fullmatch(line) for line in lines)
+        return tuple(os.fsdecode(one["path"]) for one in found if one)
+
+    def has_commit(self) -> bool:
+        """Whether HEAD is a commit; on a branch without one there is none yet."""
+        found = self._git.run("rev-parse", "--verify", "--quiet", "HEAD", accept=(0, 1))
+        return found.code == 0
+
+    def tracks(self, folder: PurePath) -> bool:
+        """Whether the index holds a file below `folder`, or something in its place or a parent's.
+
+        `folder` is relative to the working tree's root.
+        """
+        if not folder.parts:
+            return bool(self._git.run("ls-files", "-z").out)
+        listed = self._git.run("ls-files", "-z", "--", f":(literal){folder.parts[0]}").out
+        place = os.fsencode(folder)
+        above = {os.fsencode(one) for one in (folder, *folder.parents)}
+        return any(path in above or path.startswith(place + b"/") for path in listed.split(b"\0"))
+
+    def worktree(self, *only: str) -> Revision:
+        """Return the working tree as a revision without a commit. Ignored files stay out, and its
+        objects stay in the repository, unreferenced.
+
+        With `only`, the index with these files as they are now: nothing else is stored.
+
+        Everything is added to a private copy of the index; the real one is only read. The copy
+        keeps the time stamp, by which git tells which files it need not read again. A conflicted
+        file goes in as it stands. An embedded repository counts as a submodule, one without commits
+        as nothing.
+        """
+        with TemporaryDirectory(prefix="gateval-index-") as folder:
+            index = Path(folder) / "index"
+            try:
+                with suppress(FileNotFoundError):  # before the first `git add`
+                    shutil.copy2(self.git_folder / "index", index)
+            except OSError as error:
+                raise RepositoryError(
+                    f"The repository's index cannot be copied: {error.strerror}."
+                ) from error
+            env = {"GIT_INDEX_FILE": str(index)}
+            adding = ("update-index", "--add", "--remove", "--", *only) if only else _ALL
+            for _ in range(_TRIES):
+                added = self._git.run(*adding, accept=(0, 1, 128), env=env, config=_CONFIG)
+                if not _VANISHED.search(added.err):
+                    break
+            errors = _ERROR.findall(added.err)
+            if added.code == 128 or any(_EMPTY_EMBEDDED not in line for line in errors):
+                raise explain("add", added.err)
+            # Objects may be absent from a partial clone, and nothing here needs to open them.
+            written = self._git.run("write-tree", "--missing-ok", env=env, config=_CONFIG)
+        from gateval.domain.plan.plan import Revision  # pydantic: while git works
+
+        tree = written.out.decode().strip()
+        return Revision(name=WORKTREE, commit=None, tree=tree, worktree=True)
+
+    def ignored(self, endings: tuple[str, ...]) -> Mapping[str, bytes]:
+        """Return how the first ignored files whose names end so begin, by their paths from `root`.
+
+        Not all are looked for, and what cannot be read is left out: this serves a hint.
+        """
+        options = ("-z", "--others", "--ignored", "--exclude-standard", "--directory")
+        listed = self._git.run("ls-files", *options).out.split(b"\0")
+        found: dict[str, bytes] = {}
+        paths = _walk(self.root, [os.fsdecode(one) for one in listed if one])
+        for path in islice(paths, _ENTRIES):
+            if path.endswith(endings) and len(found) < _FILES:
+                data = _beginning(self.root / path)
+                if data is not None:
+                    found[path] = data
+        return found
 
 
 def _walk(root: Path, listed: list[str]) -> Iterator[str]:
