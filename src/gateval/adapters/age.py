@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from typing import Any
 
-from gateval.domain.forge.findings import key_id
+from gateval.domain.forge.check_run import key_id
 from gateval.domain.plan.sealing import NO_KEY, OwnKey
 from gateval.errors import UsageError
 from gateval.ports.repository import CannotOpen, Unseal

@@ -26,7 +26,7 @@ from gateval.candidates.isolation.isolation_level import (
 from gateval.candidates.isolation.supervisor.kernel import PORTS_SINCE
 from gateval.candidates.isolation.visible_paths import passed_over
 from gateval.domain.base import plain_message
-from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
+from gateval.domain.forge.trigger import REPOSITORY_NAME
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.embedding import embedding_models
@@ -386,7 +386,7 @@ def access_to(
     chosen = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
     if not chosen:
         return HealthCheck(Health.UNKNOWN, "GitHub", f"No repository: {_NOT_SEEN}.", _NAME_IT)
-    if not re.fullmatch(REPOSITORY_PATTERN, chosen):
+    if not re.fullmatch(REPOSITORY_NAME, chosen):
         seen = f'"{chosen}" is no repository on GitHub.'
         return HealthCheck(Health.PROBLEM, "GitHub", seen, _NAME_IT)
     token = next((environ[one] for one in TOKENS if environ.get(one)), "")

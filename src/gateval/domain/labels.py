@@ -20,7 +20,7 @@ from pydantic import StringConstraints
 
 from gateval.domain.audit import AuditEntry, AuditKind
 from gateval.domain.base import SHA_PATTERN, TIME_PATTERN, Value
-from gateval.domain.forge.pull_request import Comment
+from gateval.domain.forge.trigger import Comment
 from gateval.domain.label_decision import (
     AuditPerson,
     GateLabel,

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gateval.domain.audit import AuditEntry, read_log
-from gateval.domain.forge.pull_request import Comment, PullRequest
 from gateval.domain.forge.trigger import (
+    Comment,
     CommitSubject,
     EventName,
     MergeGroupSubject,
+    PullRequest,
     PullRequestSubject,
     Trigger,
     group_members,

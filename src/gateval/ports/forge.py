@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from gateval.domain.forge.check_run import Annotation, CheckReport, CheckRun
-    from gateval.domain.forge.pull_request import Artifact, Comment, PullRequest, WorkflowRun
+    from gateval.domain.forge.trigger import Artifact, Comment, PullRequest, WorkflowRun
     from gateval.domain.labels import LabelEvent, Push
 
 

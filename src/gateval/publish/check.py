@@ -21,9 +21,9 @@ from gateval.domain.forge.check_run import (
     CheckReport,
     CheckRun,
     Conclusion,
+    RunFindings,
     Stamp,
 )
-from gateval.domain.forge.findings import RunFindings
 from gateval.errors import ForgeError, ForgeRejected, MissingPermission, NotOnForge
 from gateval.ports.forge import CheckRuns
 from gateval.publish.target import Ending, Note, PublishTarget, Sink, failed, left, written

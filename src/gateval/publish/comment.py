@@ -25,7 +25,7 @@ from gateval.domain.forge.check_run import (
     mark,
     read_mark,
 )
-from gateval.domain.forge.pull_request import Comment
+from gateval.domain.forge.trigger import Comment
 from gateval.errors import ForgeError, NotOnForge
 from gateval.ports.forge import Comments, Forge
 from gateval.publish.check import reported

@@ -7,8 +7,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from gateval.domain.base import SHA_PATTERN, Value, digest
-from gateval.domain.forge.check_run import Announcement, Conclusion, Stamp
-from gateval.domain.forge.findings import RunFindings
+from gateval.domain.forge.check_run import Announcement, Conclusion, RunFindings, Stamp
 from gateval.errors import ForgeError
 
 CHECK_NAME = "gateval"

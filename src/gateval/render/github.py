@@ -18,9 +18,9 @@ from gateval.domain.forge.check_run import (
     AnnotationLevel,
     Announcement,
     Conclusion,
+    RunFindings,
     conclude,
 )
-from gateval.domain.forge.findings import RunFindings
 from gateval.domain.history.verdicts import LISTED, HistoryRecord
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.fixture import Fixture

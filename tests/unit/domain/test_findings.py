@@ -9,9 +9,9 @@ import pytest
 
 from gateval.adapters.age import new_identity, own_key
 from gateval.adapters.age import seal as encrypt
-from gateval.domain.forge.check_run import CheckRun
-from gateval.domain.forge.findings import (
-    MOST,
+from gateval.domain.forge.check_run import (
+    MOST_FINDINGS,
+    CheckRun,
     RegressionFinding,
     RunFindings,
     earlier_marks,
@@ -52,7 +52,8 @@ def test_what_is_written_is_read() -> None:
 def test_as_much_as_is_written_fits() -> None:
     """GitHub takes 65,535 characters, a runner's state is short."""
     whole = RunFindings(
-        total=MOST, listed=(ONE.model_copy(update={"mark": KEY[:32] + "@0123abcd"}),) * MOST
+        total=MOST_FINDINGS,
+        listed=(ONE.model_copy(update={"mark": KEY[:32] + "@0123abcd"}),) * MOST_FINDINGS,
     )
     assert len(str(whole)) < 16_000
     assert RunFindings.parse(str(whole)) == whole
@@ -67,7 +68,7 @@ def test_as_much_as_is_written_fits() -> None:
         f"<!-- gateval:findings v1 total=1 {'c' * 31}:1/1:0/1 -->",
         f"<!-- gateval:findings v1 total=1 {'c' * 32}:1/0:0/1 -->",
         f"<!-- gateval:findings v1 total=1 {'c' * 32}:1/1:0/9999 -->",
-        f"<!-- gateval:findings v1 total=1{f' {ONE}' * (MOST + 1)} -->",
+        f"<!-- gateval:findings v1 total=1{f' {ONE}' * (MOST_FINDINGS + 1)} -->",
         f"<!-- gateval:findings v1 total=1 {ONE}{ONE} -->",
         f"<!-- gateval:findings v1 total=0 spent={'f' * 63} -->",
         f"<!-- gateval:findings v1 total=0 spent={'f' * 64} spent={'f' * 64} -->",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.audit import AuditEntry, AuditKind, append, read_log
-from gateval.domain.forge.pull_request import Comment
+from gateval.domain.forge.trigger import Comment
 from gateval.domain.label_decision import (
     AuditPerson,
     GateLabel,

@@ -21,7 +21,7 @@ from gateval.adapters.github.transport import (
     RetryLimits,
 )
 from gateval.domain.forge.check_run import Annotation, CheckReport, CheckRun
-from gateval.domain.forge.pull_request import Artifact, Comment, PullRequest, WorkflowRun
+from gateval.domain.forge.trigger import Artifact, Comment, PullRequest, WorkflowRun
 from gateval.domain.labels import LabelEvent, Push
 from gateval.domain.setup.diagnosis import RequiredCheck
 from gateval.domain.setup.unmeasured import PlayedPull

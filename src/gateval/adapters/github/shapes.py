@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gateval.domain.forge.check_run import Annotation, AnnotationLevel, CheckReport, CheckRun
-from gateval.domain.forge.pull_request import Artifact, Branch, Comment, PullRequest, WorkflowRun
+from gateval.domain.forge.trigger import Artifact, Branch, Comment, PullRequest, WorkflowRun
 from gateval.domain.labels import Account, LabelEvent, Push
 from gateval.errors import ForgeUnavailable
 

@@ -20,7 +20,7 @@ from pydantic import Field, SecretStr, model_validator
 
 from gateval.adapters.github.shapes import understood
 from gateval.domain.base import Value
-from gateval.domain.forge.pull_request import REPOSITORY_PATTERN
+from gateval.domain.forge.trigger import REPOSITORY_NAME
 from gateval.domain.setup.authorities import CERTIFICATE_HINT
 from gateval.errors import (
     ForgeError,
@@ -65,7 +65,7 @@ class GitHubAccess(Value):
     empty for those that the HTTP library knows.
     """
 
-    repository: str = Field(pattern=f"^{REPOSITORY_PATTERN}$")
+    repository: str = Field(pattern=f"^{REPOSITORY_NAME}$")
     token: SecretStr = Field(min_length=1)
     api_url: str = PUBLIC_API
     ca_file: str = ""

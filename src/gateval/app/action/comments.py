@@ -13,8 +13,13 @@ from gateval.app.action.context import ActionContext
 from gateval.app.action.result import ActionResult
 from gateval.app.readers import CLOSED, registries
 from gateval.domain.forge.check_run import CheckRun
-from gateval.domain.forge.pull_request import PullRequest
-from gateval.domain.forge.trigger import CommentSubject, PullRequestSubject, Trigger, Verb
+from gateval.domain.forge.trigger import (
+    CommentSubject,
+    PullRequest,
+    PullRequestSubject,
+    Trigger,
+    Verb,
+)
 from gateval.domain.history.verdicts import HistoryRecord, confirmed
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.fixture import Fixture

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gateval.app.action.context import ActionEvent
 from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind
 from gateval.domain.decision.decision import Report, make_report
-from gateval.domain.forge.pull_request import PullRequest
+from gateval.domain.forge.trigger import PullRequest
 from gateval.domain.history.verdicts import about_report
 from gateval.domain.label_decision import (
     GateLabel,

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from gateval import __version__
 from gateval.domain.base import digest
-from gateval.domain.forge.pull_request import WorkflowRun
+from gateval.domain.forge.trigger import WorkflowRun
 from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
 from gateval.domain.manifests.evaluation import script_name
 from gateval.domain.manifests.fixture import Fixture

@@ -17,11 +17,13 @@ from pydantic import Field, ValidationError
 
 from gateval.domain.base import TIME_PATTERN, ascii_json, digest
 from gateval.domain.decision.decision import Report
-from gateval.domain.forge.check_run import CheckRun, Conclusion, Stamp
-from gateval.domain.forge.findings import (
-    MOST,
+from gateval.domain.forge.check_run import (
+    MOST_FINDINGS,
+    CheckRun,
+    Conclusion,
     RegressionFinding,
     RunFindings,
+    Stamp,
     earlier_marks,
     marks,
     unknown_keys,
@@ -106,8 +108,8 @@ def kept_findings(whole: Report, own: OwnKey) -> str:
     listed = [
         RegressionFinding(mark=mark, **_counts(one)) for one in found for mark in marks(one.key)
     ]
-    text = str(RunFindings(total=len(found), listed=tuple(listed[:MOST])))
-    most = min(MOST, sum(len(one.compared) for one in plan.evals if one.name in apart))
+    text = str(RunFindings(total=len(found), listed=tuple(listed[:MOST_FINDINGS])))
+    most = min(MOST_FINDINGS, sum(len(one.compared) for one in plan.evals if one.name in apart))
     return own.keep(text.ljust(_ROOM * (most + 2)), about_head(plan.head.commit or ""))
 
 
@@ -229,7 +231,7 @@ def findings_of(report: Report, own: OwnKey = NO_KEY) -> RunFindings | None:
     ]
     total = len(found) + (plan.findings_lost == LOST or unkept)
     policy = plan.policy_digest if spent else ""
-    return RunFindings(total=total, spent=policy, listed=tuple(marked[:MOST]), kept=kept)
+    return RunFindings(total=total, spent=policy, listed=tuple(marked[:MOST_FINDINGS]), kept=kept)
 
 
 def _counts(one: StoredRegression) -> dict[str, int]:
