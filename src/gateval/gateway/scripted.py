@@ -27,7 +27,7 @@ from gateval.domain.trials.model_call import (
     ToolCall,
     Usage,
 )
-from gateval.wire.openai_moderations import CATEGORIES
+from gateval.wire.inputs import CATEGORIES
 
 CHARACTERS_PER_TOKEN = 4
 """The estimate of tokens: enough for budgets and cost assertions, and the same everywhere."""

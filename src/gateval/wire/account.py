@@ -12,43 +12,18 @@ from pydantic import JsonValue
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.gate_config import CallFeature
 
-_STORED = frozenset(
-    {
-        "file_id",
-        "file_ids",
-        "vector_store_id",
-        "vector_store_ids",
-        "container_id",
-        "skill_id",
-        "skills",
-        "cached_content",
-        "cachedContent",
-        "file_uri",
-        "fileUri",
-        "file_search",
-        "fileSearch",
-        "file_search_store_names",
-        "fileSearchStoreNames",
-    }
-)
+_STORED = frozenset({
+    "file_id", "file_ids", "vector_store_id", "vector_store_ids", "container_id", "skill_id",
+    "skills", "cached_content", "cachedContent", "file_uri", "fileUri", "file_search", "fileSearch",
+    "file_search_store_names", "fileSearchStoreNames",
+})  # fmt: skip
 """Keys that name something stored in the account, wherever they stand."""
 
-_OPAQUE = frozenset(
-    {
-        "parameters",
-        "parametersJsonSchema",
-        "parameters_json_schema",
-        "responseSchema",
-        "response_schema",
-        "responseJsonSchema",
-        "response_json_schema",
-        "input_schema",
-        "json_schema",
-        "schema",
-        "arguments",
-        "metadata",
-    }
-)
+_OPAQUE = frozenset({
+    "parameters", "parametersJsonSchema", "parameters_json_schema", "responseSchema",
+    "response_schema", "responseJsonSchema", "response_json_schema", "input_schema", "json_schema",
+    "schema", "arguments", "metadata",
+})  # fmt: skip
 """Keys below which stands data of the Agent's own, with names of its own: schemas and arguments."""
 
 _WITH_ID = frozenset({"audio", "voice", "container"})
@@ -137,18 +112,14 @@ def _objects(fields: JsonObject) -> Iterator[JsonObject]:
         elif isinstance(value, dict):
             yield value
             is_call = str(value.get("type", "")).endswith("tool_use")
-            waiting += [
-                _without_data(key, inner)
-                for key, inner in value.items()
-                if key not in _OPAQUE and not (is_call and key == "input")
-            ]
-
-
-def _without_data(key: str, value: JsonValue) -> JsonValue:
-    own = _OWN_DATA.get(key)
-    if own is None or not isinstance(value, dict):
-        return value
-    return {name: inner for name, inner in value.items() if name != own}
+            for key, inner in value.items():
+                if key in _OPAQUE or (is_call and key == "input"):
+                    continue
+                if key in _OWN_DATA and isinstance(inner, dict):
+                    own = _OWN_DATA[key]
+                    waiting.append({name: one for name, one in inner.items() if name != own})
+                else:
+                    waiting.append(inner)
 
 
 def _complaint(part: JsonObject, allow: Collection[CallFeature]) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, ParamSpec, Protocol, TypeVar
+from contextlib import contextmanager
+from typing import ClassVar, NamedTuple
 
 from pydantic import JsonValue, ValidationError
 
@@ -19,11 +20,9 @@ from gateval.domain.trials.model_call import (
     ModelReply,
     ModelRequest,
     ToolCall,
+    ToolDefinition,
 )
 from gateval.wire.sse import SseEvent
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class WireError(ValueError):
@@ -33,28 +32,44 @@ class WireError(ValueError):
     """
 
 
-class Format(Protocol):
-    """What all formats have in common: where a call goes, and how it is refused.
+class Format(ABC):
+    """What all formats have in common, as OpenAI has it where a format says nothing else.
 
-    Attributes: `base_path` is what a base URL of this format ends with by convention (the official
-    SDKs expect it in OPENAI_BASE_URL and not in ANTHROPIC_BASE_URL), `path` is the endpoint below a
-    base URL; `{model}` in it stands for the model id.
+    `base_path` is what a base URL of this format ends with by convention (the official SDKs expect
+    it in OPENAI_BASE_URL and not in ANTHROPIC_BASE_URL), `path` is the endpoint below a base URL;
+    `{model}` in it stands for the model id.
     """
 
-    base_path: str
-    path: str
+    base_path: ClassVar[str] = "/v1"
+    path: ClassVar[str]
+    error_types: ClassVar[Mapping[int, str]] = {
+        401: "authentication_error",
+        403: "permission_error",
+        429: "rate_limit_error",
+    }
 
     def headers(self, key: str | None) -> dict[str, str]:
         """The headers that authenticate with `key` (None: no key) and name the API version."""
+        return {"Authorization": f"Bearer {key}"} if key else {}
 
     def for_model(self, fields: JsonObject, model: str) -> JsonObject:
         """The body that asks the model with the id `model` what the body `fields` asks."""
+        return {**fields, "model": model}
 
     def encode_error(self, status: int, message: str) -> bytes:
         """Write an error as a provider answers it with the HTTP status `status`."""
+        kind = self.error_type(status)
+        error: JsonObject = {"message": message, "type": kind, "param": None, "code": None}
+        return write_json({"error": error})
+
+    def error_type(self, status: int) -> str:
+        """The word for an HTTP status."""
+        usual = "invalid_request_error" if status < 500 else "api_error"
+        return self.error_types.get(status, usual)
 
     def decode_error(self, body: bytes) -> str:
         """Read what an error body says, at most 300 characters, empty for nothing. Never raises."""
+        return error_text(body)
 
 
 class EventRole(NamedTuple):
@@ -69,49 +84,104 @@ class EventRole(NamedTuple):
     error: str = ""
 
 
-class StreamReader(Protocol):
-    """Reads one streamed reply, event by event."""
+class StreamReader(ABC):
+    """Reads one streamed reply, event by event. `end` is the data of an event that ends it."""
+
+    end: ClassVar[str | None] = None
+
+    def __init__(self, reply_in: Callable[[JsonObject], ModelReply]) -> None:
+        self._reply_in = reply_in
+        self._done = False
 
     def read(self, event: SseEvent) -> EventRole:
         """Take the next event. Raises `WireError` for what the format does not know."""
+        if event.data is None:
+            return EventRole()
+        if event.data.strip() == self.end:
+            self._done = True
+            return EventRole(ends=True)
+        with _reading("stream"):
+            return self._take(read_object(event.data), event)
+
+    @abstractmethod
+    def _take(self, fields: JsonObject, event: SseEvent) -> EventRole:
+        """Take the fields of an event."""
+
+    def _failed(self, event: SseEvent) -> EventRole:
+        return EventRole(ends=True, error=error_text((event.data or "").encode("utf-8", "replace")))
 
     def reply(self) -> ModelReply:
         """The reply, the same as if it had not been streamed. Raises `WireError` if it broke off
         before it was complete.
         """
+        if (whole := self._whole()) is None:
+            raise WireError("a stream that broke off")
+        return self._reply_in(whole)
 
+    @abstractmethod
+    def _whole(self) -> JsonObject | None:
+        """The fields of the reply; None until it is complete."""
+
+    @abstractmethod
     def so_far(self) -> ModelReply:
         """Return the reply until now, for a reader who has heard enough. Never raises."""
 
 
-class WireFormat(Format, Protocol):
-    """One wire format, both ways, streamed or not. A module with these names fulfils it.
+class WireFormat(Format):
+    """One wire format, both ways, streamed or not.
 
     Where `path` names the model, a body that comes to us bears it as `model` all the same, and a
     stream is asked for by `stream`: the server puts both there. `stream_path` is the endpoint for
-    streams below a base URL; `fields` is the body of a request, as the candidate sent it.
+    streams below a base URL, `error_event` the name of the event that is an error; `fields` is the
+    body of a request, as the candidate sent it.
     """
 
-    stream_path: str
+    stream_path: ClassVar[str]
+    error_event: ClassVar[str] = ""
 
     def encode_request(self, request: ModelRequest) -> bytes:
         """Write a request. Raises `WireError` for numbers that are not finite."""
+        return write_json(self.request_out(request))
+
+    @abstractmethod
+    def request_out(self, request: ModelRequest) -> JsonObject:
+        """The fields of a request."""
 
     def decode_request(self, body: bytes) -> ModelRequest:
         """Read a request; what is no text becomes `[image]` and the like. Raises `WireError`."""
+        with _reading("request"):
+            return self.request_in(read_object(body))
+
+    @abstractmethod
+    def request_in(self, fields: JsonObject) -> ModelRequest:
+        """Read a request from its fields. Raises `WireError`."""
 
     def encode_reply(self, reply: ModelReply, request: ModelRequest) -> bytes:
         """Write the reply to `request`; a reply that names no model gets the requested one."""
+        return write_json(self.reply_out(reply, request))
+
+    @abstractmethod
+    def reply_out(self, reply: ModelReply, request: ModelRequest) -> JsonObject:
+        """The fields of the reply to `request`."""
 
     def decode_reply(self, body: bytes) -> ModelReply:
         """Read a reply. Usage that is not given is None. Raises `WireError`."""
+        with _reading("reply"):
+            return self.reply_in(read_object(body))
+
+    @abstractmethod
+    def reply_in(self, fields: JsonObject) -> ModelReply:
+        """Read a reply from its fields. Raises `WireError`."""
 
     def stream_body(self, fields: JsonObject) -> JsonObject:
         """The body to send to a provider, so that the stream tells its usage."""
+        return fields
 
+    @abstractmethod
     def stream_reader(self, fields: JsonObject) -> StreamReader:
         """A reader for the answer to `fields`."""
 
+    @abstractmethod
     def encode_stream(
         self, reply: ModelReply, request: ModelRequest, fields: JsonObject
     ) -> Iterator[SseEvent]:
@@ -119,22 +189,54 @@ class WireFormat(Format, Protocol):
 
     def encode_stream_error(self, message: str) -> SseEvent:
         """Write an error that ends a stream which has begun."""
+        return SseEvent(self.error_event, self.encode_error(500, message).decode())
 
 
-def decoder(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Mark a function that reads `what`, so that hostile nesting too ends in a `WireError`."""
+class InputFormat(Format):
+    """One format of texts that are measured, both ways."""
 
-    def wrap(function: Callable[P, R]) -> Callable[P, R]:
-        @functools.wraps(function)
-        def read(*args: P.args, **kwargs: P.kwargs) -> R:
-            try:
-                return function(*args, **kwargs)
-            except (ValidationError, RecursionError):
-                raise WireError(f"the {what} is nested too deeply or holds impossible values")
+    kind: ClassVar[InputKind]
 
-        return read
+    @abstractmethod
+    def encode_request(self, request: InputRequest) -> bytes:
+        """Write a request. Raises `WireError` for what the format cannot say."""
 
-    return wrap
+    def decode_request(self, body: bytes) -> InputRequest:
+        """Read a request. Raises `WireError`, also for more than `MOST_TEXTS` texts."""
+        with _reading("request"):
+            request = self.request_in(read_object(body))
+        many = len(request.texts)
+        if not many:
+            raise WireError("it holds no text")
+        if many > MOST_TEXTS:
+            raise WireError(f"it holds {many:,} texts, and {MOST_TEXTS:,} are the most in one")
+        return request
+
+    @abstractmethod
+    def request_in(self, fields: JsonObject) -> InputRequest:
+        """Read a request from its fields. Raises `WireError`."""
+
+    @abstractmethod
+    def encode_reply(self, reply: InputReply, request: InputRequest, fields: JsonObject) -> bytes:
+        """Write the reply to `request`, whose body has the `fields`."""
+
+    def decode_reply(self, body: bytes) -> InputReply:
+        """Read a reply. Raises `WireError`."""
+        with _reading("reply"):
+            return self.reply_in(read_object(body))
+
+    @abstractmethod
+    def reply_in(self, fields: JsonObject) -> InputReply:
+        """Read a reply from its fields. Raises `WireError`."""
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Let hostile nesting too end in a `WireError`."""
+    try:
+        yield
+    except (ValidationError, RecursionError):
+        raise WireError(f"the {what} is nested too deeply or holds impossible values")
 
 
 def _finite(literal: str) -> float:
@@ -217,11 +319,9 @@ PIECE = 512
 """Characters of a text that go into one event of a stream of ours."""
 
 PLACEHOLDERS = {
-    "image_url": "[image]",
-    "input_audio": "[audio]",
-    "input_image": "[image]",
+    "image_url": "[image]", "input_image": "[image]", "input_audio": "[audio]",
     "input_file": "[file]",
-}
+}  # fmt: skip
 """Content that is no text, by its type; every other type stands for itself in brackets."""
 
 
@@ -299,24 +399,51 @@ def part_text(part: JsonValue, where: str) -> str:
     return PLACEHOLDERS.get(kind, f"[{kind}]")
 
 
-def tool_call(call_id: JsonValue, name: JsonValue, arguments: JsonValue) -> ToolCall:
+def tool_call(
+    call_id: JsonValue, name: JsonValue, arguments: JsonValue, *, by_provider: bool = False
+) -> ToolCall:
     """Build a tool call from what the model sent; `arguments` is an object or text of one.
 
     An object nested too deeply to be stored and read again is kept as text.
 
     Nothing at all counts as no arguments: several servers send that for tools without parameters.
     """
-    given_name = as_text(name, "the name of a tool call")
-    given_id = text_or_empty(call_id)
+    known_name, known_id = as_text(name, "the name of a tool call"), text_or_empty(call_id)
     value = arguments
     if isinstance(arguments, str):
         value = _parsed(arguments) if arguments.strip() else {}
     if value is None:
         value = {}
     if isinstance(value, dict) and is_strict(value):
-        return ToolCall(id=given_id, name=given_name, arguments=value)
+        return ToolCall(id=known_id, name=known_name, arguments=value, by_provider=by_provider)
     raw = arguments if isinstance(arguments, str) else write_text(arguments)
-    return ToolCall(id=given_id, name=given_name, raw=raw)
+    return ToolCall(id=known_id, name=known_name, raw=raw, by_provider=by_provider)
+
+
+def tool_definition(
+    name: JsonValue, fields: JsonObject, schema: JsonValue, key: str = "parameters"
+) -> ToolDefinition:
+    """Read a tool definition with this schema, which stands under `key`. Raises `WireError`."""
+    return ToolDefinition(
+        name=as_text(name, "the name of a tool"),
+        description=text_or_empty(fields.get("description")),
+        input_schema={"type": "object"} if schema is None else as_object(schema, f"`{key}`"),
+    )
+
+
+def unknown_role(role: str, of: str = "message") -> WireError:
+    """Return the error of a part of a conversation by somebody unknown."""
+    return WireError(f'a {of} has the unknown role "{role[:40]}"')
+
+
+def present(**fields: JsonValue) -> JsonObject:
+    """Return the fields that are not None."""
+    return {key: value for key, value in fields.items() if value is not None}
+
+
+def as_fields(value: JsonValue) -> JsonObject:
+    """Return `value` if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
 def _parsed(text: str) -> JsonValue:
@@ -335,70 +462,12 @@ def error_text(body: bytes) -> str:
     for name in ("error", "message", "detail"):
         if isinstance(value, dict) and name in value:
             value = value[name]
-    text = value if isinstance(value, str) else _short_json(value)
-    return " ".join(text.split())[:ERROR_LIMIT]
-
-
-def _short_json(value: JsonValue) -> str:
-    if not value:
-        return ""
     try:
-        return write_text(value)
+        text = value if isinstance(value, str) else write_text(value) if value else ""
     except WireError:
-        return ""
-
-
-def with_model(fields: JsonObject, model: str) -> JsonObject:
-    """Return a body with another model: `for_model` of formats that name it in the body."""
-    return {**fields, "model": model}
-
-
-def error_type(status: int, types: Mapping[int, str]) -> str:
-    """Return the word for `status` in `types`, else one of the two that both formats share."""
-    return types.get(status, "invalid_request_error" if status < 500 else "api_error")
+        text = ""
+    return " ".join(text.split())[:ERROR_LIMIT]
 
 
 MOST_TEXTS = 2_048
 """Texts in one request: as many as OpenAI takes."""
-
-
-class InputFormat(Format, Protocol):
-    """One format, both ways. A module with these names fulfils it."""
-
-    kind: InputKind
-
-    def encode_request(self, request: InputRequest) -> bytes:
-        """Write a request. Raises `WireError` for what the format cannot say."""
-
-    def decode_request(self, body: bytes) -> InputRequest:
-        """Read a request. Raises `WireError`, also for more than `MOST_TEXTS` texts."""
-
-    def encode_reply(self, reply: InputReply, request: InputRequest, fields: JsonObject) -> bytes:
-        """Write the reply to `request`, whose body has the `fields`."""
-
-    def decode_reply(self, body: bytes) -> InputReply:
-        """Read a reply. Raises `WireError`."""
-
-
-def counted(texts: list[str]) -> tuple[str, ...]:
-    """Return the texts of a request. Raises `WireError` if they are none, or too many."""
-    if not texts:
-        raise WireError("it holds no text")
-    if len(texts) > MOST_TEXTS:
-        raise WireError(f"it holds {len(texts):,} texts, and {MOST_TEXTS:,} are the most in one")
-    return tuple(texts)
-
-
-def vector_in(value: JsonValue) -> list[float]:
-    """Return a list of numbers. Raises `WireError`."""
-    if not isinstance(value, list):
-        raise WireError("an embedding that is no list")
-    numbers = [float(one) for one in value if isinstance(one, int | float)]
-    if len(numbers) != len(value) or not numbers:
-        raise WireError("an embedding that is not made of numbers")
-    return numbers
-
-
-def input_text(value: JsonValue) -> str:
-    """Return one text, or a part of content with a placeholder for what is none."""
-    return part_text(value, "`input`")

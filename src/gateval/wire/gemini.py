@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pydantic import JsonValue
 
@@ -31,18 +31,23 @@ from gateval.domain.trials.model_call import (
 )
 from gateval.wire.base import (
     EventRole,
+    Format,
+    StreamReader,
     WireError,
+    WireFormat,
     as_count,
+    as_fields,
     as_list,
     as_number,
     as_object,
     as_text,
-    decoder,
     error_text,
     pieces_of,
-    read_object,
+    present,
     text_or_empty,
     tool_call,
+    tool_definition,
+    unknown_role,
     write_json,
     write_text,
 )
@@ -51,20 +56,129 @@ from gateval.wire.sse import SseEvent
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 """Names of models that are nobody's own: `tunedModels/…` belong to an account."""
 
-_STATUSES = {
-    400: "INVALID_ARGUMENT",
-    401: "UNAUTHENTICATED",
-    403: "PERMISSION_DENIED",
-    404: "NOT_FOUND",
-    429: "RESOURCE_EXHAUSTED",
-    503: "UNAVAILABLE",
-    504: "DEADLINE_EXCEEDED",
+_OWN_CODE = "code_execution"
+
+_STOPS = {
+    "STOP": StopReason.END,
+    "MAX_TOKENS": StopReason.LENGTH,
+    **dict.fromkeys(
+        ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"),
+        StopReason.REFUSAL,
+    ),
+}
+_FINISHES = {
+    StopReason.END: "STOP",
+    StopReason.TOOL_CALLS: "STOP",
+    StopReason.LENGTH: "MAX_TOKENS",
+    StopReason.REFUSAL: "SAFETY",
+    StopReason.OTHER: "OTHER",
 }
 
 
-def headers(key: str | None) -> dict[str, str]:
-    """Return the key in Google's header, or nothing."""
-    return {"x-goog-api-key": key} if key else {}
+class GoogleFormat(Format):
+    """What Google's formats have in common: the model stands in the address."""
+
+    base_path = "/v1beta"
+    error_types = {
+        400: "INVALID_ARGUMENT",
+        401: "UNAUTHENTICATED",
+        403: "PERMISSION_DENIED",
+        404: "NOT_FOUND",
+        429: "RESOURCE_EXHAUSTED",
+        503: "UNAVAILABLE",
+        504: "DEADLINE_EXCEEDED",
+    }
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        """See `Format`."""
+        return {"x-goog-api-key": key} if key else {}
+
+    def for_model(self, fields: JsonObject, model: str) -> JsonObject:
+        """See `Format`. Raises `WireError` for what is no name of a model."""
+        model_id(model)
+        return {key: value for key, value in fields.items() if key not in {"model", "stream"}}
+
+    def encode_error(self, status: int, message: str) -> bytes:
+        """See `Format`."""
+        usual = "INVALID_ARGUMENT" if status < 500 else "INTERNAL"
+        word = self.error_types.get(status, usual)
+        return write_json({"error": {"code": status, "message": message, "status": word}})
+
+
+class _Gemini(GoogleFormat, WireFormat):
+    path = "/models/{model}:generateContent"
+    stream_path = "/models/{model}:streamGenerateContent?alt=sse"
+
+    def request_out(self, request: ModelRequest) -> JsonObject:
+        model_id(request.model)
+        messages = request.messages
+        system: list[JsonValue] = [{"text": one.text} for one in messages if one.role == "system"]
+        config = present(temperature=request.temperature, maxOutputTokens=request.max_tokens)
+        return present(
+            contents=_contents_out(messages),
+            systemInstruction={"parts": system} if system else None,
+            tools=_tools_out(request.tools) if request.tools else None,
+            generationConfig=config or None,
+        )
+
+    def request_in(self, fields: JsonObject) -> ModelRequest:
+        """More than one candidate is refused: a trace has one."""
+        config = as_object(pick(fields, "generationConfig") or {}, "`generationConfig`")
+        if pick(config, "candidateCount") not in (None, 1):
+            raise WireError("`candidateCount` asks for several; only one can be traced, so drop it")
+        system = texts_in(pick(fields, "systemInstruction"), "`systemInstruction`")
+        messages = [Message(role="system", text=text) for text in system]
+        messages += _contents_in(fields.get("contents"))
+        return ModelRequest(
+            model=as_text(fields.get("model"), "`model`"),
+            messages=tuple(messages),
+            tools=tuple(_tools_in(fields.get("tools"))),
+            temperature=as_number(config.get("temperature")),
+            max_tokens=as_count(pick(config, "maxOutputTokens")),
+        )
+
+    def reply_out(self, reply: ModelReply, request: ModelRequest) -> JsonObject:
+        has_text = reply.text or not reply.tool_calls
+        parts: list[JsonValue] = [{"text": reply.text}] if has_text else []
+        parts += [_call_out(call) for call in reply.tool_calls]
+        return _frame_out(parts, reply, request, ends=True)
+
+    def reply_in(self, fields: JsonObject) -> ModelReply:
+        candidates = as_list(fields.get("candidates"), "`candidates`")
+        blocked = pick(as_fields(pick(fields, "promptFeedback")), "blockReason")
+        if not candidates and not blocked:
+            said = error_text(write_json(fields.get("error")))
+            raise WireError(
+                f"an error instead of a reply: {said}" if said else "a reply without candidates"
+            )
+        candidate = as_object(candidates[0], "a candidate") if candidates else {}
+        text, calls = _said_in(_parts_in(as_object(candidate.get("content") or {}, "`content`")))
+        stop = _STOPS.get(text_or_empty(pick(candidate, "finishReason")), StopReason.OTHER)
+        if calls and stop is StopReason.END:
+            stop = StopReason.TOOL_CALLS
+        return ModelReply(
+            text=text,
+            tool_calls=calls,
+            stop=StopReason.REFUSAL if blocked else stop,
+            usage=_usage_in(as_fields(pick(fields, "usageMetadata"))),
+            model=text_or_empty(pick(fields, "modelVersion")),
+        )
+
+    def stream_reader(self, _fields: JsonObject) -> StreamReader:
+        return _Reader(self.reply_in)
+
+    def encode_stream(
+        self, reply: ModelReply, request: ModelRequest, _fields: JsonObject
+    ) -> Iterator[SseEvent]:
+        for piece in pieces_of(reply.text):
+            frame = _frame_out([{"text": piece}], reply, request, ends=False)
+            yield SseEvent("", write_text(frame))
+        calls: list[JsonValue] = [_call_out(call) for call in reply.tool_calls]
+        last = _frame_out(calls or [{"text": ""}], reply, request, ends=True)
+        yield SseEvent("", write_text(last))
+
+
+gemini = _Gemini()
 
 
 def pick(fields: JsonObject, name: str) -> JsonValue:
@@ -81,13 +195,7 @@ def model_id(model: str) -> str:
     return model
 
 
-def without_model(fields: JsonObject, model: str) -> JsonObject:
-    """Return a body whose address names `model`. Raises `WireError`."""
-    model_id(model)
-    return {key: value for key, value in fields.items() if key not in {"model", "stream"}}
-
-
-def part_text(part: JsonObject) -> str:
+def _part_text(part: JsonObject) -> str:
     """Return the text of a part, or a placeholder for what is no text."""
     if "text" in part:
         return as_text(part["text"], "the text of a part")
@@ -102,23 +210,11 @@ def texts_in(content: JsonValue, where: str) -> list[str]:
     """Return the texts of a `Content`, or of a mere string; none for null. Raises `WireError`."""
     if content is None or isinstance(content, str):
         return [content] if content else []
-    parts = as_list(as_object(content, where).get("parts"), "`parts`")
-    return [part_text(as_object(part, "a part")) for part in parts]
+    return [_part_text(part) for part in _parts_in(as_object(content, where))]
 
 
-def joined(content: JsonValue) -> str:
-    """Return the text of a `Content` as a whole. Raises `WireError`."""
-    return "\n".join(texts_in(as_object(content, "`content`"), "`content`"))
-
-
-def encode_error(status: int, message: str) -> bytes:
-    """Write an error; see `Format`."""
-    word = _STATUSES.get(status, "INVALID_ARGUMENT" if status < 500 else "INTERNAL")
-    return write_json({"error": {"code": status, "message": message, "status": word}})
-
-
-_RESULT_KEYS = ("output", "result")
-_OWN_CODE = "code_execution"
+def _parts_in(content: JsonObject) -> list[JsonObject]:
+    return [as_object(part, "a part") for part in as_list(content.get("parts"), "`parts`")]
 
 
 class _Calls:
@@ -147,30 +243,29 @@ class _Calls:
         return Message(role="tool", text=text, tool_call_id=given, is_error=is_error)
 
 
-def _result(response: JsonValue) -> tuple[str, bool]:
+def _result(value: JsonValue) -> tuple[str, bool]:
     """Return the text of a result, and whether it is an error."""
-    value = response
     if isinstance(value, dict) and len(value) == 1:
         key, inner = next(iter(value.items()))
-        if key in (*_RESULT_KEYS, "error"):
+        if key in {"output", "result", "error"}:
             return (inner if isinstance(inner, str) else write_text(inner)), key == "error"
     return ("" if value is None else write_text(value)), False
 
 
-def contents_in(contents: JsonValue) -> Iterator[Message]:
+def _contents_in(contents: JsonValue) -> Iterator[Message]:
     """Give the neutral messages of a conversation. Raises `WireError`."""
     calls = _Calls()
     for item in as_list(contents, "`contents`"):
         content = as_object(item, "a content")
         role = text_or_empty(content.get("role")) or "user"
-        parts = [as_object(part, "a part") for part in as_list(content.get("parts"), "`parts`")]
+        parts = _parts_in(content)
         if role == "model":
-            text, made = said_in(parts, calls)
+            text, made = _said_in(parts, calls)
             yield Message(role="assistant", text=text, tool_calls=made)
         elif role in {"user", "function"}:
             yield from _user_in(parts, calls)
         else:
-            raise WireError(f'a content has the unknown role "{role[:40]}"')
+            raise unknown_role(role, "content")
 
 
 def _user_in(parts: list[JsonObject], calls: _Calls) -> Iterator[Message]:
@@ -179,7 +274,7 @@ def _user_in(parts: list[JsonObject], calls: _Calls) -> Iterator[Message]:
     for part in parts:
         response = pick(part, "functionResponse")
         if response is None:
-            texts.append(part_text(part))
+            texts.append(_part_text(part))
             continue
         if texts:
             yield Message(role="user", text="\n".join(texts))
@@ -189,7 +284,7 @@ def _user_in(parts: list[JsonObject], calls: _Calls) -> Iterator[Message]:
         yield Message(role="user", text="\n".join(texts))
 
 
-def said_in(
+def _said_in(
     parts: list[JsonObject], calls: _Calls | None = None
 ) -> tuple[str, tuple[ToolCall, ...]]:
     """Return what a model said, its thoughts left out, and which functions it called."""
@@ -201,20 +296,20 @@ def said_in(
         if called is not None:
             made.append(calls.call(as_object(called, "`functionCall`")))
         elif code is not None:
-            own = tool_call("", _OWN_CODE, as_object(code, "`executableCode`"))
-            made.append(own.model_copy(update={"by_provider": True}))
+            own = as_object(code, "`executableCode`")
+            made.append(tool_call("", _OWN_CODE, own, by_provider=True))
         elif "text" in part and part.get("thought") is not True:
-            text += part_text(part)
+            text += _part_text(part)
     return text, tuple(made)
 
 
-def call_out(call: ToolCall) -> JsonObject:
+def _call_out(call: ToolCall) -> JsonObject:
     """Return a function call as a part; its arguments are always an object."""
     given: JsonObject = call.arguments if call.raw is None else {"unreadable_arguments": call.raw}
     return {"functionCall": {"id": call.id, "name": call.name, "args": given}}
 
 
-def contents_out(messages: tuple[Message, ...]) -> list[JsonValue]:
+def _contents_out(messages: tuple[Message, ...]) -> list[JsonValue]:
     """Return the conversation in alternating contents, without system messages."""
     names = {call.id: call.name for message in messages for call in message.tool_calls}
     contents: list[tuple[str, list[JsonValue]]] = []
@@ -240,7 +335,7 @@ def _parts_out(message: Message, names: dict[str, str]) -> list[JsonValue]:
     if message.parts:
         return [_part_out(part) for part in message.parts]
     text: list[JsonValue] = [{"text": message.text}] if message.text else []
-    parts = text + [call_out(call) for call in message.tool_calls]
+    parts = text + [_call_out(call) for call in message.tool_calls]
     return parts or [{"text": ""}]
 
 
@@ -250,29 +345,22 @@ def _part_out(part: str | MessageFile) -> JsonObject:
     return {"inlineData": {"mimeType": part.media_type, "data": part.data}}
 
 
-def tools_in(tools: JsonValue) -> Iterator[ToolDefinition]:
+def _tools_in(tools: JsonValue) -> Iterator[ToolDefinition]:
     """Give the functions that a request offers, and Google's own tools by their keys."""
     for item in as_list(tools, "`tools`"):
         tool = as_object(item, "a tool")
         declared = pick(tool, "functionDeclarations")
         for each in as_list(declared, "`functionDeclarations`"):
-            yield _tool_in(as_object(each, "a function declaration"))
+            fields = as_object(each, "a function declaration")
+            schema = pick(fields, "parametersJsonSchema")
+            schema = _lowered(fields.get("parameters")) if schema is None else schema
+            name = as_text(fields.get("name"), "the name of a function")
+            yield tool_definition(name, fields, schema)
         for key in tool:
             if key in {"codeExecution", "code_execution"}:
                 yield ToolDefinition(name=_OWN_CODE)
             elif key not in {"functionDeclarations", "function_declarations"}:
                 yield ToolDefinition(name=key)
-
-
-def _tool_in(fields: JsonObject) -> ToolDefinition:
-    schema = pick(fields, "parametersJsonSchema")
-    if schema is None:
-        schema = _lowered(fields.get("parameters"))
-    return ToolDefinition(
-        name=as_text(fields.get("name"), "the name of a function"),
-        description=text_or_empty(fields.get("description")),
-        input_schema={"type": "object"} if schema is None else as_object(schema, "`parameters`"),
-    )
 
 
 def _lowered(schema: JsonValue) -> JsonValue:
@@ -287,85 +375,19 @@ def _lowered(schema: JsonValue) -> JsonValue:
     }
 
 
-def tools_out(tools: tuple[ToolDefinition, ...]) -> list[JsonValue]:
-    """Return tool definitions."""
-    declared: list[JsonValue] = []
-    for tool in tools:
-        fields: JsonObject = {"name": tool.name, "parametersJsonSchema": tool.input_schema}
-        declared.append({**fields, "description": tool.description} if tool.description else fields)
+def _tools_out(tools: tuple[ToolDefinition, ...]) -> list[JsonValue]:
+    declared: list[JsonValue] = [
+        present(
+            name=one.name,
+            parametersJsonSchema=one.input_schema,
+            description=one.description or None,
+        )
+        for one in tools
+    ]
     return [{"functionDeclarations": declared}]
 
 
-base_path = "/v1beta"
-path = "/models/{model}:generateContent"
-stream_path = "/models/{model}:streamGenerateContent?alt=sse"
-decode_error = error_text
-for_model = without_model
-
-_STOPS = {
-    "STOP": StopReason.END,
-    "MAX_TOKENS": StopReason.LENGTH,
-    **dict.fromkeys(
-        ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"),
-        StopReason.REFUSAL,
-    ),
-}
-_FINISHES = {
-    StopReason.END: "STOP",
-    StopReason.TOOL_CALLS: "STOP",
-    StopReason.LENGTH: "MAX_TOKENS",
-    StopReason.REFUSAL: "SAFETY",
-    StopReason.OTHER: "OTHER",
-}
-
-
-def encode_request(request: ModelRequest) -> bytes:
-    """Write a request; see `WireFormat`."""
-    model_id(request.model)
-    body: JsonObject = {"contents": contents_out(request.messages)}
-    system: list[JsonValue] = [
-        {"text": message.text} for message in request.messages if message.role == "system"
-    ]
-    if system:
-        body["systemInstruction"] = {"parts": system}
-    if request.tools:
-        body["tools"] = tools_out(request.tools)
-    config: JsonObject = {}
-    if request.temperature is not None:
-        config["temperature"] = request.temperature
-    if request.max_tokens is not None:
-        config["maxOutputTokens"] = request.max_tokens
-    return write_json({**body, "generationConfig": config} if config else body)
-
-
-@decoder("request")
-def decode_request(body: bytes) -> ModelRequest:
-    """Read a request; see `WireFormat`. More than one candidate is refused: a trace has one."""
-    fields = read_object(body)
-    config = pick(fields, "generationConfig") or {}
-    given = as_object(config, "`generationConfig`")
-    if pick(given, "candidateCount") not in (None, 1):
-        raise WireError("`candidateCount` asks for several; only one can be traced, so drop it")
-    system = texts_in(pick(fields, "systemInstruction"), "`systemInstruction`")
-    messages = [Message(role="system", text=text) for text in system]
-    messages += contents_in(fields.get("contents"))
-    return ModelRequest(
-        model=as_text(fields.get("model"), "`model`"),
-        messages=tuple(messages),
-        tools=tuple(tools_in(fields.get("tools"))),
-        temperature=as_number(given.get("temperature")),
-        max_tokens=as_count(pick(given, "maxOutputTokens")),
-    )
-
-
-def encode_reply(reply: ModelReply, request: ModelRequest) -> bytes:
-    """Write a reply; see `WireFormat`."""
-    parts: list[JsonValue] = [{"text": reply.text}] if reply.text or not reply.tool_calls else []
-    parts += [call_out(call) for call in reply.tool_calls]
-    return write_json(frame_out(parts, reply, request, ends=True))
-
-
-def frame_out(
+def _frame_out(
     parts: list[JsonValue], reply: ModelReply, request: ModelRequest, *, ends: bool
 ) -> JsonObject:
     """Return a response with these parts; the one that `ends` a reply says why, and the usage."""
@@ -377,50 +399,16 @@ def frame_out(
     }
     if ends:
         candidate["finishReason"] = _FINISHES[reply.stop]
-        counts: JsonObject = {
-            "promptTokenCount": reply.usage.input_tokens,
-            "candidatesTokenCount": reply.usage.output_tokens,
-            "totalTokenCount": reply.usage.total,
-        }
-        frame["usageMetadata"] = {key: one for key, one in counts.items() if one is not None}
+        frame["usageMetadata"] = present(
+            promptTokenCount=reply.usage.input_tokens,
+            candidatesTokenCount=reply.usage.output_tokens,
+            totalTokenCount=reply.usage.total,
+        )
     return frame
 
 
-@decoder("reply")
-def decode_reply(body: bytes) -> ModelReply:
-    """Read a reply; see `WireFormat`."""
-    return reply_in(read_object(body))
-
-
-def reply_in(fields: JsonObject) -> ModelReply:
-    """Read a reply from its fields. Raises `WireError`."""
-    candidates = as_list(fields.get("candidates"), "`candidates`")
-    feedback = pick(fields, "promptFeedback")
-    blocked = isinstance(feedback, dict) and pick(feedback, "blockReason")
-    if not candidates and not blocked:
-        said = error_text(write_json(fields.get("error")))
-        raise WireError(
-            f"an error instead of a reply: {said}" if said else "a reply without candidates"
-        )
-    candidate = as_object(candidates[0], "a candidate") if candidates else {}
-    content = as_object(candidate.get("content") or {}, "`content`")
-    parts = [as_object(part, "a part") for part in as_list(content.get("parts"), "`parts`")]
-    text, calls = said_in(parts)
-    stop = _STOPS.get(text_or_empty(pick(candidate, "finishReason")), StopReason.OTHER)
-    if calls and stop is StopReason.END:
-        stop = StopReason.TOOL_CALLS
-    return ModelReply(
-        text=text,
-        tool_calls=calls,
-        stop=StopReason.REFUSAL if blocked else stop,
-        usage=_usage_in(pick(fields, "usageMetadata")),
-        model=text_or_empty(pick(fields, "modelVersion")),
-    )
-
-
-def _usage_in(value: JsonValue) -> Usage:
+def _usage_in(fields: JsonObject) -> Usage:
     """Read the usage; thoughts are paid for like the rest of what a model writes."""
-    fields = value if isinstance(value, dict) else {}
 
     def total(first: str, second: str) -> int | None:
         count, more = (as_count(pick(fields, name)) for name in (first, second))
@@ -433,75 +421,35 @@ def _usage_in(value: JsonValue) -> Usage:
     )
 
 
-def stream_body(fields: JsonObject) -> JsonObject:
-    """Return the body as it is: usage comes without asking; see `WireFormat`."""
-    return fields
+class _Reader(StreamReader):
+    """Puts the parts of the first candidate together."""
 
-
-def stream_reader(_fields: JsonObject) -> _Reader:
-    """Return a reader; see `WireFormat`."""
-    return _Reader()
-
-
-class _Reader:
-    """Puts the parts of the first candidate together; fulfils `StreamReader`."""
-
-    def __init__(self) -> None:
+    def __init__(self, reply_in: Callable[[JsonObject], ModelReply]) -> None:
+        super().__init__(reply_in)
         self._parts: list[JsonObject] = []
         self._finish: JsonValue = None
         self._rest: JsonObject = {}
 
-    @decoder("stream")
-    def read(self, event: SseEvent) -> EventRole:
-        if event.data is None:
-            return EventRole()
-        fields = read_object(event.data)
+    def _take(self, fields: JsonObject, event: SseEvent) -> EventRole:
         if fields.get("error"):
-            return EventRole(ends=True, error=error_text(event.data.encode("utf-8", "replace")))
-        for name in ("usageMetadata", "modelVersion", "promptFeedback"):
-            given = pick(fields, name)
-            if given is not None:
-                self._rest[name] = given
+            return self._failed(event)
+        names = ("usageMetadata", "modelVersion", "promptFeedback")
+        self._rest |= present(**{name: pick(fields, name) for name in names})
         for item in as_list(fields.get("candidates"), "`candidates`"):
             candidate = as_object(item, "a candidate")
             if candidate.get("index", 0) == 0:
-                self._candidate(candidate)
+                self._finish = pick(candidate, "finishReason") or self._finish
+                self._parts += _parts_in(as_object(candidate.get("content") or {}, "`content`"))
         return EventRole()
 
-    def _candidate(self, candidate: JsonObject) -> None:
-        self._finish = pick(candidate, "finishReason") or self._finish
-        content = as_object(candidate.get("content") or {}, "`content`")
-        for part in as_list(content.get("parts"), "`parts`"):
-            self._parts.append(as_object(part, "a part"))
-
-    def reply(self) -> ModelReply:
-        if self._finish is None and "promptFeedback" not in self._rest:
-            raise WireError("a stream that broke off")
-        content: JsonObject = {"parts": [*self._parts]}
-        whole: JsonObject = {"content": content, "finishReason": self._finish}
-        return reply_in({**self._rest, "candidates": [whole] if self._finish else []})
-
     def so_far(self) -> ModelReply:
-        texts = [part for part in self._parts if isinstance(part.get("text"), str)]
-        text, _ = said_in(texts)
+        text, _ = _said_in([part for part in self._parts if isinstance(part.get("text"), str)])
         model = text_or_empty(self._rest.get("modelVersion"))
         return ModelReply(text=text, stop=StopReason.OTHER, model=model)
 
-
-def encode_stream(
-    reply: ModelReply, request: ModelRequest, _fields: JsonObject
-) -> Iterator[SseEvent]:
-    """Write a reply as events; see `WireFormat`."""
-    for piece in pieces_of(reply.text):
-        yield _event(frame_out([{"text": piece}], reply, request, ends=False))
-    calls: list[JsonValue] = [call_out(call) for call in reply.tool_calls]
-    yield _event(frame_out(calls or [{"text": ""}], reply, request, ends=True))
-
-
-def _event(frame: JsonObject) -> SseEvent:
-    return SseEvent("", write_text(frame))
-
-
-def encode_stream_error(message: str) -> SseEvent:
-    """Write an error; see `WireFormat`."""
-    return SseEvent("", encode_error(500, message).decode())
+    def _whole(self) -> JsonObject | None:
+        if self._finish is None and "promptFeedback" not in self._rest:
+            return None
+        content: JsonObject = {"parts": [*self._parts]}
+        whole: JsonObject = {"content": content, "finishReason": self._finish}
+        return {**self._rest, "candidates": [whole] if self._finish else []}

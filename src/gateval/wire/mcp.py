@@ -22,9 +22,9 @@ from gateval.wire.base import (
     WireError,
     as_list,
     as_object,
-    as_text,
     read_object,
     text_or_empty,
+    tool_definition,
     write_json,
     write_text,
 )
@@ -49,15 +49,20 @@ class McpMessage(NamedTuple):
 
 def read(body: bytes) -> McpMessage:
     """Read one message. Raises `WireError`."""
-    fields = read_object(body)
-    if fields.get("jsonrpc") != "2.0":
-        raise WireError("no JSON-RPC 2.0")
+    fields = _fields(body)
     number, method, params = fields.get("id"), fields.get("method", ""), fields.get("params") or {}
     if isinstance(number, bool) or not isinstance(number, str | int | None):
         raise WireError('"id" is no text and no whole number')
     if not isinstance(method, str) or not isinstance(params, dict):
         raise WireError('"method" is no text, or "params" no object')
     return McpMessage(number, method, params)
+
+
+def _fields(body: bytes) -> JsonObject:
+    fields = read_object(body)
+    if fields.get("jsonrpc") != "2.0":
+        raise WireError("no JSON-RPC 2.0")
+    return fields
 
 
 def result(number: Id, value: JsonObject) -> bytes:
@@ -83,17 +88,19 @@ def introduction(params: JsonObject, server: str, version: str) -> JsonObject:
 
 
 def listing(tools: Iterable[ToolDefinition]) -> JsonObject:
-    """Return the result of `tools/list`."""
+    """Return the result of `tools/list`.
+
+    A schema says of itself that it is one of an object, or clients refuse the whole list.
+    """
     listed: list[JsonValue] = [
-        {"name": tool.name, "description": tool.description, "inputSchema": _schema(tool)}
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "inputSchema": {**tool.input_schema, "type": "object"},
+        }
         for tool in tools
     ]
     return {"tools": listed}
-
-
-def _schema(tool: ToolDefinition) -> JsonObject:
-    """A schema says of itself that it is one of an object, or clients refuse the whole list."""
-    return {**tool.input_schema, "type": "object"}
 
 
 def call(params: JsonObject) -> tuple[str, JsonObject]:
@@ -133,19 +140,13 @@ def request(number: int, method: str, params: JsonObject) -> bytes:
 def hello(number: int, client: str, version: str) -> bytes:
     """Write the request that begins a session."""
     who: JsonObject = {"name": client, "version": version}
-    params: JsonObject = {
-        "protocolVersion": VERSIONS[0],
-        "capabilities": {},
-        "clientInfo": who,
-    }
-    return request(number, "initialize", params)
+    spoken: JsonObject = {"protocolVersion": VERSIONS[0], "capabilities": {}, "clientInfo": who}
+    return request(number, "initialize", spoken)
 
 
 def heard(body: bytes) -> ServerMessage:
     """Read one message. Raises `WireError`."""
-    fields = read_object(body)
-    if fields.get("jsonrpc") != "2.0":
-        raise WireError("no JSON-RPC 2.0")
+    fields = _fields(body)
     failed, given = fields.get("error"), fields.get("result")
     said = ""
     if failed is not None:
@@ -180,20 +181,12 @@ def tools_in(listed: JsonObject) -> tuple[tuple[ToolDefinition, ...], str]:
 
     Raises `WireError`.
     """
-    found = []
-    for item in as_list(listed.get("tools"), "`tools`"):
-        fields = as_object(item, "a tool")
-        schema = fields.get("inputSchema")
-        found.append(
-            ToolDefinition(
-                name=as_text(fields.get("name"), "the name of a tool"),
-                description=text_or_empty(fields.get("description")),
-                input_schema=as_object(schema, "`inputSchema`")
-                if schema is not None
-                else {"type": "object"},
-            )
-        )
-    return tuple(found), text_or_empty(listed.get("nextCursor"))
+    tools = [as_object(item, "a tool") for item in as_list(listed.get("tools"), "`tools`")]
+    found = tuple(
+        tool_definition(one.get("name"), one, one.get("inputSchema"), "inputSchema")
+        for one in tools
+    )
+    return found, text_or_empty(listed.get("nextCursor"))
 
 
 def answer_in(given: JsonObject) -> ToolAnswer:

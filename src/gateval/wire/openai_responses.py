@@ -10,7 +10,7 @@ Format: https://platform.openai.com/docs/api-reference/responses-streaming.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 
 from pydantic import JsonValue
@@ -26,31 +26,163 @@ from gateval.domain.trials.model_call import (
     ToolDefinition,
     Usage,
 )
-from gateval.wire import openai_chat
 from gateval.wire.base import (
     EventRole,
+    StreamReader,
     WireError,
+    WireFormat,
     as_count,
+    as_fields,
     as_list,
     as_number,
     as_object,
     as_text,
     content_text,
-    decoder,
     error_text,
-    error_type,
     pieces_of,
-    read_object,
+    present,
     text_or_empty,
     tool_call,
-    with_model,
+    tool_definition,
+    unknown_role,
     write_json,
     write_text,
 )
+from gateval.wire.openai_chat import cached_in
 from gateval.wire.sse import SseEvent
 
+NO_ID = "resp_gateval"
+"""The id of a response that nobody stores."""
 
-def items_out(message: Message) -> Iterator[JsonObject]:
+_CLOSED = {
+    "background": "asks for an answer to be fetched later, which needs an endpoint not served here",
+    "conversation": "names a conversation in the provider's account, which is closed here; use "
+    "`previous_response_id`",
+    "prompt": "names a prompt in the provider's account, which is closed here; send its text",
+}
+_CUTS = {"max_output_tokens": StopReason.LENGTH, "content_filter": StopReason.REFUSAL}
+_LAST = {"response.completed", "response.incomplete"}
+_TEXTS = {"response.output_text.delta", "response.refusal.delta"}
+
+
+class _OpenAiResponses(WireFormat):
+    path = stream_path = "/responses"
+
+    def request_out(self, request: ModelRequest) -> JsonObject:
+        """Nothing is stored at the provider."""
+        return present(
+            model=request.model,
+            input=[item for said in request.messages for item in _items_out(said)],
+            store=False,
+            previous_response_id=request.continues or None,
+            tools=[_tool_out(tool) for tool in request.tools] or None,
+            temperature=request.temperature,
+            max_output_tokens=request.max_tokens,
+        )
+
+    def request_in(self, fields: JsonObject) -> ModelRequest:
+        """What reaches into the provider's account is refused."""
+        for name, why in _CLOSED.items():
+            if fields.get(name):
+                raise WireError(f"`{name}` {why}")
+        instructions = text_or_empty(fields.get("instructions"))
+        system = (Message(role="system", text=instructions),) if instructions else ()
+        return ModelRequest(
+            model=as_text(fields.get("model"), "`model`"),
+            messages=(*system, *_messages_in(fields.get("input"))),
+            tools=_tools_in(fields),
+            temperature=as_number(fields.get("temperature")),
+            max_tokens=as_count(fields.get("max_output_tokens")),
+            continues=text_or_empty(fields.get("previous_response_id")),
+        )
+
+    def reply_out(self, reply: ModelReply, request: ModelRequest) -> JsonObject:
+        cut = "max_output_tokens" if reply.stop is StopReason.LENGTH else None
+        if reply.stop is StopReason.REFUSAL and not reply.text:
+            cut = "content_filter"
+        return {
+            "id": reply.id or NO_ID,
+            "object": "response",
+            "created_at": 0,
+            "status": "incomplete" if cut else "completed",
+            "incomplete_details": {"reason": cut} if cut else None,
+            "error": None,
+            "model": reply.model or request.model,
+            "output": [*_output_out(reply)],
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [_tool_out(tool) for tool in request.tools],
+            "previous_response_id": request.continues or None,
+            "usage": None if reply.usage == Usage() else _usage_out(reply.usage),
+        }
+
+    def reply_in(self, fields: JsonObject) -> ModelReply:
+        """Reasoning is no part of what was said."""
+        if fields.get("error") or fields.get("status") in ("failed", "cancelled"):
+            said = error_text(write_json(fields.get("error")))
+            raise WireError(f"an error instead of a reply: {said or 'no reason given'}")
+        if not isinstance(fields.get("output"), list):
+            raise WireError("a reply without output")
+        text, refusal, calls = _output_in(fields["output"])
+        usage = as_fields(fields.get("usage"))
+        stop = StopReason.TOOL_CALLS if calls else StopReason.END
+        if (cut := as_fields(fields.get("incomplete_details")).get("reason")) is not None:
+            stop = _CUTS.get(text_or_empty(cut), StopReason.OTHER)
+        return ModelReply(
+            text=text + refusal,
+            tool_calls=calls,
+            stop=StopReason.REFUSAL if refusal else stop,
+            usage=Usage(
+                input_tokens=as_count(usage.get("input_tokens")),
+                output_tokens=as_count(usage.get("output_tokens")),
+                cached_tokens=cached_in(usage.get("input_tokens_details")),
+            ),
+            model=text_or_empty(fields.get("model")),
+            tier=text_or_empty(fields.get("service_tier")),
+            id=text_or_empty(fields.get("id")),
+        )
+
+    def stream_reader(self, _fields: JsonObject) -> StreamReader:
+        return _Reader(self.reply_in)
+
+    def encode_stream(
+        self, reply: ModelReply, request: ModelRequest, _fields: JsonObject
+    ) -> Iterator[SseEvent]:
+        numbers = count()
+
+        def event(kind: str, **more: JsonValue) -> SseEvent:
+            body: JsonObject = {"type": kind, "sequence_number": next(numbers), **more}
+            return SseEvent(kind, write_text(body))
+
+        whole = self.reply_out(reply, request)
+        begun: JsonObject = {**whole, "status": "in_progress", "output": [], "usage": None}
+        begun["incomplete_details"] = None
+        yield event("response.created", response=begun)
+        yield event("response.in_progress", response=begun)
+        for index, item in enumerate(_output_out(reply)):
+            is_call = item["type"] == "function_call"
+            empty: JsonObject = {"arguments": ""} if is_call else {"content": []}
+            started: JsonObject = {**item, **empty, "status": "in_progress"}
+            yield event("response.output_item.added", output_index=index, item=started)
+            for kind, more in _call_events(item) if is_call else _message_events(item):
+                yield event(kind, item_id=item["id"], output_index=index, **more)
+            yield event("response.output_item.done", output_index=index, item=item)
+        yield event(f"response.{whole['status']}", response=whole)
+
+    def encode_stream_error(self, message: str) -> SseEvent:
+        """The documented event has its fields at the top; the official SDK raises for the inner
+        ones.
+        """
+        error: JsonObject = {"code": "server_error", "message": message, "param": None}
+        event: JsonObject = {"type": "error", "sequence_number": 0, **error}
+        inner: JsonObject = {"type": "server_error", **error}
+        return SseEvent("error", write_json({**event, "error": inner}).decode())
+
+
+openai_responses = _OpenAiResponses()
+
+
+def _items_out(message: Message) -> Iterator[JsonObject]:
     """Give the input items that a message is written as."""
     if message.role == "tool":
         yield {
@@ -64,7 +196,7 @@ def items_out(message: Message) -> Iterator[JsonObject]:
     elif message.text or not message.tool_calls:
         yield {"role": message.role, "content": message.text}
     for call in message.tool_calls:
-        yield call_out(call)
+        yield _call_out(call)
 
 
 def _part_out(part: str | MessageFile) -> JsonObject:
@@ -75,7 +207,7 @@ def _part_out(part: str | MessageFile) -> JsonObject:
     return {"type": "input_file", "filename": part.name, "file_data": part.url}
 
 
-def call_out(call: ToolCall) -> JsonObject:
+def _call_out(call: ToolCall) -> JsonObject:
     """Return a tool call as an item; its arguments are text."""
     return {
         "type": "function_call",
@@ -85,14 +217,12 @@ def call_out(call: ToolCall) -> JsonObject:
     }
 
 
-def tool_out(tool: ToolDefinition) -> JsonObject:
-    """Return a tool definition."""
+def _tool_out(tool: ToolDefinition) -> JsonObject:
     fields: JsonObject = {"type": "function", "name": tool.name, "parameters": tool.input_schema}
-    fields["strict"] = False
-    return {**fields, "description": tool.description} if tool.description else fields
+    return {**fields, **present(strict=False, description=tool.description or None)}
 
 
-def messages_in(items: JsonValue) -> tuple[Message, ...]:
+def _messages_in(items: JsonValue) -> tuple[Message, ...]:
     """Read the input of a request. Raises `WireError`.
 
     What one reply said stands in several items (text, calls); they become one message again.
@@ -128,7 +258,7 @@ def _message_in(item: JsonObject) -> Message | None:
             "keeps closed; send the item itself, or `previous_response_id`"
         )
     if kind.endswith("_call"):
-        return Message(role="assistant", tool_calls=(call_in(item),))
+        return Message(role="assistant", tool_calls=(_call_in(item),))
     if kind.endswith("_call_output"):
         output = item.get("output")
         text = content_text(output, "`output`") if isinstance(output, str | list) else ""
@@ -141,28 +271,26 @@ def _message_in(item: JsonObject) -> Message | None:
 
 
 def _spoken(item: JsonObject) -> Message:
-    role = as_text(item.get("role"), "the role of a message")
+    role, content = as_text(item.get("role"), "the role of a message"), item.get("content")
     if role == "assistant":
-        text = content_text(item.get("content"), "`content`", separator="")
-        return Message(role="assistant", text=text)
+        return Message(role="assistant", text=content_text(content, "`content`", separator=""))
     if role in {"system", "developer"}:
-        return Message(role="system", text=content_text(item.get("content"), "`content`"))
+        return Message(role="system", text=content_text(content, "`content`"))
     if role == "user":
-        return Message(role="user", text=content_text(item.get("content"), "`content`"))
-    raise WireError(f'a message has the unknown role "{role[:40]}"')
+        return Message(role="user", text=content_text(content, "`content`"))
+    raise unknown_role(role)
 
 
-def call_in(item: JsonObject) -> ToolCall:
+def _call_in(item: JsonObject) -> ToolCall:
     """Read a call of a function, a custom tool, or one of the provider's own tools."""
     kind = text_or_empty(item.get("type"))
     name = item.get("name") or kind.removesuffix("_call")
     given = next((item[key] for key in ("arguments", "input", "action") if key in item), None)
-    call = tool_call(item.get("call_id") or item.get("id"), name, given)
-    is_other = kind not in {"function_call", "custom_tool_call"}
-    return call.model_copy(update={"by_provider": True}) if is_other else call
+    other = kind not in {"function_call", "custom_tool_call"}
+    return tool_call(item.get("call_id") or item.get("id"), name, given, by_provider=other)
 
 
-def output_in(items: JsonValue) -> tuple[str, str, tuple[ToolCall, ...]]:
+def _output_in(items: JsonValue) -> tuple[str, str, tuple[ToolCall, ...]]:
     """Return what a reply said, what it refused in words, and which tools it called."""
     text = refusal = ""
     calls = []
@@ -175,11 +303,11 @@ def output_in(items: JsonValue) -> tuple[str, str, tuple[ToolCall, ...]]:
                 text += text_or_empty(fields.get("text"))
                 refusal += text_or_empty(fields.get("refusal"))
         elif kind.endswith("_call"):
-            calls.append(call_in(item))
+            calls.append(_call_in(item))
     return text, refusal, tuple(calls)
 
 
-def tools_in(fields: JsonObject) -> tuple[ToolDefinition, ...]:
+def _tools_in(fields: JsonObject) -> tuple[ToolDefinition, ...]:
     """Read the tools of a request: those of namespaces, and those that a search has found, too.
 
     Raises `WireError`.
@@ -187,117 +315,25 @@ def tools_in(fields: JsonObject) -> tuple[ToolDefinition, ...]:
     given = fields.get("input")
     found = [item for item in given if isinstance(item, dict)] if isinstance(given, list) else []
     searches = [item for item in found if item.get("type") == "tool_search_output"]
-    listed = [
-        as_object(tool, "a tool")
-        for source in (fields, *searches)
-        for tool in as_list(source.get("tools"), "`tools`")
-    ]
-    return tuple(each for tool in listed for each in _tools_in(tool))
-
-
-def _tools_in(fields: JsonObject) -> Iterator[ToolDefinition]:
-    if fields.get("type") != "namespace":
-        yield _tool_in(fields)
-        return
-    for tool in as_list(fields.get("tools"), "`tools`"):
-        yield _tool_in(as_object(tool, "a tool"))
-
-
-def _tool_in(fields: JsonObject) -> ToolDefinition:
-    kind = text_or_empty(fields.get("type")) or "function"
-    schema = fields.get("parameters")
-    return ToolDefinition(
-        name=as_text(fields.get("name", kind), "the name of a tool"),
-        description=text_or_empty(fields.get("description")),
-        input_schema={"type": "object"} if schema is None else as_object(schema, "`parameters`"),
+    tools: list[JsonObject] = []
+    for source in (fields, *searches):
+        for one in _tools(source):
+            tools += _tools(one) if one.get("type") == "namespace" else [one]
+    return tuple(
+        tool_definition(
+            one.get("name", text_or_empty(one.get("type")) or "function"),
+            one,
+            one.get("parameters"),
+        )
+        for one in tools
     )
 
 
-base_path = "/v1"
-path = "/responses"
-stream_path = path
-decode_error = error_text
-for_model = with_model
-
-NO_ID = "resp_gateval"
-"""The id of a response that nobody stores."""
-
-_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
-_CLOSED = {
-    "background": "asks for an answer to be fetched later, which needs an endpoint not served here",
-    "conversation": "names a conversation in the provider's account, which is closed here; use "
-    "`previous_response_id`",
-    "prompt": "names a prompt in the provider's account, which is closed here; send its text",
-}
+def _tools(source: JsonObject) -> list[JsonObject]:
+    return [as_object(tool, "a tool") for tool in as_list(source.get("tools"), "`tools`")]
 
 
-def headers(key: str | None) -> dict[str, str]:
-    """Return the bearer token, or nothing for a server without keys."""
-    return openai_chat.headers(key)
-
-
-def encode_request(request: ModelRequest) -> bytes:
-    """Write a request; see `WireFormat`. Nothing is stored at the provider."""
-    items: list[JsonValue] = [item for said in request.messages for item in items_out(said)]
-    body: JsonObject = {"model": request.model, "input": items, "store": False}
-    if request.continues:
-        body["previous_response_id"] = request.continues
-    if request.tools:
-        body["tools"] = [tool_out(tool) for tool in request.tools]
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
-    if request.max_tokens is not None:
-        body["max_output_tokens"] = request.max_tokens
-    return write_json(body)
-
-
-@decoder("request")
-def decode_request(body: bytes) -> ModelRequest:
-    """Read a request; see `WireFormat`. What reaches into the provider's account is refused."""
-    fields = read_object(body)
-    for name, why in _CLOSED.items():
-        if fields.get(name):
-            raise WireError(f"`{name}` {why}")
-    instructions = text_or_empty(fields.get("instructions"))
-    system = (Message(role="system", text=instructions),) if instructions else ()
-    return ModelRequest(
-        model=as_text(fields.get("model"), "`model`"),
-        messages=(*system, *messages_in(fields.get("input"))),
-        tools=tools_in(fields),
-        temperature=as_number(fields.get("temperature")),
-        max_tokens=as_count(fields.get("max_output_tokens")),
-        continues=text_or_empty(fields.get("previous_response_id")),
-    )
-
-
-def encode_reply(reply: ModelReply, request: ModelRequest) -> bytes:
-    """Write a reply; see `WireFormat`."""
-    return write_json(reply_out(reply, request))
-
-
-def reply_out(reply: ModelReply, request: ModelRequest) -> JsonObject:
-    """Return a reply as the fields of its body."""
-    cut = {StopReason.LENGTH: "max_output_tokens"}.get(reply.stop)
-    if reply.stop is StopReason.REFUSAL and not reply.text:
-        cut = "content_filter"
-    return {
-        "id": reply.id or NO_ID,
-        "object": "response",
-        "created_at": 0,
-        "status": "incomplete" if cut else "completed",
-        "incomplete_details": {"reason": cut} if cut else None,
-        "error": None,
-        "model": reply.model or request.model,
-        "output": [*output_out(reply)],
-        "parallel_tool_calls": True,
-        "tool_choice": "auto",
-        "tools": [tool_out(tool) for tool in request.tools],
-        "previous_response_id": request.continues or None,
-        "usage": None if reply.usage == Usage() else _usage_out(reply.usage),
-    }
-
-
-def output_out(reply: ModelReply) -> list[JsonObject]:
+def _output_out(reply: ModelReply) -> list[JsonObject]:
     """Return the items of a reply: what it said, then its calls."""
     items: list[JsonObject] = []
     base = reply.id or NO_ID
@@ -308,7 +344,7 @@ def output_out(reply: ModelReply) -> list[JsonObject]:
         message: JsonObject = {"type": "message", "id": f"msg_{base}", "role": "assistant"}
         items.append({**message, "status": "completed", "content": [part]})
     for number, call in enumerate(reply.tool_calls, start=1):
-        items.append({"id": f"fc_{base}_{number}", "status": "completed", **call_out(call)})
+        items.append({"id": f"fc_{base}_{number}", "status": "completed", **_call_out(call)})
     return items
 
 
@@ -322,83 +358,18 @@ def _usage_out(usage: Usage) -> JsonObject:
     }
 
 
-@decoder("reply")
-def decode_reply(body: bytes) -> ModelReply:
-    """Read a reply; see `WireFormat`. Reasoning is no part of what was said."""
-    return reply_in(read_object(body))
+class _Reader(StreamReader):
+    """Waits for the whole response."""
 
+    end = "[DONE]"
 
-def reply_in(fields: JsonObject) -> ModelReply:
-    """Read a reply from its fields. Raises `WireError`."""
-    if fields.get("error") or fields.get("status") in ("failed", "cancelled"):
-        said = error_text(write_json(fields.get("error")))
-        raise WireError(f"an error instead of a reply: {said or 'no reason given'}")
-    if not isinstance(fields.get("output"), list):
-        raise WireError("a reply without output")
-    text, refusal, calls = output_in(fields["output"])
-    given = fields.get("usage")
-    usage = given if isinstance(given, dict) else {}
-    stop = _cut(fields.get("incomplete_details"))
-    if stop is None:
-        stop = StopReason.TOOL_CALLS if calls else StopReason.END
-    return ModelReply(
-        text=text + refusal,
-        tool_calls=calls,
-        stop=StopReason.REFUSAL if refusal else stop,
-        usage=Usage(
-            input_tokens=as_count(usage.get("input_tokens")),
-            output_tokens=as_count(usage.get("output_tokens")),
-            cached_tokens=openai_chat.cached_in(usage.get("input_tokens_details")),
-        ),
-        model=text_or_empty(fields.get("model")),
-        tier=text_or_empty(fields.get("service_tier")),
-        id=text_or_empty(fields.get("id")),
-    )
-
-
-def _cut(details: JsonValue) -> StopReason | None:
-    reason = details.get("reason") if isinstance(details, dict) else None
-    if reason is None:
-        return None
-    known = {"max_output_tokens": StopReason.LENGTH, "content_filter": StopReason.REFUSAL}
-    return known.get(text_or_empty(reason), StopReason.OTHER)
-
-
-def encode_error(status: int, message: str) -> bytes:
-    """Write an error; see `WireFormat`."""
-    kind = error_type(status, _ERROR_TYPES)
-    return write_json({"error": {"message": message, "type": kind, "param": None, "code": None}})
-
-
-_LAST = {"response.completed", "response.incomplete"}
-_TEXTS = {"response.output_text.delta", "response.refusal.delta"}
-
-
-def stream_body(fields: JsonObject) -> JsonObject:
-    """Return the body as it is: usage comes without asking; see `WireFormat`."""
-    return fields
-
-
-def stream_reader(_fields: JsonObject) -> _Reader:
-    """Return a reader; see `WireFormat`."""
-    return _Reader()
-
-
-class _Reader:
-    """Waits for the whole response; fulfils `StreamReader`."""
-
-    def __init__(self) -> None:
+    def __init__(self, reply_in: Callable[[JsonObject], ModelReply]) -> None:
+        super().__init__(reply_in)
         self._texts: list[str] = []
         self._items: list[JsonValue] = []
         self._last: JsonObject | None = None
 
-    @decoder("stream")
-    def read(self, event: SseEvent) -> EventRole:
-        if event.data is None:
-            return EventRole()
-        if event.data.strip() == "[DONE]":
-            return EventRole(ends=True)
-        fields = read_object(event.data)
+    def _take(self, fields: JsonObject, event: SseEvent) -> EventRole:
         kind = text_or_empty(fields.get("type")) or event.name
         if kind in _TEXTS:
             self._texts.append(text_or_empty(fields.get("delta")))
@@ -414,44 +385,16 @@ class _Reader:
             return EventRole(ends=True, error=said or "no reason given")
         return EventRole()
 
-    def reply(self) -> ModelReply:
-        if self._last is None:
-            raise WireError("a stream that broke off")
-        if self._last.get("output") is None:
-            return reply_in({**self._last, "output": self._items})
-        return reply_in(self._last)
-
     def so_far(self) -> ModelReply:
         return ModelReply(text="".join(self._texts), stop=StopReason.OTHER)
 
-
-def encode_stream(
-    reply: ModelReply, request: ModelRequest, _fields: JsonObject
-) -> Iterator[SseEvent]:
-    """Write a reply as events; see `WireFormat`."""
-    numbers = count()
-
-    def event(kind: str, **fields: JsonValue) -> SseEvent:
-        body: JsonObject = {"type": kind, "sequence_number": next(numbers), **fields}
-        return SseEvent(kind, write_text(body))
-
-    whole = reply_out(reply, request)
-    begun: JsonObject = {**whole, "status": "in_progress", "output": [], "usage": None}
-    begun["incomplete_details"] = None
-    yield event("response.created", response=begun)
-    yield event("response.in_progress", response=begun)
-    for index, item in enumerate(output_out(reply)):
-        is_call = item["type"] == "function_call"
-        empty: JsonObject = {"arguments": ""} if is_call else {"content": []}
-        started: JsonObject = {**item, **empty, "status": "in_progress"}
-        yield event("response.output_item.added", output_index=index, item=started)
-        for kind, fields in _call(item) if is_call else _message(item):
-            yield event(kind, item_id=item["id"], output_index=index, **fields)
-        yield event("response.output_item.done", output_index=index, item=item)
-    yield event(f"response.{whole['status']}", response=whole)
+    def _whole(self) -> JsonObject | None:
+        if self._last is not None and self._last.get("output") is None:
+            return {**self._last, "output": self._items}
+        return self._last
 
 
-def _call(item: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+def _call_events(item: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     """Give the events between the beginning and the end of a call."""
     arguments = text_or_empty(item["arguments"])
     for piece in pieces_of(arguments):
@@ -460,7 +403,7 @@ def _call(item: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     yield "response.function_call_arguments.done", done
 
 
-def _message(item: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+def _message_events(item: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     """Give the events between the beginning and the end of a message."""
     content = item["content"]
     part = as_object(content[0] if isinstance(content, list) else None, "a part")
@@ -474,14 +417,3 @@ def _message(item: JsonObject) -> Iterator[tuple[str, JsonObject]]:
         yield f"{kind}.delta", {**extra, "delta": piece}
     yield f"{kind}.done", {**extra, key: part[key]}
     yield "response.content_part.done", {**place, "part": part}
-
-
-def encode_stream_error(message: str) -> SseEvent:
-    """Write an error; see `WireFormat`.
-
-    The documented event has its fields at the top; the official SDK raises for the inner ones.
-    """
-    error: JsonObject = {"code": "server_error", "message": message, "param": None}
-    event: JsonObject = {"type": "error", "sequence_number": 0, **error}
-    inner: JsonObject = {"type": "server_error", **error}
-    return SseEvent("error", write_json({**event, "error": inner}).decode())

@@ -1,20 +1,15 @@
-"""Every wire format by name, and its stream. A new one: a file here, a line here, and a test."""
+"""Every wire format by name. A new one: a file or class, a line here, and a test."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateval.wire import (
-    anthropic,
-    gemini,
-    gemini_embedding,
-    gemini_embeddings,
-    openai_chat,
-    openai_embeddings,
-    openai_moderations,
-    openai_responses,
-)
+from gateval.wire import inputs
+from gateval.wire.anthropic import anthropic
 from gateval.wire.base import Format, InputFormat, WireFormat
+from gateval.wire.gemini import gemini
+from gateval.wire.openai_chat import openai_chat
+from gateval.wire.openai_responses import openai_responses
 
 WIRE_FORMATS: Mapping[str, WireFormat] = {
     "openai-chat": openai_chat,
@@ -25,10 +20,10 @@ WIRE_FORMATS: Mapping[str, WireFormat] = {
 """What models are asked in: conversations, and replies to them."""
 
 INPUT_FORMATS: Mapping[str, InputFormat] = {
-    "openai-embeddings": openai_embeddings,
-    "openai-moderations": openai_moderations,
-    "gemini-embeddings": gemini_embeddings,
-    "gemini-embedding": gemini_embedding,
+    "openai-embeddings": inputs.openai_embeddings,
+    "openai-moderations": inputs.openai_moderations,
+    "gemini-embeddings": inputs.gemini_embeddings,
+    "gemini-embedding": inputs.gemini_embedding,
 }
 """What texts are measured in."""
 

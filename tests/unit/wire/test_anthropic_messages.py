@@ -15,7 +15,7 @@ from gateval.domain.trials.model_call import (
     ToolCall,
     Usage,
 )
-from gateval.wire import anthropic as anthropic_messages
+from gateval.wire.anthropic import anthropic as anthropic_messages
 from gateval.wire.base import WireError
 
 

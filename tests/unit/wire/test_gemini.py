@@ -14,11 +14,10 @@ from gateval.domain.trials.model_call import (
     StopReason,
     Usage,
 )
-from gateval.wire import gemini as content
-from gateval.wire import gemini as stream
-from gateval.wire import gemini_embedding as embedding
-from gateval.wire import gemini_embeddings as embeddings
 from gateval.wire.base import WireError
+from gateval.wire.gemini import gemini as content
+from gateval.wire.inputs import gemini_embedding as embedding
+from gateval.wire.inputs import gemini_embeddings as embeddings
 from gateval.wire.sse import SseEvent
 
 
@@ -155,7 +154,7 @@ def test_a_name_that_is_no_models_goes_into_no_address(model: str) -> None:
 
 
 def test_a_stream_in_which_google_stops_is_a_refusal() -> None:
-    reader = stream.stream_reader({})
+    reader = content.stream_reader({})
     reader.read(SseEvent("", '{"promptFeedback": {"blockReason": "SAFETY"}}'))
     assert reader.reply().stop is StopReason.REFUSAL
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateval.domain.trials.model_call import InputReply, InputRequest, Usage
-from gateval.wire import openai_embeddings, openai_moderations
 from gateval.wire.base import WireError
+from gateval.wire.inputs import CATEGORIES, openai_embeddings, openai_moderations
 from gateval.wire.registry import INPUT_FORMATS
 
 ASKED = InputRequest(model="e", texts=("a", "b"))
@@ -48,7 +48,7 @@ def test_vectors_come_back_in_either_form(packed: bool, vectors: list[list[float
     assert openai_embeddings.decode_reply(body) == found
 
 
-@given(st.lists(st.frozensets(st.sampled_from(openai_moderations.CATEGORIES)), min_size=1))
+@given(st.lists(st.frozensets(st.sampled_from(CATEGORIES)), min_size=1))
 def test_moderations_come_back(flags: list[frozenset[str]]) -> None:
     found = InputReply(flags=flags, usage=None, model="m")
     body = openai_moderations.encode_reply(found, ASKED, {})

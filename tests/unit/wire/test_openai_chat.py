@@ -15,8 +15,8 @@ from gateval.domain.trials.model_call import (
     ToolCall,
     Usage,
 )
-from gateval.wire import openai_chat
 from gateval.wire.base import WireError
+from gateval.wire.openai_chat import openai_chat
 
 
 def request(**fields: Any) -> ModelRequest:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gateval.domain.trials.model_call import Message, StopReason, ToolCall, Usage
-from gateval.wire import openai_responses as wire
 from gateval.wire.base import WireError
+from gateval.wire.openai_responses import openai_responses as wire
 
 
 def request(**fields: Any) -> Any:
