@@ -16,8 +16,8 @@ from benchmarks.repository import HEAD, large_files, repository
 from benchmarks.scale import Scale
 from gateval.adapters.git.repository import open_repository
 from gateval.domain.manifests.agent import RuntimeSpec
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentDefinition, Plan
+from gateval.domain.problems import SourceLocation
 from gateval.domain.tree import file_rules
 from gateval.domain.trials.trial import Side
 from gateval.pipeline.exports import ClosureExports

@@ -8,12 +8,12 @@ from functools import lru_cache
 from gateval.domain.base import digest
 from gateval.domain.manifests.catalogue_checks import check_catalogue
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.paths import sort_problems
-from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.plan.plan import Plan
 from gateval.domain.planning.bar.planning import BarPlan
-from gateval.domain.planning.planner import GateRules, plan_change
-from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.tree import TreeEntry
+from gateval.domain.planning.planner import plan_change
+from gateval.domain.planning.snapshot import GateRules, Snapshot
+from gateval.domain.problems import sort_problems
+from gateval.domain.tree import Revision, TreeEntry
 from gateval.formats.native.gate_config import read_scripted
 from tests.helpers.manifests import REGISTRIES, catalogue_of, parse
 

@@ -23,9 +23,9 @@ from gateval.candidates.registry import RUNTIMES
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentSpec, ConversationMode, LayerSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import FixtureInput, InputType, ToolReplay
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.plan import AgentDefinition, LayerInputs
+from gateval.domain.problems import SourceLocation
 from gateval.domain.trials.model_call import CallsMade, ToolDefinition
 from gateval.domain.trials.trace import Replay, Trace
 from gateval.domain.trials.trial import Side, TrialKey

@@ -12,8 +12,8 @@ from gateval.candidates.checks import CheckOrder, Checks
 from gateval.candidates.program import Groups, Starter
 from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, Fixture
 from gateval.domain.manifests.own_checks import OWN_CHECKS
-from gateval.domain.plan.plan import Plan, Revision
-from gateval.domain.tree import FileRules
+from gateval.domain.plan.plan import Plan
+from gateval.domain.tree import FileRules, Revision
 
 TREE = Revision(name="x", commit=None, tree="0" * 40)
 FILES = CheckFiles(rules=FileRules(), digest="0")

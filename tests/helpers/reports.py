@@ -28,11 +28,12 @@ from gateval.domain.manifests.fixture import (
     Severity,
 )
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.paths import SourceLocation
-from gateval.domain.plan.plan import AgentChange, AgentDefinition, ChangeKind, Plan, Revision
+from gateval.domain.plan.plan import AgentChange, AgentDefinition, ChangeKind, Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
+from gateval.domain.problems import SourceLocation
 from gateval.domain.results.progress import next_trials
 from gateval.domain.results.results import Results
+from gateval.domain.tree import Revision
 from gateval.domain.trials.trial import (
     Assessment,
     AssessmentStatus,

@@ -7,9 +7,9 @@ from functools import cache
 from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Severity
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Reason, Removed
+from gateval.domain.problems import SourceLocation
 from gateval.domain.results.results import Results, RunInfo
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Step, StepKind, Trace

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 
 from gateval.domain.audit import AuditEvent, AuditKind, AuditRun, append, read_log
 from gateval.domain.decision.decision import Decision, Report, make_report, with_labels
-from gateval.domain.forge.check_run import BORDER, MARKER, MarkedComment, Stamp, mark, read_mark
+from gateval.domain.forge.check_run import MarkedComment, Stamp, mark, read_mark
 from gateval.domain.history.compared import ComparedRecord, compare_runs, table_of
 from gateval.domain.history.recorded import run_record
 from gateval.domain.history.run_record import RunEval, RunFacts, RunRecord, RunScore
@@ -30,6 +30,7 @@ from gateval.domain.label_decision import (
     LabelStatus,
     LabelUse,
 )
+from gateval.domain.text import BORDER, MARKER
 from gateval.render.audit_log import entry_line, log_line, summary_section
 from gateval.render.github import (
     Explanation,

@@ -18,7 +18,7 @@ from gateval.domain.manifests.fixture import (
     InputType,
     Reference,
 )
-from gateval.domain.paths import SourceLocation
+from gateval.domain.problems import SourceLocation
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
 from gateval.domain.trials.trial import Answer, Assessment

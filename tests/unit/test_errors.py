@@ -8,7 +8,7 @@ import pytest
 
 from gateval import errors
 from gateval.app.guard import guarded
-from gateval.domain.paths import InvalidManifests, Problem, SourceLocation
+from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
 
 TREE = [
     error

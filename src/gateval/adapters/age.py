@@ -11,12 +11,13 @@ import hmac
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gateval.domain.forge.check_run import key_id
-from gateval.domain.plan.sealing import NO_KEY, OwnKey
 from gateval.errors import UsageError
 from gateval.ports.repository import CannotOpen, Unseal
+
+if TYPE_CHECKING:
+    from gateval.domain.plan.sealing import OwnKey
 
 IDENTITY_VARIABLE = "GATEVAL_IDENTITY"
 
@@ -111,6 +112,8 @@ def own_digest(environ: Mapping[str, str]) -> Callable[[str], str]:
 
 def keyed_digest(key: str, text: str) -> str:
     """Return the digest of a text that only who has this key can make."""
+    from gateval.domain.forge.check_run import key_id
+
     digest = hmac.digest(_secret(key), text.encode("utf-8", "surrogatepass"), "sha256")
     return f"{digest.hex()}@{key_id(key)}"
 
@@ -120,6 +123,8 @@ def own_key(environ: Mapping[str, str]) -> OwnKey:
 
     Anybody can encrypt for a public key, so what is kept is signed as well.
     """
+    from gateval.domain.plan.sealing import NO_KEY, OwnKey  # the plan: not where nothing is sealed
+
     keys = identities(environ)
     if not keys:
         return NO_KEY

@@ -20,8 +20,8 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.planning.selection import Pick, against_itself
 from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.errors import EXIT_INTERRUPTED, EXIT_PASS, EvaluationError, UsageError
-from gateval.pipeline.plan import plan_named_evals
-from gateval.pipeline.read import confirm_revisions, find_head
+from gateval.pipeline.plan import confirm_revisions, plan_named_evals
+from gateval.pipeline.read import find_head
 from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:

@@ -31,9 +31,10 @@ from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.manifests.evaluation import is_sealed
-from gateval.domain.paths import Problem, show_path
+from gateval.domain.paths import show_path
 from gateval.domain.planning.outside import asked_programs
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.problems import Problem
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.domain.setup.diagnosis import (
     LABEL_STYLES,

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from textwrap import wrap
 
 from gateval.adapters.screen import screen_of
-from gateval.domain.paths import InvalidManifests
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, GatevalError
 
 LINE_LIMIT = 2_000
@@ -60,6 +59,7 @@ def guarded(action: Callable[[], int]) -> int:
 
 def tell(error: GatevalError) -> None:
     """Print what is wrong and what to do next."""
+    from gateval.domain.problems import InvalidManifests
     from gateval.safe.sanitize import plain_line
 
     if isinstance(error, InvalidManifests):

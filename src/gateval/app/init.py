@@ -23,8 +23,9 @@ from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.paths import InvalidManifests, show_path
+from gateval.domain.paths import show_path
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.problems import InvalidManifests
 from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.program import FoundProgram, said_of

@@ -20,7 +20,6 @@ from gateval.app.readers import registries, valid_snapshot
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import EVAL_KINDS
 from gateval.domain.paths import nearest, show_path
-from gateval.domain.planning.change import inventory
 from gateval.domain.text import show_bytes
 from gateval.errors import EXIT_PASS, EXIT_USAGE, GatevalError, RepositoryError, UsageError
 from gateval.pipeline.read import find_head, find_revisions, survey
@@ -29,10 +28,11 @@ from gateval.safe.sanitize import plain_line
 
 if TYPE_CHECKING:
     from gateval.domain.manifests.catalogue import Catalogue
-    from gateval.domain.paths import Problem
-    from gateval.domain.plan.plan import Plan, Revision
+    from gateval.domain.plan.plan import Plan
     from gateval.domain.planning.selection import Pick
     from gateval.domain.planning.snapshot import Snapshot
+    from gateval.domain.problems import Problem
+    from gateval.domain.tree import Revision
 
 
 SAID_ONCE = 60
@@ -121,12 +121,12 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     from gateval.app.readers import registries
     from gateval.domain.manifests.catalogue import Catalogue
     from gateval.domain.manifests.catalogue_checks import warnings_of
-    from gateval.domain.paths import sort_problems
     from gateval.domain.planning.outside import (
         missing_interpreters,
         missing_programs,
         outside_paths,
     )
+    from gateval.domain.problems import sort_problems
     from gateval.pipeline.read import survey, with_outside
     from gateval.render.report.kinds import count
     from gateval.safe.sanitize import plain_line
@@ -275,6 +275,8 @@ def show_closure(name: str, *, head: str | None, as_json: bool) -> int:
             f'There is no Agent "{name}" on this revision.{nearest(name, known)}',
             hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
         )
+    from gateval.domain.planning.change import inventory
+
     found = inventory(agent, snapshot)
     sizes = repository.sizes(file.oid for file in found.files if file.kind != "submodule")
     if as_json:

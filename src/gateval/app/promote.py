@@ -20,9 +20,10 @@ from gateval.app.stored import find_run
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.paths import InvalidManifests, nearest
+from gateval.domain.paths import nearest
 from gateval.domain.planning.change import inventory
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.problems import InvalidManifests
 from gateval.domain.promotion import (
     NoRun,
     Promoter,

@@ -16,7 +16,7 @@ from gateval.assertions.elsewhere import ELSEWHERE, SCORERS
 from gateval.assertions.registry import ASSERTIONS, COMBINATORS, JUDGED, WEIGHING
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
-from gateval.domain.paths import InvalidManifests
+from gateval.domain.problems import InvalidManifests
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.formats.base import Registries
 from gateval.gateway.upstream.endpoints import PROVIDERS
@@ -25,8 +25,8 @@ from gateval.pipeline.manifests import Pinned
 if TYPE_CHECKING:
     from gateval.adapters.git.repository import GitRepository
     from gateval.domain.manifests.gate_config import RulesSource
-    from gateval.domain.plan.plan import Revision
     from gateval.domain.planning.snapshot import Snapshot
+    from gateval.domain.tree import Revision
 
 
 CLOSED = Pinned(

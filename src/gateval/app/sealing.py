@@ -26,7 +26,8 @@ from gateval.app.run.views import EVIDENCE_FILE, RESULTS_FILE
 from gateval.app.stored import read_limited
 from gateval.domain.manifests.evaluation import Eval, is_sealed, with_first_line, without_first_line
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.paths import InvalidManifests, Problem, show_path, sort_problems
+from gateval.domain.paths import show_path
+from gateval.domain.problems import InvalidManifests, Problem, sort_problems
 from gateval.domain.results.results import Results
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.base import Parsed

@@ -30,9 +30,10 @@ from gateval.domain.history.status import (
 from gateval.domain.history.trend import DueEval, Moments, due_eval, last_runs
 from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.evaluation import Eval, EvalKind
-from gateval.domain.paths import InvalidManifests, nearest
+from gateval.domain.paths import nearest
 from gateval.domain.planning.planner import define
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.problems import InvalidManifests
 from gateval.domain.trials.trial import Side
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.native.cron import last_time, next_time

@@ -32,10 +32,11 @@ from gateval.candidates.program import (
 from gateval.domain.manifests.agent import LayerSpec, RuntimeSpec
 from gateval.domain.manifests.fixture import CheckFiles
 from gateval.domain.manifests.playground import VARIABLE
-from gateval.domain.paths import SourceLocation, path_of_text
-from gateval.domain.plan.plan import AgentDefinition, LayerInputs, Plan, Revision, layer_inputs
+from gateval.domain.paths import path_of_text
+from gateval.domain.plan.plan import AgentDefinition, LayerInputs, Plan, layer_inputs
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.tree import Tree
+from gateval.domain.problems import SourceLocation
+from gateval.domain.tree import Revision, Tree
 from gateval.domain.trials.trial import Cause, NoAnswer, Side
 from gateval.errors import RepositoryError
 from gateval.ports.storage import Clock

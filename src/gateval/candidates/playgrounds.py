@@ -44,9 +44,9 @@ from gateval.domain.base import canonical_json
 from gateval.domain.manifests.fixture import CheckFiles, Fixture
 from gateval.domain.manifests.playground import PlaygroundService, PlaygroundSpec
 from gateval.domain.paths import match_any, resolve_path, resolve_pattern, show_path
-from gateval.domain.plan.plan import AgentDefinition, Plan, Revision
+from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.tree import under
+from gateval.domain.tree import Revision, under
 from gateval.domain.trials.trial import Cause, NoAnswer, TrialKey
 from gateval.errors import RepositoryError
 

@@ -253,3 +253,11 @@ def is_blank(text: str) -> bool:
 
 
 _UNSEEN = frozenset({"Cc", "Cf"})
+
+
+MARKER = "<!-- gateval:comment v1 -->"
+"""The first line of a rendered comment; publishing replaces it by one with a stamp."""
+
+
+BORDER = "<!-- gateval:evals -->"
+"""The line of a comment below which stands what the evals found, and nothing about labels."""

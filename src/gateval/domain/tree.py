@@ -368,3 +368,20 @@ def read_lock(data: bytes) -> SourcesLock:
         return SourcesLock.model_validate(read_json(data.decode("utf-8")))
     except (NotStrictJson, UnicodeDecodeError, ValidationError):
         raise ValueError(_STALE) from None
+
+
+class Revision(Value):
+    """A revision as asked for and as found.
+
+    `commit` is None for a snapshot of uncommitted changes (`worktree`), which has a tree only.
+    """
+
+    name: str
+    commit: str | None
+    tree: str = Field(pattern=SHA_PATTERN)
+    worktree: bool = False
+
+    @property
+    def short(self) -> str:
+        """How people call it: seven digits of the commit, or `working tree`."""
+        return self.commit[:7] if self.commit else "working tree"

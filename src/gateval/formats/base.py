@@ -15,7 +15,7 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Broken, Contained
 from gateval.domain.manifests.evaluation import Calibration, Eval
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import Problem, SourceLocation
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree
 from gateval.formats.yaml_document import Document, DocumentPath

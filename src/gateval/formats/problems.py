@@ -17,7 +17,8 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails, to_json
 
 from gateval.domain.base import MODEL_NAME_PATTERN, NAME_PATTERN
-from gateval.domain.paths import Problem, SourceLocation, nearest
+from gateval.domain.paths import nearest
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import SHOWN, quote
 from gateval.formats.yaml_document import Document, DocumentPath, look_up, write_path
 

@@ -16,7 +16,8 @@ from gateval.domain.manifests.evaluation import SEALED_PROBLEM, Eval, without_fi
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.manifests.playground import PLAYGROUND
-from gateval.domain.paths import Problem, SourceLocation, resolve_path, show_path
+from gateval.domain.paths import resolve_path, show_path
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.tree import under
 from gateval.formats.base import Parsed, Registries, Template
 from gateval.formats.native.manifests import read_manifests

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pydantic import JsonValue
 
-from gateval.domain.paths import Problem, SourceLocation
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 
 if TYPE_CHECKING:

@@ -29,7 +29,8 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from gateval.domain.paths import Problem, SourceLocation, show_path
+from gateval.domain.paths import show_path
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.errors import EvaluationError
 from gateval.formats.yaml_document import (

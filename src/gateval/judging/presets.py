@@ -17,7 +17,8 @@ from pydantic import JsonValue, TypeAdapter
 from gateval.domain.base import ModelName, digest
 from gateval.domain.manifests.evaluation import Calibration, CalibrationExample
 from gateval.domain.manifests.fixture import Reference
-from gateval.domain.paths import SourceLocation, nearest
+from gateval.domain.paths import nearest
+from gateval.domain.problems import SourceLocation
 from gateval.judging.prompt import with_grounds
 
 EXPECTED, REFERENCE = "expected", "reference"

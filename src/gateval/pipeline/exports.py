@@ -19,8 +19,8 @@ from gateval.domain.manifests.messages import DATA_LIMIT
 from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.paths import show_path
 from gateval.domain.plan.absent import Surroundings, lacking_sentence
-from gateval.domain.plan.plan import AgentDefinition, LayerInputs, Plan, Revision, layer_inputs
-from gateval.domain.tree import Contents, FileRules, Tree, folders_of
+from gateval.domain.plan.plan import AgentDefinition, LayerInputs, Plan, layer_inputs
+from gateval.domain.tree import Contents, FileRules, Revision, Tree, folders_of
 from gateval.domain.trials.trial import Side
 from gateval.errors import RepositoryError
 from gateval.ports.repository import Repository

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from gateval.domain.base import digest
-from gateval.domain.manifests.catalogue import Broken, Catalogue
+from gateval.domain.manifests.catalogue import Broken, Catalogue, scripted_names
 from gateval.domain.manifests.embedding import embedding_scripts
 from gateval.domain.manifests.evaluation import (
     SCRIPTED_FOLDER,
@@ -28,8 +28,8 @@ from gateval.domain.manifests.messages import (
     attach,
     with_files,
 )
-from gateval.domain.paths import Problem, SourceLocation, path_text, resolve_path, show_path
-from gateval.domain.planning.change import scripted_names
+from gateval.domain.paths import path_text, resolve_path, show_path
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree, is_lfs_pointer
 from gateval.formats.base import Template

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
-from gateval.domain.paths import Problem, SourceLocation, match_any, show_path
+from gateval.domain.paths import match_any, show_path
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree
 from gateval.formats.base import Registries

@@ -9,7 +9,7 @@ would be measured as something that nobody wrote.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -18,32 +18,19 @@ from typing import Concatenate, ParamSpec, TypeVar
 from gateval.domain.manifests.agent import Agent, SystemFile
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
 from gateval.domain.manifests.own_checks import own_checks
-from gateval.domain.paths import (
-    InvalidManifests,
-    Problem,
-    SourceLocation,
-    match_any,
-    resolve_path,
-    show_path,
-    sort_problems,
-)
-from gateval.domain.plan.absent import Lacking
-from gateval.domain.plan.plan import Plan, Revision
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.planning.change import beside_locked, moved_contents
-from gateval.domain.planning.closure import Closure, closure_of, closure_paths
+from gateval.domain.paths import match_any, resolve_path, show_path
+from gateval.domain.planning.closure import beside_locked, closure_of, closure_paths
 from gateval.domain.planning.fixture_files import (
     attached_paths,
     check_closure,
     depends_on,
-    ground_closure,
     ground_closures,
 )
 from gateval.domain.planning.outside import added_outside
-from gateval.domain.planning.planner import GateRules
-from gateval.domain.planning.snapshot import OWN_FOLDER, Snapshot
-from gateval.domain.tree import LOCK_PATH, Tree, changed_paths
-from gateval.errors import RepositoryError, StageFileError, UsageError
+from gateval.domain.planning.snapshot import OWN_FOLDER, GateRules, Snapshot
+from gateval.domain.problems import InvalidManifests, Problem, SourceLocation, sort_problems
+from gateval.domain.tree import LOCK_PATH, Revision, Tree, changed_paths
+from gateval.errors import RepositoryError, UsageError
 from gateval.formats.base import Registries
 from gateval.pipeline.fixture_files import named_case_files
 from gateval.pipeline.manifests import ManifestCache
@@ -103,101 +90,6 @@ def _checks(snapshot: Snapshot) -> Iterator[tuple[SourceLocation, list[str]]]:
                 seen.add(spec.own.digest)
                 closure = check_closure(spec, fixture.folder, snapshot)
                 yield spec.place, sorted(closure_paths(closure, snapshot))
-
-
-Empty = Mapping[str, str]
-"""The submodules of a revision whose content is not here: path → commit."""
-
-
-def without_lacking(
-    repository: Repository, plan: Plan, head: Snapshot, base: Snapshot | None
-) -> Plan:
-    """Return the plan without the Evals for which the content of a changed submodule is not here,
-    and with what keeps it from passing.
-    """
-    sides = [("head", head), *([("base", base)] if base is not None else [])]
-    if not any(snapshot.submodules for _, snapshot in sides):
-        return plan
-    empty = {name: _empty(repository, snapshot) for name, snapshot in sides}
-    edited = _edited(repository, plan, head)
-    found: dict[Lacking, None] = dict.fromkeys(edited)
-    warnings: dict[str, None] = {}
-    kept: list[PlannedEval] = []
-    for planned in plan.evals:
-        lacking = [one for one in edited if one.of == f"Agent {planned.agent}"]
-        for where, snapshot in sides:
-            other = empty["base" if where == "head" else "head"] if base is not None else None
-            for of, closure in _closures(planned, snapshot):
-                for path, commit in empty[where].items():
-                    if not closure.covers(path):
-                        continue
-                    if other is None or other.get(path) == commit:
-                        said = (
-                            f"{of} depends on the submodule {show_path(path)}, whose content is "
-                            "not in this checkout; there is an empty folder in its place."
-                        )
-                        warnings[said] = None
-                    else:
-                        shown = show_path(path)
-                        lacking.append(Lacking(path=shown, commit=commit, of=of, where=where))
-        found |= dict.fromkeys(lacking)
-        kept += [] if lacking else [planned]
-    return _with(plan, kept, tuple(found), tuple(warnings))
-
-
-def _edited(repository: Repository, plan: Plan, head: Snapshot) -> tuple[Lacking, ...]:
-    """Return the submodules with edits that no commit has: a snapshot of the working tree holds
-    none of those. Also of Agents of which nothing else changed.
-    """
-    paths = repository.edited_submodules() if head.revision.worktree else ()
-    if not paths:
-        return ()
-    measured = {one.target_agent for one in head.catalogue.evals}
-    if plan.nothing and not measured:  # then only the Agents of head were read
-        measured = {agent.name for agent in head.catalogue.agents}
-    return tuple(
-        Lacking(path=show_path(path), commit="", of=f"Agent {agent.name}", where="head")
-        for agent in head.catalogue.agents
-        if agent.name in measured and agent.starts_process
-        for path in paths
-        if closure_of(agent, head).covers(path)
-    )
-
-
-def _with(
-    plan: Plan, kept: Sequence[PlannedEval], found: tuple[Lacking, ...], warnings: tuple[str, ...]
-) -> Plan:
-    told = plan.model_copy(update={"warnings": (*warnings, *plan.warnings), "lacking": found})
-    if len(kept) == len(plan.evals):
-        return told
-    agents = {planned.agent for planned in kept}
-    return told.model_copy(
-        update={
-            "evals": tuple(kept),
-            "agents": tuple(one for one in plan.agents if one.name in agents),
-            "nothing": "" if kept else "Nothing can be measured here.",
-        }
-    )
-
-
-def _empty(repository: Repository, snapshot: Snapshot) -> Empty:
-    if not snapshot.submodules:
-        return {}
-    contents = repository.contents(snapshot.revision)
-    return {path: entry.oid for path, entry in contents.items() if entry.is_submodule}
-
-
-def _closures(planned: PlannedEval, snapshot: Snapshot) -> Iterator[tuple[str, Closure]]:
-    """Yield what an Eval starts from in a revision: its Agent's files, checks' and playgrounds'."""
-    agent = snapshot.catalogue.agent(planned.agent)
-    if agent is not None and agent.starts_process:
-        yield f"Agent {agent.name}", closure_of(agent, snapshot)
-    for fixture in planned.own_fixtures:
-        if fixture.playground is not None:
-            ground = ground_closure(fixture.playground, fixture.folder, snapshot)
-            yield "a playground", ground
-        for spec in own_checks(fixture):
-            yield "a check", check_closure(spec, fixture.folder, snapshot)
 
 
 P = ParamSpec("P")
@@ -267,6 +159,8 @@ def read_change(
         cache.load(trees[base.tree])
         ours = snapshot_of(head, trees[head.tree], cache)
         theirs = snapshot_of(base, trees[base.tree], cache)
+        from gateval.domain.planning.change import moved_contents  # the plan: not to validate
+
         ours = replace(ours, sizes=repository.sizes(moved_contents(ours, theirs)))
         tip = _tip(repository, base_tip, theirs, cache)
         ours, theirs, tip = _with_agents(ours, theirs, tip)
@@ -470,23 +364,6 @@ def find_revisions(repository: Repository, *, base: str | None, head: str | None
         changed = looking.result() if looking else head == WORKTREE
     ours = repository.worktree() if changed else commit
     return Revisions(ours, ancestor, tip)
-
-
-def confirm_revisions(repository: Repository, plan: Plan) -> None:
-    """See that the commits of a plan from elsewhere are here and hold the trees it says.
-
-    A decision names the commit, and candidates start from the tree: one must not be claimed and
-    the other measured. Raises `StageFileError`, or `RepositoryError` when a commit is not here.
-    """
-    for revision in (plan.head, plan.base):
-        if revision is None or revision.commit is None:
-            continue
-        if repository.resolve(revision.commit).tree != revision.tree:
-            raise StageFileError(
-                f"The plan says that {revision.short} holds the tree {revision.tree[:7]}, which is "
-                "not so in this repository.",
-                hint="Make the plan again, in this repository.",
-            )
 
 
 def common_ancestor(repository: Repository, tip: Revision, head: Revision) -> Revision:

@@ -12,11 +12,10 @@ from typing import NamedTuple
 from gateval.domain.manifests.agent import refusals
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig, Policy, RulesSource
 from gateval.domain.manifests.strictness import Ignored, extend
-from gateval.domain.paths import InvalidManifests, Problem, SourceLocation, show_path
-from gateval.domain.plan.plan import Revision
-from gateval.domain.planning.bar.planning import RulesEdit
-from gateval.domain.planning.planner import GateRules
-from gateval.domain.tree import Tree
+from gateval.domain.paths import show_path
+from gateval.domain.planning.snapshot import GateRules, RulesEdit
+from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
+from gateval.domain.tree import Revision, Tree
 from gateval.errors import GatevalError
 from gateval.formats.native.gate_config import gate_config_places, read_gate_config
 from gateval.gateway.upstream.endpoints import PREFIXES

@@ -15,12 +15,12 @@ from gateval.domain.manifests.embedding import with_scripts
 from gateval.domain.manifests.evaluation import SEALED_PROBLEM, Calibration, Eval, is_sealed
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.paths import Problem, SourceLocation, resolve_path, show_path, sort_problems
-from gateval.domain.plan.plan import Revision
+from gateval.domain.paths import resolve_path, show_path
 from gateval.domain.planning.fixture_files import check_problems, with_check_files, with_grounds
 from gateval.domain.planning.outside import closure_problems
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.tree import Tree, is_lfs_pointer
+from gateval.domain.problems import Problem, SourceLocation, sort_problems
+from gateval.domain.tree import Revision, Tree, is_lfs_pointer
 from gateval.formats.base import Gathered, Parsed
 from gateval.formats.registry import SUFFIXES
 from gateval.formats.sealed import unfit

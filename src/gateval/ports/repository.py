@@ -7,8 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from gateval.domain.plan.plan import Revision
-from gateval.domain.tree import TreeEntry
+from gateval.domain.tree import Revision, TreeEntry
 
 if TYPE_CHECKING:
     from gateval.domain.forge.trigger import Landed

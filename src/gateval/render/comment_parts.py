@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate
 
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
+from gateval.domain.problems import SourceLocation
 from gateval.domain.trials.excerpt import trial_excerpt
 from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict, Violation
 from gateval.render.report.bar import SealedLine

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from gateval.domain.decision.decision import Decision, Report
 from gateval.domain.forge.check_run import (
-    BORDER,
-    MARKER,
     SUMMARY_LIMIT,
     TITLE_LIMIT,
     Annotation,
@@ -24,8 +22,8 @@ from gateval.domain.forge.check_run import (
 from gateval.domain.history.verdicts import LISTED, HistoryRecord
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import InvalidManifests, Problem
-from gateval.domain.text import least_score, show_score, show_threshold
+from gateval.domain.problems import InvalidManifests, Problem
+from gateval.domain.text import BORDER, MARKER, least_score, show_score, show_threshold
 from gateval.domain.verdicts import GateVerdict, score_of
 from gateval.errors import GatevalError
 from gateval.render.comment import LIMIT, render_comment, size

@@ -12,7 +12,8 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from gateval.domain.paths import SourceLocation, resolve_path
+from gateval.domain.paths import resolve_path
+from gateval.domain.problems import SourceLocation
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.findings import RULES, Finding
 from gateval.render.view import ReportView

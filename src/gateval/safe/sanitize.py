@@ -21,7 +21,7 @@ import unicodedata
 from functools import lru_cache
 from urllib.parse import quote
 
-from gateval.domain.forge.check_run import BORDER, MARKER
+from gateval.domain.text import BORDER, MARKER
 
 HIDDEN = "\N{REPLACEMENT CHARACTER}"
 """Stands where characters were that could reorder, smuggle or break text."""

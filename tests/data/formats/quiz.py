@@ -11,7 +11,8 @@ import json
 from gateval.domain.base import digest
 from gateval.domain.manifests.evaluation import Eval, Grade, ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
-from gateval.domain.paths import SourceLocation, show_path
+from gateval.domain.paths import show_path
+from gateval.domain.problems import SourceLocation
 from gateval.formats.base import Parsed, Registries
 
 QUIZ = ScoringModel(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.forge.check_run import BORDER, read_mark
+from gateval.domain.forge.check_run import read_mark
+from gateval.domain.text import BORDER
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.servers.github.state.people import GITHUB_ACTIONS
 from tests.servers.github.state.pull import Pull

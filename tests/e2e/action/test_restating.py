@@ -5,7 +5,8 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from gateval.domain.base import digest
-from gateval.domain.forge.check_run import BORDER, Stamp
+from gateval.domain.forge.check_run import Stamp
+from gateval.domain.text import BORDER
 from tests.helpers.forged_records import newest_record, push_history
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.shop import SCRIPT

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.domain.paths import InvalidManifests
+from gateval.domain.problems import InvalidManifests
 from gateval.pipeline.manifests import ManifestCache
 from tests.helpers.cases import AGENT, EVAL, FIXTURE, case_repo, lines, problems, read
 from tests.helpers.repo import Repo

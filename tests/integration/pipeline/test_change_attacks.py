@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from gateval.adapters.git.repository import open_repository
-from gateval.domain.paths import InvalidManifests
 from gateval.domain.plan.plan import Plan
+from gateval.domain.problems import InvalidManifests
 from gateval.pipeline.exports import ClosureExports
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, FIXTURES, PROMPT, build_shop, plan_of

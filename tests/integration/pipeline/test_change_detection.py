@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gateval.domain.manifests.gate_config import policy_digest
-from gateval.domain.paths import InvalidManifests
 from gateval.domain.plan.plan import ChangeKind, Plan
 from gateval.domain.plan.planned_eval import Baseline
+from gateval.domain.problems import InvalidManifests
 from gateval.pipeline.manifests import ManifestCache
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, EVAL, FIXTURES, PROMPT, SCRIPT, build_shop, plan_of

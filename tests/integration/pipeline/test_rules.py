@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gateval.domain.decision.decision import make_report
-from gateval.domain.paths import InvalidManifests
 from gateval.domain.plan.plan import Plan
+from gateval.domain.problems import InvalidManifests
 from gateval.domain.results.results import Results
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import RepositoryError

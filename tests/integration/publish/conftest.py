@@ -10,13 +10,13 @@ import pytest
 from gateval.adapters.github.forge import GitHubForge
 from gateval.adapters.github.transport import GitHubAccess, RetryLimits
 from gateval.domain.forge.check_run import (
-    MARKER,
     Annotation,
     AnnotationLevel,
     Announcement,
     Conclusion,
     Stamp,
 )
+from gateval.domain.text import MARKER
 from gateval.publish.target import CommentMode, PublishTarget
 from tests.servers.github.server import GitHubServer
 from tests.servers.github.state.people import GITHUB_ACTIONS, User

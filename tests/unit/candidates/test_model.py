@@ -12,8 +12,8 @@ from gateval.candidates.model import TURN_LIMIT, ModelRuntime
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.fixture import ToolReplay
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.problems import SourceLocation
 from gateval.domain.strict_json import DEPTH_LIMIT
 from gateval.domain.trials.model_call import ModelReply, StopReason, ToolCall, Usage
 from gateval.domain.trials.trace import SHADOW, StepKind, Trace, offered_tools

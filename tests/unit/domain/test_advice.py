@@ -6,8 +6,8 @@ import pytest
 
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.paths import SourceLocation
 from gateval.domain.planning.outside import missing_interpreters
+from gateval.domain.problems import SourceLocation
 from gateval.domain.setup.program_install import project_advice, set_up_advice
 
 UV = "setup: {run: [uv, sync, --frozen, --no-install-project, --compile-bytecode], inputs: [pyproject.toml, uv.lock]"

@@ -6,7 +6,8 @@ import pytest
 
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.planning.bar.planning import BarPlan
-from gateval.domain.planning.planner import GateRules, plan_change
+from gateval.domain.planning.planner import plan_change
+from gateval.domain.planning.snapshot import GateRules
 from tests.helpers.bars import (
     EVAL,
     FILES,

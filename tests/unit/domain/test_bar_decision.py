@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.manifests.gate_config import InconclusivePolicy, Policy
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Bar, Lowered
+from gateval.domain.problems import SourceLocation
 from gateval.domain.results.results import Results
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.reports import edit_plan, make_results

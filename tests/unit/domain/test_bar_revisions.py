@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from gateval.domain.decision.decision import make_report
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.plan.plan import Plan
-from gateval.domain.planning.planner import GateRules, plan_change
-from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.planning.planner import plan_change
+from gateval.domain.planning.snapshot import GateRules, Snapshot
 from gateval.domain.results.results import Results
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.bars import (

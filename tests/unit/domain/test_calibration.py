@@ -18,8 +18,9 @@ from gateval.domain.calibration import (
 from gateval.domain.history.standing import comparison_key
 from gateval.domain.manifests.evaluation import Calibration, CalibrationExample, JudgeSpec
 from gateval.domain.manifests.gate_config import AgreementPolicy, Policy
-from gateval.domain.paths import SourceLocation
-from gateval.domain.planning.planner import GateRules, plan_revision
+from gateval.domain.planning.planner import plan_revision
+from gateval.domain.planning.snapshot import GateRules
+from gateval.domain.problems import SourceLocation
 from tests.helpers.bars import snapshot
 
 JUDGED = """\

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.planned_eval import Removed
+from gateval.domain.problems import SourceLocation
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
 from gateval.domain.trials.trial import Cause

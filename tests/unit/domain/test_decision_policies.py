@@ -25,10 +25,10 @@ from gateval.domain.manifests.gate_config import (
     RegressionPolicy,
     UncalibratedPolicy,
 )
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.absent import Lacking
 from gateval.domain.plan.plan import SkippedEval
 from gateval.domain.plan.planned_eval import Bar, KnownRegression, Lowered, Quarantined
+from gateval.domain.problems import SourceLocation
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import AssessmentStatus, Cause, Outcome, Side, Trial
 from gateval.domain.verdicts import GateVerdict, ReasonCode

@@ -28,9 +28,9 @@ from gateval.domain.history.verdicts import (
     record_of,
 )
 from gateval.domain.manifests.gate_config import policy_digest
-from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.selection import Narrowing
 from gateval.domain.results.results import Results
+from gateval.domain.tree import Revision
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict
 from gateval.errors import RecordsError
 from tests.helpers.hostile import ATTACK, hostile_results

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from gateval.domain.manifests.agent import Agent, AgentSpec, RuntimeSpec
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.paths import SourceLocation
-from gateval.domain.plan.plan import Revision
 from gateval.domain.planning.closure import changed_folders, literals
 from gateval.domain.planning.outside import added_outside, outside_paths
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.tree import TreeEntry
+from gateval.domain.problems import SourceLocation
+from gateval.domain.tree import Revision, TreeEntry
 from tests.helpers.tiers import examples
 
 FILES = (

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from gateval.domain.manifests.evaluation import TOLERANCE, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, Severity
-from gateval.domain.paths import SourceLocation
+from gateval.domain.problems import SourceLocation
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.scoring import EvalScore, Meets, score_eval
 from gateval.domain.results.trial_verdict import trial_score

@@ -11,8 +11,8 @@ from gateval.domain.base import digest
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import BarPolicy, Policy
 from gateval.domain.plan.plan import Plan
-from gateval.domain.planning.planner import GateRules, plan_change
-from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.planning.planner import plan_change
+from gateval.domain.planning.snapshot import GateRules, Snapshot
 from tests.helpers.bars import EVAL, FILES, FIXTURES, snapshot
 
 SEALED = "evals/held.yaml.age"

@@ -15,9 +15,9 @@ from gateval.domain.manifests.evaluation import MODELS, ScoringModel, ScoringSpe
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, Origin, Reference
 from gateval.domain.manifests.gate_config import BudgetPolicy, Policy
 from gateval.domain.manifests.playground import PlaygroundSpec
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan
+from gateval.domain.problems import SourceLocation
 from gateval.domain.results.progress import unsealed
 from gateval.domain.results.results import Results
 from gateval.domain.results.trial_verdict import reassessed

@@ -10,8 +10,9 @@ from pydantic import ValidationError
 from gateval.domain.manifests.gate_config import Policy, UnsetThresholdPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval
-from gateval.domain.planning.planner import GateRules, plan_change
+from gateval.domain.planning.planner import plan_change
 from gateval.domain.planning.selection import Narrowing, narrow
+from gateval.domain.planning.snapshot import GateRules
 from gateval.domain.statistics.design import design
 from tests.helpers.bars import snapshot
 

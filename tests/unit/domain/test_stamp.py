@@ -6,13 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.forge.check_run import (
-    MARKER,
-    MarkedComment,
-    Stamp,
-    mark,
-    read_mark,
-)
+from gateval.domain.forge.check_run import MarkedComment, Stamp, mark, read_mark
+from gateval.domain.text import MARKER
 
 NINE = "2026-11-20T09:00:00Z"
 TEN = "2026-11-20T10:00:00Z"

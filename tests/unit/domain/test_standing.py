@@ -6,9 +6,10 @@ import pytest
 
 from gateval.domain.decision.decision import Decision, exit_code, unverified, unwritten
 from gateval.domain.forge.trigger import Trust
-from gateval.domain.paths import SourceLocation
-from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan, Revision
+from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
 from gateval.domain.plan.planned_eval import Lowered, Reason
+from gateval.domain.problems import SourceLocation
+from gateval.domain.tree import Revision
 from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 
 NOTHING = Plan(head=Revision(name="x", commit="1" * 40, tree="2" * 40), nothing="Nothing.")

@@ -11,7 +11,7 @@ import pytest
 from gateval.candidates.team import Candidates
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.paths import SourceLocation
+from gateval.domain.problems import SourceLocation
 from gateval.domain.results.results import Results
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace

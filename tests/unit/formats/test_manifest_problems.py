@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gateval.domain.paths import Problem, SourceLocation
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.formats.base import Parsed
 from gateval.formats.problems import PROBLEM_LIMIT
 from tests.helpers.manifests import parse, problems

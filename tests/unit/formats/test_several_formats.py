@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gateval.domain.paths import Problem, SourceLocation
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.formats.base import Gathered, GatheringContext, Parsed, Pending, Registries
 from gateval.formats.registry import FORMATS, NATIVE, ManifestFormat, formats_of, gather, read_file
 from tests.helpers.agentv import agentv, problems, read

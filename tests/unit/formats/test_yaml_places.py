@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.paths import SourceLocation
+from gateval.domain.problems import SourceLocation
 from gateval.formats.yaml_document import Document, DocumentPath, write_path
 from gateval.formats.yaml_reader import read_documents
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.forge.check_run import MARKER, SUMMARY_LIMIT, TITLE_LIMIT, Conclusion
+from gateval.domain.forge.check_run import SUMMARY_LIMIT, TITLE_LIMIT, Conclusion
+from gateval.domain.text import MARKER
 from gateval.render.comment import LIMIT, size
 from gateval.render.github import announce
 from gateval.render.report.facts import PLAIN, Frame

@@ -9,8 +9,8 @@ from functools import cache
 import pytest
 
 from gateval.domain.decision.decision import Report, make_report
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.planned_eval import Removed
+from gateval.domain.problems import SourceLocation
 from gateval.domain.results.results import RunInfo
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.render.comment import LIMIT, render_comment, size

@@ -8,7 +8,7 @@ import pytest
 
 from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.paths import SourceLocation
+from gateval.domain.problems import SourceLocation
 from gateval.domain.trials.trial import AssessmentStatus, Verdict, Violation
 from gateval.render.comment import render_comment
 from gateval.render.junit import render_junit

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from gateval.domain.decision.decision import Report, make_report
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Bar, Reason
+from gateval.domain.problems import SourceLocation
 from gateval.domain.trials.trial import Side
 from gateval.render.comment import render_comment
 from gateval.render.report.facts import PLAIN

@@ -49,7 +49,8 @@ def test_nothing_to_evaluate_is_said_once() -> None:
 def test_nothing_to_evaluate_loads_no_layout_library() -> None:
     code = """
 import sys
-from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.plan.plan import (Plan)
+from gateval.domain.tree import (Revision)
 from gateval.render.terminal.plan_table import render_plan
 render_plan(Plan(head=Revision(name="HEAD", commit=None, tree="1" * 40), nothing="Nothing."))
 print(sorted({name.split(".")[0] for name in sys.modules} & {"rich", "jinja2", "junitparser"}))

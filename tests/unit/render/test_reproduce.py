@@ -6,7 +6,8 @@ import shlex
 
 import pytest
 
-from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.plan.plan import Plan
+from gateval.domain.tree import Revision
 from gateval.render.report.reproduce import reproduce_command
 from tests.helpers.reports import BASE, HEAD, make_results
 

@@ -11,8 +11,8 @@ import jsonschema_rs
 import pytest
 
 from gateval.domain.decision.decision import Report, make_report
-from gateval.domain.paths import Problem, SourceLocation
 from gateval.domain.plan.planned_eval import Lowered, Unreadable
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.results.results import RunInfo
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.github import annotate

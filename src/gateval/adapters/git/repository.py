@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gateval.adapters.git.records import GitRecords
     from gateval.adapters.git.server import Fetcher, Remote
     from gateval.domain.forge.trigger import Landed
-    from gateval.domain.plan.plan import Revision
+    from gateval.domain.tree import Revision
     from gateval.ports.storage import RecordFile, Stored
 
 
@@ -73,7 +73,7 @@ class GitRepository(WorkingTree):
         lines = [os.fsdecode(line) for line in looked_up(self._git, asked)]
         commit, tree = map(_FOUND.fullmatch, lines[:2])
         if commit and tree:
-            from gateval.domain.plan.plan import Revision  # pydantic: while git works
+            from gateval.domain.tree import Revision  # pydantic: while git works
 
             return Revision(name=name, commit=commit["oid"], tree=tree["oid"])
         raise self._unresolved(name, lines)

@@ -17,7 +17,7 @@ from gateval.adapters.git.run import Git, explain
 from gateval.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from gateval.domain.plan.plan import Revision
+    from gateval.domain.tree import Revision
 
 
 WORKTREE = "WORKTREE"
@@ -129,7 +129,7 @@ class WorkingTree:
                 raise explain("add", added.err)
             # Objects may be absent from a partial clone, and nothing here needs to open them.
             written = self._git.run("write-tree", "--missing-ok", env=env, config=_CONFIG)
-        from gateval.domain.plan.plan import Revision  # pydantic: while git works
+        from gateval.domain.tree import Revision  # pydantic: while git works
 
         tree = written.out.decode().strip()
         return Revision(name=WORKTREE, commit=None, tree=tree, worktree=True)

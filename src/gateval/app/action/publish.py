@@ -12,18 +12,11 @@ from gateval.app.action.result import ActionResult, published
 from gateval.app.action.stored_verdicts import NOT_KEPT, keep_verdict, remembering, verdict_record
 from gateval.domain.audit import AuditEntry
 from gateval.domain.decision.decision import Decision, Report, exit_code, unverified, with_labels
-from gateval.domain.forge.check_run import (
-    BORDER,
-    Annotation,
-    Announcement,
-    CheckRun,
-    RunFindings,
-    conclude,
-)
+from gateval.domain.forge.check_run import Annotation, Announcement, CheckRun, RunFindings, conclude
 from gateval.domain.history.verdicts import HistoryRecord, about_record, record_digest
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.text import least_score
+from gateval.domain.text import BORDER, least_score
 from gateval.domain.verdicts import EXIT_CODES, DecisionReason, GateVerdict
 from gateval.errors import ForgeError
 from gateval.publish.github import publish

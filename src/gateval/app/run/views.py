@@ -90,8 +90,9 @@ def summary_for(report: Report, screen: Screen) -> str:
 def warm_up() -> None:
     """Do the slow part of a first view beforehand: import libraries, compile templates."""
     from gateval.domain.decision.decision import make_report
-    from gateval.domain.plan.plan import Plan, Revision
+    from gateval.domain.plan.plan import Plan
     from gateval.domain.results.results import Results
+    from gateval.domain.tree import Revision
 
     head = Revision(name="", commit=None, tree="0" * 40)
     all_views(make_report(Results(plan=Plan(head=head, nothing="Nothing to evaluate."))))

@@ -24,6 +24,7 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from gateval.domain.base import SHA_PATTERN, Value
+from gateval.domain.text import MARKER
 from gateval.domain.verdicts import GateVerdict
 
 ANNOTATIONS_AT_ONCE = 50
@@ -275,12 +276,6 @@ class Announcement(Value):
         """Whether it is a plain pass; a bypass is none, and has to be seen."""
         return self.conclusion is Conclusion.SUCCESS
 
-
-MARKER = "<!-- gateval:comment v1 -->"
-"""The first line of a rendered comment; publishing replaces it by one with a stamp."""
-
-BORDER = "<!-- gateval:evals -->"
-"""The line of a comment below which stands what the evals found, and nothing about labels."""
 
 GATE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"
 

@@ -28,13 +28,14 @@ from gateval.domain.base import DIGEST_PATTERN, SHA_PATTERN, TIME_PATTERN, Value
 from gateval.domain.decision.decision import Report
 from gateval.domain.forge.check_run import CheckRun, Conclusion, Stamp
 from gateval.domain.manifests.gate_config import policy_digest
-from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import SideScores
 from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.planning.selection import Narrowing
 from gateval.domain.results.comparison import EvalComparison, FixtureChange
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import LongText, ShortText, first_of
+from gateval.domain.tree import Revision
 from gateval.domain.verdicts import (
     DecisionReason,
     EvalsVerdict,

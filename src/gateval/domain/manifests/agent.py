@@ -18,7 +18,7 @@ from gateval.domain.manifests.playground import (
     ServiceSpec,
     plain_path,
 )
-from gateval.domain.paths import SourceLocation
+from gateval.domain.problems import SourceLocation
 from gateval.domain.text import quote
 
 MCP_TOOL = "mcp"

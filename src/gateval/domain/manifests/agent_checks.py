@@ -24,7 +24,6 @@ from gateval.domain.manifests.agent import (
 from gateval.domain.manifests.fixture import PROMPTS, Fixture, InputType
 from gateval.domain.manifests.playground import HOST, PORT, TOOLS_COMMAND, TOOLS_URL, references
 from gateval.domain.paths import (
-    Problem,
     has_wildcard,
     match_any,
     nearest,
@@ -32,6 +31,7 @@ from gateval.domain.paths import (
     resolve_pattern,
     show_path,
 )
+from gateval.domain.problems import Problem
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree, folders_of, has_folder
 

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from gateval.domain.manifests.agent import Agent
-from gateval.domain.manifests.evaluation import Calibration, Eval
+from gateval.domain.manifests.evaluation import Calibration, Eval, script_name
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import Problem, SourceLocation
+from gateval.domain.problems import Problem, SourceLocation
 
 Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
 
@@ -188,3 +188,8 @@ def select_fixtures(evaluation: Eval, catalogue: Catalogue) -> tuple[Fixture, ..
 def by_name(manifests: Sequence[Manifest]) -> Mapping[str, Manifest]:
     """Return the manifests by name; of several with one name, the first."""
     return {manifest.name: manifest for manifest in reversed(manifests)}
+
+
+def scripted_names(agent: Agent) -> tuple[str, ...]:
+    """Return the names of the scripted models that the Agent may ask."""
+    return tuple(name for name in map(script_name, agent.asked_models) if name is not None)

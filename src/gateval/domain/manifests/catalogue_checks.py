@@ -25,7 +25,8 @@ from gateval.domain.manifests.fixture_checks import (
     playground_problems,
     unknown_tools,
 )
-from gateval.domain.paths import Problem, SourceLocation, nearest, show_path, sort_problems
+from gateval.domain.paths import nearest, show_path
+from gateval.domain.problems import Problem, SourceLocation, sort_problems
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree
 

@@ -31,7 +31,7 @@ from pydantic_core import CoreSchema
 from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
 from gateval.domain.manifests.fixture import DEFAULT_WEIGHTS, Origin, Reference, Severity, Weight
 from gateval.domain.manifests.messages import Feedback
-from gateval.domain.paths import SourceLocation
+from gateval.domain.problems import SourceLocation
 
 TOLERANCE: Final = 1e-9
 """Scores are sums of products of decimals; a threshold is met within this distance."""

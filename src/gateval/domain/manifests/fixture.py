@@ -24,7 +24,7 @@ from gateval.domain.manifests.messages import (
     with_files,
 )
 from gateval.domain.manifests.playground import PlaygroundSpec
-from gateval.domain.paths import SourceLocation
+from gateval.domain.problems import SourceLocation
 from gateval.domain.tree import FileRules
 
 

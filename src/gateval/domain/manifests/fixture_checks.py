@@ -17,8 +17,6 @@ from gateval.domain.manifests.evaluation import Eval, is_sealed
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.playground import PlaygroundSpec, references
 from gateval.domain.paths import (
-    Problem,
-    SourceLocation,
     folder_of,
     has_wildcard,
     match_any,
@@ -26,6 +24,7 @@ from gateval.domain.paths import (
     resolve_pattern,
     show_path,
 )
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree, has_folder, under
 

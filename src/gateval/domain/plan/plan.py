@@ -10,12 +10,12 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from gateval.domain.base import SHA_PATTERN, Name, Value, digest
+from gateval.domain.base import Name, Value, digest
 from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.manifests.agent import AgentTool, LayerSpec, RuntimeSpec
 from gateval.domain.manifests.evaluation import EvalKind, ScriptedModel
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.paths import SourceLocation, has_wildcard, path_text, resolve_pattern
+from gateval.domain.paths import has_wildcard, path_text, resolve_pattern
 from gateval.domain.plan.absent import Lacking, Surroundings
 from gateval.domain.plan.planned_eval import (
     AfterMerge,
@@ -27,7 +27,8 @@ from gateval.domain.plan.planned_eval import (
     Unreadable,
     UsedBaseline,
 )
-from gateval.domain.tree import FileRules, Tree, TreeEntry, file_rules, under
+from gateval.domain.problems import SourceLocation
+from gateval.domain.tree import FileRules, Revision, Tree, TreeEntry, file_rules, under
 from gateval.domain.trials.trial import Side
 
 
@@ -72,23 +73,6 @@ def planned_trials(planned: PlannedEval) -> int:
     """Return how many trials are planned at first, whatever earlier runs found."""
     reps = planned.execution.reps_per_fixture
     return reps * len(planned.sides) * len(planned.own_fixtures)
-
-
-class Revision(Value):
-    """A revision as asked for and as found.
-
-    `commit` is None for a snapshot of uncommitted changes (`worktree`), which has a tree only.
-    """
-
-    name: str
-    commit: str | None
-    tree: str = Field(pattern=SHA_PATTERN)
-    worktree: bool = False
-
-    @property
-    def short(self) -> str:
-        """How people call it: seven digits of the commit, or `working tree`."""
-        return self.commit[:7] if self.commit else "working tree"
 
 
 class ChangeKind(StrEnum):

@@ -30,7 +30,7 @@ from gateval.domain.manifests.evaluation import (
 )
 from gateval.domain.manifests.fixture import Fixture, Severity, weighed_axes
 from gateval.domain.manifests.messages import Feedback
-from gateval.domain.paths import Problem, SourceLocation
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.statistics.broad import CONFIRMING_TRIALS, LEAST_DROP, LEAST_DROP_OF_MANY
 from gateval.domain.statistics.design import Look, broad_looks, looks
 from gateval.domain.statistics.graded import axis_looks

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval, is_sealed
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import Plan, planned_trials, sealed_eval
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.problems import SourceLocation
 
 SEALED = "sealed"
 """The type of an assertion that nobody is told."""

@@ -13,18 +13,19 @@ Agent, manifest or script differs, does not concern it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent, SystemFile
-from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, Eval, script_name
+from gateval.domain.manifests.catalogue import Catalogue, scripted_names
+from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, Eval
 from gateval.domain.paths import resolve_path, show_path
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Reason
 from gateval.domain.planning.closure import (
     Closure,
+    beside_locked,
     closure_files,
     closure_of,
     closure_paths,
@@ -192,11 +193,6 @@ def _script_reasons(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) 
             yield Reason(where=show_path(new.path), what=f"scripted model {name}")
 
 
-def scripted_names(agent: Agent) -> tuple[str, ...]:
-    """Return the names of the scripted models that the Agent may ask."""
-    return tuple(name for name in map(script_name, agent.asked_models) if name is not None)
-
-
 def _file_reasons(
     ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot, changed: frozenset[str]
 ) -> Iterator[Reason]:
@@ -257,12 +253,6 @@ def _kind(entry: TreeEntry) -> Kind:
     if entry.is_submodule:
         return "submodule"
     return "link" if entry.is_symlink else "file"
-
-
-def beside_locked(paths: Iterable[str], locked: Collection[str]) -> bool:
-    """Whether one of these paths is a locked file, or lies where one may name it."""
-    folders = {path.rpartition("/")[0] for path in locked}
-    return bool(folders) and any(under(path, folders) for path in paths)
 
 
 def locked_files(

@@ -17,7 +17,7 @@ import posixpath
 import re
 import shlex
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -345,3 +345,9 @@ def closure_files(closure: Closure, snapshot: Snapshot) -> Mapping[str, str]:
 def closure_digest(meaning: str, files: Mapping[str, str]) -> str:
     """Hash an Agent's meaning together with its closure's files."""
     return digest([meaning, *sorted(f"{path}\0{entry}" for path, entry in files.items())])
+
+
+def beside_locked(paths: Iterable[str], locked: Collection[str]) -> bool:
+    """Whether one of these paths is a locked file, or lies where one may name it."""
+    folders = {path.rpartition("/")[0] for path in locked}
+    return bool(folders) and any(under(path, folders) for path in paths)

@@ -32,8 +32,6 @@ from gateval.domain.manifests.own_checks import (
 )
 from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.paths import (
-    Problem,
-    SourceLocation,
     folder_of,
     has_wildcard,
     path_of_text,
@@ -49,6 +47,7 @@ from gateval.domain.planning.closure import (
     program_named,
 )
 from gateval.domain.planning.snapshot import OWN_FOLDER, Snapshot
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.tree import has_folder, under, walk_links
 
 _SHELLS = (["sh", "-c"], ["bash", "-c"])

@@ -21,7 +21,7 @@ from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.own_checks import included, own_checks, starting_folder
 from gateval.domain.manifests.playground import OWN_FILES
-from gateval.domain.paths import Problem, folder_of, resolve_path, show_path
+from gateval.domain.paths import folder_of, resolve_path, show_path
 from gateval.domain.planning.closure import (
     Closure,
     changed_folders,
@@ -34,6 +34,7 @@ from gateval.domain.planning.closure import (
 )
 from gateval.domain.planning.fixture_files import check_closure
 from gateval.domain.planning.snapshot import OWN_FOLDER, Snapshot
+from gateval.domain.problems import Problem
 from gateval.domain.text import quote
 from gateval.domain.tree import check_links, folders_of, has_folder, under, walk_links
 from gateval.errors import RepositoryError

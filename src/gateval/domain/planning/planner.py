@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import Agent, ModelCallsNeed, RuntimeSpec
-from gateval.domain.manifests.catalogue import select_fixtures
+from gateval.domain.manifests.catalogue import scripted_names, select_fixtures
 from gateval.domain.manifests.embedding import embedding_scripts
 from gateval.domain.manifests.evaluation import Eval, ScriptedModel, script_name
-from gateval.domain.manifests.gate_config import BarPolicy, Policy, policy_digest
+from gateval.domain.manifests.gate_config import BarPolicy, policy_digest
 from gateval.domain.paths import show_path
-from gateval.domain.plan.plan import (
-    AgentChange,
-    AgentDefinition,
-    HiddenFiles,
-    Plan,
-    Revision,
-    SideScripts,
-)
+from gateval.domain.plan.plan import AgentChange, AgentDefinition, HiddenFiles, Plan, SideScripts
 from gateval.domain.plan.planned_eval import Baseline, Lowered, PlannedEval, Reason, Unreadable
 from gateval.domain.plan.sealing import is_sealed_eval
 from gateval.domain.planning.bar.doubts import base_doubts, head_doubts, old_problems, suite_doubts
@@ -28,7 +20,6 @@ from gateval.domain.planning.bar.fixtures import narrowed_closures, weaker_agent
 from gateval.domain.planning.bar.planning import (
     NOTHING_HELD,
     BarPlan,
-    RulesEdit,
     WithheldEvals,
     held_back,
     laxer_rules,
@@ -39,7 +30,6 @@ from gateval.domain.planning.change import (
     locked_files,
     locked_for,
     meaning,
-    scripted_names,
     system_text,
     why_locked,
 )
@@ -51,7 +41,7 @@ from gateval.domain.planning.closure import (
 )
 from gateval.domain.planning.selection import baseline_of, removed_since, why_selected
 from gateval.domain.planning.shares import with_shares, within
-from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.planning.snapshot import GateRules, Snapshot
 from gateval.domain.planning.warnings import (
     after_merge_sentence,
     coverage_warnings,
@@ -65,6 +55,7 @@ from gateval.domain.planning.warnings import (
     unclaimed,
     why_nothing,
 )
+from gateval.domain.tree import Revision
 from gateval.domain.trials.trial import Side
 
 
@@ -150,24 +141,6 @@ def _is_text(path: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-@dataclass(frozen=True)
-class GateRules:
-    """The policy that applies, where it was read, and the base tip it came from.
-
-    `absent` says that the base tip has no gate config. `edit` is what the change does to it; None
-    if it leaves that alone. `ignored` are the sentences on what of it does not count; `unread` says
-    why its rules could not be read whole.
-    """
-
-    policy: Policy
-    source: str
-    base_tip: Revision | None
-    absent: bool = False
-    edit: RulesEdit | None = None
-    ignored: tuple[str, ...] = ()
-    unread: str = ""
 
 
 def plan_change(

@@ -18,7 +18,7 @@ from gateval.domain.base import Value, digest
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval, script_name
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import SourceLocation, nearest, show_path
+from gateval.domain.paths import nearest, show_path
 from gateval.domain.plan.plan import (
     AgentChange,
     AgentDefinition,
@@ -37,6 +37,7 @@ from gateval.domain.plan.planned_eval import (
     SkippedFixture,
 )
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.problems import SourceLocation
 from gateval.domain.statistics.design import BROAD, FIXTURES, fixture_share, split
 from gateval.domain.trials.trial import Side
 from gateval.errors import UsageError

@@ -8,11 +8,11 @@ from functools import cached_property
 
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import ScriptedModel
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig, Policy
 from gateval.domain.manifests.own_checks import all_own_roots
-from gateval.domain.paths import Problem, match_any, resolve_pattern
-from gateval.domain.plan.plan import Revision
-from gateval.domain.tree import Tree, below, under
+from gateval.domain.paths import match_any, resolve_pattern
+from gateval.domain.problems import Problem, SourceLocation
+from gateval.domain.tree import Revision, Tree, below, under
 
 OWN_FOLDER = ".gateval/"
 """Holds what belongs to the gate: scripted models, and results of local runs."""
@@ -113,3 +113,37 @@ class Snapshot:
     def below(self, root: str) -> Sequence[str]:
         """The paths of a file or of everything in a folder; "" is the whole repository."""
         return below(self.paths, root)
+
+
+@dataclass(frozen=True)
+class GateRules:
+    """The policy that applies, where it was read, and the base tip it came from.
+
+    `absent` says that the base tip has no gate config. `edit` is what the change does to it; None
+    if it leaves that alone. `ignored` are the sentences on what of it does not count; `unread` says
+    why its rules could not be read whole.
+    """
+
+    policy: Policy
+    source: str
+    base_tip: Revision | None
+    absent: bool = False
+    edit: RulesEdit | None = None
+    ignored: tuple[str, ...] = ()
+    unread: str = ""
+
+
+@dataclass(frozen=True)
+class RulesEdit:
+    """The gate config before and after a change, and on the base tip, which decides.
+
+    `before` is the merge-base's; None if that cannot be read. `places` are those of head's keys.
+    An absent file means the defaults; `first` says that the change brings one where there was none.
+    """
+
+    before: GateConfig | None
+    after: GateConfig
+    tip: GateConfig
+    file: str
+    places: Mapping[str, SourceLocation] = field(default_factory=dict)
+    first: bool = False

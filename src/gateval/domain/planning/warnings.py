@@ -9,15 +9,16 @@ from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, script_name
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.fixture_checks import NamedTool, known_tools, named_tools
-from gateval.domain.paths import SourceLocation, match_any, nearest, show_path
+from gateval.domain.paths import match_any, nearest, show_path
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import AfterMerge, PlannedEval, Unreadable
-from gateval.domain.planning.bar.planning import NOTHING_HELD, RulesEdit, WithheldEvals, other_edits
+from gateval.domain.planning.bar.planning import NOTHING_HELD, WithheldEvals, other_edits
 from gateval.domain.planning.change import prompt_path
 from gateval.domain.planning.closure import closure_of
 from gateval.domain.planning.fixture_files import check_closures
 from gateval.domain.planning.outside import outside_warnings
-from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.planning.snapshot import RulesEdit, Snapshot
+from gateval.domain.problems import SourceLocation
 from gateval.domain.text import quote
 from gateval.domain.tree import changed_paths
 

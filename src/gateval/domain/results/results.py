@@ -18,10 +18,11 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 from gateval.domain.base import DIGEST_PATTERN, Name, Value, digest, plain_message
 from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.plan.plan import Plan, Revision, SideScripts
+from gateval.domain.plan.plan import Plan, SideScripts
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import EarlierSet
 from gateval.domain.results.trial_verdict import trial_verdict
+from gateval.domain.tree import Revision
 from gateval.domain.trials.trial import Assessment, Outcome, Side, Trial, TrialKey
 from gateval.domain.verdicts import PRECEDENCE, EvalsVerdict
 from gateval.errors import StageFileError

@@ -16,7 +16,7 @@ from gateval.domain.calibration import (
     why_not,
 )
 from gateval.domain.manifests.gate_config import AgreementPolicy
-from gateval.domain.plan.plan import Plan, Revision
+from gateval.domain.plan.plan import Plan
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import Comparison, FixtureChange
 from gateval.domain.results.fixture_progress import rules_of
@@ -24,6 +24,7 @@ from gateval.domain.results.results import Results
 from gateval.domain.statistics.design import counted_only
 from gateval.domain.statistics.power import Rates, RunSettings, simulated
 from gateval.domain.statistics.walk import power
+from gateval.domain.tree import Revision
 
 DROPS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 BROAD_DROP = 0.15

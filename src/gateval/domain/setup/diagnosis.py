@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from gateval.domain.label_decision import GateLabel
-from gateval.domain.paths import Problem, nearest
+from gateval.domain.paths import nearest
+from gateval.domain.problems import Problem
 from gateval.domain.setup.gate_job import COMMENTED, LABELING, NEEDED, GateJob, lacking, records
 
 CHECK_NAME = "gateval"

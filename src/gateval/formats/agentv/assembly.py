@@ -11,7 +11,8 @@ from gateval.domain.manifests.catalogue import Broken, Catalogue, Contained, sel
 from gateval.domain.manifests.evaluation import Eval, JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.messages import FilePart, Role, TextPart, parts_of
-from gateval.domain.paths import Problem, show_path
+from gateval.domain.paths import show_path
+from gateval.domain.problems import Problem
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree
 from gateval.formats.agentv.cases import CaseReader

@@ -11,7 +11,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import to_json
 
 from gateval.domain.base import JsonObject
-from gateval.domain.paths import Problem
+from gateval.domain.problems import Problem
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.references import ReferenceFindings
 from gateval.formats.base import GatheringContext

@@ -19,7 +19,8 @@ from gateval.domain.manifests.messages import (
     TextPart,
     text_of,
 )
-from gateval.domain.paths import Problem, nearest, path_text
+from gateval.domain.paths import nearest, path_text
+from gateval.domain.problems import Problem
 from gateval.domain.text import quote
 from gateval.domain.tree import LOCK_PATH, git_file
 from gateval.formats.agentv.node import INPUT, AgentvNode, CaseBody, Node

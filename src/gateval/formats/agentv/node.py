@@ -11,7 +11,8 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.paths import Problem, SourceLocation, nearest
+from gateval.domain.paths import nearest
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.formats.agentv.recognition import CASES_KEYS, SETTINGS
 from gateval.formats.problems import expected_sentence, problem_at, validate

@@ -14,7 +14,8 @@ from enum import StrEnum
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.paths import Problem, SourceLocation, nearest, show_path
+from gateval.domain.paths import nearest, show_path
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.formats.base import Parsed, Pending, Registries
 from gateval.formats.yaml_document import Document
 from gateval.formats.yaml_reader import read_documents

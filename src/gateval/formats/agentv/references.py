@@ -17,7 +17,8 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, digest
 from gateval.domain.manifests.catalogue import Broken
-from gateval.domain.paths import Problem, match_any, resolve_path, show_path
+from gateval.domain.paths import match_any, resolve_path, show_path
+from gateval.domain.problems import Problem
 from gateval.domain.text import quote
 from gateval.domain.tree import folders_of, is_lfs_pointer
 from gateval.formats.agentv.node import Node

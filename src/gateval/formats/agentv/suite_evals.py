@@ -18,7 +18,8 @@ from gateval.domain.manifests.evaluation import (
     ScoringModel,
     ScoringSpec,
 )
-from gateval.domain.paths import Problem, SourceLocation, show_path
+from gateval.domain.paths import show_path
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import quote
 from gateval.formats.agentv.cases import SuiteCase

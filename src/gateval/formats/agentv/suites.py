@@ -10,14 +10,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 from yaml.error import Mark
 
-from gateval.domain.paths import (
-    Problem,
-    SourceLocation,
-    match_any,
-    nearest,
-    resolve_path,
-    show_path,
-)
+from gateval.domain.paths import match_any, nearest, resolve_path, show_path
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import quote
 from gateval.domain.tree import has_folder, is_lfs_pointer

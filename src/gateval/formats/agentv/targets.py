@@ -13,8 +13,9 @@ from pydantic import Field, JsonValue
 
 from gateval.domain.base import JsonObject, digest
 from gateval.domain.manifests.agent import Agent, AgentSpec, RuntimeSpec
-from gateval.domain.paths import Problem, SourceLocation, nearest, resolve_path, show_path
+from gateval.domain.paths import nearest, resolve_path, show_path
 from gateval.domain.planning.closure import program_index
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.domain.tree import under
 from gateval.formats.agentv.node import OF_TARGET, AgentvNode, Node, twice

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from gateval.domain.paths import Problem
+from gateval.domain.problems import Problem
 from gateval.domain.setup.gate_job import (
     JOB_MINUTES,
     RUN_MINUTES,

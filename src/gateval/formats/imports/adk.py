@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.paths import InvalidManifests, Problem, SourceLocation
+from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.formats.imports.base import (
     Case,

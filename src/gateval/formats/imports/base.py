@@ -12,7 +12,8 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.paths import InvalidManifests, Problem, SourceLocation, show_path
+from gateval.domain.paths import show_path
+from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.formats.base import NATIVE_VERSION
 from gateval.formats.native.writing import manifest_text

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.paths import InvalidManifests, SourceLocation
+from gateval.domain.problems import InvalidManifests, SourceLocation
 from gateval.formats.imports.base import (
     Case,
     Imported,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gateval.domain.base import JsonObject
-from gateval.domain.paths import InvalidManifests, Problem, SourceLocation
+from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
 from gateval.formats.imports.base import (
     Case,
     Imported,

@@ -14,7 +14,7 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.paths import InvalidManifests, Problem, SourceLocation
+from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
 from gateval.formats.imports.base import (
     Case,
     Imported,

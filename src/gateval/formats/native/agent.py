@@ -26,7 +26,7 @@ from gateval.domain.manifests.agent import (
     ToolServerSpec,
     expression_problem,
 )
-from gateval.domain.paths import Problem, SourceLocation
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.formats.base import Source
 from gateval.formats.native.written import (

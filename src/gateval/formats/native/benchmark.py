@@ -40,7 +40,7 @@ from gateval.domain.manifests.fixture import (
 from gateval.domain.manifests.messages import MESSAGES_LIMIT
 from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.manifests.playground import PlaygroundSpec
-from gateval.domain.paths import Problem, SourceLocation
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.formats.base import Gathered, GatheringContext, Pending, Source
 from gateval.formats.native.cron import check_cron, check_zone

@@ -16,7 +16,8 @@ from pydantic_core import to_json
 
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import Problem, SourceLocation, resolve_path, show_path, sort_problems
+from gateval.domain.paths import resolve_path, show_path
+from gateval.domain.problems import Problem, SourceLocation, sort_problems
 from gateval.domain.text import quote
 from gateval.formats.base import Source, Template
 from gateval.formats.native.cases import (

@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 from pydantic import Field, JsonValue
 
 from gateval.domain.base import JsonObject, Spec, digest
-from gateval.domain.paths import Problem, SourceLocation, show_path
+from gateval.domain.paths import show_path
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.strict_json import NotStrictJson, NotStrictListed, read_json, read_json_list
 from gateval.domain.text import quote
 from gateval.formats.native.written import Written

@@ -10,7 +10,7 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.manifests.evaluation import Calibration, Eval, ScoringModel, ScoringSpec
 from gateval.domain.manifests.fixture import Fixture, input_of
-from gateval.domain.paths import Problem
+from gateval.domain.problems import Problem
 from gateval.domain.text import quote
 from gateval.formats.base import Gathered, GatheringContext, Pending, Source
 from gateval.formats.native.cases import CaseRow, cases_of, read_cases

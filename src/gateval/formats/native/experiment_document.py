@@ -12,7 +12,8 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from gateval.domain.base import JsonObject, ModelName, Name, Spec
 from gateval.domain.manifests.agent import Agent, AgentSpec, LayerSpec, RuntimeSpec
 from gateval.domain.manifests.evaluation import ExecutionSpec, JudgeSpec
-from gateval.domain.paths import Problem, resolve_path, show_path
+from gateval.domain.paths import resolve_path, show_path
+from gateval.domain.problems import Problem
 from gateval.domain.text import quote
 from gateval.domain.tree import is_lfs_pointer
 from gateval.formats.base import GatheringContext, Source

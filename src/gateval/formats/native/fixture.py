@@ -21,7 +21,7 @@ from gateval.domain.manifests.fixture import (
 )
 from gateval.domain.manifests.messages import MESSAGES_LIMIT, Content, Role, files_in, text_of
 from gateval.domain.manifests.playground import PlaygroundSpec
-from gateval.domain.paths import Problem
+from gateval.domain.problems import Problem
 from gateval.domain.text import quote
 from gateval.formats.base import Source
 from gateval.formats.native.cases import CasesFile

@@ -10,7 +10,8 @@ from pydantic import BaseModel
 from gateval.domain.base import digest
 from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedSpec
 from gateval.domain.manifests.gate_config import GateConfig
-from gateval.domain.paths import Problem, SourceLocation, show_path
+from gateval.domain.paths import show_path
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.formats.native.written import canonical
 from gateval.formats.problems import validate
 from gateval.formats.yaml_document import Document

@@ -19,7 +19,8 @@ from gateval.domain.base import JsonObject, canonical_json, digest
 from gateval.domain.manifests.evaluation import Calibration, CalibrationExample
 from gateval.domain.manifests.fixture import AssertionSpec, Origin, Reference
 from gateval.domain.manifests.messages import PEOPLE, Feedback, answer_digest
-from gateval.domain.paths import Problem, SourceLocation, nearest
+from gateval.domain.paths import nearest
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.formats.base import GatheringContext, Source
 from gateval.formats.native.cases import Case, CaseRow, read_rows

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, JsonValue
 
 from gateval.domain.base import Name, Spec, digest
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import Problem
+from gateval.domain.problems import Problem
 from gateval.formats.base import Manifest, Pending, Source
 
 

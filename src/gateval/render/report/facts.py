@@ -10,9 +10,9 @@ from typing import NamedTuple
 from gateval.domain.base import known_of_last
 from gateval.domain.decision.decision import Report
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
 from gateval.domain.plan.sealing import SEALED
+from gateval.domain.problems import SourceLocation
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
 from gateval.domain.trials.trial import Assessment, Side, Trial

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from gateval.domain.base import digest
 from gateval.domain.decision.decision import Report
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Lowered
+from gateval.domain.problems import SourceLocation
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.scoring import Meets
 from gateval.domain.trials.trial import Assessment, Cause, Side, Trial, Verdict

@@ -6,8 +6,7 @@ from contextlib import nullcontext
 import pytest
 
 from gateval.adapters.git.repository import GitRepository
-from gateval.domain.plan.plan import Revision
-from gateval.domain.tree import TreeEntry
+from gateval.domain.tree import Revision, TreeEntry
 from gateval.errors import RepositoryError
 from tests.helpers import forged
 from tests.helpers.repo import Repo

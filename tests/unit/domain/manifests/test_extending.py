@@ -17,7 +17,8 @@ from gateval.domain.manifests.strictness import (
     leaves,
     written,
 )
-from gateval.domain.planning.bar.planning import RulesEdit, laxer_rules
+from gateval.domain.planning.bar.planning import laxer_rules
+from gateval.domain.planning.snapshot import RulesEdit
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 SOURCE = f"acme/rules/gates/strict.yml@{SHA}"

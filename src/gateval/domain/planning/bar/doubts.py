@@ -22,12 +22,13 @@ from gateval.domain.manifests.evaluation import (
     script_name,
 )
 from gateval.domain.manifests.fixture import Fixture, Severity
-from gateval.domain.paths import Problem, SourceLocation, show_path, sort_problems
+from gateval.domain.paths import show_path
 from gateval.domain.plan.plan import AgentChange
 from gateval.domain.plan.planned_eval import Lowered, PlannedEval, Unreadable, Where
 from gateval.domain.planning.bar.fixtures import lowered_in_fixture, same_test
 from gateval.domain.planning.change import detect_changes
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.problems import Problem, SourceLocation, sort_problems
 from gateval.domain.text import show_threshold
 from gateval.domain.tree import changed_paths, under
 

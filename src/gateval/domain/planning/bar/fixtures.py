@@ -17,12 +17,13 @@ from gateval.domain.base import canonical_json
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.manifests.evaluation import is_sealed, script_name
 from gateval.domain.manifests.fixture import DEFAULT_WEIGHTS, AssertionSpec, Fixture
-from gateval.domain.paths import SourceLocation, show_path
+from gateval.domain.paths import show_path
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.planning.change import prompt_path, system_text
 from gateval.domain.planning.closure import closure_of, closure_paths
 from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.problems import SourceLocation
 from gateval.domain.text import excerpts
 
 _NAMING = ("tool", "tools", "value", "pattern", "name", "command", "function", "to")

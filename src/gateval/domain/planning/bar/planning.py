@@ -15,7 +15,6 @@ the change adds or edits has been validated, and first runs after the merge.
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
@@ -34,7 +33,6 @@ from gateval.domain.manifests.evaluation import (
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import GateConfig
 from gateval.domain.manifests.strictness import KeyPath, direction_of, leaves, written
-from gateval.domain.paths import SourceLocation
 from gateval.domain.plan.plan import AgentChange
 from gateval.domain.plan.planned_eval import (
     AfterMerge,
@@ -56,7 +54,8 @@ from gateval.domain.planning.bar.doubts import (
 )
 from gateval.domain.planning.bar.fixtures import same_test
 from gateval.domain.planning.selection import baseline_of, lowered_cases
-from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.planning.snapshot import RulesEdit, Snapshot
+from gateval.domain.problems import SourceLocation
 
 SUFFIX = ".base-tip"
 """Added to the name of an Eval or a scripted judge as the base tip has it."""
@@ -305,22 +304,6 @@ def _scripts(asked: Eval, renamed: Mapping[str, str], tip: Snapshot) -> Mapping[
         for script in (script_name(asked.judge.model) or "", *measured)
         if script in renamed
     }
-
-
-@dataclass(frozen=True)
-class RulesEdit:
-    """The gate config before and after a change, and on the base tip, which decides.
-
-    `before` is the merge-base's; None if that cannot be read. `places` are those of head's keys.
-    An absent file means the defaults; `first` says that the change brings one where there was none.
-    """
-
-    before: GateConfig | None
-    after: GateConfig
-    tip: GateConfig
-    file: str
-    places: Mapping[str, SourceLocation] = field(default_factory=dict)
-    first: bool = False
 
 
 def laxer_rules(edit: RulesEdit) -> tuple[Lowered, ...]:

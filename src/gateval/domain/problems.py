@@ -1,0 +1,52 @@
+"""What is wrong in manifests, and where: each problem is a sentence with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gateval.domain.base import Value
+from gateval.errors import EXIT_USAGE, GatevalError
+
+
+class SourceLocation(Value):
+    """A position in a tracked file. `file` is as `show_path` gives it; lines and columns from 1."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Problem(Value):
+    """One thing that is wrong in a manifest: a sentence, its place, and the path in the document.
+
+    `path` reads like `spec.assertions[2].tool`; it is empty when the file as a whole is meant.
+    """
+
+    place: SourceLocation
+    path: str = ""
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        return f"{self.place}: {where}{self.message}"
+
+
+def sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return the problems ordered by file, line and column, without duplicates."""
+    unique = dict.fromkeys(problems)
+    return tuple(sorted(unique, key=lambda p: (p.place.file, p.place.line, p.place.column, p.path)))
+
+
+class InvalidManifests(GatevalError):
+    """One or more manifests break the rules; `problems` lists them all, ordered by place."""
+
+    exit_code = EXIT_USAGE
+
+    def __init__(self, problems: Sequence[Problem], *, hint: str = "") -> None:
+        count = len(problems)
+        noun = "problem" if count == 1 else "problems"
+        super().__init__(f"{count} {noun} in the manifests.", hint=hint)
+        self.problems = tuple(problems)
