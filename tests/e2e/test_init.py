@@ -320,5 +320,5 @@ def test_a_go_program_is_found_built_and_asked(tmp_path: Path) -> None:
     said = gateval(repo, "init", "--yes")
     assert "cmd/desk/main.go uses OpenAI SDK, so it is the first Agent." in said.stdout
     repo.commit("Take it")
-    ran = gateval(repo, "run", "assistant-eval")
+    ran = gateval(repo, "run", "desk-eval")
     assert ran.returncode == 0, ran.stdout + ran.stderr

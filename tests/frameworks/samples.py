@@ -62,30 +62,35 @@ def _loses(path: str) -> Break:
 
 
 SAMPLES = (
-    Sample("openai-sdk", "OpenAI SDK", "main.py", "assistant", _forgets("prompts/system.md"), "."),
-    Sample("vercel-ai", "Vercel AI SDK", "src/agent.ts", "assistant", _loses("src/orders.ts")),
-    Sample("database", "Anthropic SDK", "shop/server.py", "assistant", _loses("schema.sql"), "."),
+    Sample("openai-sdk", "OpenAI SDK", "main.py", "order-desk", _forgets("prompts/system.md"), "."),
+    Sample("vercel-ai", "Vercel AI SDK", "src/agent.ts", "order-desk", _loses("src/orders.ts")),
+    Sample("database", "Anthropic SDK", "shop/server.py", "shop", _loses("schema.sql"), "."),
     Sample(
         "openai-agents",
         "OpenAI Agents",
-        "bot.py",
-        "bot",
+        "bot.py:agent",
+        "order-desk",
         _loses("order_tools.py"),
-        kinds=(*KINDS, "assistant"),  # it prints its own question before the answer
     ),
     Sample(
         "pydantic-ai",
         "Pydantic AI",
         "src/order_desk/__main__.py",
-        "assistant",
+        "order-desk",
         _forgets("src/order_desk/agent.py"),
         ".",
     ),
-    Sample("langgraph", "LangGraph", "app/main.py", "assistant", _forgets("app/system_prompt.txt")),
+    Sample(
+        "langgraph",
+        "LangGraph",
+        "app/graph.py:graph",
+        "assistant",
+        _forgets("app/system_prompt.txt"),
+    ),
     Sample(
         "smolagents",
         "smolagents",
-        "run.py",
+        "run.py:agent",
         "assistant",
         _loses("run.py"),
         kinds=("user", "tool_call", "assistant", "user", "tool_call", "assistant"),
@@ -94,8 +99,8 @@ SAMPLES = (
     Sample(
         "crewai",
         "CrewAI",
-        "src/order_crew/main.py",
-        "assistant",
+        "src/order_crew/crew.py:OrderCrew",
+        "order-crew",
         _loses("src/order_crew/tools/orders.py"),
     ),
     Sample("google-genai", "Google GenAI", "agent.py", "assistant", _forgets("agent.py")),

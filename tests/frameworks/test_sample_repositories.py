@@ -115,7 +115,8 @@ async def _story(sample: Sample, repo: Repo) -> None:
         desk = Desk(repo, provider)
         begun = await desk.type("init", "--yes")
         assert begun.returncode == 0, begun.stderr
-        first = f"{sample.program} uses {sample.framework}, so it is the first Agent."
+        found = "is an agent of" if ":" in sample.program else "uses"
+        first = f"{sample.program} {found} {sample.framework}, so it is the first Agent."
         assert first in begun.stdout
         say_what_must_hold(repo, sample.agent)
 

@@ -26,6 +26,7 @@ from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.paths import show_path
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.problems import InvalidManifests
+from gateval.domain.setup.declared import DECLARING
 from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.program import FoundProgram, said_of
@@ -145,7 +146,8 @@ def programs_of(
         (path for path in snapshot.tree if worth_reading(path) or tells_of_project(path)),
         key=lambda path: (path.count("/"), path),
     )
-    paths = dict.fromkeys([*([named] if named else []), *nearest[:MOST_FILES]])
+    path = named.partition(":")[0]
+    paths = dict.fromkeys([*([path] if path else []), *nearest[:MOST_FILES]])
     entries = {path: snapshot.tree[path] for path in paths}
     oids = {path: entry.oid for path, entry in entries.items() if entry.is_file}
     blobs = repository.blobs(oids.values(), limit=MOST_BYTES)
@@ -158,24 +160,28 @@ def one_of(found: Sequence[FoundProgram], choose: Choose) -> FoundProgram:
     likeliest = [one for one in found if one.score == found[0].score]
     if len(likeliest) == 1:
         return found[0]
-    return likeliest[choose([f"{one.path} ({one.framework})" for one in likeliest])]
+    return likeliest[choose([f"{one.told} ({one.framework})" for one in likeliest])]
 
 
 def _named(root: Path, snapshot: Snapshot, wanted: str) -> str:
-    """Return the path from the root of the file that a person named from where they are."""
-    whole = (Path.cwd() / wanted).resolve()
+    """Return the path from the root of the file that a person named from where they are, with the
+    object behind it if they named one.
+    """
+    named, colon, name = wanted.partition(":")
+    whole = (Path.cwd() / named).resolve()
     path = whole.relative_to(root).as_posix() if whole.is_relative_to(root) else ""
     if path not in snapshot.tree or not snapshot.tree[path].is_file:
         raise UsageError(
-            f'"{wanted}" is no file of this repository.',
-            hint="Name the file that starts the agent; what .gitignore leaves out does not count.",
+            f'"{named}" is no file of this repository.',
+            hint="Name the file that starts the agent, or FILE:OBJECT; what .gitignore leaves out "
+            "does not count.",
         )
-    if not path.endswith(ENDINGS) or not path.isprintable():
+    if not path.endswith((*ENDINGS, *DECLARING)) or not path.isprintable():
         raise UsageError(
-            f'How "{wanted}" is started cannot be told: this reads {", ".join(ENDINGS)}.',
+            f'How "{named}" is started cannot be told: this reads {", ".join(ENDINGS)}.',
             hint="Write the Agent by hand: docs/getting-started.md shows one.",
         )
-    return path
+    return f"{path}{colon}{name}"
 
 
 FIRST_MODELS = {"anthropic": "anthropic/claude-haiku-4-5", "openai": "openai/gpt-5-mini"}
@@ -194,9 +200,17 @@ def start_repository(
     repository = open_repository(Path.cwd())
     snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
     looked = model is None and (wanted is not None or not snapshot.catalogue.agents)
-    found = programs_of(repository, snapshot, wanted) if looked else ()
+    known = programs_of(repository, snapshot, wanted) if looked else ()
+    found = tuple(one for one in known if not one.streams)
+    _refuse_streams(known, found, wanted)
     program = one_of(found, choose) if found else None
-    chosen = sketch(snapshot.catalogue, snapshot.tree, _model(model, environ), program)
+    chosen = sketch(
+        snapshot.catalogue,
+        snapshot.tree,
+        _model(model, environ),
+        program,
+        repository.root.name,
+    )
     gates, _ = read_workflows(repository, snapshot)
     files = _files(chosen, snapshot, gates)
     _say_what_was_found(snapshot, chosen, found)
@@ -223,6 +237,24 @@ def start_repository(
     )
     print(steps, end="")
     return EXIT_PASS
+
+
+def _refuse_streams(
+    known: Sequence[FoundProgram], found: Sequence[FoundProgram], wanted: str | None
+) -> None:
+    """Say what cannot be asked. Raises `UsageError` where nothing else was named or found."""
+    for one in (one for one in known if one.streams):
+        path = plain_line(one.path, 200)
+        said = f"{path} takes questions over WebSocket alone, which nothing here asks."
+        if wanted is not None or not found:
+            raise UsageError(said, hint=STREAMS)
+        print(f"{said} {STREAMS}")
+
+
+STREAMS = (
+    "Point at a function or an object that answers, as in docs/guides/bridges.md, or give the "
+    "server a POST route."
+)
 
 
 def _confirm(repository: GitRepository, chosen: Sketch | None) -> Catalogue:

@@ -43,21 +43,27 @@ def _lines(
         "spec:",
     )
     if program.models:
-        yield f"  models: {_list(program.models)} # others are refused"
+        first, *others = program.models
+        yield f"  models: {_list([first])} # what it asks; a further one here stands in for it"
+        if others:
+            yield f"  uses: {_list(others)} # asked beside it; others are refused"
     if watch:
         yield "  # The agent's files: it gets no others, and a change of one runs its Evals."
         yield f"  watch: {_list(watch)}"
     if program.include:
         yield f"  include: {_list(program.include)} # imported from outside its folder"
     yield "  runtime:"
-    yield f"    type: {'http' if program.invocation.route else 'command'}"
+    yield f"    type: {program.runtime}"
     yield f"    cwd: {word('/' + program.root)}"
+    if program.target:
+        yield f"    target: {word(program.target)}"
     if program.setup:
         yield from _setup(program.setup)
     if program.modules_in:
         yield f"    env: {{PYTHONPATH: {word(program.modules_in)}}} # its modules lie there"
-    yield f"    command: {_list(program.command)}"
-    yield from _asked(program.invocation)
+    if not program.target:
+        yield f"    command: {_list(program.command)}"
+        yield from _asked(program.invocation)
 
 
 def _setup(setup: SetUp) -> Iterator[str]:

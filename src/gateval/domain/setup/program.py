@@ -54,7 +54,10 @@ class FoundProgram(NamedTuple):
     that. `modules_in` is the folder there from which Python imports its modules, "" for the root
     itself. `reads` are files whose names its text has, where it works in the repository's root.
     `models` are those named in its text, as `provider/model-id`. `score` grows with how much speaks
-    for it. `started` is False where nothing tells that the file is a program by itself.
+    for it. `started` is False where nothing tells that the file is a program by itself. `target` is
+    what a bridge asks instead of a command, `language` that of the bridge. `names` are what it is
+    called, the best first. `streams` says that it is asked over WebSocket alone, which nothing here
+    does.
     """
 
     path: str
@@ -69,6 +72,20 @@ class FoundProgram(NamedTuple):
     modules_in: str = ""
     reads: tuple[str, ...] = ()
     started: bool = True
+    target: str = ""
+    language: str = ""
+    names: tuple[str, ...] = ()
+    streams: bool = False
+
+    @property
+    def runtime(self) -> str:
+        """The type of its runtime."""
+        return self.language or ("http" if self.invocation.route else "command")
+
+    @property
+    def told(self) -> str:
+        """What a person knows it by."""
+        return f"{self.root}/{self.target}".lstrip("/") if self.target else self.path
 
 
 def said_of(
@@ -81,7 +98,9 @@ def said_of(
     asked = program.invocation
     uses = f" uses {program.framework}, so it" if program.framework else ""
     begun = "No Agent here. " if first else ""
-    said = [f"{begun}{program.path}{uses} is {'the first' if first else 'an'} Agent."]
+    if program.target:
+        uses = f" is an agent of {program.framework}, so it"
+    said = [f"{begun}{program.told}{uses} is {'the first' if first else 'an'} Agent."]
     if not program.started:
         said.append("Nothing tells how it is started, so `command` is a guess: mend it first.")
     if not asked.sure:
@@ -96,7 +115,7 @@ def said_of(
         said.append("There is no lock file: the newest versions that its project allows are taken.")
     if not program.models:
         said.append("It names no model, so it may ask any; name them in spec.models.")
-    further = [one.path for one in others if one.path != program.path]
+    further = list(dict.fromkeys(one.told for one in others if one.told != program.told))
     if further:
         more = f" and {len(further) - MOST_NAMED} more" if len(further) > MOST_NAMED else ""
         said.append(f"Another may be one too: {', '.join(further[:MOST_NAMED])}{more}.")
@@ -223,6 +242,22 @@ def server_of(path: str, text: str, behind: str = "") -> str:
         return found[1]
     made = _FACTORY.search(text)
     return f"{made[1]}()" if made else ""
+
+
+_STREAMS = re.compile(
+    r"WebSocketServer|\bnew WebSocket|\bwebsocket\s*:|\.upgrade\(|@\w+\.websocket\("
+    r"|websockets?\.serve|socketio|socket\.io|SocketIO\(",
+)
+
+
+def streams_only(path: str, text: str, behind: str) -> bool:
+    """Whether a server takes messages over WebSocket, and no questions elsewhere."""
+    routes = (_PYTHON_ROUTE if path.endswith(".py") else _NODE_ROUTE).finditer(text + behind)
+    asked = any(
+        _tells(_group(one)) and "websocket" not in (text + behind)[one.end() :][:300].lower()
+        for one in routes
+    )
+    return bool(_STREAMS.search(text + behind)) and not asked and not reads_arguments(text)
 
 
 def is_flask(text: str) -> bool:
@@ -460,6 +495,15 @@ class ImportGraph:
                         waiting.append(other)
 
 
+def folders_above(path: str) -> Iterator[str]:
+    """Yield the folder of a file and those around it, the nearest first; "" is the root."""
+    folder = dirname(path)
+    while folder:
+        yield folder
+        folder = dirname(folder)
+    yield ""
+
+
 def roots_of(module: str, files: Iterable[str]) -> frozenset[str]:
     """Return the folders that hold a Python module or package of this name."""
     found = set()
@@ -476,16 +520,12 @@ def roots_of(module: str, files: Iterable[str]) -> frozenset[str]:
 def sees(path: str, roots: Collection[str], files: Container[str]) -> bool:
     """Whether one of these folders is where Python looks for what the file at `path` imports.
 
-    That is its own folder, and those above it that are no packages.
+    That is its own folder, and those above it, as far as they are no packages.
     """
-    folder = dirname(path)
-    if folder in roots:
-        return True
-    while folder:
-        folder = dirname(folder)
-        if folder in roots and f"{folder}/__init__.py" not in files:
-            return True
-    return False
+    return any(
+        folder in roots and join(folder, "__init__.py") not in files
+        for folder in folders_above(path)
+    )
 
 
 def shared_packages(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from posixpath import dirname, join, normpath
 
-from gateval.domain.setup.program import SetUp, go_set_up
+from gateval.domain.setup.program import SetUp, folders_above, go_set_up
 from gateval.domain.text import quote
 
 _VENV, _MODULES = (".venv",), ("node_modules",)
@@ -68,7 +68,7 @@ PROJECT_TEXTS = ("pyproject.toml", "package.json", "requirements.txt")
 """Files whose text says more of a project than that it is there."""
 
 PROJECT_FILES = frozenset(
-    {*_PROJECTS, *PYTHON, *NODE, "Pipfile", "pnpm-workspace.yaml", ".yarnrc.yml"}
+    {*_PROJECTS, *PYTHON, *NODE, "Pipfile", "pnpm-workspace.yaml", ".yarnrc.yml", "tsconfig.json"}
 )
 """Files that say what a project is made of and what it depends on."""
 
@@ -92,15 +92,6 @@ def project_of(path: str, files: Container[str]) -> tuple[str, SetUp | None]:
         if any(join(folder, one) in files for one in _PROJECTS):
             return folder, None
     return dirname(path), None
-
-
-def folders_above(path: str) -> Iterator[str]:
-    """Yield the folder of a file and those around it, the nearest first; "" is the root."""
-    folder = dirname(path)
-    while folder:
-        yield folder
-        folder = dirname(folder)
-    yield ""
 
 
 _REQUIRES = re.compile(r"^\s*(?:-[rc]|--requirement|--constraint)[ \t=]*([\w./-]+)", re.M)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
+from gateval.domain.setup.declared import DECLARING, LEAST, DeclaredAgent, declared_agents
 from gateval.domain.setup.program import (
     BUILT,
     FoundProgram,
     ImportGraph,
+    Invocation,
     SetUp,
+    folders_above,
     invocation_of,
     is_flask,
     is_go_entry,
@@ -26,11 +29,11 @@ from gateval.domain.setup.program import (
     sees,
     server_of,
     shared_packages,
+    streams_only,
 )
 from gateval.domain.setup.program_install import (
     PROJECT_TEXTS,
     fitted,
-    folders_above,
     project_of,
     with_itself,
 )
@@ -70,7 +73,7 @@ def declared(projects: Mapping[str, str], files: Container[str]) -> dict[str, st
 
     `projects` are paths and texts of project files, `files` all tracked paths.
     """
-    found = {}
+    found: dict[str, str] = {}
     for path, text in projects.items():
         named = (
             _of_python(text) if path.endswith(".toml") else _of_node(text)
@@ -79,9 +82,28 @@ def declared(projects: Mapping[str, str], files: Container[str]) -> dict[str, st
             for candidate in _places(target):
                 place = normpath(join(dirname(path), candidate))
                 if place in files:
-                    found[place] = function
+                    if not _OTHER_WORK.search(f"{function}."):
+                        found.setdefault(place, function)
                     break
     return found
+
+
+_OTHER_WORK = re.compile(
+    r"(?:^|[/_.-])(?:deploy\w*|train(?:ing)?|tests?|migrat\w*|seed(?:s|er|ing)?|ingest\w*|loader|load"
+    r"|populate|insert\w*|prepare|backfill|replay|upload\w*|download\w*|bench\w*|evals?|evaluat\w*"
+    r"|create|build|setup|install|embed\w*|reset|infra)(?=[/_.-])",
+    re.I,
+)
+"""Words in the name of a program that is no agent: it deploys one, trains it, or loads its data."""
+
+_OTHER_CALLS = re.compile(
+    r"agent_engines\.|reasoning_engines|AdkApp\(|insert_rows|load_table_from|import_files\("
+)
+
+
+def does_other_work(path: str, text: str) -> bool:
+    """Whether a program is there to deploy, train, test, migrate or load something."""
+    return bool(_OTHER_WORK.search(path) or _OTHER_CALLS.search(text))
 
 
 def _of_python(text: str) -> Iterator[tuple[str, str]]:
@@ -261,9 +283,15 @@ NODE = {
 
 _MODEL = re.compile(
     r"""["'](?:(openai|anthropic|google-gla|google|gemini|azure|openrouter|ollama)[:/])?"""
-    r"""((?:gpt-|o[134](?:-|["'])|claude-|gemini-)[\w.-]*)["']"""
+    r"""((?:gpt-|o[134](?:-|["'])|claude-|gemini-|text-embedding-)[\w.-]*)["']"""
 )
-_MAKERS = {"gpt": "openai", "o": "openai", "claude": "anthropic", "gemini": "gemini"}
+_MAKERS = {
+    "gpt": "openai",
+    "text": "openai",
+    "o": "openai",
+    "claude": "anthropic",
+    "gemini": "gemini",
+}
 _SPELLINGS = {"google-gla": "gemini", "google": "gemini"}
 
 
@@ -320,6 +348,7 @@ class RepositoryFiles:
 
     texts: Mapping[str, str]
     projects: Mapping[str, str]
+    declaring: Mapping[str, str]
     files: frozenset[str]
     reach: ImportGraph
     frameworks: Mapping[str, str]
@@ -332,7 +361,8 @@ class RepositoryFiles:
     def of(given: Mapping[str, str], files: Iterable[str]) -> RepositoryFiles:
         """Read texts by path, of programs and project files; `files` are all tracked paths."""
         texts = {path: text for path, text in given.items() if path.endswith(ENDINGS)}
-        projects = {path: text for path, text in given.items() if path not in texts}
+        projects = {path: text for path, text in given.items() if basename(path) in PROJECT_TEXTS}
+        declaring = {path: text for path, text in given.items() if basename(path) in DECLARING}
         every = frozenset(files)
         hidden = roots_of("agents", every)  # a package of the repository's own may be called so
         frameworks = {
@@ -342,6 +372,7 @@ class RepositoryFiles:
         return RepositoryFiles(
             texts,
             projects,
+            declaring,
             every,
             ImportGraph(texts),
             frameworks,
@@ -384,8 +415,8 @@ def worth_reading(path: str) -> bool:
 
 
 def tells_of_project(path: str) -> bool:
-    """Whether a file says what a project needs and which programs it has."""
-    return basename(path) in PROJECT_TEXTS and is_own(path)
+    """Whether a file says what a project needs and which programs or agents it has."""
+    return basename(path) in {*PROJECT_TEXTS, *DECLARING} and is_own(path)
 
 
 def is_own(path: str) -> bool:
@@ -403,24 +434,47 @@ def find_programs(
     """Return the programs among `texts` that look like agents, the likeliest first.
 
     `texts` are the files that are `worth_reading` or `tells_of_project`, `files` all tracked paths.
-    A person names the program that is `wanted`. Where nothing says which files are started, those
-    that import a framework are returned.
+    A person names the program or `FILE:OBJECT` that is `wanted`. Where nothing says which files are
+    started, those that import a framework are returned.
     """
     around = RepositoryFiles.of(texts, files)
+    agents = declared_agents(
+        around.texts,
+        around.declaring,
+        lambda path: around.frameworks[path],
+        around.framework,
+    )
+    found = [_declared(one, around) for one in agents]
     if wanted:
-        return (_program(wanted, around.framework(wanted), around),)
-    known = {path: name for path in around.texts if (name := around.framework(path))}
+        return (_wanted(wanted, found, around),)
+    known = {
+        path: name
+        for path, text in around.texts.items()
+        if not does_other_work(path, text) and (name := around.framework(path))
+    }
     entries = [path for path in known if around.starts(path)]
-    using = (path for path in known if around.frameworks[path])
-    found = [_program(path, known[path], around) for path in entries or using]
+    using = () if found else (path for path in known if around.frameworks[path])
+    found += [_program(path, known[path], around) for path in entries or using]
     return tuple(sorted(found, key=lambda one: (-one.score, one.path.count("/"), one.path)))
+
+
+def _wanted(wanted: str, found: Sequence[FoundProgram], around: RepositoryFiles) -> FoundProgram:
+    """Return what a person named: a program, a file that declares agents, or `FILE:OBJECT`."""
+    path, _, name = wanted.partition(":")
+    framework = around.framework(path) if path in around.texts else ""
+    if not name and path in around.texts and around.starts(path):
+        return _program(path, framework, around)
+    meant = [one for one in found if one.told == wanted or (one.path == path and not name)]
+    if meant:
+        return max(meant, key=lambda one: one.score)
+    if name:
+        return _declared(DeclaredAgent(path, path, name, framework, (name,), LEAST), around)
+    return _program(path, framework, around)
 
 
 def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram:
     text, behind = around.texts[path], around.behind(path)
     root, setup = _set_up(path, around)
-    inside = around.below(root)
-    models = dict.fromkeys(model for other in [path, *inside] for model in around.models[other])
     invocation = invocation_of(path, text, behind)
     modules = around.imported([path, *around.below(dirname(path))])
     start = start_of(
@@ -432,14 +486,7 @@ def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram
         setup=setup,
         function=around.declared.get(path, ""),
     )
-    packages = {module.split(".")[0] for module in around.imported(inside)}
-    shared = shared_packages(root, packages, around.files)
-    if setup is not None:  # it sees shared packages, too: a lock file may name their folders
-        setup = setup._replace(inputs=(*setup.inputs, *shared))
-    named = frozenset().union(*(around.names[other] for other in inside))
-    data = (other for other in around.files if not other.endswith(ENDINGS) and is_own(other))
-    reads = sorted(other for other in data if basename(other) in named) if not root else ()
-    return FoundProgram(
+    program = FoundProgram(
         path=path,
         framework=framework,
         root=root,
@@ -447,12 +494,66 @@ def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram
         modules_in=start.modules_in,
         invocation=invocation,
         setup=setup,
-        include=shared,
-        reads=tuple(reads),
-        models=tuple(models),
+        include=(),
+        models=(),
         score=_score(path, framework, setup, around),
         started=around.starts(path),
+        names=(basename(root), splitext(basename(path))[0], _project_name(root, around)),
+        streams=streams_only(path, text, behind),
     )
+    return _with_surroundings(program, path, around)
+
+
+def _declared(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgram:
+    stem = splitext(basename(one.file))[0]
+    file = one.file if one.path.endswith(ENDINGS) else join(dirname(one.path), basename(one.file))
+    root, setup = _set_up(file, around)
+    if root and not one.path.startswith(f"{root}/"):
+        root = dirname(one.path)
+    while setup is None and root and join(root, "__init__.py") in around.files:
+        root = dirname(root)
+    program = FoundProgram(
+        path=one.path,
+        framework=one.framework,
+        root=root,
+        command=(),
+        invocation=Invocation(),
+        setup=setup,
+        include=(),
+        models=(),
+        score=one.score,
+        target=one.target(root),
+        language="node" if one.file.endswith(_SOURCES) else "python",
+        names=(*one.names, basename(root), _project_name(root, around), stem),
+    )
+    return _with_surroundings(program, one.file, around)
+
+
+def _with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles) -> FoundProgram:
+    """Return the program with what lies around its file: packages, data, models."""
+    root, setup = program.root, program.setup
+    inside = around.below(root)
+    near = [*(around.reach.from_(path) if path in around.texts else ()), *inside]
+    packages = {module.split(".")[0] for module in around.imported(inside)}
+    shared = shared_packages(root, packages, around.files)
+    if setup is not None:  # it sees shared packages, too: a lock file may name their folders
+        setup = setup._replace(inputs=(*setup.inputs, *shared))
+    named = frozenset().union(*(around.names[other] for other in inside))
+    data = (other for other in around.files if not other.endswith(ENDINGS) and is_own(other))
+    reads = sorted(other for other in data if basename(other) in named) if not root else ()
+    models = dict.fromkeys(model for other in near for model in around.models[other])
+    return program._replace(setup=setup, include=shared, reads=tuple(reads), models=tuple(models))
+
+
+_PROJECT_NAME = re.compile(r"^name\s*=\s*[\"']([^\"'\n]+)|^\s*\"name\":\s*\"([^\"\n]+)", re.M)
+
+
+def _project_name(root: str, around: RepositoryFiles) -> str:
+    """Return what the project in a folder calls itself, if it does."""
+    for name in ("pyproject.toml", "package.json"):
+        if found := _PROJECT_NAME.search(around.projects.get(join(root, name), "")):
+            return (found[1] or found[2]).rpartition("/")[2]
+    return ""
 
 
 def _set_up(path: str, around: RepositoryFiles) -> tuple[str, SetUp | None]:
@@ -464,7 +565,7 @@ def _set_up(path: str, around: RepositoryFiles) -> tuple[str, SetUp | None]:
         project = around.projects.get(join(root, "pyproject.toml"), "")
         own = (around.texts[other] for other in inside)
         setup = with_itself(setup, root, own, project, around.files)
-    if setup is None and path.endswith(".py") and root == dirname(path):
+    if setup is None and path.endswith(".py") and root == dirname(path) and path in around.texts:
         found = import_root(path, around.texts[path], "", around.modules[path], around.files)
         root = root if found is None else found
     return root, setup

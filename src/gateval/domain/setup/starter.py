@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from posixpath import basename, splitext
 from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import Catalogue
@@ -20,8 +19,10 @@ SCRIPTED_MODEL = f"{SCRIPTED_PROVIDER}/{SCRIPTED_NAME}"
 _PROMPT_FILE = re.compile(r"(?i)(?:.*prompt.*|.*/prompts?/.*)\.(?:md|txt|prompt)")
 _READ_BY_PEOPLE = re.compile(r"(?i)(?:.*/)?(?:readme|changelog|contributing)\b.*")
 _SAYS_NOTHING = {
-    "", "agent", "api", "app", "backend", "cli", "index", "lib", "main", "prompt", "prompts",
-    "route", "run", "server", "src", "system", "system-prompt",
+    "", "agent", "agents", "api", "app", "backend", "cli", "code", "crew", "default", "flow",
+    "graph", "index", "lib", "main", "my-agent", "new", "project", "prompt", "prompts", "repo",
+    "repository", "root-agent", "route", "run", "server", "src", "system", "system-prompt",
+    "test-application", "workflow",
 }  # fmt: skip
 
 
@@ -66,18 +67,25 @@ def looks_like_a_prompt(path: str) -> bool:
 
 
 def sketch(
-    catalogue: Catalogue, paths: Collection[str], model: str, program: FoundProgram | None = None
+    catalogue: Catalogue,
+    paths: Collection[str],
+    model: str,
+    program: FoundProgram | None = None,
+    repository: str = "",
 ) -> Sketch | None:
     """Return which Agent gets its first Eval; None when every Agent has one.
 
-    `paths` are the tracked files; `model` is asked by a new Agent that is no `program`.
+    `paths` are the tracked files; `model` is asked by a new Agent that is no `program`;
+    `repository` is what the folder of all is called.
     """
     tested = {evaluation.target_agent for evaluation in catalogue.evals}
     untested = [agent for agent in catalogue.agents if agent.name not in tested]
     if program:
         taken = {agent.name for agent in catalogue.agents}
         folders = {path.split("/")[1] for path in paths if path.startswith("agents/")}
-        name = free_name(_name_of_program(program), taken | (folders if taken else set()))
+        name = free_name(
+            _name_of_program(program, repository), taken | (folders if taken else set())
+        )
         watch = () if program.root else _watched(paths, {program.path, *program.reads})
         waiting = tuple(sorted(agent.name for agent in untested))
         folder = f"agents/{name}"
@@ -103,9 +111,10 @@ def _new_agent(prompts: Sequence[str], model: str) -> Sketch:
     return Sketch(name, f"agents/{name}", new=True, model=model, prompt=prompt)
 
 
-def _name_of_program(program: FoundProgram) -> str:
-    for part in (basename(program.root), splitext(basename(program.path))[0]):
-        name = re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")[:63].strip("-")
+def _name_of_program(program: FoundProgram, repository: str) -> str:
+    for part in (*program.names, repository):
+        words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", part).lower()
+        name = re.sub(r"[^a-z0-9]+", "-", words).strip("-")[:63].strip("-")
         if name not in _SAYS_NOTHING:
             return name
     return FIRST_NAME

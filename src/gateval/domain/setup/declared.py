@@ -1,0 +1,230 @@
+"""Agents that their frameworks declare: in files that name them, as classes, as objects of modules.
+
+What a program says is read, never run. Each can be the target of a bridge (docs/guides/bridges.md).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from posixpath import basename, dirname, join, normpath, relpath
+from typing import NamedTuple
+
+DECLARING = ("langgraph.json", "root_agent.yaml")
+"""Files that name agents."""
+
+LEAST = 7
+"""The score of a declared agent is no less, if a bridge can drive it as it is; that of a program
+which nothing declares always is.
+"""
+
+
+class DeclaredAgent(NamedTuple):
+    """An agent: the file that declares it, the one that makes it, and its name there.
+
+    `names` are what it is called, the best first. `score` grows with how much speaks for it.
+    """
+
+    path: str
+    file: str
+    found: str
+    framework: str
+    names: tuple[str, ...]
+    score: int
+
+    def target(self, root: str) -> str:
+        """Return what `runtime.target` says of it in a manifest whose `cwd` is `root`."""
+        place = relpath(self.path, root or ".")
+        return f"{place}:{self.found}" if self.found else place
+
+
+_TARGET = re.compile(r"[\w.(\[][\w./@()\[\]-]*(?::[\w.$-]+(?:\(\))?)?")
+_TYPES = r"(?:\[[^\n(]*\]|<[^\n(]*>)?\("
+_PYTHON_CALL = re.compile(
+    rf"^(\w+)(?:[ \t]*:[^=\n]+)?[ \t]*=[ \t]*(?:await )?([\w.]+){_TYPES}", re.M
+)
+_NODE_CALL = re.compile(
+    r"^(?:export )?(?:const|let|default)\s+"
+    rf"(?:(\w+)(?:\s*:[^=\n]+)?\s*=\s*)?((?:new )?[\w.]+){_TYPES}",
+    re.M,
+)
+_GRAPH = re.compile(r"^(?:export const )?(\w+)\s*=\s*\(?\s*(?:new )?(StateGraph)\(", re.M)
+_NEXT = re.compile(r"\n(?![ \t)\]}.\n])")
+_MAKERS: Mapping[str, str] = {
+    "OpenAI Agents": r"(?:new )?(?:Sandbox)?Agent|Agent\.create",
+    "Pydantic AI": r"Agent",
+    "LangGraph": r"(?!re\.)\w+\.compile|create_(?:\w+_)?agent|create_(?:supervisor|swarm)"
+    r"|create(?:React)?Agent|createSupervisor",
+    "LangChain": r"(?!re\.)\w+\.compile|create_(?:\w+_)?agent|AgentExecutor|create(?:React)?Agent",
+    "smolagents": r"ToolCallingAgent|CodeAgent",
+    "CrewAI": r"Crew",
+    "LlamaIndex": r"(?:Function|ReAct|CodeAct)Agent|AgentWorkflow(?:\.\w+)?|\w+\.as_chat_engine",
+    "Claude Agent SDK": r"ClaudeAgentOptions",
+    "Microsoft Agent Framework": r"(?:Chat)?Agent|\w+\.(?:create|as)_agent",
+    "Mastra": r"new Agent",
+    "Vercel AI SDK": r"new (?:Experimental_)?(?:ToolLoop)?Agent",
+}
+"""What a module calls to make an agent of each framework."""
+
+_FACTORY = re.compile(
+    r"^(?:async )?def (\w*(?:agent|graph|crew|workflow|team)\w*)\(\s*\)", re.M | re.I
+)
+_CREW_BASE = re.compile(r"^@(?:\w+\.)?CrewBase\b[^\n]*\n(?:@[^\n]*\n)*class (\w+)", re.M)
+_FLOW = re.compile(r"^class (\w+)\((?:\w+\.)?Flow\b", re.M)
+_WORKFLOW = re.compile(r"^class (\w+)\((?:\w+\.)?Workflow\)", re.M)
+_ROOT_AGENT = re.compile(r"^(root_agent)[ \t]*(?::[^=\n]+)?=[ \t]*(\w+)", re.M)
+_ROUTE = re.compile(r"(?:^|/)app/(?:.*/)?route\.(?:ts|tsx|js|mjs)$")
+_POST = re.compile(r"^export\s+(?:async\s+function|function|const)\s+POST\b", re.M)
+_MASTRA = re.compile(r"^export const (\w+)\s*=\s*new Mastra\(", re.M)
+_MASTRA_AGENTS = re.compile(r"\bagents:\s*\{([^}]*)\}")
+_NAMED = re.compile(r"\b(?:name|id)\s*[=:]\s*[\"']([^\"'\n]{1,80})[\"']")
+_HANDS_ON = re.compile(r"\b(?:handoffs|sub_agents|managed_agents|agents)\s*[=:]\s*[\[{]([^\]}]*)")
+_AS_TOOL = re.compile(r"\b(\w+)\.as_?[tT]ool\(|AgentTool\(\s*(?:agent\s*=\s*)?(\w+)")
+_USUAL = re.compile(
+    r"(?i)agent|graph|app|main\w*|root\w*|\w*(?:triage|orchestrat|supervis|coordinat|rout(?:er|ing))\w*"
+)
+_NEEDS = re.compile(r"\bdeps_type\s*=\s*(?!None\b|str\b|dict\b)")
+_ASKED = re.compile(r"chat|agent|ask|assist|complet|messag")
+
+
+def declared_agents(
+    texts: Mapping[str, str],
+    declaring: Mapping[str, str],
+    framework_of: Callable[[str], str],
+    reached: Callable[[str], str],
+) -> Iterator[DeclaredAgent]:
+    """Yield what the files declare, in no order.
+
+    `texts` are programs by path, `declaring` the files of `DECLARING`. `framework_of` tells which
+    framework a program imports, `reached` which one it or a file behind it does.
+    """
+    told = [one for path, text in declaring.items() for one in _named(path, text, texts)]
+    bodies: dict[DeclaredAgent, str] = {}
+    for path, text in texts.items():
+        framework = framework_of(path)
+        if path.endswith(".py"):
+            told += _classes(path, text, framework)
+            bodies |= _objects(path, text, framework, _PYTHON_CALL)
+        elif not path.endswith(".go"):
+            told += _handlers(path, text, reached)
+            bodies |= _objects(path, text, framework, _NODE_CALL)
+    told += _ranked(bodies)
+    roots = {dirname(one.path) for one in told if one.found == "root_agent"}
+    for one in told:
+        within = any(one.path.startswith(f"{root}/") for root in roots if root != dirname(one.path))
+        if _TARGET.fullmatch(one.target("")):
+            yield one._replace(score=max(LEAST, one.score - 10)) if within else one
+
+
+def _named(path: str, text: str, texts: Mapping[str, str]) -> Iterator[DeclaredAgent]:
+    """Yield what a file of `DECLARING` names."""
+    folder = dirname(path)
+    if not path.endswith(".json"):
+        name = re.search(r"^name:\s*[\"']?([\w -]+)", text, re.M)
+        names = (*([name[1]] if name else []), basename(folder))
+        yield DeclaredAgent(path, join(folder, "agent.py"), "", "Google ADK", names, 40)
+        return
+    try:
+        graphs = json.loads(text)["graphs"].items()
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return
+    for name, told in graphs:
+        where, _, found = str(told.get("path") if isinstance(told, dict) else told).partition(":")
+        dotted = f"{where.replace('.', '/')}.py"
+        places = [normpath(join(folder, one)) for one in (where, dotted, f"src/{dotted}")]
+        for file in (one for one in places if one in texts):
+            named = "" if len(graphs) == 1 else name
+            yield DeclaredAgent(path, file, named, "LangGraph", (name, found), 40)
+            break
+
+
+def _classes(path: str, text: str, framework: str) -> Iterator[DeclaredAgent]:
+    """Yield root agents, flows, crews and workflows of Python."""
+    package = basename(dirname(path))
+    if framework == "Google ADK":
+        for one in _ROOT_AGENT.finditer(text):
+            own = re.search(rf"^{one[2]}\s*=", text, re.M)
+            name = _NAMED.search(_body(text, own.start() if own else one.start()))
+            called = (name[1] if name else "", package)
+            yield DeclaredAgent(path, path, one[1], framework, called, 40)
+            return
+    kinds = {"CrewAI": ((_FLOW, 36), (_CREW_BASE, 34)), "LlamaIndex": ((_WORKFLOW, 22),)}
+    for pattern, score in kinds.get(framework, ()):
+        for one in pattern.finditer(text):
+            yield DeclaredAgent(path, path, one[1], framework, (one[1], package), score)
+
+
+def _handlers(path: str, text: str, reached: Callable[[str], str]) -> Iterator[DeclaredAgent]:
+    """Yield route handlers that ask a model, and a Mastra with one agent."""
+    if _ROUTE.search(path) and _POST.search(text) and (framework := reached(path)):
+        names = tuple(one for one in reversed(dirname(path).split("/")) if one.isidentifier())
+        yield DeclaredAgent(path, path, "", framework, names, 32 + 2 * bool(_ASKED.search(path)))
+    for one in _MASTRA.finditer(text):
+        agents = _MASTRA_AGENTS.search(_body(text, one.start()))
+        keys = [key.strip() for key in agents[1].split(",") if key.strip()] if agents else []
+        if len(keys) == 1:
+            names = (keys[0].partition(":")[0].strip("\"' "),)
+            yield DeclaredAgent(path, path, one[1], "Mastra", names, 30)
+
+
+def _objects(
+    path: str, text: str, framework: str, call: re.Pattern[str]
+) -> dict[DeclaredAgent, str]:
+    """Return what the module makes by a call at its top, or a function that takes nothing makes,
+    with the text that makes it.
+    """
+    makers = _MAKERS.get(framework)
+    found: dict[DeclaredAgent, str] = {}
+    if makers is None:
+        return found
+    for one in [*call.finditer(text), *_GRAPH.finditer(text)]:
+        body = _body(text, one.start())
+        name = one[1] or "default"
+        made = re.fullmatch(makers, one[2]) or (
+            one[2].endswith("StateGraph") and ".compile(" in body
+        )
+        if made and _is_exported(path, name, one[0], text):
+            found[_object(path, name, framework, body, 20)] = body
+    for one in _FACTORY.finditer(text) if path.endswith(".py") and not found else ():
+        body = _body(text, one.start())
+        if re.search(rf"\b(?:{makers})\(", body):
+            found[_object(path, f"{one[1]}()", framework, body, 14)] = body
+    return found
+
+
+def _object(path: str, name: str, framework: str, body: str, score: int) -> DeclaredAgent:
+    called = _NAMED.search(body)
+    if _NEEDS.search(body):
+        score = LEAST - 6
+    else:
+        score += bool(_USUAL.fullmatch(name)) + ("tools" in body)
+    plain = re.sub(r"^(?:build|create|get|make)_|\(\)$", "", name)
+    return DeclaredAgent(path, path, name, framework, (called[1] if called else "", plain), score)
+
+
+def _is_exported(path: str, name: str, line: str, text: str) -> bool:
+    if path.endswith(".py") or line.startswith("export"):
+        return True
+    return bool(re.search(rf"^export\s+(?:default\s+{name}\b|\{{[^}}]*\b{name}\b)", text, re.M))
+
+
+def _body(text: str, start: int) -> str:
+    """Return a statement at the top of a module, to the next one."""
+    end = _NEXT.search(text, start)
+    return text[start : end.start() if end else len(text)]
+
+
+def _ranked(bodies: Mapping[DeclaredAgent, str]) -> Iterator[DeclaredAgent]:
+    """Yield the agents, those that hand on to others first, those that are handed to last."""
+    asked = {
+        word
+        for body in bodies.values()
+        for listed in _HANDS_ON.findall(body)
+        for word in re.findall(r"\w+", listed)
+    }
+    asked |= {name for body in bodies.values() for pair in _AS_TOOL.findall(body) for name in pair}
+    for one, body in bodies.items():
+        hands_on = any(listed.strip() for listed in _HANDS_ON.findall(body))
+        score = one.score + 4 * hands_on - 6 * (one.found in asked and not hands_on)
+        yield one._replace(score=score)

@@ -1,0 +1,130 @@
+"""`gateval init` finds agents by what their frameworks declare, in shapes that people have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.helpers.command import gateval
+from tests.helpers.repo import Repo
+
+MAIN = "\nif __name__ == '__main__':\n    main()\n"
+ADK = "from google.adk.agents import Agent\nfrom .tools import lookup\n\n{name} = Agent(\n    name='{called}', model='gemini-2.0-flash', tools=[lookup],\n)\n"
+DEPLOY = "import vertexai\nfrom desk.agent import root_agent\nfrom vertexai.preview.reasoning_engines import AdkApp\nimport google.adk\n"
+CREW = "from crewai import Agent, Crew\nfrom crewai.project import CrewBase, crew\n\n\n@CrewBase\nclass {name}:\n    @crew\n    def crew(self) -> Crew:\n        return Crew()\n"
+RUN = "import sys\nfrom game.crew import GameBuilder\n\ndef run():\n    GameBuilder().crew().kickoff(inputs={'game': 'x'})\n\ndef train():\n    GameBuilder().crew().train(int(sys.argv[1]))\n"
+TEAM = "from agents import Agent, handoff\n\nfaq = Agent(name='FAQ', instructions='x', tools=[])\nguard = Agent(name='Guard', output_type=bool)\nseats = Agent[Trip](\n    name='Seats', tools=[],\n)\nfirst_contact = Agent[Trip](\n    name='Front desk',\n    handoffs=[faq, handoff(agent=seats)],\n)\nfaq.handoffs.append(first_contact)\n"
+SERVER = "from fastapi import FastAPI\nfrom airline.agents import first_contact\napp = FastAPI()\n@app.post('/chatkit')\nasync def chat(request): ...\n"
+ROUTE = "import { openai } from '@ai-sdk/openai';\nimport { streamText } from 'ai';\nexport async function POST(req: Request) {\n  const { messages } = await req.json();\n  return streamText({ model: openai('gpt-4o'), messages }).toUIMessageStreamResponse();\n}\n"
+PAGE = "'use client';\nimport { useChat } from 'ai/react';\nexport default function Page() { return null; }\n"
+MIGRATE = "import { openai } from '@ai-sdk/openai';\nconst db = process.argv[2];\n"
+MASTRA = "import { Mastra } from '@mastra/core';\nimport { weather } from './agents/weather';\nexport const mastra = new Mastra({\n  agents: { weather },\n});\n"
+WEATHER = "import { Agent } from '@mastra/core/agent';\nexport const weather = new Agent({\n  name: 'Weather', model: 'openai/gpt-4o',\n});\n"
+GRAPH = "from langgraph.graph import StateGraph\nimport re\nWORDS = re.compile('x')\nbuilder = StateGraph(dict)\ngraph = builder.compile()\n"
+
+FOUND = [
+    pytest.param(
+        {"langgraph.json": '{"dependencies": ["."], "graphs": {"agent": "./src/react_agent/graph.py:graph"}, "env": ".env"}', "src/react_agent/graph.py": GRAPH, "src/react_agent/__init__.py": "", "src/react_agent/tools.py": "import langgraph\n", "pyproject.toml": "[project]\nname = 'react-agent'\ndependencies = ['langgraph']\n"},
+        ("python", "langgraph.json", "react-agent"), id="langgraph.json",
+    ),
+    pytest.param(
+        {"app/langgraph.json": '{"graphs": {"helper": {"path": "./desk.ts:graph"}}}', "app/desk.ts": "import { StateGraph } from '@langchain/langgraph';\n", "app/package.json": "{}", "app/package-lock.json": "{}"},
+        ("node", "langgraph.json", "helper"), id="langgraph.json of node",
+    ),
+    pytest.param(
+        {"desk/__init__.py": "from . import agent\n", "desk/agent.py": ADK.format(name="root_agent", called="order_desk"), "desk/tools.py": "def lookup(): ...\n", "desk/sub_agents/mail/agent.py": ADK.format(name="root_agent", called="mail"), "deployment/deploy.py": DEPLOY + MAIN, "desk/data/load_rows.py": "from google.cloud import bigquery\nimport google.adk\nclient.insert_rows_json()\n" + MAIN, "pyproject.toml": ""},
+        ("python", "desk/agent.py:root_agent", "order-desk"), id="adk beside deploy.py",
+    ),
+    pytest.param(
+        {"desk/root_agent.yaml": "name: clerk\nmodel: gemini-2.0-flash\n", "desk/__init__.py": ""},
+        ("python", "desk/root_agent.yaml", "clerk"), id="adk in yaml",
+    ),
+    pytest.param(
+        {"src/game/crew.py": CREW.format(name="GameBuilder"), "src/game/main.py": RUN, "src/game/__init__.py": "", "pyproject.toml": "[project]\nname = 'game'\ndependencies = ['crewai']\n[project.scripts]\ngame = 'game.main:run'\ntrain = 'game.main:train'\n"},
+        ("python", "src/game/crew.py:GameBuilder", "game-builder"), id="crew",
+    ),
+    pytest.param(
+        {"src/book/main.py": "from crewai.flow.flow import Flow\nfrom book.crews.outline import Outline\n\nclass BookFlow(Flow[State]):\n    pass\n" + MAIN, "src/book/crews/outline.py": CREW.format(name="Outline"), "src/book/crews/chapter.py": CREW.format(name="Chapter"), "pyproject.toml": ""},
+        ("python", "src/book/main.py:BookFlow", "book-flow"), id="flow over crews",
+    ),
+    pytest.param(
+        {"backend/airline/agents.py": TEAM, "backend/airline/__init__.py": "", "backend/main.py": SERVER, "backend/requirements.txt": "openai-agents\n", "ui/app/page.tsx": PAGE, "ui/package.json": "{}"},
+        ("python", "airline/agents.py:first_contact", "front-desk"), id="handoffs",
+    ),
+    pytest.param(
+        {"app/(chat)/api/chat/route.ts": ROUTE, "app/page.tsx": PAGE, "lib/db/migrate.ts": MIGRATE, "package.json": '{"name": "rag-desk", "scripts": {"build": "tsx lib/db/migrate.ts"}}', "pnpm-lock.yaml": ""},
+        ("node", "app/(chat)/api/chat/route.ts", "chat"), id="route",
+    ),
+    pytest.param(
+        {"src/mastra/index.ts": MASTRA, "src/mastra/agents/weather.ts": WEATHER, "package.json": "{}"},
+        ("node", "src/mastra/index.ts:mastra", "weather"), id="mastra",
+    ),
+    pytest.param(
+        {"desk.py": "from pydantic_ai import Agent\n\ndef build_agent():\n    return Agent('openai:gpt-5-mini')\n", "requirements.txt": ""},
+        ("python", "desk.py:build_agent()", "desk"), id="a function that makes one",
+    ),
+]  # fmt: skip
+
+
+def written(repo: Repo) -> dict[str, Any]:
+    (file,) = repo.path.glob("agents/*/agent.yaml")
+    manifest: dict[str, Any] = yaml.safe_load(file.read_text())
+    return manifest
+
+
+@pytest.mark.parametrize(("files", "expected"), FOUND)
+def test_what_a_framework_declares_is_the_agent(
+    tmp_path: Path, files: dict[str, str], expected: tuple[str, str, str]
+) -> None:
+    repo = Repo(tmp_path / "new")
+    for path, text in files.items():
+        repo.write(path, text)
+    done = gateval(repo, "init", "--yes")
+    assert done.returncode == 0, done.stderr
+    manifest = written(repo)
+    runtime = manifest["spec"]["runtime"]
+    named = (runtime["type"], runtime["target"], manifest["metadata"]["name"])
+    assert named == expected
+    assert not {"deploy", "train", "load_rows", "migrate"} & {
+        *done.stdout.replace("/", ".").split(".")
+    }
+    assert gateval(repo, "validate").returncode == 0
+
+
+def test_a_person_names_an_object_of_a_file(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("airline/agents.py", TEAM)
+    repo.write("airline/__init__.py", "")
+    assert gateval(repo, "init", "airline/agents.py:seats").returncode == 0
+    assert written(repo)["spec"]["runtime"]["target"] == "airline/agents.py:seats"
+    assert written(repo)["metadata"]["name"] == "seats"
+
+
+def test_the_first_model_is_asked_and_the_others_used(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    agent = "from agents import Agent\nfrom checks import guard\nagent = Agent(name='Desk', model='gpt-5-mini')\n"
+    repo.write("desk.py", agent)
+    repo.write(
+        "checks.py", "MODEL = 'gpt-4.1-nano'\nEMBED = 'text-embedding-3-small'\nguard = MODEL\n"
+    )
+    assert gateval(repo, "init", "--yes").returncode == 0
+    spec = written(repo)["spec"]
+    assert spec["models"] == ["openai/gpt-5-mini"]
+    assert spec["uses"] == ["openai/gpt-4.1-nano", "openai/text-embedding-3-small"]
+
+
+SOCKET = "import { query } from '@anthropic-ai/claude-agent-sdk';\nconst server = Bun.serve({ websocket: { message(ws, said) { query(said); } }, fetch(req) { server.upgrade(req); } });\nif (url.pathname === '/api/chat') { answer('Please use WebSocket'); }\nserver.listen(3000);\n"
+
+
+def test_an_agent_that_is_asked_over_websocket_alone_is_refused_aloud(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("server/server.ts", SOCKET)
+    repo.write("package.json", "{}")
+    done = gateval(repo, "init", "--yes")
+    assert done.returncode == 2
+    assert "server/server.ts takes questions over WebSocket alone" in done.stderr
+    assert "docs/guides/bridges.md" in done.stderr
+    assert not (repo.path / "agents").exists()
