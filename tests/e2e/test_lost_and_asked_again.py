@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,12 +85,14 @@ def desk(tmp_path: Path, runtime: str, *, fixtures: int, judged: bool = False) -
     return repo
 
 
-def run(repo: Repo, respond: Any, *arguments: str) -> tuple[int, dict[str, Any], Counter[str], str]:
+def run(
+    repo: Repo, respond: Any, *arguments: str, outage: str = "1"
+) -> tuple[int, dict[str, Any], Counter[str], str]:
     results = repo.path.parent / "results"
     with provider(respond) as (server, environ):
         done = gateval(
             repo, *(arguments or ("run", "desk-eval")), "--results", str(results),
-            **environ, GATEVAL_OUTAGE_SECONDS="1",
+            **environ, GATEVAL_OUTAGE_SECONDS=outage,
         )  # fmt: skip
         asked = Counter(call.body["model"] for call in server.calls)
     found = json.loads((results / "results.v1.json").read_text())
@@ -195,3 +198,65 @@ def test_a_crash_of_chance_is_still_looked_at_more_than_once(tmp_path: Path) -> 
     assert code == 1, said
     heads = [one for one in found["trials"] if one["key"]["side"] == "head"]
     assert len(heads) > 1, "a model had answered, so it may be chance"
+
+
+@pytest.mark.parametrize("dark", ["fails", "hangs"])
+@pytest.mark.parametrize("runtime", ["model", *RUNTIMES])
+def test_an_outage_that_meets_the_time_limit_is_called_the_outage(
+    tmp_path: Path, runtime: str, dark: str
+) -> None:
+    """The provider is waited for as long as a trial may take, and never answers."""
+    repo = desk(tmp_path, runtime, fixtures=1)
+    text = (repo.path / "evals/eval.yaml").read_text()
+    repo.write("evals/eval.yaml", text.replace("parallel: 1", "parallel: 1, timeoutSeconds: 2"))
+    repo.commit("Two seconds")
+
+    def respond(call: Call) -> Answer:
+        answer = failure(call, 503, "The lights are out.")
+        return replace(answer, delay=8) if dark == "hangs" else answer
+
+    code, found, _, said = run(repo, respond, outage="60")
+    assert code == 3, said
+    assert {(one["outcome"], one["cause"]) for one in found["trials"]} == {("error", "provider")}
+    assert "the model provider was down or refused the call in 1 run" in said
+
+
+@pytest.mark.parametrize(
+    ("runtime", "dark"),
+    [*((one, "fails") for one in ("model", *RUNTIMES)), ("model", "hangs"), ("command", "hangs")],
+)
+def test_an_outage_that_meets_the_time_of_the_run_is_called_the_outage(
+    tmp_path: Path, runtime: str, dark: str
+) -> None:
+    """The run is over while the provider is waited for."""
+    repo = desk(tmp_path, runtime, fixtures=2)
+
+    def respond(call: Call) -> Answer:
+        answer = failure(call, 503, "The lights are out.")
+        return replace(answer, delay=20) if dark == "hangs" else answer
+
+    minutes = "0.1" if dark == "fails" else "0.2"
+    code, found, _, said = run(
+        repo, respond, "run", "desk-eval", "--max-minutes", minutes, outage="60"
+    )
+    assert code == 3, said
+    said = " ".join(said.split())
+    assert (
+        "the model provider was down or refused the call when its time was over"
+        in said.partition(" head: ")[0]
+    )
+    assert "Until then openai/agent had answered no call for" in said
+    assert "max-minutes" not in said, "more time does not help"
+    assert found["info"]["unanswered"]
+
+
+def test_a_run_that_takes_too_long_is_no_outage(tmp_path: Path) -> None:
+    repo = desk(tmp_path, "model", fixtures=12)
+
+    def respond(call: Call) -> Answer:
+        return replace(reply(call, "Good day!"), delay=1)
+
+    code, found, _, said = run(repo, respond, "run", "desk-eval", "--max-minutes", "0.06")
+    assert code == 3, said
+    assert "planned runs did not happen; its time was over" in said.partition("head:")[0]
+    assert "unanswered" not in found["info"]

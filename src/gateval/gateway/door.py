@@ -86,7 +86,7 @@ class Gateway:
         )
         self.scrubber = scrubber_for(upstreams)
         policy = policy or RetryPolicy()
-        persist = {name: Retrier(policy) for name in upstreams}
+        self._persist = persist = {name: Retrier(policy) for name in upstreams}
         self._allowed = allowed
         self._pins: dict[tuple[str, int], tuple[str, ...]] = {}
         self._clients = [
@@ -114,6 +114,15 @@ class Gateway:
         traceback: TracebackType | None,
     ) -> None:
         await self._stack.aclose()
+
+    @property
+    def silent(self) -> Mapping[str, float]:
+        """The models that answer no call, each with for how many seconds."""
+        return {
+            f"{provider}/{model}": seconds
+            for provider, retrier in self._persist.items()
+            for model, seconds in retrier.silent.items()
+        }
 
     async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
         """Ask `model`; see `ports.model_calls.ModelCalls`.

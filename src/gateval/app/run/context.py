@@ -158,7 +158,7 @@ class EvaluationRun:
     """The values that the parts of one run share. No process is started without `isolation_level`.
 
     `replays` takes in the calibrations that the run replays, without secrets, `over_budget` why no
-    model was asked any more.
+    model was asked any more, `silent` the models that answered no call at the end, with seconds.
     """
 
     plan: Plan
@@ -172,6 +172,7 @@ class EvaluationRun:
     minutes: float
     replays: list[CalibrationReplay] = field(default_factory=list)
     over_budget: list[str] = field(default_factory=list)
+    silent: dict[str, float] = field(default_factory=dict)
 
 
 @contextlib.asynccontextmanager
@@ -226,6 +227,7 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
         )
         if gateway.ledger.ended:
             run.over_budget.append(gateway.ledger.told)
+        run.silent.update(gateway.silent)
 
 
 def _nowhere(upstreams: Mapping[str, Upstream], model: str) -> str:

@@ -84,15 +84,18 @@ def evaluate(
     told = (*_unset(run), *warnings, *cut_off_warnings(plan, done))
     public = [one for one in told if is_public_warning(one, plan)]
     others = [one for one in told if not is_public_warning(one, plan)]
+    seconds = round(clock.monotonic() - begun, 3)
+    ended = _ended(minutes) if trials is None and not interrupted else ""
     info = RunInfo(
         run=folder.run,
         started_at=started_at,
-        seconds=round(clock.monotonic() - begun, 3),
+        seconds=seconds,
         gateval=__version__,
         isolation=_isolation(plan, isolation_level),
         interrupted=interrupted,
         started=tuple(sorted(under_way, key=lambda key: key.order)),
-        ended=_ended(minutes) if trials is None and not interrupted else "",
+        ended=ended,
+        unanswered=_unanswered(run.silent, seconds) if ended else "",
         over_budget=" ".join(run.over_budget),
         warnings=(*kept_warnings(public), *others[:WARNINGS_LIMIT]),
     )
@@ -110,6 +113,22 @@ def kept_warnings(told: Sequence[str]) -> tuple[str, ...]:
 
 def _ended(minutes: float) -> str:
     return f"The time of the run was over ({minutes:g} minutes)."
+
+
+def _unanswered(silent: Mapping[str, float], seconds: float) -> str:
+    """Say which models had not answered for long when the time was over; empty for none."""
+    down = {name: silence for name, silence in silent.items() if silence >= min(_LONG, seconds / 2)}
+    if not down:
+        return ""
+    names = ", ".join(name[:_NAME_SHOWN] for name in sorted(down)[:_MODELS_NAMED])
+    return f"Until then {names} had answered no call for {max(down.values()):.0f} s."
+
+
+_LONG = 30.0
+"""Seconds without an answer that are an outage where a run ends meanwhile; of a short run, half."""
+
+_MODELS_NAMED = 3
+_NAME_SHOWN = 80
 
 
 def _trials_of(run: EvaluationRun) -> tuple[tuple[Trial, ...] | None, bool]:

@@ -80,9 +80,9 @@ class RunInfo(Value):
     """What differs between two executions of the same plan; `started_at` is ISO 8601 in UTC.
 
     `ended` says in a sentence why the run ended before all was measured; empty if it did not.
-    `over_budget` says why no model was asked any more, if the policy gave the run no more calls,
-    tokens or dollars. `interrupted` says that somebody cancelled it; `started` names trials begun
-    and not finished.
+    `unanswered` says which models were asked in vain then. `over_budget` says why no model was
+    asked any more, if the policy gave the run no more calls, tokens or dollars. `interrupted` says
+    that somebody cancelled it; `started` names trials begun and not finished.
     `warnings` tell what went wrong beside the trials, such as an `after` that failed.
     """
 
@@ -92,6 +92,7 @@ class RunInfo(Value):
     gateval: str = ""
     isolation: str = ""
     ended: str = ""
+    unanswered: str = Field(default="", exclude_if=operator.not_)
     over_budget: str = ""
     interrupted: bool = False
     started: tuple[TrialKey, ...] = ()
@@ -101,7 +102,7 @@ class RunInfo(Value):
     def cut(self) -> str:
         """Why trials that were asked for did not run, as sentences; empty where nobody knows."""
         stopped = "The run was interrupted." if self.interrupted else ""
-        return " ".join(filter(None, (stopped, self.ended, self.over_budget)))
+        return " ".join(filter(None, (stopped, self.ended, self.unanswered, self.over_budget)))
 
 
 class Results(Value):

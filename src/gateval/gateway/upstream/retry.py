@@ -83,6 +83,7 @@ class CircuitBreaker:
         self._outage_seconds = outage_seconds
         self._clock = clock
         self._failing_since: float | None = None
+        self._asked_since: float | None = None
         self._probes = 0
 
     def begin(self) -> float | None:
@@ -92,12 +93,15 @@ class CircuitBreaker:
         if self.lost() and self._probes:
             return None
         self._probes += 1
-        return self._clock()
+        now = self._clock()
+        if self._asked_since is None:
+            self._asked_since = now
+        return now
 
     def answered(self) -> None:
         """Note an answer, be it one that the caller does not like: the provider is there."""
         self._probes -= 1
-        self._failing_since = None
+        self._failing_since = self._asked_since = None
 
     def failed(self, began: float) -> None:
         """Note a failure that may pass: an outage, a rate limit, a dropped connection."""
@@ -111,6 +115,15 @@ class CircuitBreaker:
             self.failed(began)
         else:
             self._probes -= 1
+            self._asked_since = self._asked_since if self._probes else None
+
+    def silent(self) -> float:
+        """For how many seconds calls have failed, or hung, and none was answered."""
+        since = self._failing_since
+        if since is None and self._probes and self._asked_since is not None:
+            hung = self._clock() - self._asked_since >= HANG_SECONDS
+            since = self._asked_since if hung else None
+        return 0.0 if since is None else self._clock() - since
 
     def lost(self) -> bool:
         """Whether nothing has got through for too long. The next answer ends that."""
@@ -278,6 +291,15 @@ class Retrier:
     def __init__(self, policy: RetryPolicy) -> None:
         self._policy = policy
         self._models: dict[str, tuple[CircuitBreaker, AsyncRetrying]] = {}
+
+    @property
+    def silent(self) -> Mapping[str, float]:
+        """The models that answer no call, each with for how many seconds."""
+        return {
+            model: seconds
+            for model, (breaker, _) in self._models.items()
+            if model and (seconds := breaker.silent())
+        }
 
     async def __call__(
         self, model: str, attempt: Callable[[], Awaitable[Result]], tries: Tries

@@ -23,6 +23,8 @@ _MORE_TIME = (
     "side by side (`execution.parallel`)."
 )
 
+_ANSWERING = "What was measured is shown. Run the gate again once the provider answers."
+
 _MORE_MONEY = (
     "What was measured until then is shown. Plan fewer repetitions, or give a run more in the gate "
     "config of the target branch."
@@ -39,8 +41,9 @@ _SOURCES = {
 def doubts_on_evidence(report: Report) -> Sequence[str]:
     """Return what a reader has to know before the numbers, as sentences."""
     reasons = [one.text for one in report.decision.reasons if one.code in EVIDENCE_CODES]
-    if report.results.info.ended:
-        reasons.insert(0, f"{report.results.info.ended} {_MORE_TIME}")
+    if ended := report.results.info.ended:
+        unanswered = report.results.info.unanswered
+        reasons.insert(0, f"{ended} {f'{unanswered} {_ANSWERING}' if unanswered else _MORE_TIME}")
     if report.results.info.over_budget:
         reasons.insert(0, f"{report.results.info.over_budget} {_MORE_MONEY}")
     return [*dict.fromkeys(reasons), *_no_calls(report), *_claims(report), *_any_model(report)]

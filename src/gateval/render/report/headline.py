@@ -80,11 +80,15 @@ def _ended_early(report: Report, blocking: Sequence[DecisionReason]) -> Iterator
     elif any(one.code is ReasonCode.MISSING_TRIALS for one in blocking):
         yield "what looked worse was not looked at again"
     if info.interrupted or info.ended:
-        yield "the run was interrupted" if info.interrupted else "its time was over"
+        why = "the run was interrupted" if info.interrupted else "its time was over"
+        yield f"{_OUTAGE} when {why}" if info.unanswered else why
     if info.over_budget:
         yield "what the policy gives a run was used up"
     elif plan.budget_spent:
         yield "an earlier run used up what the policy gives one"
+
+
+_OUTAGE = "the model provider was down or refused the call"
 
 
 def _of_sealed(reasons: Sequence[DecisionReason]) -> Sequence[DecisionReason]:
@@ -205,7 +209,7 @@ _OF_WHOLE_EVALS = {ReasonCode.UNANSWERED, ReasonCode.DEAD_BASELINE, ReasonCode.S
 
 _UNKNOWN = {
     ReasonCode.CANDIDATE_ERROR: "the agent gave no answer in {}",
-    ReasonCode.PROVIDER_ERROR: "the model provider was down or refused the call in {}",
+    ReasonCode.PROVIDER_ERROR: f"{_OUTAGE} in {{}}",
     ReasonCode.JUDGE_ERROR: "the judge gave no usable verdict in {}",
     ReasonCode.CHECK_ERROR: "an own check gave no usable answer in {}",
     ReasonCode.GATE_ERROR: "something needed was missing in {}",
