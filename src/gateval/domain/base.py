@@ -5,12 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Callable
-from functools import wraps
-from typing import Annotated, TypeVar
+from functools import cache, wraps
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, StringConstraints
 from pydantic.alias_generators import to_camel
+
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
+    from pydantic_core import CoreSchema
 
 JsonObject = dict[str, JsonValue]
 
@@ -48,9 +54,53 @@ class Value(BaseModel):
 
 
 class Spec(Value):
-    """A value that people write in YAML: its keys are camelCase there."""
+    """A value that people write in YAML: its keys are camelCase there.
+
+    The text under a field says in JSON Schemas what the key is for; nothing else reads it.
+    """
 
     model_config = ConfigDict(alias_generator=to_camel)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Return the schema with what the source says of each field."""
+        written = handler(schema)
+        properties = handler.resolve_ref_schema(written).get("properties", {})
+        for name, text in cls.described().items():
+            for key in {name, cls.model_fields[name].alias} & properties.keys():
+                properties[key] = dict(sorted({**properties[key], "description": text}.items()))
+        return written
+
+    @classmethod
+    def described(cls) -> dict[str, str]:
+        """Return the text under each field that has one, by the field's name."""
+        found: dict[str, str] = {}
+        for kind in reversed(cls.__mro__):
+            if issubclass(kind, Spec):
+                found |= _field_texts(kind.__module__).get(kind.__name__, {})
+        return found
+
+
+@cache
+def _field_texts(module: str) -> dict[str, dict[str, str]]:
+    """Return the texts under the fields of a module's classes."""
+    import ast
+    import inspect
+
+    found: dict[str, dict[str, str]] = {}
+    for node in ast.parse(inspect.getsource(sys.modules[module])).body:
+        if isinstance(node, ast.ClassDef):
+            texts = found.setdefault(node.name, {})
+            for field, text in pairwise(node.body):
+                match field, text:
+                    case (
+                        ast.AnnAssign(target=ast.Name(id=name)),
+                        ast.Expr(value=ast.Constant(value=str(said))),
+                    ):
+                        texts[name] = " ".join(said.split())
+    return found
 
 
 def known_of_last(find: Callable[[Asked], Found]) -> Callable[[Asked], Found]:

@@ -30,13 +30,16 @@ class AgentTool(Spec):
 
     model_config = ConfigDict(extra="allow")
 
-    name: str | None = Field(default=None, description="The name that the model calls.")
-    type: str | None = Field(default=None, description="Names the tool where `name` is absent.")
-    description: str = Field(default="", description="What the model is told about the tool.")
-    input_schema: JsonObject | None = Field(
-        default=None, description="JSON Schema of the tool's arguments, an object."
-    )
-    enabled: bool = Field(default=True, description="Whether the model is offered the tool.")
+    name: str | None = None
+    """The name that the model calls."""
+    type: str | None = None
+    """Names the tool where `name` is absent."""
+    description: str = ""
+    """What the model is told about the tool."""
+    input_schema: JsonObject | None = None
+    """JSON Schema of the tool's arguments, an object."""
+    enabled: bool = True
+    """Whether the model is offered the tool."""
 
     @property
     def tool_name(self) -> str:
@@ -53,24 +56,20 @@ class ToolServerSpec(Spec):
     """An MCP server that the gate starts for each trial, behind the walls of candidates."""
 
     type: Literal["mcp"]
-    name: Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=63)] = Field(
-        description="What it is called in sentences."
-    )
-    description: str = Field(default="", description="For readers.")
-    enabled: bool = Field(default=True, description="Whether it is started.")
-    command: tuple[str, ...] = Field(
-        min_length=1,
-        description="A program and its arguments, in `runtime.cwd`. It speaks over standard input "
-        "and output, or over HTTP where there is a `path`.",
-    )
-    env: dict[str, str] = Field(
-        default={}, description="Environment variables with literal values; no secrets."
-    )
-    path: Annotated[str, Field(max_length=2000), AfterValidator(plain_path)] | None = Field(
-        default=None,
-        description="Where it listens over Streamable HTTP (`/mcp`), at the port that `{port}` in "
-        "the command, or the variable PORT, tells it.",
-    )
+    name: Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=63)]
+    """What it is called in sentences."""
+    description: str = ""
+    """For readers."""
+    enabled: bool = True
+    """Whether it is started."""
+    command: tuple[str, ...] = Field(min_length=1)
+    """A program and its arguments, in `runtime.cwd`. It speaks over standard input and output, or
+    over HTTP where there is a `path`."""
+    env: dict[str, str] = {}
+    """Environment variables with literal values; no secrets."""
+    path: Annotated[str, Field(max_length=2000), AfterValidator(plain_path)] | None = None
+    """Where it listens over Streamable HTTP (`/mcp`), at the port that `{port}` in the command, or
+    the variable PORT, tells it."""
 
 
 MODEL_RUNTIME = "model"
@@ -79,28 +78,21 @@ MODEL_RUNTIME = "model"
 class SystemFile(Spec):
     """A system prompt that stands in a file."""
 
-    file: str = Field(
-        min_length=1,
-        description="Path of the file, relative to the manifest's folder; with a leading `/`, to "
-        "the repository root.",
-    )
+    file: str = Field(min_length=1)
+    """Path of the file, relative to the manifest's folder; with a leading `/`, to the repository
+    root."""
 
 
 class LayerSpec(Spec):
     """A set-up that sees its inputs only, made once for all Agents that ask for the same."""
 
-    run: tuple[str, ...] = Field(
-        min_length=1, description="A program and its arguments: installs what the agent needs."
-    )
-    inputs: tuple[str, ...] = Field(
-        min_length=1,
-        description="Patterns of the files that it sees, relative to `cwd`; with a leading `/`, to "
-        "the repository root.",
-    )
-    creates: tuple[str, ...] = Field(
-        min_length=1,
-        description="What it makes, relative to `cwd`; linked there for the agent, read-only.",
-    )
+    run: tuple[str, ...] = Field(min_length=1)
+    """A program and its arguments: installs what the agent needs."""
+    inputs: tuple[str, ...] = Field(min_length=1)
+    """Patterns of the files that it sees, relative to `cwd`; with a leading `/`, to the repository
+    root."""
+    creates: tuple[str, ...] = Field(min_length=1)
+    """What it makes, relative to `cwd`; linked there for the agent, read-only."""
 
 
 class ConversationMode(StrEnum):
@@ -131,40 +123,29 @@ class RuntimeSpec(Spec):
     that has the agent answer, if there is one: agents that answered by another are not the same.
     """
 
-    type: str = Field(default=MODEL_RUNTIME, description="Which runtime starts the agent.")
-    cwd: str | None = Field(
-        default=None,
-        description="The agent's working directory, relative to the manifest's folder (default) "
-        "or, with a leading `/`, to the repository root. `{playground}`: it begins in the "
-        "trial's playground, if there is one, and `{agent}` is the manifest's folder in `command`.",
-    )
-    setup: tuple[str, ...] | LayerSpec = Field(
-        default=(),
-        description="A program and its arguments, run before the first trial in the agent's own "
-        "files: installs what the agent needs. With `run`, `inputs` and `creates`, a layer that "
-        "is made once for all Agents that ask for the same.",
-    )
-    command: tuple[str, ...] = Field(
-        default=(), description="The program that is the agent, and its arguments."
-    )
-    env: dict[str, str] = Field(
-        default={}, description="Environment variables with literal values; no secrets."
-    )
-    conversation: ConversationMode = Field(
-        default=ConversationMode.HISTORY,
-        description="How a program follows the `turns` of a fixture: it gets all messages again in "
-        "each, or one process (or server) goes on and gets what the user says now.",
-    )
-    before: tuple[str, ...] = Field(
-        default=(),
-        description="A program and its arguments, run before each trial: resets a database, say.",
-    )
-    after: tuple[str, ...] = Field(
-        default=(), description="A program and its arguments, run after each trial."
-    )
-    services: tuple[ServiceSpec, ...] = Field(
-        default=(), description="Servers that the trials need, in the order of their start."
-    )
+    type: str = MODEL_RUNTIME
+    """Which runtime starts the agent."""
+    cwd: str | None = None
+    """The agent's working directory, relative to the manifest's folder (default) or, with a leading
+    `/`, to the repository root. `{playground}`: it begins in the trial's playground, if there is
+    one, and `{agent}` is the manifest's folder in `command`."""
+    setup: tuple[str, ...] | LayerSpec = ()
+    """A program and its arguments, run before the first trial in the agent's own files: installs
+    what the agent needs. With `run`, `inputs` and `creates`, a layer that is made once for all
+    Agents that ask for the same."""
+    command: tuple[str, ...] = ()
+    """The program that is the agent, and its arguments."""
+    env: dict[str, str] = {}
+    """Environment variables with literal values; no secrets."""
+    conversation: ConversationMode = ConversationMode.HISTORY
+    """How a program follows the `turns` of a fixture: it gets all messages again in each, or one
+    process (or server) goes on and gets what the user says now."""
+    before: tuple[str, ...] = ()
+    """A program and its arguments, run before each trial: resets a database, say."""
+    after: tuple[str, ...] = ()
+    """A program and its arguments, run after each trial."""
+    services: tuple[ServiceSpec, ...] = ()
+    """Servers that the trials need, in the order of their start."""
     options: JsonObject = {}
     bridge: str = ""
     servers: tuple[ToolServerSpec, ...] = ()
@@ -226,39 +207,26 @@ class AgentSpec(Spec):
 
     model_config = ConfigDict(extra="allow")
 
-    models: tuple[str, ...] = Field(
-        default=(),
-        description="Models as `provider/model-id`; the first is asked, the others if it fails.",
-    )
-    uses: tuple[ModelName, ...] = Field(
-        default=(),
-        description="Other models that a program asks, beside `models`: for a part of its task, "
-        "say. What neither key names is refused.",
-    )
-    system: str | SystemFile | None = Field(
-        default=None, description="The system prompt: text, or the file it stands in."
-    )
-    tools: tuple[AgentTool, ...] = Field(default=(), description="The tools of the agent.")
-    runtime: RuntimeSpec | None = Field(
-        default=None,
-        description="How to start the agent. Without it, the gate itself runs models, system "
-        "prompt and tools.",
-    )
-    model_calls: ModelCallsNeed = Field(
-        default=ModelCallsNeed.REQUIRED,
-        description="`optional`: an answer counts though every model call of it failed, and the "
-        "agent may stop calling models. The manifest of the target branch decides.",
-    )
-    watch: tuple[str, ...] | None = Field(
-        default=None,
-        description="Patterns of the files whose change changes the agent, relative to the "
-        "manifest's folder. Default: for a program everything under `cwd`, else nothing.",
-    )
-    include: tuple[str, ...] = Field(
-        default=(),
-        description="Patterns of further files that the agent depends on, relative to the "
-        "manifest's folder; with a leading `/`, to the repository root.",
-    )
+    models: tuple[str, ...] = ()
+    """Models as `provider/model-id`; the first is asked, the others if it fails."""
+    uses: tuple[ModelName, ...] = ()
+    """Other models that a program asks, beside `models`: for a part of its task, say. What neither
+    key names is refused."""
+    system: str | SystemFile | None = None
+    """The system prompt: text, or the file it stands in."""
+    tools: tuple[AgentTool, ...] = ()
+    """The tools of the agent."""
+    runtime: RuntimeSpec | None = None
+    """How to start the agent. Without it, the gate itself runs models, system prompt and tools."""
+    model_calls: ModelCallsNeed = ModelCallsNeed.REQUIRED
+    """`optional`: an answer counts though every model call of it failed, and the agent may stop
+    calling models. The manifest of the target branch decides."""
+    watch: tuple[str, ...] | None = None
+    """Patterns of the files whose change changes the agent, relative to the manifest's folder.
+    Default: for a program everything under `cwd`, else nothing."""
+    include: tuple[str, ...] = ()
+    """Patterns of further files that the agent depends on, relative to the manifest's folder; with
+    a leading `/`, to the repository root."""
 
 
 class Agent(Value):

@@ -182,23 +182,24 @@ class ScoringSpec(Spec):
 class CalibrationExample(Spec):
     """One labelled example."""
 
-    trace_ref: str | None = Field(default=None, description="The trace it was taken from.")
-    input: JsonValue = Field(default=None, description="What the agent was asked.")
-    candidate_output: str = Field(description="What the agent answered.")
-    human_score: float = Field(ge=0, le=1, description="The score in [0, 1] that a person gave.")
-    human_label: str | None = Field(default=None, description="Why, in that person's words.")
-    disagreement_reason: str | None = Field(
-        default=None, description="Why judge and person disagreed, where that was settled."
-    )
-    expected: JsonValue = Field(
-        default=None, description="A good answer, where the judge is shown one."
-    )
-    reference: JsonValue = Field(
-        default=None, description="What a good answer rests on, where the judge is shown that."
-    )
-    origin: Origin | None = Field(
-        default=None, description="Who took it from which trace, where a challenge added it."
-    )
+    trace_ref: str | None = None
+    """The trace it was taken from."""
+    input: JsonValue = None
+    """What the agent was asked."""
+    candidate_output: str
+    """What the agent answered."""
+    human_score: float = Field(ge=0, le=1)
+    """The score in [0, 1] that a person gave."""
+    human_label: str | None = None
+    """Why, in that person's words."""
+    disagreement_reason: str | None = None
+    """Why judge and person disagreed, where that was settled."""
+    expected: JsonValue = None
+    """A good answer, where the judge is shown one."""
+    reference: JsonValue = None
+    """What a good answer rests on, where the judge is shown that."""
+    origin: Origin | None = None
+    """Who took it from which trace, where a challenge added it."""
 
     @property
     def given(self) -> Reference:
@@ -233,60 +234,55 @@ SCRIPTED_PROVIDER = "scripted"
 class When(Spec):
     """Conditions of a rule; all that are given must hold. Texts match as substrings."""
 
-    user: str | None = Field(default=None, description="Part of the last user message.")
-    tool: str | None = Field(
-        default=None, description="Part of the last message, which must be a tool result."
-    )
-    system: str | None = Field(default=None, description="Part of the system prompt.")
-    turn: int | None = Field(
-        default=None, ge=1, description="How many assistant messages came before, plus 1."
-    )
-    model: str | None = Field(default=None, description="The whole model id asked for.")
+    user: str | None = None
+    """Part of the last user message."""
+    tool: str | None = None
+    """Part of the last message, which must be a tool result."""
+    system: str | None = None
+    """Part of the system prompt."""
+    turn: int | None = Field(default=None, ge=1)
+    """How many assistant messages came before, plus 1."""
+    model: str | None = None
+    """The whole model id asked for."""
 
 
 class ScriptedToolCall(Spec):
     """A tool call that the scripted model makes."""
 
-    name: str = Field(min_length=1, description="The tool.")
-    arguments: JsonObject = Field(default={}, description="Its arguments.")
+    name: str = Field(min_length=1)
+    """The tool."""
+    arguments: JsonObject = {}
+    """Its arguments."""
 
 
 class ScriptedRule(Spec):
     """When it applies, and what the model then says."""
 
-    when: When = Field(default=When(), description="When the rule applies; always, if absent.")
-    reply: str = Field(default="", description="What the model says.")
-    tool_calls: tuple[ScriptedToolCall, ...] = Field(
-        default=(), description="The tools that the model calls."
-    )
-    probability: float = Field(
-        default=1.0,
-        gt=0,
-        le=1,
-        description="The share of cases in which the rule applies, drawn from the seed, the "
-        "conversation, the side and the repetition, so that a rerun draws the same.",
-    )
-    latency_seconds: float = Field(
-        default=0.0, ge=0, le=600, description="Seconds that the answer takes."
-    )
+    when: When = When()
+    """When the rule applies; always, if absent."""
+    reply: str = ""
+    """What the model says."""
+    tool_calls: tuple[ScriptedToolCall, ...] = ()
+    """The tools that the model calls."""
+    probability: float = Field(default=1.0, gt=0, le=1)
+    """The share of cases in which the rule applies, drawn from the seed, the conversation, the side
+    and the repetition, so that a rerun draws the same."""
+    latency_seconds: float = Field(default=0.0, ge=0, le=600)
+    """Seconds that the answer takes."""
 
 
 class ScriptedSpec(Spec):
     """A scripted model: rules that answer like a model. The first rule that applies answers."""
 
-    description: str = Field(default="", description="What the script is for.")
-    seed: int = Field(default=0, description="Where `probability` begins to draw.")
-    rules: tuple[ScriptedRule, ...] = Field(
-        min_length=1,
-        description="The rules, in the order in which they are tried. A moderation flags the "
-        "categories that the reply names.",
-    )
-    dimensions: int | None = Field(
-        default=None,
-        ge=1,
-        le=4096,
-        description="Numbers in an embedding, if the request does not say; 256, if absent.",
-    )
+    description: str = ""
+    """What the script is for."""
+    seed: int = 0
+    """Where `probability` begins to draw."""
+    rules: tuple[ScriptedRule, ...] = Field(min_length=1)
+    """The rules, in the order in which they are tried. A moderation flags the categories that the
+    reply names."""
+    dimensions: int | None = Field(default=None, ge=1, le=4096)
+    """Numbers in an embedding, if the request does not say; 256, if absent."""
 
 
 class ScriptedModel(Value):
@@ -307,30 +303,22 @@ def script_name(model: str | None) -> str | None:
 class FixtureSelector(Spec):
     """Selects fixtures that carry all of these labels."""
 
-    match_labels: dict[str, str] = Field(
-        min_length=1, description="Labels that a fixture must carry, each with this value."
-    )
+    match_labels: dict[str, str] = Field(min_length=1)
+    """Labels that a fixture must carry, each with this value."""
 
 
 class JudgeSpec(Spec):
     """The judge of an Eval."""
 
-    model: ModelName | None = Field(
-        default=None, description="The model that judges, as `provider/model-id`."
-    )
-    temperature: float = Field(
-        default=0.0, ge=0, le=2, description="Sampling temperature of the judge."
-    )
-    calibration: Name | None = Field(
-        default=None, description="The JudgeCalibration that this judge is measured against."
-    )
-    min_agreement: float | None = Field(
-        default=None,
-        ge=-1,
-        le=1,
-        description="Cohen's kappa that the judge has to reach in its calibration, or its word "
-        "counts for nothing. 0.6, if it has a calibration and this is absent.",
-    )
+    model: ModelName | None = None
+    """The model that judges, as `provider/model-id`."""
+    temperature: float = Field(default=0.0, ge=0, le=2)
+    """Sampling temperature of the judge."""
+    calibration: Name | None = None
+    """The JudgeCalibration that this judge is measured against."""
+    min_agreement: float | None = Field(default=None, ge=-1, le=1)
+    """Cohen's kappa that the judge has to reach in its calibration, or its word counts for nothing.
+    0.6, if it has a calibration and this is absent."""
 
     @property
     def is_scripted(self) -> bool:
@@ -347,25 +335,15 @@ EVAL_KINDS: tuple[EvalKind, ...] = ("Eval", "Benchmark", "Experiment")
 class ExecutionSpec(Spec):
     """How trials run."""
 
-    parallel: int = Field(default=4, ge=1, le=1000, description="Trials side by side.")
-    timeout_seconds: float = Field(
-        default=300,
-        gt=0,
-        le=86_400,
-        description="Seconds for one answer of the agent; set-up is not counted.",
-    )
-    reps_per_fixture: int = Field(
-        default=1,
-        ge=1,
-        le=1000,
-        description="How often each fixture runs at first; it runs more often where it looks "
-        "worse than before.",
-    )
-    deterministic: bool = Field(
-        default=False,
-        description="Whether the agent always does the same. Then one flip is a regression, if a "
-        "second trial agrees on each side.",
-    )
+    parallel: int = Field(default=4, ge=1, le=1000)
+    """Trials side by side."""
+    timeout_seconds: float = Field(default=300, gt=0, le=86_400)
+    """Seconds for one answer of the agent; set-up is not counted."""
+    reps_per_fixture: int = Field(default=1, ge=1, le=1000)
+    """How often each fixture runs at first; it runs more often where it looks worse than before."""
+    deterministic: bool = False
+    """Whether the agent always does the same. Then one flip is a regression, if a second trial
+    agrees on each side."""
 
 
 class Eval(Value):

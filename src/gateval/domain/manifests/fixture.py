@@ -72,61 +72,54 @@ class ToolReplay(Spec):
     further calls. With `error`, the tool fails with that text; with `status`, it is out of reach.
     """
 
-    tool: str = Field(min_length=1, description="The tool whose calls are answered.")
-    arguments: JsonObject | None = Field(
-        default=None, description="Answer only calls with exactly these arguments."
-    )
-    result: JsonValue = Field(default=None, description="What the tool answers.")
-    error: str | None = Field(default=None, description="The text that the tool fails with.")
-    status: int | None = Field(
-        default=None,
-        ge=400,
-        le=599,
-        description="The HTTP status with which the tool is out of reach, for a program.",
-    )
-    delay: float = Field(
-        default=0, ge=0, le=300, description="Seconds that the tool takes to answer."
-    )
+    tool: str = Field(min_length=1)
+    """The tool whose calls are answered."""
+    arguments: JsonObject | None = None
+    """Answer only calls with exactly these arguments."""
+    result: JsonValue = None
+    """What the tool answers."""
+    error: str | None = None
+    """The text that the tool fails with."""
+    status: int | None = Field(default=None, ge=400, le=599)
+    """The HTTP status with which the tool is out of reach, for a program."""
+    delay: float = Field(default=0, ge=0, le=300)
+    """Seconds that the tool takes to answer."""
 
 
 class Origin(Spec):
     """Where a promoted fixture came from."""
 
-    trace_id: str | None = Field(default=None, description="The trace it was taken from.")
-    side: Literal["head", "base"] | None = Field(
-        default=None, description="Which side answered so, in a run of the gate."
-    )
-    promoted_at: str | None = Field(default=None, description="When it was taken, in quotes.")
-    promoted_by: str | None = Field(default=None, description="Who took it.")
+    trace_id: str | None = None
+    """The trace it was taken from."""
+    side: Literal["head", "base"] | None = None
+    """Which side answered so, in a run of the gate."""
+    promoted_at: str | None = None
+    """When it was taken, in quotes."""
+    promoted_by: str | None = None
+    """Who took it."""
 
 
 class Reference(Spec):
     """What a good answer is. No candidate is told of it; assertions, judges and checks are."""
 
-    outcome: str = Field(
-        default="", max_length=20_000, description="What a good answer does, in prose."
-    )
-    answer: JsonValue = Field(
-        default=None, description="A good answer: a text, or JSON. Without it, that of `messages`."
-    )
-    context: JsonValue = Field(
-        default=None,
-        description="What a good answer rests on: a text, or JSON such as a list of documents.",
-    )
-    messages: tuple[JsonObject, ...] = Field(
-        default=(),
-        max_length=500,
-        description="The messages of a good run, each with `role`, `content` and `tool_calls`.",
-    )
-    metadata: JsonObject = Field(default={}, description="What judges and checks are told besides.")
-    case: str = Field(default="", description="What the case is called where it was written.")
-    conversation: str = Field(default="", description="The conversation that the case is part of.")
-    input_files: tuple[str, ...] = Field(
-        default=(), description="The files that stand in the input, by path."
-    )
-    guideline_files: tuple[str, ...] = Field(
-        default=(), description="Those of them that are rules to keep to."
-    )
+    outcome: str = Field(default="", max_length=20_000)
+    """What a good answer does, in prose."""
+    answer: JsonValue = None
+    """A good answer: a text, or JSON. Without it, that of `messages`."""
+    context: JsonValue = None
+    """What a good answer rests on: a text, or JSON such as a list of documents."""
+    messages: tuple[JsonObject, ...] = Field(default=(), max_length=500)
+    """The messages of a good run, each with `role`, `content` and `tool_calls`."""
+    metadata: JsonObject = {}
+    """What judges and checks are told besides."""
+    case: str = ""
+    """What the case is called where it was written."""
+    conversation: str = ""
+    """The conversation that the case is part of."""
+    input_files: tuple[str, ...] = ()
+    """The files that stand in the input, by path."""
+    guideline_files: tuple[str, ...] = ()
+    """Those of them that are rules to keep to."""
 
     @property
     def wanted(self) -> JsonValue:
@@ -189,18 +182,14 @@ PROMPTS = ("prompt", "text")
 class FixtureInput(Spec):
     """The input of one fixture."""
 
-    type: InputType = Field(description="Where the input would come from.")
-    payload: JsonObject = Field(
-        default={},
-        description="What comes in. The agent's prompt is `prompt` or `text` in it if that is "
-        "text, else the last of `messages`, else all of it as JSON.",
-    )
-    messages: tuple[InputMessage, ...] = Field(
-        default=(),
-        max_length=MESSAGES_LIMIT,
-        description="The conversation so far. Without `turns`, its last message is the user's, "
-        "which the agent answers.",
-    )
+    type: InputType
+    """Where the input would come from."""
+    payload: JsonObject = {}
+    """What comes in. The agent's prompt is `prompt` or `text` in it if that is text, else the last
+    of `messages`, else all of it as JSON."""
+    messages: tuple[InputMessage, ...] = Field(default=(), max_length=MESSAGES_LIMIT)
+    """The conversation so far. Without `turns`, its last message is the user's, which the agent
+    answers."""
 
     @property
     def prompt(self) -> str:

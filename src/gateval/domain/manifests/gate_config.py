@@ -132,30 +132,20 @@ class CallFeature(StrEnum):
 class RisePolicy(Spec):
     """How much more answers may take on head than on base."""
 
-    max_ratio: float | None = Field(
-        default=None,
-        ge=1,
-        le=1000,
-        description="The most that head may take, as a multiple of base, on the mean of the "
-        "fixtures; the interval of that multiple has to lie above it to count. No limit if absent.",
-    )
-    over: RiseEffect = Field(
-        default=RiseEffect.WARN, description="What it does to be over that: warn, or block."
-    )
+    max_ratio: float | None = Field(default=None, ge=1, le=1000)
+    """The most that head may take, as a multiple of base, on the mean of the fixtures; the interval
+    of that multiple has to lie above it to count. No limit if absent."""
+    over: RiseEffect = RiseEffect.WARN
+    """What it does to be over that: warn, or block."""
 
 
 class ModelPrice(Spec):
     """What a model costs, where the list of prices lacks it or you pay another price."""
 
-    input: float = Field(
-        ge=0, le=1_000_000, allow_inf_nan=False, description="US dollars for a million tokens read."
-    )
-    output: float = Field(
-        ge=0,
-        le=1_000_000,
-        allow_inf_nan=False,
-        description="US dollars for a million tokens answered.",
-    )
+    input: float = Field(ge=0, le=1_000_000, allow_inf_nan=False)
+    """US dollars for a million tokens read."""
+    output: float = Field(ge=0, le=1_000_000, allow_inf_nan=False)
+    """US dollars for a million tokens answered."""
 
     def usd(self, input_tokens: int, output_tokens: int) -> float:
         """Return the price of so many tokens in US dollars."""
@@ -165,33 +155,17 @@ class ModelPrice(Spec):
 class BudgetPolicy(Spec):
     """What one run may take. Every fixture runs; what is left out are repetitions."""
 
-    repetitions: int | None = Field(
-        default=None,
-        ge=1,
-        le=10_000_000,
-        description="Trials of a run, both sides together. Evals that plan more repetitions than "
-        "that leaves are cut, the most repeated first.",
-    )
-    tokens: int | None = Field(
-        default=None,
-        ge=1,
-        description="Tokens after which nothing is run again; the judge's count, too.",
-    )
-    usd: float | None = Field(
-        default=None,
-        gt=0,
-        allow_inf_nan=False,
-        description="US dollars at list prices that the calls of a run may take together, the "
-        "judge's too. A call is made only if it fits in, with what its answer may have; with it "
-        "used up the run ends.",
-    )
-    minutes: float | None = Field(
-        default=None,
-        gt=0,
-        allow_inf_nan=False,
-        description="Minutes of waiting for agents, side by side as their Evals say, after which "
-        "nothing is run again.",
-    )
+    repetitions: int | None = Field(default=None, ge=1, le=10_000_000)
+    """Trials of a run, both sides together. Evals that plan more repetitions than that leaves are
+    cut, the most repeated first."""
+    tokens: int | None = Field(default=None, ge=1)
+    """Tokens after which nothing is run again; the judge's count, too."""
+    usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """US dollars at list prices that the calls of a run may take together, the judge's too. A call
+    is made only if it fits in, with what its answer may have; with it used up the run ends."""
+    minutes: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Minutes of waiting for agents, side by side as their Evals say, after which nothing is run
+    again."""
 
     @property
     def is_set(self) -> bool:
@@ -216,16 +190,14 @@ def _day(text: str) -> str:
 class QuarantinedFixture(Spec):
     """One fixture of all Evals, or of one, that informs without blocking up to a day."""
 
-    fixture: Name = Field(description="The fixture, or the template of cases.")
-    eval: Name | None = Field(
-        default=None, description="The Eval; every one that runs it, if not set."
-    )
-    owner: Annotated[str, StringConstraints(min_length=1, max_length=100)] = Field(
-        description="Who mends it."
-    )
-    until: Annotated[str, AfterValidator(_day)] = Field(
-        description="The last day, in quotes; from the next one on it blocks again."
-    )
+    fixture: Name
+    """The fixture, or the template of cases."""
+    eval: Name | None = None
+    """The Eval; every one that runs it, if not set."""
+    owner: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    """Who mends it."""
+    until: Annotated[str, AfterValidator(_day)]
+    """The last day, in quotes; from the next one on it blocks again."""
 
     def holds(self, today: str) -> bool:
         """Whether it holds on a day (`2026-12-01`)."""
@@ -303,31 +275,23 @@ RoleName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 class BypassPolicy(Spec):
     """Who may let a change pass that the gate does not, and how. Accepting a lower bar, too."""
 
-    roles: tuple[RoleName, ...] = Field(
-        default=("admin", "maintain"),
-        description="Roles in the repository whose label counts; nobody's, if empty.",
-    )
-    require_reason: bool = Field(
-        default=False, description="Whether a bypass needs a reason, given in a comment."
-    )
-    allow_author: bool = Field(
-        default=True, description="Whether the label of the pull request's own author counts."
-    )
+    roles: tuple[RoleName, ...] = ("admin", "maintain")
+    """Roles in the repository whose label counts; nobody's, if empty."""
+    require_reason: bool = False
+    """Whether a bypass needs a reason, given in a comment."""
+    allow_author: bool = True
+    """Whether the label of the pull request's own author counts."""
 
 
 class AuditPolicy(Spec):
     """The records of bypasses and verdicts, and where they are kept."""
 
-    sinks: tuple[AuditSinkName, ...] = Field(
-        default=tuple(AuditSinkName), description="Where entries go."
-    )
-    required: tuple[AuditSinkName, ...] = Field(
-        default=(AuditSinkName.GIT,),
-        description="Sinks without which there is no bypass; all of them among `sinks`.",
-    )
-    verdicts: bool = Field(
-        default=False, description="Whether every verdict is recorded, not only what bends a rule."
-    )
+    sinks: tuple[AuditSinkName, ...] = tuple(AuditSinkName)
+    """Where entries go."""
+    required: tuple[AuditSinkName, ...] = (AuditSinkName.GIT,)
+    """Sinks without which there is no bypass; all of them among `sinks`."""
+    verdicts: bool = False
+    """Whether every verdict is recorded, not only what bends a rule."""
 
     @model_validator(mode="after")
     def _what_is_required_is_written(self) -> Self:
@@ -340,26 +304,16 @@ class AuditPolicy(Spec):
 class GatewayPolicy(Spec):
     """What candidates may ask of model providers, whose keys are the gate's."""
 
-    allow: tuple[CallFeature, ...] = Field(
-        default=(),
-        description="What calls may do beyond an answer: `store`, `mcp` (remote servers), "
-        "`connectors`.",
-    )
-    max_tokens: int = Field(
-        default=128_000, ge=1, description="The most tokens that one call may ask to be answered."
-    )
-    calls_per_run: int = Field(
-        default=250_000,
-        ge=1,
-        description="Model calls of a run together, each attempt counted: those of candidates, "
-        "of agents that the gate runs itself, and of judges. With it used up the run ends.",
-    )
-    tokens_per_run: int = Field(
-        default=1_000_000_000,
-        ge=1,
-        description="Tokens of all these calls together. A call is made only if it fits in, with "
-        "what its answer may have.",
-    )
+    allow: tuple[CallFeature, ...] = ()
+    """What calls may do beyond an answer: `store`, `mcp` (remote servers), `connectors`."""
+    max_tokens: int = Field(default=128_000, ge=1)
+    """The most tokens that one call may ask to be answered."""
+    calls_per_run: int = Field(default=250_000, ge=1)
+    """Model calls of a run together, each attempt counted: those of candidates, of agents that the
+    gate runs itself, and of judges. With it used up the run ends."""
+    tokens_per_run: int = Field(default=1_000_000_000, ge=1)
+    """Tokens of all these calls together. A call is made only if it fits in, with what its answer
+    may have."""
 
 
 WorkflowPath = Annotated[
@@ -374,146 +328,90 @@ Recipient = Annotated[str, StringConstraints(pattern=r"^age1[02-9ac-hj-np-z]{58}
 class BaselinePolicy(Spec):
     """What runs on the default branch measured, as it takes the place of measuring base again."""
 
-    trials: int = Field(
-        default=10,
-        ge=0,
-        le=100,
-        description="The most stored trials of a fixture that count; with 0, base is always "
-        "measured beside head.",
-    )
-    max_age_days: int = Field(
-        default=14, ge=1, le=365, description="How old stored trials may be, in days."
-    )
-    workflows: tuple[WorkflowPath, ...] = Field(
-        default=(".github/workflows/agent-evals-baseline.yml",),
-        description="Workflows whose runs on the default branch are believed, besides the one that "
-        "runs the gate.",
-    )
-    repetitions: int = Field(
-        default=1,
-        ge=1,
-        le=100,
-        description="How often runs on the default branch measure each fixture at least.",
-    )
+    trials: int = Field(default=10, ge=0, le=100)
+    """The most stored trials of a fixture that count; with 0, base is always measured beside
+    head."""
+    max_age_days: int = Field(default=14, ge=1, le=365)
+    """How old stored trials may be, in days."""
+    workflows: tuple[WorkflowPath, ...] = (".github/workflows/agent-evals-baseline.yml",)
+    """Workflows whose runs on the default branch are believed, besides the one that runs the
+    gate."""
+    repetitions: int = Field(default=1, ge=1, le=100)
+    """How often runs on the default branch measure each fixture at least."""
 
 
 class JudgePolicy(Spec):
     """When a judge that an Eval wants calibrated may decide."""
 
-    agreement: AgreementPolicy = Field(
-        default=AgreementPolicy.POINT,
-        description="Which figure has to reach `minAgreement`: Cohen's kappa as measured (`point`) "
-        "or the lower limit of its interval of 95 % (`lowerBound`).",
-    )
-    uncalibrated: UncalibratedPolicy = Field(
-        default=UncalibratedPolicy.INCONCLUSIVE,
-        description="What an Eval is whose judge is not calibrated as it asks: inconclusive, or "
-        "decided by its other assertions, with a warning (`warn`).",
-    )
+    agreement: AgreementPolicy = AgreementPolicy.POINT
+    """Which figure has to reach `minAgreement`: Cohen's kappa as measured (`point`) or the lower
+    limit of its interval of 95 % (`lowerBound`)."""
+    uncalibrated: UncalibratedPolicy = UncalibratedPolicy.INCONCLUSIVE
+    """What an Eval is whose judge is not calibrated as it asks: inconclusive, or decided by its
+    other assertions, with a warning (`warn`)."""
 
 
 class Policy(Spec):
     """How the decision is made."""
 
-    regressions: RegressionPolicy = Field(
-        default=RegressionPolicy.BLOCK, description="What a confirmed regression does."
-    )
-    threshold: ThresholdPolicy = Field(
-        default=ThresholdPolicy.BLOCK,
-        description="What a missed threshold does: it blocks, or only where head scores below base "
-        "(`worse`).",
-    )
-    threshold_floor: float = Field(
-        default=0.0, ge=0, le=1, description="With `threshold: worse`, the least score that passes."
-    )
-    unset_threshold: UnsetThresholdPolicy = Field(
-        default=UnsetThresholdPolicy.REGRESSIONS,
-        description="What an Eval without a threshold asks where there is a baseline: that nothing "
-        "regresses, or a score of 1 (`strict`).",
-    )
-    dead_baseline: DeadBaselinePolicy = Field(
-        default=DeadBaselinePolicy.WARN,
-        description="What an Eval does that was answered and of which nothing passes, on base "
-        "neither, so that it cannot see a regression: it passes with a warning, or does not "
-        "(`block`).",
-    )
-    eval_weights: dict[str, EvalWeight] = Field(
-        default={},
-        description="How the chance of a false alarm is shared between Evals, by name; 1 each.",
-    )
-    inconclusive: InconclusivePolicy = Field(
-        default=InconclusivePolicy.BLOCK, description="What errors of the judge do."
-    )
+    regressions: RegressionPolicy = RegressionPolicy.BLOCK
+    """What a confirmed regression does."""
+    threshold: ThresholdPolicy = ThresholdPolicy.BLOCK
+    """What a missed threshold does: it blocks, or only where head scores below base (`worse`)."""
+    threshold_floor: float = Field(default=0.0, ge=0, le=1)
+    """With `threshold: worse`, the least score that passes."""
+    unset_threshold: UnsetThresholdPolicy = UnsetThresholdPolicy.REGRESSIONS
+    """What an Eval without a threshold asks where there is a baseline: that nothing regresses, or a
+    score of 1 (`strict`)."""
+    dead_baseline: DeadBaselinePolicy = DeadBaselinePolicy.WARN
+    """What an Eval does that was answered and of which nothing passes, on base neither, so that it
+    cannot see a regression: it passes with a warning, or does not (`block`)."""
+    eval_weights: dict[str, EvalWeight] = {}
+    """How the chance of a false alarm is shared between Evals, by name; 1 each."""
+    inconclusive: InconclusivePolicy = InconclusivePolicy.BLOCK
+    """What errors of the judge do."""
     judge: JudgePolicy = JudgePolicy()
-    bar: BarPolicy = Field(
-        default=BarPolicy.STRICTEST,
-        description="Whose Evals bind a change: its own and, where it asks less, the target "
-        "branch's too (`strictest`), its own only (`head`), or the target branch's (`base`).",
-    )
-    candidate_env: tuple[str, ...] = Field(
-        default=(), description="Names of the gate's variables that candidates may see."
-    )
-    sources: tuple[SourceHost, ...] = Field(
-        default=(),
-        max_length=100,
-        description="Hosts of other repositories whose files suites may name, as `gateval lock` "
-        "pins them: `github.com`.",
-    )
-    egress: Egress = Field(
-        default=EgressPolicy.OPEN,
-        description="What candidates and their set-ups may connect to by TCP: everything (`open`), "
-        "the gateway of the models only (`gateway`), or these ports too.",
-    )
-    loopback_upstreams: LoopbackPolicy = Field(
-        default=LoopbackPolicy.CHECKED,
-        description="Whether a provider on the gate's own machine is asked where the system cannot "
-        "tell that it is no candidate that answers: at a terminal only (`checked`), or all the "
-        "same (`trusted`), also one of the gate's own user that hides from it.",
-    )
-    bind_ports: tuple[Port, ...] = Field(
-        default=(),
-        max_length=1_000,
-        description="Ports that candidates may listen on beside their own and those that the "
-        "kernel chooses, where a model provider answers on the gate's own machine.",
-    )
+    bar: BarPolicy = BarPolicy.STRICTEST
+    """Whose Evals bind a change: its own and, where it asks less, the target branch's too
+    (`strictest`), its own only (`head`), or the target branch's (`base`)."""
+    candidate_env: tuple[str, ...] = ()
+    """Names of the gate's variables that candidates may see."""
+    sources: tuple[SourceHost, ...] = Field(default=(), max_length=100)
+    """Hosts of other repositories whose files suites may name, as `gateval lock` pins them:
+    `github.com`."""
+    egress: Egress = EgressPolicy.OPEN
+    """What candidates and their set-ups may connect to by TCP: everything (`open`), the gateway of
+    the models only (`gateway`), or these ports too."""
+    loopback_upstreams: LoopbackPolicy = LoopbackPolicy.CHECKED
+    """Whether a provider on the gate's own machine is asked where the system cannot tell that it is
+    no candidate that answers: at a terminal only (`checked`), or all the same (`trusted`), also one
+    of the gate's own user that hides from it."""
+    bind_ports: tuple[Port, ...] = Field(default=(), max_length=1_000)
+    """Ports that candidates may listen on beside their own and those that the kernel chooses, where
+    a model provider answers on the gate's own machine."""
     gateway: GatewayPolicy = GatewayPolicy()
-    must_belong: tuple[str, ...] = Field(
-        default=(),
-        description="Patterns of files that matter: one that changes and belongs to no Agent that "
-        "an Eval measures makes the run incomplete.",
-    )
-    drafts: DraftPolicy = Field(
-        default=DraftPolicy.EVALUATE,
-        description="Whether drafts are evaluated, or wait, unpassed, until they are ready.",
-    )
+    must_belong: tuple[str, ...] = ()
+    """Patterns of files that matter: one that changes and belongs to no Agent that an Eval measures
+    makes the run incomplete."""
+    drafts: DraftPolicy = DraftPolicy.EVALUATE
+    """Whether drafts are evaluated, or wait, unpassed, until they are ready."""
     cost: RisePolicy = RisePolicy()
     latency: RisePolicy = RisePolicy()
     budget: BudgetPolicy = BudgetPolicy()
-    prices: dict[ModelName, ModelPrice] = Field(
-        default={},
-        max_length=1_000,
-        description="What models cost, by `provider/model-id`, in US dollars for a million tokens: "
-        "those that the list of prices lacks, and those that you get at another price.",
-    )
+    prices: dict[ModelName, ModelPrice] = Field(default={}, max_length=1_000)
+    """What models cost, by `provider/model-id`, in US dollars for a million tokens: those that the
+    list of prices lacks, and those that you get at another price."""
     baseline: BaselinePolicy = BaselinePolicy()
-    quarantine: tuple[QuarantinedFixture, ...] = Field(
-        default=(),
-        description="Fixtures that inform and do not block, each with its owner and last day.",
-    )
-    recipients: tuple[Recipient, ...] = Field(
-        default=(),
-        max_length=100,
-        description="Who may open sealed manifests, and the evidence of runs on them: public keys "
-        "of age (`age1…`).",
-    )
-    sealed_bits: int = Field(
-        default=2_000,
-        ge=0,
-        description="Bits that all runs of a month may tell of one sealed file: log2 of all that "
-        "could stand there, about 7 for the verdict and the rate of one Eval. From 80 % on there "
-        "is a warning; beyond it verdicts alone are told, and at twice as many nothing more runs "
-        "until other fixtures are sealed.",
-    )
+    quarantine: tuple[QuarantinedFixture, ...] = ()
+    """Fixtures that inform and do not block, each with its owner and last day."""
+    recipients: tuple[Recipient, ...] = Field(default=(), max_length=100)
+    """Who may open sealed manifests, and the evidence of runs on them: public keys of age
+    (`age1…`)."""
+    sealed_bits: int = Field(default=2_000, ge=0)
+    """Bits that all runs of a month may tell of one sealed file: log2 of all that could stand
+    there, about 7 for the verdict and the rate of one Eval. From 80 % on there is a warning; beyond
+    it verdicts alone are told, and at twice as many nothing more runs until other fixtures are
+    sealed."""
     bypass: BypassPolicy = BypassPolicy()
     audit: AuditPolicy = AuditPolicy()
 
@@ -527,16 +425,11 @@ def _source(text: str) -> str:
 class GateConfig(Spec):
     """The gate config: what the gate looks at and how strict it is."""
 
-    extends: Annotated[str, AfterValidator(_source)] = Field(
-        default="",
-        description="A gate config that this one extends, as OWNER/REPO/path@SHA with the 40 "
-        "digits of a commit. What it asks holds here; this one may only ask more.",
-    )
-    manifests: tuple[str, ...] = Field(
-        default=(),
-        description="Patterns of the files that are looked at for manifests; all YAML files, if "
-        "absent.",
-    )
+    extends: Annotated[str, AfterValidator(_source)] = ""
+    """A gate config that this one extends, as OWNER/REPO/path@SHA with the 40 digits of a commit.
+    What it asks holds here; this one may only ask more."""
+    manifests: tuple[str, ...] = ()
+    """Patterns of the files that are looked at for manifests; all YAML files, if absent."""
     policy: Policy = Policy()
 
     @property

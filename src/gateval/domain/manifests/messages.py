@@ -44,7 +44,8 @@ class TextPart(Spec):
     """Text in a message. `file` is what a file is called whose content it is, between two tags."""
 
     type: Literal["text"]
-    text: str = Field(description="The text.")
+    text: str
+    """The text."""
     file: SkipJsonSchema[str | None] = Field(default=None, alias="(file)")
 
     @property
@@ -74,21 +75,15 @@ class Attached(Value):
 class FilePart(Spec):
     """A file or an image in what the user says. `content` is known once the revision was read."""
 
-    type: Literal["file", "image"] = Field(
-        description="An image is seen by the model; a file is read, one in UTF-8 as text."
-    )
-    path: str = Field(
-        min_length=1,
-        max_length=1000,
-        description="The path of the file, from the manifest's folder or, after a `/`, from the "
-        "repository's root.",
-    )
+    type: Literal["file", "image"]
+    """An image is seen by the model; a file is read, one in UTF-8 as text."""
+    path: str = Field(min_length=1, max_length=1000)
+    """The path of the file, from the manifest's folder or, after a `/`, from the repository's
+    root."""
     media_type: str | None = Field(
-        default=None,
-        pattern=r"^[a-z]+/[A-Za-z0-9.+-]+$",
-        max_length=100,
-        description="What it is (`image/png`); told from its content where this is left out.",
+        default=None, pattern=r"^[a-z]+/[A-Za-z0-9.+-]+$", max_length=100
     )
+    """What it is (`image/png`); told from its content where this is left out."""
     content: SkipJsonSchema[Attached | None] = Field(default=None, alias=NOT_WRITTEN)
 
     @property
@@ -186,22 +181,25 @@ Content = (
 class InputToolCall(Spec):
     """A tool that the assistant called, as the conversation has it."""
 
-    id: str = Field(min_length=1, description="What its result refers to as `toolCallId`.")
-    tool: str = Field(min_length=1, description="The tool's name.")
-    arguments: JsonObject = Field(default={}, description="What it was called with.")
+    id: str = Field(min_length=1)
+    """What its result refers to as `toolCallId`."""
+    tool: str = Field(min_length=1)
+    """The tool's name."""
+    arguments: JsonObject = {}
+    """What it was called with."""
 
 
 class InputMessage(Spec):
     """One message of a conversation that has taken place."""
 
-    role: Role = Field(description="Who says it.")
-    content: Content = Field(default="", description="What is said: text, or a list of parts.")
-    tool_calls: tuple[InputToolCall, ...] = Field(
-        default=(), description="The tools that the assistant calls with it."
-    )
-    tool_call_id: str | None = Field(
-        default=None, description="The call whose result a `tool` message is."
-    )
+    role: Role
+    """Who says it."""
+    content: Content = ""
+    """What is said: text, or a list of parts."""
+    tool_calls: tuple[InputToolCall, ...] = ()
+    """The tools that the assistant calls with it."""
+    tool_call_id: str | None = None
+    """The call whose result a `tool` message is."""
 
     @model_validator(mode="after")
     def _fits_its_role(self) -> Self:

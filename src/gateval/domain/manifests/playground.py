@@ -36,31 +36,25 @@ def plain_path(path: str) -> str:
 class Ready(Spec):
     """How the gate sees that the server can be asked."""
 
-    path: Annotated[str, Field(max_length=2000), AfterValidator(plain_path)] | None = Field(
-        default=None,
-        description="Asked with GET until it answers 2xx. Default: the server is ready when it "
-        "accepts connections.",
-    )
-    timeout_seconds: float = Field(
-        default=30, gt=0, le=3600, description="How long the start may take."
-    )
+    path: Annotated[str, Field(max_length=2000), AfterValidator(plain_path)] | None = None
+    """Asked with GET until it answers 2xx. Default: the server is ready when it accepts
+    connections."""
+    timeout_seconds: float = Field(default=30, gt=0, le=3600)
+    """How long the start may take."""
 
 
 class ServiceSpec(Spec):
     """A server that an Agent's trials need, started before the first of them on each side."""
 
-    name: Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=63)] = Field(
-        description="Its name; `db` is at GATEVAL_SERVICE_DB, and at `{services.db.port}`."
-    )
-    command: tuple[str, ...] = Field(
-        min_length=1,
-        description="A program and its arguments; `{port}` is the port that it has to listen on "
-        "(PORT too), `{home}` its own HOME.",
-    )
-    ready: Ready = Field(default=Ready(), description="When the service can be asked.")
-    env: dict[str, str] = Field(
-        default={}, description="Environment variables with literal values; no secrets."
-    )
+    name: Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=63)]
+    """Its name; `db` is at GATEVAL_SERVICE_DB, and at `{services.db.port}`."""
+    command: tuple[str, ...] = Field(min_length=1)
+    """A program and its arguments; `{port}` is the port that it has to listen on (PORT too),
+    `{home}` its own HOME."""
+    ready: Ready = Ready()
+    """When the service can be asked."""
+    env: dict[str, str] = {}
+    """Environment variables with literal values; no secrets."""
 
     @property
     def variable(self) -> str:
@@ -120,14 +114,11 @@ InnerPath = Annotated[str, Field(max_length=PATH_LIMIT), AfterValidator(inner_pa
 class SqliteSpec(Spec):
     """An SQLite database in a playground."""
 
-    name: InnerPath = Field(
-        default="playground.db", description="The database's path in the playground."
-    )
-    source: str = Field(
-        min_length=1,
-        description="What it is made of, relative to the manifest's folder: a script that ends in "
-        "`.sql`, or else a database as it is.",
-    )
+    name: InnerPath = "playground.db"
+    """The database's path in the playground."""
+    source: str = Field(min_length=1)
+    """What it is made of, relative to the manifest's folder: a script that ends in `.sql`, or else
+    a database as it is."""
 
     @property
     def is_script(self) -> bool:
@@ -138,12 +129,10 @@ class SqliteSpec(Spec):
 class PlaygroundService(ServiceSpec):
     """A server that one trial has for itself, ended when its assertions are done."""
 
-    folder: str | None = Field(
-        default=None,
-        description="A folder of the repository, of which the service gets a copy to work in, and "
-        "the candidate none; relative to the manifest's folder. Default: it works in a copy of its "
-        "own of what the playground starts with.",
-    )
+    folder: str | None = None
+    """A folder of the repository, of which the service gets a copy to work in, and the candidate
+    none; relative to the manifest's folder. Default: it works in a copy of its own of what the
+    playground starts with."""
 
 
 class PlaygroundSpec(Spec):
@@ -152,25 +141,18 @@ class PlaygroundSpec(Spec):
     The candidate finds it at GATEVAL_PLAYGROUND, or at `{playground}` in `command` and `env`.
     """
 
-    folder: str | None = Field(
-        default=None,
-        description="A folder of the repository with what the playground starts with, relative to "
-        "the manifest's folder. No Agent gets it otherwise.",
-    )
-    files: tuple[str, ...] = Field(
-        default=(),
-        description="Further files, folders or patterns, relative to the manifest's folder, or to "
-        "the root with a leading `/`. They stand at the same path in the playground, "
-        "seen from where they are relative to.",
-    )
+    folder: str | None = None
+    """A folder of the repository with what the playground starts with, relative to the manifest's
+    folder. No Agent gets it otherwise."""
+    files: tuple[str, ...] = ()
+    """Further files, folders or patterns, relative to the manifest's folder, or to the root with a
+    leading `/`. They stand at the same path in the playground, seen from where they are relative
+    to."""
     sqlite: SqliteSpec | None = None
-    env: dict[str, str] = Field(
-        default={},
-        description="Environment variables of the candidate and the services; no secrets.",
-    )
-    services: tuple[PlaygroundService, ...] = Field(
-        default=(), max_length=16, description="Servers beside it, started in this order."
-    )
+    env: dict[str, str] = {}
+    """Environment variables of the candidate and the services; no secrets."""
+    services: tuple[PlaygroundService, ...] = Field(default=(), max_length=16)
+    """Servers beside it, started in this order."""
 
     def own_sources(self, folder: str) -> Iterator[tuple[str, str, str | None]]:
         """Yield what of the repository is the playground's alone: the key that says so, what it

@@ -201,7 +201,7 @@ def bridged(
 
 def _missing(source: Source, kind: str, raw: JsonObject) -> tuple[Problem, ...]:
     """The shared keys that this runtime cannot do without, where they are not there."""
-    described = {name: field.description for name, field in RuntimeSpec.model_fields.items()}
+    described = RuntimeSpec.described()
     return tuple(
         problem_at(
             source.document,

@@ -55,26 +55,18 @@ from gateval.formats.yaml_reader import read_documents
 class CriterionBody(Spec):
     """One entry of `criteria`."""
 
-    label: str = Field(min_length=1, max_length=200, description="What has to hold, in words.")
-    weight: AssertionWeight = Field(
-        default=1.0, description="How much it counts in the task's score, 0 for not at all."
-    )
-    axis: str | None = Field(
-        default=None,
-        min_length=1,
-        max_length=100,
-        description="The quality it measures: criteria with the same axis have a score together.",
-    )
-    turn: int | None = Field(
-        default=None,
-        ge=1,
-        description="The turn whose answer it looks at, 1 that to the instruction. Default: the "
-        "whole conversation and its last answer.",
-    )
-    check: JsonObject = Field(
-        description="One assertion, as fixtures have them: its `type` and its options. One of an "
-        "unknown type fails."
-    )
+    label: str = Field(min_length=1, max_length=200)
+    """What has to hold, in words."""
+    weight: AssertionWeight = 1.0
+    """How much it counts in the task's score, 0 for not at all."""
+    axis: str | None = Field(default=None, min_length=1, max_length=100)
+    """The quality it measures: criteria with the same axis have a score together."""
+    turn: int | None = Field(default=None, ge=1)
+    """The turn whose answer it looks at, 1 that to the instruction. Default: the whole conversation
+    and its last answer."""
+    check: JsonObject
+    """One assertion, as fixtures have them: its `type` and its options. One of an unknown type
+    fails."""
 
     @field_validator("check")
     @classmethod
@@ -87,12 +79,10 @@ class CriterionBody(Spec):
 class ScenarioBody(Spec):
     """`scenario` of a task: what comes in besides the instruction."""
 
-    trigger: InputType = Field(
-        default=InputType.PROMPT, description="Where the task would come from in production."
-    )
-    input: JsonObject = Field(
-        default={}, description="What comes in with the instruction: further keys of the payload."
-    )
+    trigger: InputType = InputType.PROMPT
+    """Where the task would come from in production."""
+    input: JsonObject = {}
+    """What comes in with the instruction: further keys of the payload."""
 
     @field_validator("input")
     @classmethod
@@ -107,45 +97,33 @@ class ScenarioBody(Spec):
 class TaskBody(Spec):
     """One entry of `tasks`."""
 
-    name: Name = Field(description="What the task is called; one per benchmark.")
-    description: str = Field(
-        default="", description="What it is about, in a sentence; reports show it."
-    )
-    instruction: str = Field(min_length=1, description="What the agent is asked to do.")
+    name: Name
+    """What the task is called; one per benchmark."""
+    description: str = ""
+    """What it is about, in a sentence; reports show it."""
+    instruction: str = Field(min_length=1)
+    """What the agent is asked to do."""
     turns: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
-        default=(),
-        max_length=MESSAGES_LIMIT - 1,
-        description="What the user says then, one after the other, each after the agent's answer.",
+        default=(), max_length=MESSAGES_LIMIT - 1
     )
+    """What the user says then, one after the other, each after the agent's answer."""
     scenario: ScenarioBody = ScenarioBody()
-    entities: dict[str, JsonValue] = Field(
-        default={}, description="What the task is about, by name; the agent gets it with its input."
-    )
-    tags: tuple[str, ...] = Field(default=(), description="Words to find it by: labels that exist.")
-    timeout_seconds: float | None = Field(
-        default=None,
-        gt=0,
-        le=86_400,
-        description="Seconds for the task; the benchmark's if absent. A task over its time fails.",
-    )
-    criteria: tuple[CriterionBody, ...] = Field(
-        default=(), description="What must hold at the end. A task without any fails."
-    )
-    playground: PlaygroundSpec | None = Field(
-        default=None,
-        description="A folder that is made anew for each run of the task; the benchmark's if "
-        "absent.",
-    )
-    reference: Reference | None = Field(
-        default=None, description="What a good answer is, for judges and checks; agents get none."
-    )
-    tool_replay: tuple[ToolReplay, ...] = Field(
-        default=(), description="Recorded answers of tools, given instead of calling them."
-    )
-    shadow_tools: tuple[str, ...] = Field(
-        default=(),
-        description='Tools whose calls are only recorded and answered with `{"shadow": true}`.',
-    )
+    entities: dict[str, JsonValue] = {}
+    """What the task is about, by name; the agent gets it with its input."""
+    tags: tuple[str, ...] = ()
+    """Words to find it by: labels that exist."""
+    timeout_seconds: float | None = Field(default=None, gt=0, le=86_400)
+    """Seconds for the task; the benchmark's if absent. A task over its time fails."""
+    criteria: tuple[CriterionBody, ...] = ()
+    """What must hold at the end. A task without any fails."""
+    playground: PlaygroundSpec | None = None
+    """A folder that is made anew for each run of the task; the benchmark's if absent."""
+    reference: Reference | None = None
+    """What a good answer is, for judges and checks; agents get none."""
+    tool_replay: tuple[ToolReplay, ...] = ()
+    """Recorded answers of tools, given instead of calling them."""
+    shadow_tools: tuple[str, ...] = ()
+    """Tools whose calls are only recorded and answered with `{"shadow": true}`."""
 
     @model_validator(mode="after")
     def _has_the_turns_looked_at(self) -> Self:
@@ -164,61 +142,37 @@ _BESIDE_FROM = {"source", "target_agent", "runs_per_task", "deterministic", "sch
 class BenchmarkBody(Spec):
     """`spec` of a Benchmark."""
 
-    version: str = Field(
-        default="1",
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,49}$",
-        description="The version of the tasks: the benchmark is called `NAME@VERSION`.",
-    )
-    target_agent: Name = Field(description="The Agent under test.")
-    timeout_seconds: float = Field(
-        default=300, gt=0, le=86_400, description="Seconds for one task; set-up is not counted."
-    )
-    concurrency: int = Field(default=1, ge=1, le=1000, description="Tasks side by side.")
-    runs_per_task: int = Field(
-        default=1,
-        ge=1,
-        le=1000,
-        description="How often each task runs at first; it runs more often where it looks worse "
-        "than before.",
-    )
-    deterministic: bool = Field(
-        default=False,
-        description="Whether the agent always does the same. Then one drop is a regression, if a "
-        "second run agrees on each side.",
-    )
-    pass_threshold: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="The mean score that is asked for. If absent, nothing may regress where there "
-        "is a baseline, and elsewhere it is 0.9.",
-    )
+    version: str = Field(default="1", pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,49}$")
+    """The version of the tasks: the benchmark is called `NAME@VERSION`."""
+    target_agent: Name
+    """The Agent under test."""
+    timeout_seconds: float = Field(default=300, gt=0, le=86_400)
+    """Seconds for one task; set-up is not counted."""
+    concurrency: int = Field(default=1, ge=1, le=1000)
+    """Tasks side by side."""
+    runs_per_task: int = Field(default=1, ge=1, le=1000)
+    """How often each task runs at first; it runs more often where it looks worse than before."""
+    deterministic: bool = False
+    """Whether the agent always does the same. Then one drop is a regression, if a second run agrees
+    on each side."""
+    pass_threshold: float | None = Field(default=None, ge=0, le=1)
+    """The mean score that is asked for. If absent, nothing may regress where there is a baseline,
+    and elsewhere it is 0.9."""
     judge: JudgeSpec = JudgeSpec()
-    schedule: Annotated[str, AfterValidator(check_cron)] | None = Field(
-        default=None, description="Cron expression of five fields: when a job by the clock runs it."
-    )
-    time_zone: Annotated[str, AfterValidator(check_zone)] = Field(
-        default="UTC", description="The time zone of `schedule`, such as `Europe/Berlin`."
-    )
-    sealed: bool = Field(
-        default=False,
-        description="Whether criteria and evidence are shown to holders of the key alone "
-        "(`policy.recipients`). What lies in a sealed file always is.",
-    )
-    playground: PlaygroundSpec | None = Field(
-        default=None, description="The playground of the tasks that have none of their own."
-    )
-    source: str | None = Field(
-        default=None,
-        alias="from",
-        min_length=1,
-        max_length=2_000,
-        description="In place of `tasks`, the URL of a file with a benchmark that another "
-        "repository publishes, as `gateval lock` pins it. Its host is one of `policy.sources`.",
-    )
-    tasks: tuple[TaskBody, ...] = Field(
-        default=(), description="The tasks; there are some, unless `from` says where they are."
-    )
+    schedule: Annotated[str, AfterValidator(check_cron)] | None = None
+    """Cron expression of five fields: when a job by the clock runs it."""
+    time_zone: Annotated[str, AfterValidator(check_zone)] = "UTC"
+    """The time zone of `schedule`, such as `Europe/Berlin`."""
+    sealed: bool = False
+    """Whether criteria and evidence are shown to holders of the key alone (`policy.recipients`).
+    What lies in a sealed file always is."""
+    playground: PlaygroundSpec | None = None
+    """The playground of the tasks that have none of their own."""
+    source: str | None = Field(default=None, alias="from", min_length=1, max_length=2_000)
+    """In place of `tasks`, the URL of a file with a benchmark that another repository publishes, as
+    `gateval lock` pins it. Its host is one of `policy.sources`."""
+    tasks: tuple[TaskBody, ...] = ()
+    """The tasks; there are some, unless `from` says where they are."""
 
     @model_validator(mode="after")
     def _has_tasks_from_one_place(self) -> Self:

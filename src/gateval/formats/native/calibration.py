@@ -16,15 +16,12 @@ from gateval.formats.problems import validate
 class CalibrationBody(Spec):
     """`spec` of a JudgeCalibration."""
 
-    rubric: str = Field(
-        min_length=1, description="What the judge is asked, as in a judge assertion."
-    )
-    judge_models: tuple[ModelName, ...] = Field(
-        min_length=1, description="The models to measure, each `provider/model-id`."
-    )
-    examples: tuple[CalibrationExample, ...] = Field(
-        min_length=1, description="Answers that people scored."
-    )
+    rubric: str = Field(min_length=1)
+    """What the judge is asked, as in a judge assertion."""
+    judge_models: tuple[ModelName, ...] = Field(min_length=1)
+    """The models to measure, each `provider/model-id`."""
+    examples: tuple[CalibrationExample, ...] = Field(min_length=1)
+    """Answers that people scored."""
 
 
 class CalibrationDocument(Written):

@@ -40,13 +40,10 @@ _MEANT = re.compile(r"\{\{-?\s*(?:case|vars)\b")
 class CasesFile(Spec):
     """The file that holds the cases of a fixture."""
 
-    file: str = Field(
-        min_length=1,
-        max_length=1000,
-        description="The path of the file, from the manifest's folder or, after a `/`, from the "
-        "repository's root: `.jsonl` (a JSON object in each line), `.csv` (the first line names "
-        "the columns), or `.yaml`, `.yml` and `.json` with a list.",
-    )
+    file: str = Field(min_length=1, max_length=1000)
+    """The path of the file, from the manifest's folder or, after a `/`, from the repository's root:
+    `.jsonl` (a JSON object in each line), `.csv` (the first line names the columns), or `.yaml`,
+    `.yml` and `.json` with a list."""
 
 
 class TemplateDocument(Written):

@@ -27,29 +27,16 @@ VarName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", m
 class WrittenScoring(Spec):
     """How an Eval's score is made of its fixtures, and which score is enough."""
 
-    model: Literal["fixtures", "weighted", "benchmark", "experiment"] = Field(
-        default="fixtures",
-        description="`fixtures`: a trial passes when all assertions do. `weighted`: its score is "
-        "their weighted mean, and it passes from `passScore` on.",
-    )
-    pass_score: float = Field(
-        default=0.8,
-        ge=0,
-        le=1,
-        description="With `model: weighted`, the score in [0, 1] from which a trial passes.",
-    )
-    pass_threshold: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="The score in [0, 1] that the Eval must reach. If absent, nothing may regress "
-        "where there is a baseline, and elsewhere the threshold is 1.",
-    )
-    severity_weights: dict[Severity, Weight] = Field(
-        default={},
-        description="Weights of fixtures by severity, in place of low 0.5, medium 1, high 2, "
-        "critical 4.",
-    )
+    model: Literal["fixtures", "weighted", "benchmark", "experiment"] = "fixtures"
+    """`fixtures`: a trial passes when all assertions do. `weighted`: its score is their weighted
+    mean, and it passes from `passScore` on."""
+    pass_score: float = Field(default=0.8, ge=0, le=1)
+    """With `model: weighted`, the score in [0, 1] from which a trial passes."""
+    pass_threshold: float | None = Field(default=None, ge=0, le=1)
+    """The score in [0, 1] that the Eval must reach. If absent, nothing may regress where there is a
+    baseline, and elsewhere the threshold is 1."""
+    severity_weights: dict[Severity, Weight] = {}
+    """Weights of fixtures by severity, in place of low 0.5, medium 1, high 2, critical 4."""
 
 
 def _of_evals(scoring: WrittenScoring) -> WrittenScoring:
@@ -62,35 +49,26 @@ def _of_evals(scoring: WrittenScoring) -> WrittenScoring:
 class EvalBody(Spec):
     """`spec` of an Eval."""
 
-    target_agent: Name = Field(description="The Agent under test.")
-    fixture_selector: FixtureSelector | None = Field(
-        default=None, description="Takes in every fixture with these labels, now and later."
-    )
-    fixtures: tuple[Name, ...] = Field(
-        default=(),
-        description="Fixtures by name, in addition to those that the selector finds. The name of "
-        "one with cases stands for all of these.",
-    )
-    vars: dict[VarName, JsonValue] = Field(
-        default={},
-        description="What fills in `{{ vars.NAME }}` in the fixtures of this Eval.",
-    )
+    target_agent: Name
+    """The Agent under test."""
+    fixture_selector: FixtureSelector | None = None
+    """Takes in every fixture with these labels, now and later."""
+    fixtures: tuple[Name, ...] = ()
+    """Fixtures by name, in addition to those that the selector finds. The name of one with cases
+    stands for all of these."""
+    vars: dict[VarName, JsonValue] = {}
+    """What fills in `{{ vars.NAME }}` in the fixtures of this Eval."""
     judge: JudgeSpec = JudgeSpec()
     scoring: Annotated[WrittenScoring, AfterValidator(_of_evals)] = WrittenScoring()
     execution: ExecutionSpec = ExecutionSpec()
-    schedule: Annotated[str, AfterValidator(check_cron)] | None = Field(
-        default=None,
-        description="Cron expression of five fields: a job that runs by the clock runs the Eval "
-        "when it is due, and every time without one.",
-    )
-    time_zone: Annotated[str, AfterValidator(check_zone)] = Field(
-        default="UTC", description="The time zone of `schedule`, such as `Europe/Berlin`."
-    )
-    sealed: bool = Field(
-        default=False,
-        description="Whether what its fixtures ask, and the evidence on them, is shown to holders "
-        "of the key alone (`policy.recipients`). What lies in a sealed file always is.",
-    )
+    schedule: Annotated[str, AfterValidator(check_cron)] | None = None
+    """Cron expression of five fields: a job that runs by the clock runs the Eval when it is due,
+    and every time without one."""
+    time_zone: Annotated[str, AfterValidator(check_zone)] = "UTC"
+    """The time zone of `schedule`, such as `Europe/Berlin`."""
+    sealed: bool = False
+    """Whether what its fixtures ask, and the evidence on them, is shown to holders of the key alone
+    (`policy.recipients`). What lies in a sealed file always is."""
 
 
 class EvalDocument(Written):

@@ -39,28 +39,21 @@ LEVELS = 4
 class AssertionCommon(Spec):
     """The keys that every assertion has."""
 
-    type: str = Field(description="Which assertion this is.")
-    weight: AssertionWeight = Field(
-        default=1.0,
-        description="How much it counts in its fixture's score, 0 for not at all. Whatever its "
-        "weight, a fixture passes only if it does.",
-    )
-    severity: Severity | None = Field(
-        default=None,
-        description="How much it matters inside its fixture, by the weights of the Eval; the "
-        "fixture's severity if absent.",
-    )
-    name: str = Field(
-        default="", max_length=200, description="What it is called, where its type does not tell."
-    )
-    required: bool = Field(
-        default=False,
-        description="With `scoring.model: weighted`, whether the trial fails where it fails, "
-        "whatever the others score. With `fixtures` every assertion is required.",
-    )
-    axis: str | None = Field(
-        default=None, description="The quality it measures, for grouping in reports."
-    )
+    type: str
+    """Which assertion this is."""
+    weight: AssertionWeight = 1.0
+    """How much it counts in its fixture's score, 0 for not at all. Whatever its weight, a fixture
+    passes only if it does."""
+    severity: Severity | None = None
+    """How much it matters inside its fixture, by the weights of the Eval; the fixture's severity if
+    absent."""
+    name: str = Field(default="", max_length=200)
+    """What it is called, where its type does not tell."""
+    required: bool = False
+    """With `scoring.model: weighted`, whether the trial fails where it fails, whatever the others
+    score. With `fixtures` every assertion is required."""
+    axis: str | None = None
+    """The quality it measures, for grouping in reports."""
 
 
 COMMON_KEYS = tuple(AssertionCommon.model_fields)
@@ -184,10 +177,10 @@ def with_file_places(fixture: Fixture, document: Document) -> Fixture:
 class TurnBody(Spec):
     """One turn of a conversation: what the user says, and what must hold of the answer."""
 
-    user: Content = Field(description="What the user says.")
-    assertions: tuple[JsonObject, ...] = Field(
-        default=(), description="What must hold of the answer to that, and of the steps to it."
-    )
+    user: Content
+    """What the user says."""
+    assertions: tuple[JsonObject, ...] = ()
+    """What must hold of the answer to that, and of the steps to it."""
 
     @field_validator("user")
     @classmethod
@@ -200,50 +193,32 @@ class TurnBody(Spec):
 class FixtureBody(Spec):
     """`spec` of an EvalFixture."""
 
-    target_agent: Name | None = Field(
-        default=None,
-        description="The Agent this fixture is meant for: no other Agent's Eval can select it.",
-    )
-    kind: FixtureKind = Field(
-        default=FixtureKind.GOLDEN,
-        description="What the fixture documents; the gate treats all three alike.",
-    )
-    severity: Severity = Field(
-        default=Severity.MEDIUM, description="How much this fixture weighs in the Eval's score."
-    )
-    description: str = Field(
-        default="", description="What it is about, in a sentence; reports show it."
-    )
+    target_agent: Name | None = None
+    """The Agent this fixture is meant for: no other Agent's Eval can select it."""
+    kind: FixtureKind = FixtureKind.GOLDEN
+    """What the fixture documents; the gate treats all three alike."""
+    severity: Severity = Severity.MEDIUM
+    """How much this fixture weighs in the Eval's score."""
+    description: str = ""
+    """What it is about, in a sentence; reports show it."""
     origin: Origin | None = None
-    cases: CasesFile | None = Field(
-        default=None,
-        description="Makes this the template of many fixtures, one for each case: every "
-        "`{{ case.x }}` below is filled in.",
-    )
-    input: FixtureInput | None = Field(
-        default=None, description="What comes in; with `turns`, what was there before the first."
-    )
-    turns: tuple[TurnBody, ...] = Field(
-        default=(),
-        max_length=MESSAGES_LIMIT,
-        description="What the user says, one after the other, each after the agent's answer.",
-    )
-    assertions: tuple[JsonObject, ...] = Field(
-        default=(),
-        description="What must hold; all of them, for the fixture to pass. With `turns`, they look "
-        "at the whole conversation and its last answer.",
-    )
-    reference: Reference | None = Field(
-        default=None, description="What a good answer is, for judges and checks; agents get none."
-    )
+    cases: CasesFile | None = None
+    """Makes this the template of many fixtures, one for each case: every `{{ case.x }}` below is
+    filled in."""
+    input: FixtureInput | None = None
+    """What comes in; with `turns`, what was there before the first."""
+    turns: tuple[TurnBody, ...] = Field(default=(), max_length=MESSAGES_LIMIT)
+    """What the user says, one after the other, each after the agent's answer."""
+    assertions: tuple[JsonObject, ...] = ()
+    """What must hold; all of them, for the fixture to pass. With `turns`, they look at the whole
+    conversation and its last answer."""
+    reference: Reference | None = None
+    """What a good answer is, for judges and checks; agents get none."""
     playground: PlaygroundSpec | None = None
-    tool_replay: tuple[ToolReplay, ...] = Field(
-        default=(), description="Recorded answers of tools, given instead of calling them."
-    )
-    shadow_tools: tuple[str, ...] = Field(
-        default=(),
-        description='Tools whose calls are only recorded and answered with `{"shadow": true}`.',
-    )
+    tool_replay: tuple[ToolReplay, ...] = ()
+    """Recorded answers of tools, given instead of calling them."""
+    shadow_tools: tuple[str, ...] = ()
+    """Tools whose calls are only recorded and answered with `{"shadow": true}`."""
 
 
 class FixtureDocument(Written):

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Final, Literal, NamedTuple
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, JsonValue
 
 from gateval.domain.base import Name, Spec, digest
 from gateval.domain.manifests.fixture import Fixture
@@ -18,15 +18,14 @@ from gateval.formats.base import Manifest, Pending, Source
 class Metadata(Spec):
     """Who the manifest is. Namespace and annotations are left alone."""
 
-    name: Name = Field(
-        description="The name others call it by; one per kind in the whole repository."
-    )
-    namespace: str | None = Field(
-        default=None,
-        description="Left alone: within a repository, a name is taken once.",
-    )
-    labels: dict[str, str] = Field(default={}, description="What selectors look for.")
-    annotations: dict[str, str] = Field(default={}, description="Left alone.")
+    name: Name
+    """The name others call it by; one per kind in the whole repository."""
+    namespace: str | None = None
+    """Left alone: within a repository, a name is taken once."""
+    labels: dict[str, str] = {}
+    """What selectors look for."""
+    annotations: dict[str, str] = {}
+    """Left alone."""
 
 
 class OpenMetadata(Metadata):
@@ -38,9 +37,8 @@ class OpenMetadata(Metadata):
 class Written(Spec):
     """A manifest as written. Each kind adds `kind`, its `metadata` if that differs, and `spec`."""
 
-    api_version: Literal["gateval/v1", "pai.io/v1"] = Field(
-        description="Which generation of manifests this is; both are read alike."
-    )
+    api_version: Literal["gateval/v1", "pai.io/v1"]
+    """Which generation of manifests this is; both are read alike."""
     metadata: Metadata
 
 
