@@ -288,6 +288,17 @@ def test_guidelines(tmp_path: Path) -> None:
     assert fixture.reference.guideline_files == ("a.rules.md",)
 
 
+@states("An object is told as JSON, beside files too, whatever its keys are called")
+def test_an_object_beside_files(tmp_path: Path) -> None:
+    fixture = case(
+        tmp_path,
+        "    input: {type: [x]}\n    input_files: [b.md]\n",
+        **{"evals/b.md": "Text.\n"},
+    )
+    (message,) = fixture.input.messages
+    assert text_of(message.content).endswith('</file>\n{\n  "type": [\n    "x"\n  ]\n}')
+
+
 @states("`sidecar` passes additional metadata to evaluators")
 def test_sidecar(tmp_path: Path) -> None:
     fixture = case(

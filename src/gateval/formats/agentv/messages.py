@@ -403,6 +403,5 @@ def _with_files(messages: list[JsonObject], blocks: list[JsonObject]) -> list[Js
         return messages
     *before, last = messages
     content = last.get("content")
-    text: JsonValue = {"type": "text", "value": content} if isinstance(content, str) else content
-    said = content if isinstance(content, list) else [text]
+    said = content if isinstance(content, list) else [{"type": "text", "value": rendered(content)}]
     return [*before, {**last, "content": [*blocks, *said]}]
