@@ -16,6 +16,7 @@ from gateval.domain.manifests.evaluation import (
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
 from gateval.domain.results.averages import averages, group_trials, outcomes
+from gateval.domain.results.lifecycle import RunStatus, _task
 from gateval.domain.results.scoring import score_fixture
 from gateval.domain.results.trial_verdict import (
     STANDS_FOR,
@@ -27,8 +28,9 @@ from gateval.domain.results.trial_verdict import (
     trial_verdict,
     whole_mean,
 )
+from gateval.domain.statistics.broad import broad_step, first
 from gateval.domain.statistics.design import Look, LookResult, design
-from gateval.domain.statistics.graded import graded_rule, graded_walk
+from gateval.domain.statistics.graded import graded_broad_step, graded_rule, graded_walk
 from gateval.domain.statistics.walk import walk
 from gateval.domain.trials.trial import (
     AssessmentStatus,
@@ -96,8 +98,9 @@ def trials(model: ScoringModel, side: Side, state: State, others: float = 1.0) -
     made = [assessed(scoring, key, others, others) for key in keys[:-1]]
     if state is State.SILENT:
         made.append(Trial(key=keys[-1], outcome=Outcome.FAIL, cause=Cause.CANDIDATE, reason="No."))
-    elif state is State.LOST:
-        lost = {"status": AssessmentStatus.ERROR, "score": None, "cause": Cause.JUDGE}
+    elif state in {State.LOST, State.SPOILED}:
+        cause = Cause.JUDGE if state is State.LOST else Cause.CANDIDATE
+        lost = {"status": AssessmentStatus.ERROR, "score": None, "cause": cause}
         made.append(assessed(scoring, keys[-1], 0.0, 1.0, **lost))
     elif state is State.UNCOUNTED:
         unheard = {"status": AssessmentStatus.ERROR, "score": None, "cause": Cause.UNCALIBRATED}
@@ -138,6 +141,33 @@ def in_a_test(model: ScoringModel, side: Side, state: State) -> StandIn:
     return StandIn.ZERO if zero else StandIn.LEFT_OUT
 
 
+def in_a_test_of_several(model: ScoringModel, side: Side, state: State) -> StandIn:
+    """Find out what a test of several fixtures takes the last trial for: its means say it."""
+    ours = trials(model, side, state)
+    others = trials(model, Side.BASE if side is Side.HEAD else Side.HEAD, State.SILENT)[:-1]
+    if len(ours) < REPS:
+        return StandIn.UNKNOWN  # no look is taken before all of its trials are there
+    whole = [Trial(**{**dict(others[0]), "key": one.key}) for one in ours]
+    sides = (whole, ours) if side is Side.HEAD else (ours, whole)
+    if model.graded:
+        base, head = (grades(one) for one in sides)
+        said = graded_broad_step((LOOK,), 0, [(base, head)], 0.05)
+    else:
+        base, head = (outcomes(one) for one in sides)
+        said = broad_step((LOOK,), 0, [first(LOOK, base, head)], 0.05)
+    return {0.75: StandIn.ZERO, 1.0: StandIn.LEFT_OUT}[
+        said.head if side is Side.HEAD else said.base
+    ]
+
+
+def task(state: State) -> StandIn:
+    """Find out what the score of a benchmark's task takes the last trial for."""
+    one = planned(ScoringModel.EXPERIMENT)
+    mine = _task("row", trials(ScoringModel.EXPERIMENT, Side.HEAD, state), one,
+                 RunStatus.COMPLETED, begun=True, silent=False)  # fmt: skip
+    return {None: StandIn.UNKNOWN, 0.75: StandIn.ZERO, 1.0: StandIn.LEFT_OUT}[mine.score]
+
+
 def means(state: State, *, scorer: bool) -> StandIn:
     model = ScoringModel.EXPERIMENT
     mine = trials(model, Side.HEAD, state)
@@ -154,8 +184,12 @@ def test_each_state_means_for_each_use_what_the_table_says(
     model: ScoringModel, state: State
 ) -> None:
     row = STANDS_FOR[state]
-    assert score(model, state) is row[Use.SCORE]
+    spoiled = state is State.SPOILED and not model.graded
+    assert score(model, state) is (StandIn.ZERO if spoiled else row[Use.SCORE])
     assert in_a_test(model, Side.HEAD, state) is row[Use.HEAD]
     assert in_a_test(model, Side.BASE, state) is row[Use.BASE]
+    assert in_a_test_of_several(model, Side.HEAD, state) is row[Use.TOGETHER]
+    assert in_a_test_of_several(model, Side.BASE, state) is row[Use.TOGETHER]
+    assert task(state) is row[Use.TASK]
     assert means(state, scorer=False) is row[Use.AXIS]
     assert means(state, scorer=True) is row[Use.SCORER]

@@ -30,7 +30,7 @@ from gateval.domain.manifests.fixture import DEFAULT_WEIGHTS, Fixture, weighed_a
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import ScorerAverage
 from gateval.domain.results.comparison import AxisComparison, EvalComparison
-from gateval.domain.results.trial_verdict import axis_grades, by_criterion, grades, whole_mean
+from gateval.domain.results.trial_verdict import Use, axis_grades, by_criterion, grades, whole_mean
 from gateval.domain.text import ShortText, first_of
 from gateval.domain.trials.trial import Side, Trial
 from gateval.domain.verdicts import EvalsVerdict, GateVerdict, Score, score_of
@@ -54,7 +54,7 @@ def task_score(planned: PlannedEval, trials: Sequence[Trial]) -> float | None:
     """Return the mean score of the planned repetitions, None if one has none, or no scores."""
     if not planned.scoring.graded:
         return None
-    return _mean(grades(trials), planned.execution.reps_per_fixture)
+    return _mean(grades(trials, Use.SCORE), planned.execution.reps_per_fixture)
 
 
 def axes_of_task(

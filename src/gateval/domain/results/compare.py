@@ -35,7 +35,7 @@ from gateval.domain.results.scoring import (
     score_eval,
     threshold_repetitions,
 )
-from gateval.domain.results.trial_verdict import axis_grades, grades, whole_mean
+from gateval.domain.results.trial_verdict import Use, axis_grades, grades, whole_mean
 from gateval.domain.statistics.broad import LEAST_DROP, Broad
 from gateval.domain.statistics.design import Look, LookResult
 from gateval.domain.statistics.graded import (
@@ -338,7 +338,7 @@ def _repeated(trials: Sequence[Trial], most: int, asked: float | None) -> Repeat
     """Count the first `most` trials; `asked` is the score that one needs, None without scores."""
     mine = [trial for trial in trials if trial.key.repetition <= most]
     count = counted([trial.passed for trial in mine])
-    scores = None if asked is None else sample(grades(mine))
+    scores = None if asked is None else sample(grades(mine, Use.SCORE))
     return Repeated(
         passes=count.passes,
         trials=count.trials,

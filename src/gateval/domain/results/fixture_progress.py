@@ -19,7 +19,7 @@ from typing import NamedTuple
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval, together_only
 from gateval.domain.results.averages import outcomes, too_many_lost
-from gateval.domain.results.trial_verdict import grade, grades
+from gateval.domain.results.trial_verdict import Use, grade, grades
 from gateval.domain.statistics.design import Design, Look, LookResult, counted_only, design, step
 from gateval.domain.statistics.design import design as rule_of
 from gateval.domain.statistics.graded import (
@@ -345,7 +345,7 @@ def _deterministic(
     quiet = is_silent(head) and not is_silent(base)
     same = new[0] or old[0] is new[0]
     if scored is not None:
-        same = not scored.worse(grade(base[0]) or 0.0, grade(head[0]) or 0.0)
+        same = not scored.worse(*(grade(one[0], Use.HEAD) or 0.0 for one in (base, head)))
     if same and not (quiet and not new[0]):
         return FixtureProgress(first, Walk(step=LookResult.STOP, look=first, **counts), exact=True)
     second = Look(base=max(AGREEING, first.base), head=max(AGREEING, first.head))

@@ -15,7 +15,7 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import Grouped, group_trials, unanswered
 from gateval.domain.results.results import Results
-from gateval.domain.results.trial_verdict import grade
+from gateval.domain.results.trial_verdict import Use, grade
 from gateval.domain.trials.trial import Outcome, Side, Trial
 
 
@@ -121,7 +121,7 @@ def _task(
     if len(trials) < many:
         phase = TaskPhase.STARTED if trials or begun else TaskPhase.CREATED
         return TaskRun(task=name, status=run, phase=phase)
-    grades = [] if silent else [grade(one) for one in trials]
+    grades = [] if silent else [grade(one, Use.TASK) for one in trials]
     known = [one for one in grades if one is not None]
     if len(known) < many:
         return TaskRun(task=name, status=RunStatus.FAILED, phase=TaskPhase.COMPLETED)

@@ -7,9 +7,9 @@ not be evaluated were perfect. What does not count makes nothing, unless there i
 was not measured is no score.
 
 A trial that was measured says itself what it scores. What stands for all others is told by one
-table, `STANDS_FOR`, to which a test holds scores, tests, axes and averages, cell by cell: silence
-is the candidate's doing and scores 0, whatever it is asked for; what nobody measured is no score,
-and never one that helps to find a regression.
+table, `STANDS_FOR`, which is read here and to which a test holds each cell: silence is the
+candidate's doing and scores 0, whatever it is asked for; what nobody measured is no score, and
+never one that helps to find a regression.
 
 An axis of a trial scores Σ score × weight / Σ weight over its assertions, as the trial does over
 all. Assertions that name no axis have one together, `__default__`. An axis whose assertions weigh
@@ -192,24 +192,28 @@ def _called(spec: AssertionSpec) -> str:
 class State(StrEnum):
     """What became of a planned trial, or of one criterion in it, that has no score of its own.
 
-    `silent`: the candidate gave no answer. `lost`: gate, provider, judge or check could not measure
-    it. `missing`: it never ran. `uncounted`: a judge said something, and its word does not count.
+    `silent`: the candidate gave no answer. `spoiled`: it gave one, and made unreadable what is
+    looked at. `lost`: gate, provider, judge or check could not measure it. `missing`: it never ran.
+    `uncounted`: a judge said something, and its word does not count.
     """
 
     SILENT = "silent"
+    SPOILED = "spoiled"
     LOST = "lost"
     MISSING = "missing"
     UNCOUNTED = "uncounted"
 
 
 class Use(StrEnum):
-    """What a trial is asked for: the score of its fixture, the tests of head against base, an axis,
-    a scorer's average.
+    """What a trial is asked for: the score of its fixture or task, the tests of head against base,
+    alone or of several fixtures together, an axis, a scorer's average.
     """
 
     SCORE = "score"
+    TASK = "task"
     HEAD = "test of head"
     BASE = "test of base"
+    TOGETHER = "test of several"
     AXIS = "axis"
     SCORER = "scorer"
 
@@ -226,23 +230,26 @@ class StandIn(StrEnum):
     LEFT_OUT = "left out"
 
 
+_UNKNOWN = dict.fromkeys(Use, StandIn.UNKNOWN)
+
 STANDS_FOR: Final[Mapping[State, Mapping[Use, StandIn]]] = MappingProxyType(
     {
         State.SILENT: dict.fromkeys(Use, StandIn.ZERO),
         State.LOST: {
+            **_UNKNOWN,
             Use.SCORE: StandIn.BOTH_ENDS,
             Use.HEAD: StandIn.HARMLESS,
             Use.BASE: StandIn.HARMLESS,
-            Use.AXIS: StandIn.UNKNOWN,
-            Use.SCORER: StandIn.UNKNOWN,
+            Use.TOGETHER: StandIn.LEFT_OUT,
         },
-        State.MISSING: {
+        State.SPOILED: {
+            **_UNKNOWN,
             Use.SCORE: StandIn.BOTH_ENDS,
-            Use.HEAD: StandIn.UNKNOWN,
-            Use.BASE: StandIn.UNKNOWN,
-            Use.AXIS: StandIn.UNKNOWN,
-            Use.SCORER: StandIn.UNKNOWN,
+            Use.HEAD: StandIn.ZERO,
+            Use.BASE: StandIn.ZERO,
+            Use.TOGETHER: StandIn.ZERO,
         },
+        State.MISSING: {**_UNKNOWN, Use.SCORE: StandIn.BOTH_ENDS},
         State.UNCOUNTED: {
             **dict.fromkeys(Use, StandIn.LEFT_OUT),
             Use.SCORER: StandIn.UNKNOWN,
@@ -250,13 +257,23 @@ STANDS_FOR: Final[Mapping[State, Mapping[Use, StandIn]]] = MappingProxyType(
     }
 )
 """What stands for the score of a trial that has none. Where a criterion is left out and nothing
-else is there, the trial is lost.
+else is there, the trial is lost. Where a trial only passes or does not, a spoiled one is silent.
 """
 
 
-def grade(trial: Trial) -> float | None:
-    """Return the score of a trial in [0, 1], 0 of a silent one; None where it has none."""
-    return 0.0 if trial.score is None and _is_silent(trial) else trial.score
+def grade(trial: Trial, use: Use = Use.SCORE) -> float | None:
+    """Return the score of a trial in [0, 1], or what stands for it; None where it has none."""
+    if trial.score is not None:
+        return trial.score
+    state = State.LOST
+    if trial.passed is False and not (trial.assessments and trial.answered):
+        state = State.SPOILED if trial.assessments else State.SILENT
+    return _number(STANDS_FOR[state][use])
+
+
+def _number(found: float | StandIn) -> float | None:
+    """Return a score or the 0 that stands for it; None where it has to be known to be used."""
+    return 0.0 if found is StandIn.ZERO else None if isinstance(found, StandIn) else found
 
 
 def unbroken(trials: Iterable[Trial]) -> list[Trial]:
@@ -268,28 +285,29 @@ def unbroken(trials: Iterable[Trial]) -> list[Trial]:
     return found
 
 
-def grades(trials: Sequence[Trial]) -> Scores:
+def grades(trials: Sequence[Trial], use: Use = Use.HEAD) -> Scores:
     """Return the scores of a side's trials as far as no repetition is missing."""
-    return [grade(trial) for trial in unbroken(trials)]
-
-
-def _is_silent(trial: Trial) -> bool:
-    """Whether the candidate gave nothing that could be assessed, by its own fault."""
-    return not trial.assessments and trial.passed is False
+    return [grade(trial, use) for trial in unbroken(trials)]
 
 
 def by_criterion(trials: Iterable[Trial], index: int) -> list[float | None]:
     """Return what the assertion at this position scores in each trial, None where unknown."""
-    return [_criterion(trial, index) for trial in trials]
+    return [_number(_criterion(trial, index, Use.SCORER)) for trial in trials]
 
 
-def _criterion(trial: Trial, index: int) -> float | None:
-    if _is_silent(trial):
-        return 0.0
-    found = next((one for one in trial.assessments if one.index == index), None)
-    if found is None or isinstance(found, NotAssessed) or not found.counts:
-        return None
-    return criterion_score(found)
+def _criterion(trial: Trial, index: int, use: Use) -> float | StandIn:
+    """Return what one criterion of a trial scores, or what stands for it."""
+    one = next((one for one in trial.assessments if one.index == index), None)
+    if one is None:
+        silent = trial.passed is False and not trial.assessments
+        state = State.SILENT if silent else State.MISSING
+    elif not one.counts:
+        state = State.UNCOUNTED
+    elif isinstance(one, NotAssessed):
+        state = State.SPOILED if one.cause is Cause.CANDIDATE else State.LOST
+    else:
+        return criterion_score(one)
+    return STANDS_FOR[state][use]
 
 
 class AxisScore(Value):
@@ -304,12 +322,19 @@ class AxisScore(Value):
 
 def axis_scores(fixture: Fixture, trial: Trial) -> Mapping[str, AxisScore]:
     """Return the scores of a trial by axis; of a silent one each is 0."""
-    pairs: dict[str, list[tuple[AssertionSpec, Assessment | None]]] = {}
-    by_index = {one.index: one for one in trial.assessments}
+    found: dict[str, list[tuple[float, float | StandIn]]] = {}
     for index, spec in enumerate(fixture.assertions):
-        pairs.setdefault(axis_of(spec), []).append((spec, by_index.get(index)))
-    silent = _is_silent(trial)
-    return {axis: _axis_score(found, silent=silent) for axis, found in pairs.items()}
+        score = _criterion(trial, index, Use.AXIS)
+        found.setdefault(axis_of(spec), []).append((spec.weight, score))
+    return {axis: _axis_score(scores) for axis, scores in found.items()}
+
+
+def _axis_score(scores: Sequence[tuple[float, float | StandIn]]) -> AxisScore:
+    weight = sum(each for each, _ in scores)
+    counted = [(each, _number(one)) for each, one in scores if one is not StandIn.LEFT_OUT]
+    known = [(each, one) for each, one in counted if one is not None]
+    whole = counted and len(known) == len(counted)
+    return AxisScore(score=mean(known) if whole else None, weight=weight)
 
 
 def axis_grades(axis: str, fixture: Fixture, trials: Iterable[Trial]) -> list[float | None]:
@@ -322,19 +347,6 @@ def whole_mean(scores: Sequence[float | None], many: int) -> float | None:
     """Return the mean of the first `many` scores; None unless all of them are known."""
     known = [one for one in scores[:many] if one is not None]
     return fsum(known) / many if len(known) == many else None
-
-
-def _axis_score(pairs: list[tuple[AssertionSpec, Assessment | None]], *, silent: bool) -> AxisScore:
-    weight = sum(spec.weight for spec, _ in pairs)
-    if silent:
-        return AxisScore(score=0.0, weight=weight)
-    counted: list[tuple[float, float]] = []
-    for spec, one in pairs:
-        if one is None or (one.counts and isinstance(one, NotAssessed)):
-            return AxisScore(score=None, weight=weight)
-        if one.counts:
-            counted.append((spec.weight, criterion_score(one)))
-    return AxisScore(score=mean(counted) if counted else None, weight=weight)
 
 
 MORE_TIME = "If it needs more time, raise `spec.execution.timeoutSeconds` of the Eval."
