@@ -10,6 +10,9 @@ import pytest
 
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
+from tests.helpers.github_shop import SAME
+from tests.helpers.shop import EVAL as SHOP_EVAL
+from tests.helpers.shop import FIXTURES as SHOP_FIXTURES
 from tests.helpers.shop import build_shop
 
 AGENT = """\
@@ -260,3 +263,45 @@ def test_a_run_that_fails_without_a_written_threshold_does_not_speak_of_one(tmp_
     done = gateval(silent, "run", "basics")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "0.00" not in done.stdout
+
+
+@pytest.mark.parametrize("model", ["fixtures", "weighted"])
+def test_a_judge_that_gave_no_verdict_has_no_number(tmp_path: Path, model: str) -> None:
+    """Another assertion of the same answer passed; that is no score of the whole."""
+    shop = build_shop(tmp_path / "shop")
+    shop.checkout("main")
+    greets = SHOP_FIXTURES.split("---\n")[1] + "    - {type: judge, rubric: Is it polite?}\n"
+    shop.write("evals/fixtures.yaml", greets)
+    scoring = "  scoring: {model: weighted, passScore: 0.9}\n" if model == "weighted" else ""
+    judge = "  judge: {model: scripted/judge}\n"
+    shop.write("evals/support-eval.yaml", SHOP_EVAL + scoring + judge)
+    shop.write(".gateval/scripted/judge.yaml", 'rules: [{reply: "I have no verdict."}]\n')
+    shop.commit()
+    shop.branch("next")
+    shop.write("agents/prompts/support.md", SAME)
+    shop.commit()
+    done = gateval(shop, "check", "--base", "main")
+    assert done.returncode == 3, done.stdout + done.stderr
+    (out,) = (shop.path / ".gateval/results").glob("2*")
+    assert "judge" in title(done.stdout)
+    no_figure(done.stdout.partition("is modified")[0])
+    comment = (out / "comment.md").read_text()
+    no_figure(comment.partition("Cost and time")[0])
+    assert 'name="score" value="not measured"' in (out / "junit.xml").read_text()
+    for words in (
+        ("show", "greets"),
+        ("get", "evals"),
+        ("get", "eval", "support-eval"),
+        ("get", "fixtures"),
+        ("history",),
+        ("history", "support-eval"),
+        ("compare", "main", "HEAD"),
+    ):
+        shown = gateval(shop, *words)
+        assert shown.returncode == 0, shown.stderr
+        assert "not measured" in shown.stdout or words == ("get", "fixtures"), shown.stdout
+        no_figure(shown.stdout)
+    status = json.loads(gateval(shop, "get", "eval", "support-eval", "-o", "json").stdout)
+    points = json.loads(gateval(shop, "history", "support-eval", "--json").stdout)
+    for told in (status, points["support-eval"][0]):
+        assert not [name for name in told if name in {"passing", "passingFixtures", "score"}], told

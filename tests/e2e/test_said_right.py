@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command import gateval
-from tests.helpers.github_shop import WORSE
+from tests.helpers.github_shop import SAME, WORSE
 from tests.helpers.providers import provider
 from tests.helpers.shop import EVAL, FIXTURES, build_shop
 from tests.servers.model_server import Answer, Call, failure, reply
@@ -176,9 +176,11 @@ def test_what_stands_keeps_its_score_in_every_view(tmp_path: Path, model: str) -
             said = " ".join(text.split())
             assert words in said, text
             assert "score 0.40 (base 1.00)" in said, text
+            assert "could have been missed" not in said, "it does the same each time"
         comment = (out / "comment.md").read_text().lower()
         assert words in comment
         assert "score 0.40 (base 1.00)" in comment
+        assert "### regressed" in comment, "what blocks is open"
         whole = "0.60" if model != "fixtures" else "0.33"
         assert f"| {whole} | 1.00 |" in comment, "the Eval scores the same as well"
         (one,) = json.loads((out / "run.v1.json").read_text())["evals"]
@@ -245,6 +247,25 @@ def test_what_both_sides_print_is_told_once_and_nothing_of_drops(tmp_path: Path)
     assert done.returncode == 3, done.stdout + done.stderr
     assert done.stdout.count("RuntimeError: no luck today") == 1, done.stdout
     assert "could have been missed" not in done.stdout
+
+
+def test_what_could_have_been_missed_is_told_once_and_where_it_matters(tmp_path: Path) -> None:
+    """The agent does not do the same each time, so that chance has a say."""
+    shop = build_shop(tmp_path / "shop")
+    shop.checkout("main")
+    shop.write(".gateval/scripted/support.yaml", WAVERING.replace("SEED", "5"))
+    shop.write("evals/fixtures.yaml", GREETS)
+    shop.commit()
+    shop.branch("next")
+    shop.write("agents/prompts/support.md", SAME)
+    shop.commit()
+    done = gateval(shop, "check", "--base", "main", "--results", str(tmp_path / "out"))
+    assert done.stdout.count("could have been missed") == 1, done.stdout
+    assert (tmp_path / "out/comment.md").read_text().count("could have been missed") == 1
+    shop.write("README.md", "Nothing to compare.\n")
+    shop.commit()
+    alone = gateval(shop, "run", "support-eval")
+    assert "could have been missed" not in alone.stdout, "nothing was compared"
 
 
 def test_looking_back_has_the_reports_order_words_and_cut(tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool)
                 one.event,
                 show_score_in_full(one.whole_score, one.threshold),
                 DASH if one.low is None else f"{one.low:.2f}\N{EN DASH}{one.high:.2f}",
-                f"{_passing(one)}/{one.total}",
+                f"{DASH if one.passing is None else one.passing}/{one.total}",
                 _said(one),
             ),
             "red" if one.regressed or one.passed_on else "",
@@ -216,10 +216,6 @@ def render_overview(series: Mapping[str, Sequence[Point]], *, width: int, color:
     if len(known) == 1:
         add_scorers(terminal, next(iter(known.values())))
     return terminal.text()
-
-
-def _passing(point: Point) -> str:
-    return DASH if point.score is None or point.passing is None else str(point.passing)
 
 
 def _said(point: Point) -> str:

@@ -10,7 +10,7 @@ from textwrap import wrap
 
 from pydantic import JsonValue
 
-from gateval.domain.text import DASH, NOT_MEASURED
+from gateval.domain.text import DASH
 from gateval.safe.sanitize import defuse_log, plain_line
 
 LINE_LIMIT = 600
@@ -176,8 +176,7 @@ def _when(row: Row) -> str:
 def _counts(row: Row) -> str:
     if "lastResult" not in row:
         return f"{row['totalFixtures']}"
-    passing = DASH if row["lastScore"] == NOT_MEASURED else row.get("passingFixtures", DASH)
-    return f"{passing}/{row['totalFixtures']}"
+    return f"{row.get('passingFixtures', DASH)}/{row['totalFixtures']}"
 
 
 def _axes(row: Row) -> str:

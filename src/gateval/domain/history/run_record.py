@@ -330,6 +330,14 @@ class RunEval(Value):
         return tuple(sorted(self.named, key=_urgency))
 
     @property
+    def counted(self) -> tuple[int | None, int | None]:
+        """How many fixtures passed, and how many failed; None where nothing was measured, and of a
+        sealed one, of which nobody is told.
+        """
+        known = self.low is not None and not self.sealed
+        return (self.passing, self.failing) if known else (None, None)
+
+    @property
     def complete(self) -> bool:
         """Whether it was measured in full: its score is one number."""
         return self.low is not None and self.low == self.high

@@ -73,7 +73,7 @@ def trend(records: Iterable[RunRecord], name: str, *, limit: int) -> tuple[Point
             high=run.limits and max(run.limits[1], run.high or 0.0),
             threshold=run.threshold,
             verdict=run.verdict.value,
-            passing=None if run.sealed else run.passing,
+            passing=run.counted[0],
             total=run.total,
             regressed=(*names, *([ALL] if run.slipped else [])),
             base=record.base,

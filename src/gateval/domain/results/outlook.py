@@ -67,7 +67,10 @@ def unseen_drop(plan: Plan, comparison: Comparison, spare: float) -> float | Non
         compared.eval
         for compared in comparison.evals
         if not compared.unanswered
-        and any(fixture.base_all and not fixture.exact for fixture in compared.fixtures)
+        and any(
+            one.base_all and not (one.exact or one.found_at)  # what stands is not compared
+            for one in compared.fixtures
+        )
     }
     drops = [found_drop(one, spare) for one in plan.evals if one.compared and one.name in by_chance]
     return max(drops, default=None)
