@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.command import gateval
-from tests.helpers.repo import Repo
 from tests.helpers.github_shop import SAME
+from tests.helpers.repo import Repo
 from tests.helpers.shop import EVAL as SHOP_EVAL
 from tests.helpers.shop import FIXTURES as SHOP_FIXTURES
 from tests.helpers.shop import build_shop
