@@ -34,9 +34,10 @@ class Assertion(Spec, ABC):
     """One check on a trial. The fields are its YAML keys, without those all assertions share.
 
     A validator may refuse options with a `ValueError` whose text is a sentence; that happens when
-    the manifest is read. `type` is the name in YAML, `basis` what the assertion looks at.
-    `starts_program` says that a program runs for it, `asks_service` that a server of the trial is
-    asked, which has ended when a sealed program is started.
+    the manifest is read. `type` is the name in YAML: that of the class with a small letter, if it
+    says no other; `basis` what the assertion looks at. `starts_program` says that a program runs
+    for it, `asks_service` that a server of the trial is asked, which has ended when a sealed
+    program is started.
     """
 
     type: ClassVar[str]
@@ -44,6 +45,11 @@ class Assertion(Spec, ABC):
     starts_program: ClassVar[bool] = False
     asks_service: ClassVar[bool] = False
     basis: ClassVar[Basis] = Basis.ANSWER
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "type" not in cls.__dict__:
+            cls.type = f"{cls.__name__[:1].lower()}{cls.__name__[1:]}"
 
     @abstractmethod
     def assess(self, evidence: Evidence) -> Assessment:
@@ -112,11 +118,16 @@ class Assertion(Spec, ABC):
         return found.model_copy(update={"absent": True})
 
 
-class JudgedAssertion(Assertion, ABC):
+class TraceAssertion(Assertion, ABC):
+    """An assertion that looks at the steps."""
+
+    basis: ClassVar[Basis] = Basis.TRACE
+
+
+class JudgedAssertion(TraceAssertion, ABC):
     """An assertion that asks the judge."""
 
     needs_judge: ClassVar[bool] = True
-    basis: ClassVar[Basis] = Basis.TRACE
 
     def assess(self, evidence: Evidence) -> Assessment:
         """Raise `CannotEvaluate`: without a judge there is nothing to say."""

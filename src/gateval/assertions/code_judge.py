@@ -293,7 +293,6 @@ class CodeJudge(CommandInFolder, OwnProgram, Asker):
     any other answer is an error, never a score of 0.
     """
 
-    type: ClassVar[str] = "codeJudge"
     basis: ClassVar[Basis] = Basis.TRACE
 
     plain_text: bool = Field(

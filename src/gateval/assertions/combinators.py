@@ -121,7 +121,6 @@ class All(Combinator):
     decides; without one, an error in it is its error. Its score is the lowest among them.
     """
 
-    type: ClassVar[str] = "all"
     verb: ClassVar[str] = "all"
 
     def combine(self, parts: Parts, evidence: Evidence) -> Assessment:
@@ -147,7 +146,6 @@ class Any(Combinator):
     among them. All of them are evaluated, so that a judge in it is asked in any case.
     """
 
-    type: ClassVar[str] = "any"
     verb: ClassVar[str] = "at least one of"
 
     def combine(self, parts: Parts, evidence: Evidence) -> Assessment:
@@ -185,7 +183,6 @@ class Not(Combinator):
     other `not`, no `toolNotCalled`, `notContains` or `judge`. Its score is 1 minus the highest.
     """
 
-    type: ClassVar[str] = "not"
     verb: ClassVar[str] = "none of"
 
     @field_validator("assertions")

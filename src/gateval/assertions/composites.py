@@ -101,7 +101,6 @@ class CompositeScript(CommandInFolder, Weighing, OwnProgram):
     in it (`pass` or `fail`) decides in place of `minScore`. It runs as `script` does.
     """
 
-    type: ClassVar[str] = "compositeScript"
     basis: ClassVar[Basis] = Basis.TRACE
     verb: ClassVar[str] = "all"
 
@@ -176,7 +175,6 @@ class CompositeJudge(Weighing):
     their scores and verdicts. Evidence counts as with `judge`.
     """
 
-    type: ClassVar[str] = "compositeJudge"
     needs_judge: ClassVar[bool] = True
     verb: ClassVar[str] = "all"
 
@@ -221,7 +219,6 @@ class Composite(Weighing):
     an error. They may be composites again. If nothing has weight, the score is 0.
     """
 
-    type: ClassVar[str] = "composite"
     verb: ClassVar[str] = "all"
 
     threshold: float | None = Field(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 from decimal import Decimal
-from typing import ClassVar, Final, Literal, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -237,8 +237,6 @@ class FieldAccuracy(Assertion):
     not count. With `allOrNothing`, one that is missed makes the score 0. A message without JSON
     scores 0.
     """
-
-    type: ClassVar[str] = "fieldAccuracy"
 
     fields: tuple[ExpectedField, ...] = Field(
         min_length=1, max_length=500, description="The fields, each with how it is compared."

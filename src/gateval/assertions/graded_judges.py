@@ -279,8 +279,6 @@ class LlmJudge(ScoredByJudge):
     judge compares the run with what `reference` says. Evidence counts as with `judge`.
     """
 
-    type: ClassVar[str] = "llmJudge"
-
     prompt: str = Field(
         default="", max_length=20_000, description="What the judge is asked, a template."
     )
@@ -316,7 +314,6 @@ class JudgeFromScript(CommandInFolder, OwnProgram, Asker):
     step; the judge reads it as data.
     """
 
-    type: ClassVar[str] = "judgeFromScript"
     needs_judge: ClassVar[bool] = True
     basis: ClassVar[Basis] = Basis.TRACE
 
@@ -398,8 +395,6 @@ class Rubric(JudgedAssertion):
     that is `required`, or has fewer than `minPoints`, fails the whole case in the weighted model,
     and the assertion in any. The judge is told what `reference` says.
     """
-
-    type: ClassVar[str] = "rubric"
 
     items: tuple[str | RubricItem, ...] = Field(
         min_length=1, max_length=ITEMS_LIMIT, description="The checks: texts, or mappings."

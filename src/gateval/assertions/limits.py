@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, NamedTuple, Self
+from collections.abc import Iterator
+from typing import ClassVar, NamedTuple, NoReturn, Self
 
 from pydantic import Field, model_validator
 
-from gateval.assertions.base import PASS_SCORE, Assertion, MinScore
+from gateval.assertions.base import PASS_SCORE, Assertion, MinScore, TraceAssertion
 from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.domain.text import show_usd
 from gateval.domain.trials.trial import Assessment, Cause
@@ -23,7 +23,6 @@ class Cost(Assertion):
     The judge's tokens do not count.
     """
 
-    type: ClassVar[str] = "cost"
     basis: ClassVar[Basis] = Basis.USAGE
 
     max_tokens: int | None = Field(
@@ -62,24 +61,28 @@ class Cost(Assertion):
     def _tokens(self, evidence: Evidence) -> tuple[bool, str, str]:
         most, (total, is_counted) = self.max_tokens or 0, evidence.tokens
         if total is None:
-            raise CannotEvaluate(
-                Cause.GATE,
-                "the tokens of this trial are unknown; let the candidate call models through the "
-                "gateway or print `usage`",
-            )
+            _unknown("tokens", or_print=True)
         saw = f"{total:,}{'' if is_counted else ' as the candidate reports'}"
         return total <= most, f"at most {most:,} tokens", saw
 
     def _money(self, evidence: Evidence) -> tuple[bool, str, str]:
         most, (spent, unpriced) = self.max_usd or 0.0, evidence.money
+        if spent is None and unpriced:
+            why = f"nobody knows a price of {', '.join(unpriced)}; limit it by `maxTokens`"
+            raise CannotEvaluate(Cause.GATE, why)
         if spent is None:
             why = "the money that this trial cost is unknown; let the candidate call models "
-            why += "through the gateway"
-            if unpriced:
-                why = f"nobody knows a price of {', '.join(unpriced)}; limit it by `maxTokens`"
-            raise CannotEvaluate(Cause.GATE, why)
+            raise CannotEvaluate(Cause.GATE, f"{why}through the gateway")
         who = " as the candidate reports" if evidence.is_money_claimed else ""
         return spent <= most, f"at most ${most:g}", f"{show_usd(spent, most)}{who}"
+
+
+def _unknown(what: str, *, or_print: bool = False) -> NoReturn:
+    """Raise `CannotEvaluate` for what nobody counted."""
+    said = (
+        f"the {what} of this trial are unknown; let the candidate call models through the gateway"
+    )
+    raise CannotEvaluate(Cause.GATE, f"{said} or print `usage`" if or_print else said)
 
 
 class Latency(Assertion):
@@ -93,8 +96,6 @@ class Latency(Assertion):
     the time and passes; `validate` says so.
     """
 
-    type: ClassVar[str] = "latency"
-
     max_seconds: float | None = Field(
         default=None,
         gt=0,
@@ -103,9 +104,9 @@ class Latency(Assertion):
 
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the trial as a whole."""
-        seconds, trace = evidence.answer.seconds, evidence.answer.recorded
+        seconds, own = evidence.answer.seconds, evidence.own_seconds
+        trace = evidence.answer.recorded
         waited = trace.waited if trace else 0.0
-        own = evidence.own_seconds
         if self.max_seconds is None:
             return self.result(
                 met=True, expected="an answer at any time", saw=f"it after {own:.3f} s"
@@ -133,7 +134,6 @@ class TokenUsage(Assertion):
     Tokens are counted as for `cost`. A count that nobody made is an error, not zero.
     """
 
-    type: ClassVar[str] = "tokenUsage"
     basis: ClassVar[Basis] = Basis.USAGE
 
     max_total: int | None = Field(default=None, ge=0, description="Input and output together.")
@@ -158,13 +158,8 @@ class TokenUsage(Assertion):
             )
             if limit is not None
         ]
-        unknown = [what for what, count, _ in asked if count is None]
-        if unknown:
-            raise CannotEvaluate(
-                Cause.GATE,
-                f"the {' and '.join(unknown)} of this trial are unknown; let the candidate call "
-                "models through the gateway or print `usage`",
-            )
+        if unknown := [what for what, count, _ in asked if count is None]:
+            _unknown(" and ".join(unknown), or_print=True)
         return self.result(
             met=all(count is not None and count <= limit for _, count, limit in asked),
             expected=" and ".join(f"at most {limit:,} {what}" for what, _, limit in asked),
@@ -186,16 +181,13 @@ class _Seen(NamedTuple):
     claimed: bool = False
 
 
-class ExecutionMetrics(Assertion):
+class ExecutionMetrics(TraceAssertion):
     """The share of the limits that the trial keeps is at least `minScore`.
 
     `targetExplorationRatio` is the share of the tool calls that only look (read, grep, glob,
     search, list, web search and fetch), which may differ from it by `explorationTolerance`. What
     nobody measured is an error, not a limit missed.
     """
-
-    type: ClassVar[str] = "executionMetrics"
-    basis: ClassVar[Basis] = Basis.TRACE
 
     max_tool_calls: int | None = Field(default=None, ge=0, description="The most tool calls.")
     max_llm_calls: int | None = Field(default=None, ge=0, description="The most model calls.")
@@ -220,13 +212,14 @@ class ExecutionMetrics(Assertion):
 
     @model_validator(mode="after")
     def _limits_something(self) -> Self:
-        if not self._asked():
+        limits = (self.max_tool_calls, self.max_llm_calls, self.max_tokens, self.max_usd)
+        if {*limits, self.max_seconds, self.target_exploration_ratio} == {None}:
             raise ValueError("it limits nothing: give `maxToolCalls` or another limit")
         return self
 
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the trial as a whole."""
-        seen = [look(evidence) for look in self._asked()]
+        seen = [*self._kept(evidence)]
         score = sum(one.kept for one in seen) / len(seen)
         found = self.graded(
             score,
@@ -236,58 +229,32 @@ class ExecutionMetrics(Assertion):
         )
         return found.model_copy(update={"claimed": any(one.claimed for one in seen)})
 
-    def _asked(self) -> list[Callable[[Evidence], _Seen]]:
-        looks = (
-            (self.max_tool_calls, self._tool_calls),
-            (self.max_llm_calls, self._llm_calls),
-            (self.max_tokens, self._tokens),
-            (self.max_usd, self._money),
-            (self.max_seconds, self._seconds),
-            (self.target_exploration_ratio, self._exploration),
-        )
-        return [look for limit, look in looks if limit is not None]
-
-    def _tool_calls(self, evidence: Evidence) -> _Seen:
-        return _at_most(len(evidence.tool_calls.steps), self.max_tool_calls, "tool calls")
-
-    def _llm_calls(self, evidence: Evidence) -> _Seen:
-        calls, counted = evidence.model_calls
-        if calls is None:
-            raise _unknown("model calls")
-        seen = _at_most(calls, self.max_llm_calls, "model calls")
-        return seen._replace(claimed=not counted)
-
-    def _tokens(self, evidence: Evidence) -> _Seen:
-        total = evidence.usage.total
-        if total is None:
-            raise _unknown("tokens")
-        seen = _at_most(total, self.max_tokens, "tokens")
-        return seen._replace(claimed=not evidence.tokens[1])
-
-    def _money(self, evidence: Evidence) -> _Seen:
-        spent, _ = evidence.money
-        if spent is None:
-            raise _unknown("costs")
-        seen = _at_most(spent, self.max_usd, "dollars")
-        return seen._replace(claimed=evidence.is_money_claimed)
-
-    def _seconds(self, evidence: Evidence) -> _Seen:
-        seen = _at_most(evidence.own_seconds, self.max_seconds, "seconds")
-        return seen._replace(claimed=evidence.is_time_claimed)
-
-    def _exploration(self, evidence: Evidence) -> _Seen:
-        calls = evidence.tool_calls.steps
-        share = sum(call.tool in EXPLORING for call in calls) / len(calls) if calls else 0.0
-        off = abs(share - (self.target_exploration_ratio or 0.0))
-        return _Seen(off <= self.exploration_tolerance + 1e-9, f"{share:.3g} exploring")
+    def _kept(self, evidence: Evidence) -> Iterator[_Seen]:
+        """Look at each limit that there is, in their order."""
+        if (most := self.max_tool_calls) is not None:
+            yield _at_most(len(evidence.tool_calls.steps), most, "tool calls")
+        if (most := self.max_llm_calls) is not None:
+            calls, counted = evidence.model_calls
+            yield _at_most(calls, most, "model calls", claimed=not counted)
+        if (most := self.max_tokens) is not None:
+            total, claimed = evidence.usage.total, not evidence.tokens[1]
+            yield _at_most(total, most, "tokens", claimed=claimed)
+        if (usd := self.max_usd) is not None:
+            spent, claimed = evidence.money[0], evidence.is_money_claimed
+            yield _at_most(spent, usd, "dollars", claimed=claimed, of="costs")
+        if (longest := self.max_seconds) is not None:
+            own, claimed = evidence.own_seconds, evidence.is_time_claimed
+            yield _at_most(own, longest, "seconds", claimed=claimed)
+        if (ratio := self.target_exploration_ratio) is not None:
+            steps = evidence.tool_calls.steps
+            share = sum(one.tool in EXPLORING for one in steps) / len(steps) if steps else 0.0
+            kept = abs(share - ratio) <= self.exploration_tolerance + 1e-9
+            yield _Seen(kept, f"{share:.3g} exploring")
 
 
-def _at_most(seen: float, limit: float | None, what: str) -> _Seen:
-    return _Seen(limit is None or seen <= limit, f"{seen:,.6g} {what} of at most {limit or 0:,.6g}")
-
-
-def _unknown(what: str) -> CannotEvaluate:
-    message = (
-        f"the {what} of this trial are unknown; let the candidate call models through the gateway"
-    )
-    return CannotEvaluate(Cause.GATE, message)
+def _at_most(
+    seen: float | None, limit: float, what: str, *, claimed: bool = False, of: str = ""
+) -> _Seen:
+    if seen is None:
+        _unknown(of or what)
+    return _Seen(seen <= limit, f"{seen:,.6g} {what} of at most {limit:,.6g}", claimed)

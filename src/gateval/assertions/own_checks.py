@@ -255,7 +255,6 @@ class Python(CustomCheck):
     as with `script`.
     """
 
-    type: ClassVar[str] = "python"
     python: ClassVar[bool] = True
 
     function: str = Field(
@@ -297,8 +296,6 @@ class Script(CustomCheck):
     program that `command` names, or that file alone if it stands beside the manifest; no candidate
     gets them. Where the fixture has a playground, GATEVAL_PLAYGROUND is a copy of its end state.
     """
-
-    type: ClassVar[str] = "script"
 
     command: tuple[str, ...] = Field(
         min_length=1, description="The program and its arguments; no shell reads them."

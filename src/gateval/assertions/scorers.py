@@ -67,8 +67,6 @@ class ContainsExpected(Scorer):
     experiment this is the scorer `contains`.
     """
 
-    type: ClassVar[str] = "containsExpected"
-
     ignore_case: bool = Field(default=False, description="Whether upper and lower case are alike.")
 
     def wants(self, reference: Reference) -> str:
@@ -104,8 +102,6 @@ class CostScore(Cost):
     the limit that it passed by most. In an experiment this is the scorer `cost`.
     """
 
-    type: ClassVar[str] = "costScore"
-
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class and `Cost`."""
         found = super().assess(evidence)
@@ -121,8 +117,6 @@ class ExactMatch(Scorer):
     A text is compared letter by letter, white space around it ignored; any other expected answer is
     compared with the message read as JSON, as `equals` does.
     """
-
-    type: ClassVar[str] = "exactMatch"
 
     def score(self, expected: JsonValue, evidence: Evidence) -> Assessment:
         """See the class. Rests on the final message."""
@@ -141,8 +135,6 @@ class JsonMatch(Scorer):
     answer that is text is read as JSON, as a column of CSV is. In an experiment this is the scorer
     `json`.
     """
-
-    type: ClassVar[str] = "jsonMatch"
 
     def score(self, expected: JsonValue, evidence: Evidence) -> Assessment:
         """See the class. Rests on the final message."""
@@ -192,8 +184,6 @@ class LatencyScore(Latency):
     over the seconds that it took. In an experiment this is the scorer `latency`.
     """
 
-    type: ClassVar[str] = "latencyScore"
-
     max_seconds: float = Field(gt=0, description="The longest time that scores 1, in seconds.")
 
     def assess(self, evidence: Evidence) -> Assessment:
@@ -209,8 +199,6 @@ class Levenshtein(Scorer):
     of the longer. Insertions, deletions and substitutions cost 1 each; white space around the texts
     is ignored, and two empty texts are alike. It is `similar` with a score for every case.
     """
-
-    type: ClassVar[str] = "levenshtein"
 
     ignore_case: bool = Field(default=False, description="Whether upper and lower case are alike.")
 
@@ -238,8 +226,6 @@ class NumericExpected(Scorer):
     The expected answer is a number, or a text that is one; how numbers are read says `numeric`. In
     an experiment this is the scorer `numeric`.
     """
-
-    type: ClassVar[str] = "numericExpected"
 
     tolerance: float = Field(
         default=0.0, ge=0, allow_inf_nan=False, description="How far off it may be, either way."
@@ -292,7 +278,6 @@ class ToolUsage(Scorer):
     against it: the calls that fit, over the expected or the made ones, whichever are more.
     """
 
-    type: ClassVar[str] = "toolUsage"
     basis: ClassVar[Basis] = Basis.TRACE
 
     mode: Literal["subset", "exact"] = Field(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
 from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Evidence
+from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.assertions.matching import (
     FieldPath,
     NoText,
@@ -20,7 +22,7 @@ from gateval.assertions.matching import (
     where,
 )
 from gateval.domain.base import ModelName
-from gateval.domain.trials.trial import Assessment
+from gateval.domain.trials.trial import Assessment, Cause
 
 if TYPE_CHECKING:
     from gateval.domain.trials.model_call import Usage
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _MEASURES = {"levenshtein": levenshtein, "rouge-l": rouge_l, "bleu": bleu}
+_SECONDS = 60
 
 
 class Similar(Assertion):
@@ -42,8 +45,6 @@ class Similar(Assertion):
     what the model does not measure is an error. White space around the texts is ignored. Likeness
     is not truth: "is" and "is not" are much alike.
     """
-
-    type: ClassVar[str] = "similar"
 
     to: str = Field(min_length=1, max_length=20_000, description="The text to compare with.")
     metric: Literal["levenshtein", "rouge-l", "bleu", "embeddings"] = Field(
@@ -70,41 +71,37 @@ class Similar(Assertion):
 
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the final message; its score is the likeness."""
-        try:
-            text, reference = self._texts(evidence)
-        except NoText as absent:
-            return self.absent(expected=self._expected, saw=str(absent), steps=evidence.final)
-        return self._found(_MEASURES[self.metric](text, reference), text, evidence)
+        texts = self._texts(evidence)
+        if not isinstance(texts, tuple):
+            return texts
+        return self._found(_MEASURES[self.metric](*texts), texts[0], evidence)
 
     async def assess_asking(
         self, evidence: Evidence, embed: Embed | None
     ) -> tuple[Assessment, Usage | None]:
         """See the class and `Assertion`."""
-        from gateval.assertions.embeddings import embedded_likeness  # brings asyncio
-
-        try:
-            text, reference = self._texts(evidence)
-        except NoText as absent:
-            found = self.absent(expected=self._expected, saw=str(absent), steps=evidence.final)
-            return found, None
-        if not text:
-            return self._found(0.0, text, evidence), None
-        likeness, usage = await embedded_likeness(embed, self.asks, text, reference)
-        return self._found(likeness, text, evidence), usage
+        texts = self._texts(evidence)
+        if not isinstance(texts, tuple):
+            return texts, None
+        likeness, usage = 0.0, None
+        if texts[0]:
+            likeness, usage = await embedded_likeness(embed, self.asks, *texts)
+        return self._found(likeness, texts[0], evidence), usage
 
     @property
     def _expected(self) -> str:
         by = f"embeddings of {self.model}" if self.model else self.metric
         return f"{where(self.field)} at least {self.min:g} like {quoted(self.to)} by {by}"
 
-    def _texts(self, evidence: Evidence) -> tuple[str, str]:
-        """Return the text and the reference. Raises `NoText` and `NotMeasured`."""
-        text = text_at(evidence, self.field).strip()
+    def _texts(self, evidence: Evidence) -> tuple[str, str] | Assessment:
+        """Return the text and the reference, or what is said where there is no text."""
+        try:
+            text = text_at(evidence, self.field).strip()
+        except NoText as lack:
+            return self.absent(expected=self._expected, saw=str(lack), steps=evidence.final)
         refuse_longer(text, self.field, "`similar` compares")
         reference = self.to.strip()
-        if self.ignore_case:
-            text, reference = text.casefold(), reference.casefold()
-        return text, reference
+        return (text.casefold(), reference.casefold()) if self.ignore_case else (text, reference)
 
     def _found(self, measured: float, text: str, evidence: Evidence) -> Assessment:
         likeness = min(1.0, measured)
@@ -112,3 +109,45 @@ class Similar(Assertion):
         saw = f"{likeness:.3f} in {quoted(text)}"
         found = self.result(met=met, expected=self._expected, saw=saw, steps=evidence.final)
         return found.model_copy(update={"score": likeness})
+
+
+async def embedded_likeness(
+    embed: Embed | None, model: str, text: str, reference: str
+) -> tuple[float, Usage | None]:
+    """Return how alike two texts are to a model, in [0, 1], and the tokens that it took: the cosine
+    of the angle between its vectors for them. Raises `CannotEvaluate`.
+    """
+    import asyncio
+
+    from gateval.ports.model_calls import ModelCallError, ModelCallFault
+
+    if embed is None:
+        raise CannotEvaluate(Cause.GATE, "no model can be asked for embeddings here")
+    try:
+        async with asyncio.timeout(_SECONDS):
+            found = await embed(model, (text, reference))
+    except TimeoutError:
+        message = f"{model} gave no embeddings within {_SECONDS} seconds"
+        raise CannotEvaluate(Cause.PROVIDER, message) from None
+    except ModelCallError as error:
+        ours = error.fault is ModelCallFault.UNCONFIGURED
+        message = f"{model} gave no embeddings: {error.message}"
+        raise CannotEvaluate(Cause.GATE if ours else Cause.PROVIDER, message) from None
+    likeness = cosine(*found.vectors)
+    if likeness is None:
+        message = f"{model} gave embeddings that cannot be compared"
+        raise CannotEvaluate(Cause.PROVIDER, message)
+    return max(0.0, likeness), found.usage
+
+
+def cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Return the cosine of the angle between two vectors, in [-1, 1].
+
+    None where there is none: their lengths differ, one is zero, or a number is not finite.
+    """
+    if len(one) != len(other):
+        return None
+    product = math.hypot(*one) * math.hypot(*other)
+    if not product or not math.isfinite(product):
+        return None
+    return max(-1.0, min(1.0, math.fsum(a * b for a, b in zip(one, other, strict=True)) / product))

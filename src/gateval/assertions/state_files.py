@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
@@ -61,26 +61,33 @@ class StateAssertion(Asker, ABC):
         self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
     ) -> Priced:
         """See `Asker`. What a candidate left unreadable is its own doing, and never a pass."""
-        from gateval.candidates.playground_files import Unreadable
         from gateval.candidates.playground_state import StateUnavailable
 
         del spec
-        state = context.check_context.state
+        state, turn = context.check_context.state, context.check_context.place()
         if state is None:
             return self.assess(evidence), None
         try:
-            async with (
-                context.check_context.place() if self.starts_program else contextlib.nullcontext()
-            ):
-                return await self.look(state), None
+            async with turn if self.starts_program else contextlib.nullcontext():
+                met, saw = await self._look(state)
+        except NoText as lack:
+            return self.absent(expected=self._expected, saw=str(lack)), None
         except Unreadable as error:
             raise CannotEvaluate(Cause.CANDIDATE, f"the end state cannot be looked at: {error}")
         except StateUnavailable as error:
             raise CannotEvaluate(error.cause, error.reason)
+        return self.result(met=met, expected=self._expected, saw=saw), None
+
+    @property
+    @abstractmethod
+    def _expected(self) -> str:
+        """What is expected, as a part of a sentence."""
 
     @abstractmethod
-    async def look(self, state: EndState) -> Assessment:
-        """Return the assessment. Raises `Unreadable` and `StateUnavailable`."""
+    async def _look(self, state: EndState) -> tuple[bool, str]:
+        """Whether it is met, and what was seen. Raises `NoText` for what is not there, `Unreadable`
+        and `StateUnavailable`.
+        """
 
 
 def named(path: str) -> str:
@@ -131,8 +138,6 @@ class DirectoryListing(StateAssertion):
     `notes/a.txt`. More than 10,000 entries, or 64 levels, are an error.
     """
 
-    type: ClassVar[str] = "directoryListing"
-
     path: InnerPath | None = Field(
         default=None, description="The directory's path; the playground itself if absent."
     )
@@ -144,20 +149,22 @@ class DirectoryListing(StateAssertion):
         default=False, description="Whether what stands in its directories counts, too."
     )
 
-    async def look(self, state: EndState) -> Assessment:
-        """See the class."""
-        found = await state.listing(self.path or "", deep=self.deep)
+    @property
+    def _expected(self) -> str:
         more = "and no more " if self.mode == "exact" else ""
-        expected = f"{_shown(self.entries)} {more}in {named(self.path or '')}"
+        return f"{_shown(self.entries)} {more}in {named(self.path or '')}"
+
+    async def _look(self, state: EndState) -> tuple[bool, str]:
+        found = await state.listing(self.path or "", deep=self.deep)
         if not isinstance(found, list):
-            return self.absent(expected=expected, saw=instead(found))
+            raise NoText(instead(found))
         there = [f"{one.path}/" if one.found.kind == "directory" else one.path for one in found]
         lacking = sorted({*self.entries} - {*there})
         further = sorted({*there} - {*self.entries}) if self.mode == "exact" else []
         saw = [f"{_shown(there)}"]
         saw += [f"without {_shown(lacking)}"] if lacking else []
         saw += [f"with {_shown(further)} besides"] if further else []
-        return self.result(met=not lacking and not further, expected=expected, saw=", ".join(saw))
+        return not lacking and not further, ", ".join(saw)
 
 
 def _shown(names: tuple[str, ...] | list[str]) -> str:
@@ -173,27 +180,20 @@ class FileEquals(StateAssertion):
     Line breaks of Windows count as plain ones.
     """
 
-    type: ClassVar[str] = "fileEquals"
-
     path: InnerPath = Field(description="The file's path in the playground.")
     value: str = Field(max_length=TEXT_BYTES // 4, description="The whole text of the file.")
     trim: bool = Field(
         default=False, description="Whether white space around both texts is left aside."
     )
 
-    async def look(self, state: EndState) -> Assessment:
-        """See the class."""
-        expected = f"{named(self.path)} to hold {quoted(self.value)}"
-        try:
-            text = await text_of(state, self.path)
-        except NoText as absent:
-            return self.absent(expected=expected, saw=str(absent))
-        met = self._plain(text) == self._plain(self.value)
-        return self.result(met=met, expected=expected, saw=quoted(text))
+    @property
+    def _expected(self) -> str:
+        return f"{named(self.path)} to hold {quoted(self.value)}"
 
-    def _plain(self, text: str) -> str:
-        plain = text.replace("\r\n", "\n")
-        return plain.strip() if self.trim else plain
+    async def _look(self, state: EndState) -> tuple[bool, str]:
+        text = await text_of(state, self.path)
+        ours, theirs = (one.replace("\r\n", "\n") for one in (text, self.value))
+        return ours.strip() == theirs.strip() if self.trim else ours == theirs, quoted(text)
 
 
 class FileExists(StateAssertion):
@@ -203,19 +203,19 @@ class FileExists(StateAssertion):
     and nothing stands behind one. Inside `not`, it says that there is none.
     """
 
-    type: ClassVar[str] = "fileExists"
-
     path: InnerPath = Field(description="The path in the playground.")
     kind: Literal["file", "directory", "any"] = Field(
         default="file", description="What has to stand there."
     )
 
-    async def look(self, state: EndState) -> Assessment:
-        """See the class."""
-        found = await state.look(self.path)
-        met = found is not None and self.kind in {"any", found.kind}
+    @property
+    def _expected(self) -> str:
         what = "something" if self.kind == "any" else f"a {self.kind}"
-        return self.result(met=met, expected=f"{what} at {named(self.path)}", saw=instead(found))
+        return f"{what} at {named(self.path)}"
+
+    async def _look(self, state: EndState) -> tuple[bool, str]:
+        found = await state.look(self.path)
+        return found is not None and self.kind in {"any", found.kind}, instead(found)
 
 
 class FileJson(StateAssertion):
@@ -224,8 +224,6 @@ class FileJson(StateAssertion):
     Paths are those of RFC 9535, for one value. Numbers count by their value: 1 is 1.0, not "1".
     """
 
-    type: ClassVar[str] = "fileJson"
-
     path: InnerPath = Field(description="The file's path in the playground.")
     at: JsonPath = Field(default="$", description="The JSONPath of the value.")
     value: JsonValue = Field(description="The value expected there.")
@@ -233,17 +231,14 @@ class FileJson(StateAssertion):
         default="exact", description="Whether objects may have further keys, at every level."
     )
 
-    async def look(self, state: EndState) -> Assessment:
-        """See the class."""
-        where = f"`{self.at}` of {named(self.path)}"
-        expected = f"{shown(self.value)} at {where}"
-        try:
-            text = await text_of(state, self.path)
-            value = json_of(text, self.at, named(self.path))
-        except NoText as absent:
-            return self.absent(expected=expected, saw=str(absent))
-        met = matches(self.value, value, subset=self.mode == "subset")
-        return self.result(met=met, expected=expected, saw=shown(value))
+    @property
+    def _expected(self) -> str:
+        return f"{shown(self.value)} at `{self.at}` of {named(self.path)}"
+
+    async def _look(self, state: EndState) -> tuple[bool, str]:
+        text = await text_of(state, self.path)
+        value = json_of(text, self.at, named(self.path))
+        return matches(self.value, value, subset=self.mode == "subset"), shown(value)
 
 
 class FileMatches(StateAssertion):
@@ -252,27 +247,22 @@ class FileMatches(StateAssertion):
     A file of more than 100,000 characters is not searched but reported as an error.
     """
 
-    type: ClassVar[str] = "fileMatches"
-
     path: InnerPath = Field(description="The file's path in the playground.")
     pattern: Pattern = Field(description="The pattern to search for.")
 
-    async def look(self, state: EndState) -> Assessment:
-        """See the class."""
-        expected = f"a match of /{self.pattern}/ in {named(self.path)}"
-        try:
-            text = await text_of(state, self.path)
-        except NoText as absent:
-            return self.absent(expected=expected, saw=str(absent))
+    @property
+    def _expected(self) -> str:
+        return f"a match of /{self.pattern}/ in {named(self.path)}"
+
+    async def _look(self, state: EndState) -> tuple[bool, str]:
+        text = await text_of(state, self.path)
         found = await searched(self.pattern, text, named(self.path))
-        return self.result(met=found is not None, expected=expected, saw=quoted(found or text))
+        return found is not None, quoted(found or text)
 
 
 async def searched(pattern: str, text: str, what: str) -> str | None:
     """Return what matches first, or None. Raises `Unreadable` for a text that is too long."""
     import asyncio  # planning reads all assertions, and start-up time is a promise
-
-    from gateval.candidates.playground_files import Unreadable
 
     if len(text) > TEXT_LIMIT:
         raise Unreadable(f"{what} has {len(text):,} characters, over {TEXT_LIMIT:,}")

@@ -25,13 +25,11 @@ from gateval.assertions.state_files import (
 )
 from gateval.candidates.playground_files import Unreadable
 from gateval.domain.manifests.playground import InnerPath, plain_path
-from gateval.domain.trials.trial import Assessment, Cause
+from gateval.domain.trials.trial import Cause
 from gateval.judging.prompt import shorten
 
 if TYPE_CHECKING:
     from gateval.candidates.playground_state import EndState
-    from gateval.candidates.program import Ran
-    from gateval.ports.model_calls import LocalReply
 
 
 class CommandResult(StateAssertion):
@@ -44,7 +42,6 @@ class CommandResult(StateAssertion):
     not start or is late is an error. In a sealed Eval it works in an empty folder beside the copy.
     """
 
-    type: ClassVar[str] = "commandResult"
     starts_program: ClassVar[bool] = True
 
     command: tuple[str, ...] = Field(
@@ -63,43 +60,43 @@ class CommandResult(StateAssertion):
     )
     timeout_seconds: float = Field(default=30.0, gt=0, le=600, description="How long it may take.")
 
-    async def look(self, state: EndState) -> Assessment:
-        """See the class."""
-        from gateval.candidates.playground_state import StateUnavailable
-        from gateval.candidates.program import End
-
-        ran = await state.run(self.command, self.stdin.encode(), self.timeout_seconds)
-        line = f"`{shorten(shlex.join(self.command), 120)}`"
-        if ran.end is End.TIMED_OUT:
-            raise StateUnavailable(Cause.CHECK, f"{line} took over {self.timeout_seconds:g} s")
-        if ran.end is not End.EXITED:
-            raise StateUnavailable(Cause.CHECK, f"{line} was ended, for {ran.end}")
-        printed = ran.stdout.decode("utf-8", "replace")
-        met = await self._met(ran, printed, line)
-        saw = f"exit code {ran.code} and {quoted(printed.strip())}"
-        complaint = ran.stderr.decode("utf-8", "replace").strip()
-        saw += f", on standard error {quoted(complaint)}" if complaint and not met else ""
-        return self.result(met=met, expected=f"{line} to {self._asked()}", saw=saw)
-
-    async def _met(self, ran: Ran, printed: str, line: str) -> bool:
-        if self.exit_code is not None and ran.code != self.exit_code:
-            return False
-        if self.stdout is not None and printed.strip() != self.stdout.strip():
-            return False
-        if self.stdout_contains is not None and self.stdout_contains not in printed:
-            return False
-        if self.stdout_matches is None:
-            return True
-        return await searched(self.stdout_matches, printed, f"what {line} prints") is not None
-
-    def _asked(self) -> str:
+    @property
+    def _expected(self) -> str:
         asked = [] if self.exit_code is None else [f"end with {self.exit_code}"]
         asked += [] if self.stdout is None else [f"print {quoted(self.stdout)}"]
         if self.stdout_contains is not None:
             asked.append(f"print something with {quoted(self.stdout_contains)}")
         if self.stdout_matches is not None:
             asked.append(f"print what matches /{self.stdout_matches}/")
-        return " and ".join(asked) or "end"
+        return f"{self._line} to {' and '.join(asked) or 'end'}"
+
+    @property
+    def _line(self) -> str:
+        return f"`{shorten(shlex.join(self.command), 120)}`"
+
+    async def _look(self, state: EndState) -> tuple[bool, str]:
+        from gateval.candidates.playground_state import StateUnavailable
+        from gateval.candidates.program import End
+
+        ran = await state.run(self.command, self.stdin.encode(), self.timeout_seconds)
+        if ran.end is not End.EXITED:
+            late = ran.end is End.TIMED_OUT
+            why = f"took over {self.timeout_seconds:g} s" if late else f"was ended, for {ran.end}"
+            raise StateUnavailable(Cause.CHECK, f"{self._line} {why}")
+        printed = ran.stdout.decode("utf-8", "replace")
+        met = (
+            self.exit_code in {None, ran.code}
+            and (self.stdout is None or printed.strip() == self.stdout.strip())
+            and (self.stdout_contains or "") in printed
+        )
+        if met and self.stdout_matches is not None:
+            what = f"what {self._line} prints"
+            met = await searched(self.stdout_matches, printed, what) is not None
+        saw = f"exit code {ran.code} and {quoted(printed.strip())}"
+        complaint = ran.stderr.decode("utf-8", "replace").strip()
+        return met, saw + (
+            f", on standard error {quoted(complaint)}" if complaint and not met else ""
+        )
 
 
 CHARACTERS = 65_536
@@ -116,8 +113,6 @@ class EnvironmentVariable(StateAssertion):
     has it. It is read as python-dotenv reads it, but nothing is expanded in it, and a line of
     another form is an error; so is a file of more than 65,536 characters.
     """
-
-    type: ClassVar[str] = "environmentVariable"
 
     variable: str = Field(
         pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200, description="Its name."
@@ -136,31 +131,26 @@ class EnvironmentVariable(StateAssertion):
             raise ValueError("Say `value` or `pattern`, not both")
         return self
 
-    async def look(self, state: EndState) -> Assessment:
-        """See the class."""
-        expected = (
-            f"{self.variable} to {self._asked()}, by {named(self.path)} or the playground's env"
-        )
+    @property
+    def _expected(self) -> str:
+        asked = "be set" if self.value is None else f"be {quoted(self.value)}"
+        asked = asked if self.pattern is None else f"match /{self.pattern}/"
+        return f"{self.variable} to {asked}, by {named(self.path)} or the playground's env"
+
+    async def _look(self, state: EndState) -> tuple[bool, str]:
         try:
             said = variables(await text_of(state, self.path), named(self.path))
-        except NoText as absent:
+        except NoText:
             if await state.look(self.path) is not None:
-                return self.absent(expected=expected, saw=str(absent))
+                raise
             said = {}
         found = {**state.variables, **said}.get(self.variable)
         if found is None:
-            return self.absent(expected=expected, saw="it is not set")
-        return self.result(met=await self._met(found), expected=expected, saw=quoted(found))
-
-    async def _met(self, found: str) -> bool:
+            raise NoText("it is not set")
         if self.pattern is not None:
-            return await searched(self.pattern, found, f"the value of {self.variable}") is not None
-        return self.value is None or found == self.value
-
-    def _asked(self) -> str:
-        if self.pattern is not None:
-            return f"match /{self.pattern}/"
-        return "be set" if self.value is None else f"be {quoted(self.value)}"
+            what = f"the value of {self.variable}"
+            return await searched(self.pattern, found, what) is not None, quoted(found)
+        return self.value in {None, found}, quoted(found)
 
 
 def variables(text: str, what: str) -> dict[str, str]:
@@ -190,7 +180,6 @@ class HttpResponse(StateAssertion):
     followed. A service that does not answer is an error.
     """
 
-    type: ClassVar[str] = "httpResponse"
     asks_service: ClassVar[bool] = True
 
     service: str = Field(description="The name of the service in `playground.services`.")
@@ -219,8 +208,14 @@ class HttpResponse(StateAssertion):
             raise ValueError("`value` needs `at`, the JSONPath of what it is compared with")
         return self
 
-    async def look(self, state: EndState) -> Assessment:
-        """See the class."""
+    @property
+    def _expected(self) -> str:
+        asked = ["any status"] if self.status is None else [f"status {self.status}"]
+        asked += [] if self.contains is None else [quoted(self.contains)]
+        asked += [] if self.at is None else [f"{shown(self.value)} at `{self.at}`"]
+        return f"`{self.service}` to answer {self.method} {self.path} with {' and '.join(asked)}"
+
+    async def _look(self, state: EndState) -> tuple[bool, str]:
         from gateval.ports.model_calls import LocalRequest
         from gateval.wire.base import write_json
 
@@ -229,28 +224,13 @@ class HttpResponse(StateAssertion):
         request = LocalRequest(self.method, self.path, headers, body)
         reply = await state.ask(self.service, request, self.timeout_seconds)
         text = reply.body.decode("utf-8", "replace")
-        expected = f"`{self.service}` to answer {self.method} {self.path} with {self._asked()}"
-        saw = f"status {reply.status} and {quoted(text)}"
+        met = self.status in {None, reply.status} and (self.contains or "") in text
         try:
-            met = self._met(reply, text)
-        except NoText as absent:
-            return self.absent(expected=expected, saw=f"status {reply.status} and {absent}")
-        return self.result(met=met, expected=expected, saw=saw)
-
-    def _met(self, reply: LocalReply, text: str) -> bool:
-        if self.status is not None and reply.status != self.status:
-            return False
-        if self.contains is not None and self.contains not in text:
-            return False
-        if self.at is None:
-            return True
-        return matches(self.value, json_of(text, self.at, "an answer"), subset=False)
-
-    def _asked(self) -> str:
-        asked = ["any status"] if self.status is None else [f"status {self.status}"]
-        asked += [] if self.contains is None else [quoted(self.contains)]
-        asked += [] if self.at is None else [f"{shown(self.value)} at `{self.at}`"]
-        return " and ".join(asked)
+            if met and self.at is not None:
+                met = matches(self.value, json_of(text, self.at, "an answer"), subset=False)
+        except NoText as lack:
+            raise NoText(f"status {reply.status} and {lack}") from None
+        return met, f"status {reply.status} and {quoted(text)}"
 
 
 _NOT_THERE = ("no such table", "no such column", "no such view")
@@ -268,7 +248,6 @@ class SqlQuery(StateAssertion):
     a query that is no SQL, are errors. A BLOB is its bytes in hex.
     """
 
-    type: ClassVar[str] = "sqlQuery"
     starts_program: ClassVar[bool] = True
 
     path: InnerPath = Field(
@@ -288,49 +267,45 @@ class SqlQuery(StateAssertion):
             raise ValueError("Say one of `rows`, `value` and `count`")
         return self
 
-    async def look(self, state: EndState) -> Assessment:
-        """See the class."""
-        from gateval.candidates.playground_files import Unreadable
+    @property
+    def _expected(self) -> str:
+        asked = f"{self.count} rows" if self.count is not None else f"the value {shown(self.value)}"
+        if self.rows is not None:
+            asked = f"the rows {shown([[*row] for row in self.rows])}"
+        return f"{asked} of `{shorten(self.query, 200)}` in {named(self.path)}"
 
-        query = shorten(self.query, 200)
-        expected = f"{self._asked()} of `{query}` in {named(self.path)}"
+    async def _look(self, state: EndState) -> tuple[bool, str]:
         found = await state.query(self.path, self.query)
         if not isinstance(found, dict):
-            return self.absent(expected=expected, saw=instead(found))
+            raise NoText(instead(found))
         if "error" in found:
-            return self._refused(str(found["error"]), str(found.get("kind")), expected)
+            raise self._refused(str(found["error"]), str(found.get("kind")))
         rows = found.get("rows")
         if not isinstance(rows, list) or found.get("more"):
+            query = shorten(self.query, 200)
             raise Unreadable(f"`{query}` gives more rows than are read; ask for fewer")
+        if self.rows is None and self.count is not None:
+            met = len(rows) == self.count
+        else:
+            wanted: JsonValue = [[self.value]]
+            if self.rows is not None:
+                wanted = [[*row] for row in self.rows]
+            met = json_equal(wanted, rows)
         many = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-        saw = f"{many}: {shown(rows)}" if rows else "no rows"
-        return self.result(met=self._met(rows), expected=expected, saw=saw)
+        return met, f"{many}: {shown(rows)}" if rows else "no rows"
 
-    def _refused(self, error: str, kind: str, expected: str) -> Assessment:
-        from gateval.candidates.playground_files import Unreadable
+    def _refused(self, error: str, kind: str) -> Exception:
+        """Return what to raise: something is not there, the query is wrong, or what the candidate
+        left.
+        """
         from gateval.candidates.playground_state import StateUnavailable
 
         said = shorten(error, 200)
-        if any(error.startswith(one) for one in _NOT_THERE):
-            return self.absent(expected=expected, saw=said)
-        if self._is_to_blame(error, kind):
-            raise StateUnavailable(Cause.CHECK, f"SQLite refused the query: {said}")
-        raise Unreadable(f"{named(self.path)}: {said}")
-
-    def _is_to_blame(self, error: str, kind: str) -> bool:
-        """Whether the query is wrong, and not what the candidate left."""
+        if error.startswith(_NOT_THERE):
+            return NoText(said)
+        to_blame = kind in {"ProgrammingError", "Warning"} or error.startswith(_OF_THE_QUERY)
         if error.startswith(_FUNCTION):
-            return error.removeprefix(_FUNCTION).lower() in self.query.lower()
-        return kind in {"ProgrammingError", "Warning"} or error.startswith(_OF_THE_QUERY)
-
-    def _met(self, rows: list[JsonValue]) -> bool:
-        if self.rows is not None:
-            return json_equal([[*row] for row in self.rows], rows)
-        if self.count is not None:
-            return len(rows) == self.count
-        return json_equal([[self.value]], rows)
-
-    def _asked(self) -> str:
-        if self.rows is not None:
-            return f"the rows {shown([[*row] for row in self.rows])}"
-        return f"{self.count} rows" if self.count is not None else f"the value {shown(self.value)}"
+            to_blame = error.removeprefix(_FUNCTION).lower() in self.query.lower()
+        if to_blame:
+            return StateUnavailable(Cause.CHECK, f"SQLite refused the query: {said}")
+        return Unreadable(f"{named(self.path)}: {said}")

@@ -32,28 +32,45 @@ from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.prompt import shorten
 
 
-class Contains(Assertion):
+class OnMessage(Assertion, ABC):
+    """An assertion on the final message, or a field of it; it rests on that step."""
+
+    def assess(self, evidence: Evidence) -> Assessment:
+        """Look at the message. Where what is looked at is not there, it is absent."""
+        try:
+            met, saw = self._look(evidence)
+        except NoText as lack:
+            return self.absent(expected=self._expected, saw=str(lack), steps=evidence.final)
+        return self.result(met=met, expected=self._expected, saw=saw, steps=evidence.final)
+
+    @property
+    @abstractmethod
+    def _expected(self) -> str:
+        """What is expected, as a part of a sentence."""
+
+    @abstractmethod
+    def _look(self, evidence: Evidence) -> tuple[bool, str]:
+        """Whether it is met, and what was seen. Raises `NoText` and `CannotEvaluate`."""
+
+
+class Contains(OnMessage):
     """The text stands somewhere in the agent's final message, letter by letter.
 
     With `field`, a message that is no JSON or lacks the field fails; a field that is no text is
     looked at as JSON with sorted keys.
     """
 
-    type: ClassVar[str] = "contains"
-
     value: str = Field(min_length=1, description="The text to find.")
     field: FieldPath = None
     ignore_case: bool = Field(default=False, description="Whether upper and lower case are alike.")
 
-    def assess(self, evidence: Evidence) -> Assessment:
-        """See the class. Rests on the final message."""
-        expected = f"{quoted(self.value)} in {where(self.field)}"
-        try:
-            text = text_at(evidence, self.field)
-        except NoText as absent:
-            return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
-        met = holds(text, self.value, ignore_case=self.ignore_case)
-        return self.result(met=met, expected=expected, saw=quoted(text), steps=evidence.final)
+    @property
+    def _expected(self) -> str:
+        return f"{quoted(self.value)} in {where(self.field)}"
+
+    def _look(self, evidence: Evidence) -> tuple[bool, str]:
+        text = text_at(evidence, self.field)
+        return holds(text, self.value, ignore_case=self.ignore_case), quoted(text)
 
 
 def holds(text: str, part: str, *, ignore_case: bool) -> bool:
@@ -61,63 +78,67 @@ def holds(text: str, part: str, *, ignore_case: bool) -> bool:
     return part.casefold() in text.casefold() if ignore_case else part in text
 
 
-class Edge(Assertion, ABC):
-    """A text at one end of the final message, white space around the message ignored."""
+class NotContains(OnMessage):
+    """The text stands nowhere in the agent's final message.
 
-    verb: ClassVar[str]
+    With `field`, a message that is no JSON or lacks the field fails too: where there is nothing to
+    look at, nothing can be shown to be absent.
+    """
 
-    value: str = Field(min_length=1, description="The text to find.")
+    value: str = Field(min_length=1, description="The text that must not be there.")
     field: FieldPath = None
     ignore_case: bool = Field(default=False, description="Whether upper and lower case are alike.")
 
-    def assess(self, evidence: Evidence) -> Assessment:
-        """See the class. Rests on the final message."""
-        expected = f"{where(self.field)} to {self.verb} {quoted(self.value)}"
-        try:
-            text = text_at(evidence, self.field).strip()
-        except NoText as absent:
-            return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
-        value = self.value.strip() or self.value
-        if self.ignore_case:
-            met = self.stands(text.casefold(), value.casefold())
-        else:
-            met = self.stands(text, value)
-        saw = f'"{self.shown(text)}"'
-        return self.result(met=met, expected=expected, saw=saw, steps=evidence.final)
+    @property
+    def _expected(self) -> str:
+        return f"no {quoted(self.value)} in {where(self.field)}"
 
-    @abstractmethod
-    def stands(self, text: str, value: str) -> bool:
-        """Whether `value` stands at this end of `text`."""
-
-    @abstractmethod
-    def shown(self, text: str) -> str:
-        """Return this end of the text, short and on one line."""
+    def _look(self, evidence: Evidence) -> tuple[bool, str]:
+        text = text_at(evidence, self.field)
+        return not holds(text, self.value, ignore_case=self.ignore_case), quoted(text)
 
 
 _SHOWN = 200
 
 
-class EndsWith(Edge):
+class StartsWith(OnMessage):
+    """The agent's final message begins with the text, white space around both ignored.
+
+    With `field`, a message that is no JSON or lacks the field fails; a field that is no text is
+    looked at as JSON with sorted keys.
+    """
+
+    at_end: ClassVar[bool] = False
+
+    value: str = Field(min_length=1, description="The text to find.")
+    field: FieldPath = None
+    ignore_case: bool = Field(default=False, description="Whether upper and lower case are alike.")
+
+    @property
+    def _expected(self) -> str:
+        verb = "end" if self.at_end else "start"
+        return f"{where(self.field)} to {verb} with {quoted(self.value)}"
+
+    def _look(self, evidence: Evidence) -> tuple[bool, str]:
+        text, value = text_at(evidence, self.field).strip(), self.value.strip() or self.value
+        ours, theirs = (text.casefold(), value.casefold()) if self.ignore_case else (text, value)
+        if not self.at_end:
+            return ours.startswith(theirs), quoted(text)
+        more = "…" if len(text) > _SHOWN else ""
+        return ours.endswith(theirs), f'"{more}{shorten(text[-_SHOWN:], _SHOWN)}"'
+
+
+class EndsWith(StartsWith):
     """The agent's final message ends with the text, white space around both ignored.
 
     With `field`, a message that is no JSON or lacks the field fails; a field that is no text is
     looked at as JSON with sorted keys.
     """
 
-    type: ClassVar[str] = "endsWith"
-    verb: ClassVar[str] = "end with"
-
-    def stands(self, text: str, value: str) -> bool:
-        """See `Edge`."""
-        return text.endswith(value)
-
-    def shown(self, text: str) -> str:
-        """See `Edge`."""
-        kept = shorten(text[-_SHOWN:], _SHOWN)
-        return f"…{kept}" if len(text) > _SHOWN else kept
+    at_end: ClassVar[bool] = True
 
 
-class Equals(Assertion):
+class Equals(OnMessage):
     """The agent's final message, or a field of it, equals the value.
 
     A text is compared with the whole message letter by letter, white space around it ignored. Any
@@ -125,21 +146,14 @@ class Equals(Assertion):
     with that field: the order of keys does not matter, 1 equals 1.0 but not "1".
     """
 
-    type: ClassVar[str] = "equals"
-
     value: JsonValue = Field(description="A text, or any JSON value.")
     field: FieldPath = None
 
-    def assess(self, evidence: Evidence) -> Assessment:
-        """See the class. Rests on the final message."""
-        expected = f"{where(self.field)} to equal {_shown(self.value)}"
-        try:
-            met, saw = self._compare(evidence)
-        except NoText as absent:
-            return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
-        return self.result(met=met, expected=expected, saw=saw, steps=evidence.final)
+    @property
+    def _expected(self) -> str:
+        return f"{where(self.field)} to equal {_shown(self.value)}"
 
-    def _compare(self, evidence: Evidence) -> tuple[bool, str]:
+    def _look(self, evidence: Evidence) -> tuple[bool, str]:
         if self.field is None and isinstance(self.value, str):
             text = message(evidence)
             return text.strip() == self.value.strip(), quoted(text)
@@ -149,12 +163,12 @@ class Equals(Assertion):
 
 def _shown(value: JsonValue) -> str:
     """Texts in quotes, everything else as JSON: `10482` is not `"10482"`."""
-    if isinstance(value, str):
-        return quoted(value)
-    return shorten(json.dumps(value, ensure_ascii=False))
+    return (
+        quoted(value) if isinstance(value, str) else shorten(json.dumps(value, ensure_ascii=False))
+    )
 
 
-class IsJson(Assertion):
+class IsJson(OnMessage):
     """The agent's final message is one JSON value and nothing else.
 
     With `field`, that field is there as well, whatever it holds. What JSON readers disagree on is
@@ -162,23 +176,23 @@ class IsJson(Assertion):
     form of the JSON is for `jsonSchema`.
     """
 
-    type: ClassVar[str] = "isJson"
-
     field: FieldPath = None
 
-    def assess(self, evidence: Evidence) -> Assessment:
-        """See the class. Rests on the final message."""
-        expected = "a final message that is JSON"
-        expected += f" with the field `{self.field}`" if self.field else ""
+    @property
+    def _expected(self) -> str:
+        return "a final message that is JSON" + (
+            f" with the field `{self.field}`" if self.field else ""
+        )
+
+    def _look(self, evidence: Evidence) -> tuple[bool, str]:
         try:
             json_at(evidence, self.field)
-        except NoText as absent:
-            return self.result(met=False, expected=expected, saw=str(absent), steps=evidence.final)
-        saw = quoted(message(evidence))
-        return self.result(met=True, expected=expected, saw=saw, steps=evidence.final)
+        except NoText as lack:
+            return False, str(lack)
+        return True, quoted(message(evidence))
 
 
-class JsonSchema(Assertion):
+class JsonSchema(OnMessage):
     """The agent's final message, or a field of it, is JSON that fits the schema.
 
     JSON Schema 2020-12 unless `$schema` names 2019-09, draft-07 or draft-06. `format` is checked,
@@ -186,8 +200,6 @@ class JsonSchema(Assertion):
     not go round in a circle; patterns have no look-around. A message that is no JSON, or says a
     key twice, fails. Up to three mismatches are named with their paths.
     """
-
-    type: ClassVar[str] = "jsonSchema"
 
     schema_: JsonObject = Field(alias="schema", description="The JSON Schema.")
     field: FieldPath = None
@@ -198,13 +210,12 @@ class JsonSchema(Assertion):
         compiled_schema(canonical_json(schema))
         return schema
 
-    def assess(self, evidence: Evidence) -> Assessment:
-        """See the class. Rests on the final message."""
-        expected = f"{where(self.field)} to fit the schema"
-        try:
-            value = json_at(evidence, self.field)
-        except NoText as absent:
-            return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
+    @property
+    def _expected(self) -> str:
+        return f"{where(self.field)} to fit the schema"
+
+    def _look(self, evidence: Evidence) -> tuple[bool, str]:
+        value = json_at(evidence, self.field)
         validator = compiled_schema(canonical_json(self.schema_))
         size, limit = len(canonical_json(value)), text_limit(validator)
         if size > limit:
@@ -214,32 +225,7 @@ class JsonSchema(Assertion):
                 "are checked",
             )
         wrong = mismatches(validator, value)
-        saw = "; ".join(wrong) or "that it does"
-        return self.result(met=not wrong, expected=expected, saw=saw, steps=evidence.final)
-
-
-class NotContains(Assertion):
-    """The text stands nowhere in the agent's final message.
-
-    With `field`, a message that is no JSON or lacks the field fails too: where there is nothing to
-    look at, nothing can be shown to be absent.
-    """
-
-    type: ClassVar[str] = "notContains"
-
-    value: str = Field(min_length=1, description="The text that must not be there.")
-    field: FieldPath = None
-    ignore_case: bool = Field(default=False, description="Whether upper and lower case are alike.")
-
-    def assess(self, evidence: Evidence) -> Assessment:
-        """See the class. Rests on the final message."""
-        expected = f"no {quoted(self.value)} in {where(self.field)}"
-        try:
-            text = text_at(evidence, self.field)
-        except NoText as absent:
-            return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
-        met = not holds(text, self.value, ignore_case=self.ignore_case)
-        return self.result(met=met, expected=expected, saw=quoted(text), steps=evidence.final)
+        return not wrong, "; ".join(wrong) or "that it does"
 
 
 class Numeric(Assertion):
@@ -250,8 +236,6 @@ class Numeric(Assertion):
     word, a date or a version (`v2`, `2026-11-24`, `1.2.3`) is none. The comma parts thousands.
     Numbers are compared as decimals, so that 0.3 is within 0.1 of 0.2.
     """
-
-    type: ClassVar[str] = "numeric"
 
     value: float = Field(allow_inf_nan=False, description="The number expected.")
     tolerance: float = Field(
@@ -272,31 +256,29 @@ class Numeric(Assertion):
         expected = f"{where(self.field)} to be {shown}{off}"
         try:
             number, saw = self._number(evidence)
-        except NoText as absent:
-            return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
-        if number is None:
-            saw = f"no number in {saw}"
-            return self.absent(expected=expected, saw=saw, steps=evidence.final)
+        except NoText as lack:
+            return self.absent(expected=expected, saw=str(lack), steps=evidence.final)
         met = abs(number - wanted) <= exact(self.tolerance)
         return self.result(met=met, expected=expected, saw=saw, steps=evidence.final)
 
-    def _number(self, evidence: Evidence) -> tuple[Decimal | None, str]:
+    def _number(self, evidence: Evidence) -> tuple[Decimal, str]:
         value = json_at(evidence, self.field) if self.field else message(evidence)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return exact(value), f"{value}"
         if not isinstance(value, str):
-            return None, "what is no text"
+            raise NoText("no number in what is no text")
         refuse_longer(value, self.field, "`numeric` looks through")
-        if self.find == "whole":
-            return only_number(value), quoted(value)
-        found = numbers_in(value)
+        only = only_number(value) if self.find == "whole" else None
+        if only is not None:
+            return only, quoted(value)
+        found = [] if self.find == "whole" else numbers_in(value)
         if not found:
-            return None, quoted(value)
+            raise NoText(f"no number in {quoted(value)}")
         number = found[0] if self.find == "first" else found[-1]
         return number, f"{number} in {quoted(value)}"
 
 
-class Regex(Assertion):
+class Regex(OnMessage):
     r"""The pattern matches somewhere in the agent's final message.
 
     Patterns are RE2's (https://github.com/google/re2/wiki/Syntax): look-around and backreferences
@@ -304,8 +286,6 @@ class Regex(Assertion):
     line breaks, `(?m)` lets `^` and `$` match at lines. Messages over 100,000 characters are not
     searched but reported as an error.
     """
-
-    type: ClassVar[str] = "regex"
 
     pattern: str = Field(min_length=1, max_length=1000, description="The pattern to search for.")
     field: FieldPath = None
@@ -319,34 +299,13 @@ class Regex(Assertion):
         compiled(pattern)
         return pattern
 
-    def assess(self, evidence: Evidence) -> Assessment:
-        """See the class. Rests on the final message."""
-        expected = f"a match of /{self.pattern}/ in {where(self.field)}"
-        try:
-            text = text_at(evidence, self.field)
-            text = text.strip() if self.trim else text
-        except NoText as absent:
-            return self.absent(expected=expected, saw=str(absent), steps=evidence.final)
+    @property
+    def _expected(self) -> str:
+        return f"a match of /{self.pattern}/ in {where(self.field)}"
+
+    def _look(self, evidence: Evidence) -> tuple[bool, str]:
+        text = text_at(evidence, self.field)
+        text = text.strip() if self.trim else text
         refuse_longer(text, self.field, "`regex` searches")
         found = compiled(self.pattern).search(text)
-        saw = quoted(text) if found is None else quoted(found.group())
-        return self.result(met=found is not None, expected=expected, saw=saw, steps=evidence.final)
-
-
-class StartsWith(Edge):
-    """The agent's final message begins with the text, white space around both ignored.
-
-    With `field`, a message that is no JSON or lacks the field fails; a field that is no text is
-    looked at as JSON with sorted keys.
-    """
-
-    type: ClassVar[str] = "startsWith"
-    verb: ClassVar[str] = "start with"
-
-    def stands(self, text: str, value: str) -> bool:
-        """See `Edge`."""
-        return text.startswith(value)
-
-    def shown(self, text: str) -> str:
-        """See `Edge`."""
-        return shorten(text)
+        return found is not None, quoted(text if found is None else found.group())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Annotated, ClassVar, Final, Literal, NamedTuple, Self
+from typing import Annotated, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from gateval.assertions.base import PASS_SCORE, Assertion, MinScore
-from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence, ToolCalls
+from gateval.assertions.base import PASS_SCORE, MinScore, TraceAssertion
+from gateval.assertions.evidence import CannotEvaluate, Evidence, ToolCalls
 from gateval.assertions.matching import json_equal, matches, without
 from gateval.domain.base import JsonObject, Spec
 from gateval.domain.trials.trace import Step
@@ -36,7 +36,7 @@ def listed(*, before: tuple[str, ...], after: tuple[str, ...]) -> str:
     return " and".join(parts)
 
 
-class ToolCalled(Assertion):
+class ToolCalled(TraceAssertion):
     """The tool is called at least once.
 
     With `before`, its first call comes before the first call of each named tool that is called at
@@ -44,9 +44,6 @@ class ToolCalled(Assertion):
     is never called fails. Both may be given; then both must hold. A refused call is none, except
     that asking for a tool of `before` too early fails all the same.
     """
-
-    type: ClassVar[str] = "toolCalled"
-    basis: ClassVar[Basis] = Basis.TRACE
 
     tool: ToolName = Field(description="The tool that must be called.")
     before: tuple[ToolName, ...] = Field(
@@ -100,7 +97,7 @@ class ToolCalled(Assertion):
         return broken
 
 
-class ToolNotCalled(Assertion):
+class ToolNotCalled(TraceAssertion):
     """The tool is never called.
 
     With `before`, only calls ahead of the first call of each named tool are forbidden; if a named
@@ -110,9 +107,6 @@ class ToolNotCalled(Assertion):
     a step is an error: it proves nothing. A tool that a declarative agent must not use stands among
     its `tools` with `enabled: false`; of a name that is not there, `validate` and plans warn.
     """
-
-    type: ClassVar[str] = "toolNotCalled"
-    basis: ClassVar[Basis] = Basis.TRACE
 
     tool: ToolName = Field(description="The tool that must not be called.")
     before: tuple[ToolName, ...] = Field(
@@ -156,7 +150,7 @@ class ToolNotCalled(Assertion):
         )
 
 
-class ToolArguments(Assertion):
+class ToolArguments(TraceAssertion):
     """The tool is called with these arguments.
 
     `mode: subset` lets a call have further arguments, at every level; `exact` does not. Lists must
@@ -164,9 +158,6 @@ class ToolArguments(Assertion):
     match: any of them, all, the first, or the last. A tool that is never called fails. Keys in
     `ignore` are left out on both sides; `address.zip` names a key inside `address`.
     """
-
-    type: ClassVar[str] = "toolArguments"
-    basis: ClassVar[Basis] = Basis.TRACE
 
     tool: ToolName = Field(description="The tool whose calls are looked at.")
     arguments: JsonObject = Field(description="The arguments expected.")
@@ -222,15 +213,12 @@ def _shown(arguments: JsonObject | None) -> str:
     return shorten(json.dumps(arguments, ensure_ascii=False))
 
 
-class ToolSequence(Assertion):
+class ToolSequence(TraceAssertion):
     """The named tools are called in this order.
 
     Other calls may come before, between and after them: the list is a subsequence of the calls. A
     tool named twice must be called twice.
     """
-
-    type: ClassVar[str] = "toolSequence"
-    basis: ClassVar[Basis] = Basis.TRACE
 
     tools: tuple[ToolName, ...] = Field(
         min_length=1, max_length=100, description="The tools, in the order they must be called in."
@@ -361,7 +349,7 @@ class _Tally(NamedTuple):
     calls: list[Step]
 
 
-class ToolTrajectory(Assertion):
+class ToolTrajectory(TraceAssertion):
     """The share of what is expected of the tool calls is at least `minScore`.
 
     `anyOrder`: each tool of `minimums` is called at least so often. `inOrder`: the calls of
@@ -374,9 +362,6 @@ class ToolTrajectory(Assertion):
     `maxSeconds` of a call that is made counts beside it; where nobody told how long it took, that
     is an error. So is a missing trace, not 0.
     """
-
-    type: ClassVar[str] = "toolTrajectory"
-    basis: ClassVar[Basis] = Basis.TRACE
 
     mode: Literal["anyOrder", "inOrder", "exact", "superset", "subset"] = Field(
         description="How the calls are compared."
@@ -463,15 +448,12 @@ _SKILL_KEYS = ("skill", "name", "skill_name", "command")
 _READ_TOOLS = frozenset({"read", "read_file", "view", "open", "cat"})
 
 
-class SkillTrigger(Assertion):
+class SkillTrigger(TraceAssertion):
     """The agent takes up this skill, or with `shouldTrigger: false` does not.
 
     It does by a call of a tool named `Skill` (or `use_skill`, `activate_skill`) with that name, or
     by reading a file below a folder of that name in a folder `skills`.
     """
-
-    type: ClassVar[str] = "skillTrigger"
-    basis: ClassVar[Basis] = Basis.TRACE
 
     skill: str = Field(min_length=1, max_length=200, description="The skill's name.")
     should_trigger: bool = Field(default=True, description="Whether it is to be taken up.")

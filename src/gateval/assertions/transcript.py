@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Annotated, ClassVar, Literal, Self
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gateval.assertions.base import Assertion
-from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
+from gateval.assertions.base import TraceAssertion
+from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.assertions.matching import matches, quoted
+from gateval.assertions.text import holds
 from gateval.assertions.tools import ToolName
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.trials.trace import STEPS_LIMIT, Step, StepKind
@@ -42,33 +43,33 @@ def said_by(evidence: Evidence, speaker: Speaker) -> tuple[Step, ...]:
     return tuple(one for one in steps if one.kind in _KINDS[speaker])
 
 
-def text_of(step: Step) -> str:
-    """Return what a step says; of a tool call, the tool and its arguments."""
-    if step.kind is not StepKind.TOOL_CALL:
-        return step.text
-    return f"{step.tool} {canonical_json(step.arguments or {})}"
-
-
-def first_with(steps: Iterable[Step], text: str, *, ignore_case: bool) -> int | None:
-    """Return the number of the first step that says a text, or None."""
-    for step in steps:
-        said = text_of(step)
-        if text.casefold() in said.casefold() if ignore_case else text in said:
-            return step.number
-    return None
+def _first_with(
+    phrases: Iterable[str], steps: Sequence[Step], *, ignore_case: bool
+) -> dict[str, int]:
+    """Return of each phrase that is said the number of the first step that says it; a tool call
+    says the tool and its arguments.
+    """
+    said = [
+        (one.number, one.text)
+        if one.kind is not StepKind.TOOL_CALL
+        else (one.number, f"{one.tool} {canonical_json(one.arguments or {})}")
+        for one in steps
+    ]
+    found = {
+        phrase: next((at for at, text in said if holds(text, phrase, ignore_case=ignore_case)), 0)
+        for phrase in phrases
+    }
+    return {phrase: number for phrase, number in found.items() if number}
 
 
 Phrase = Annotated[str, Field(min_length=1, max_length=2000)]
 
 
-class TranscriptContains(Assertion):
+class TranscriptContains(TraceAssertion):
     """All of these phrases are said, each anywhere in the transcript.
 
     In a turn's assertions, in that turn. Where steps are missing, it is an error.
     """
-
-    type: ClassVar[str] = "transcriptContains"
-    basis: ClassVar[Basis] = Basis.TRACE
 
     phrases: tuple[Phrase, ...] = Field(
         min_length=1, max_length=100, description="The texts to find, letter by letter."
@@ -81,32 +82,28 @@ class TranscriptContains(Assertion):
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the steps that say them."""
         steps = said_by(evidence, self.speaker)
-        found = {one: first_with(steps, one, ignore_case=self.ignore_case) for one in self.phrases}
-        lacking = [one for one, number in found.items() if number is None]
-        said = ", ".join(map(quoted, self.phrases))
-        told = [f"{quoted(one)} at step {number}" for one, number in found.items() if number]
+        found = _first_with(self.phrases, steps, ignore_case=self.ignore_case)
+        lacking = [one for one in self.phrases if one not in found]
+        told = [f"{quoted(one)} at step {number}" for one, number in found.items()]
         told += [f"{quoted(one)} nowhere" for one in lacking]
+        said = ", ".join(map(quoted, self.phrases))
         return self.result(
             met=not lacking,
-            expected=f"{said} to be said by {whom(self.speaker)}",
+            expected=f"{said} to be said by {_whom(self.speaker)}",
             saw=", ".join(told),
-            steps=[number for number in found.values() if number is not None],
+            steps=[*found.values()],
         )
 
 
-def whom(speaker: Speaker) -> str:
-    """Return the speaker for a sentence."""
+def _whom(speaker: Speaker) -> str:
     return "anybody" if speaker == "any" else f"the {speaker}"
 
 
-class TranscriptForbids(Assertion):
+class TranscriptForbids(TraceAssertion):
     """None of these phrases is said anywhere in the transcript.
 
     In a turn's assertions, in that turn. Where steps are missing, it is an error.
     """
-
-    type: ClassVar[str] = "transcriptForbids"
-    basis: ClassVar[Basis] = Basis.TRACE
 
     phrases: tuple[Phrase, ...] = Field(
         min_length=1, max_length=100, description="The texts that must not be said."
@@ -120,30 +117,24 @@ class TranscriptForbids(Assertion):
         """See the class. Rests on the steps that say them."""
         evidence.refuse_empty_claim()
         steps = said_by(evidence, self.speaker)
-        found = {
-            one: number
-            for one in self.phrases
-            if (number := first_with(steps, one, ignore_case=self.ignore_case)) is not None
-        }
+        found = _first_with(self.phrases, steps, ignore_case=self.ignore_case)
         told = [f"{quoted(one)} at step {number}" for one, number in found.items()]
+        said = ", ".join(map(quoted, self.phrases))
         return self.result(
             met=not found,
-            expected=f"none of {', '.join(map(quoted, self.phrases))} said by {whom(self.speaker)}",
+            expected=f"none of {said} said by {_whom(self.speaker)}",
             saw=", ".join(told) or "none of them",
             steps=[*found.values()] or evidence.final,
         )
 
 
-class WireCall(Assertion):
+class WireCall(TraceAssertion):
     """A tool is called, and the gate saw it on the wire between the candidate and its models.
 
     What a candidate says of itself is no proof here: where there is only its word, it is an error.
     Calls that were refused do not count. Of a candidate that calls tools of the gate and no model
     through it, `atMost` is an error: it may have called others.
     """
-
-    type: ClassVar[str] = "wireCall"
-    basis: ClassVar[Basis] = Basis.TRACE
 
     tool: ToolName = Field(description="The tool whose calls are counted.")
     arguments: JsonObject = Field(
@@ -165,40 +156,29 @@ class WireCall(Assertion):
 
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the calls that count, else on all of the tool."""
-        calls = evidence.tool_calls
-        trace = evidence.answer.recorded
-        if (
-            trace is None
-            or not trace.is_seen
-            or (trace.is_partly_seen and self.at_most is not None)
-        ):
+        calls, trace = evidence.tool_calls, evidence.answer.recorded
+        partly = trace is not None and trace.is_partly_seen and self.at_most is not None
+        if trace is None or not trace.is_seen or partly:
             raise CannotEvaluate(
                 Cause.GATE,
                 "the gate did not see all calls itself, and the candidate's word is no proof; let "
                 "it call models through the gateway",
             )
         mine = calls.of(self.tool)
-        counted = (
-            [
-                one
-                for one in mine
-                if one.arguments is not None
-                and matches(self.arguments, one.arguments, subset=self.mode == "subset")
-            ]
-            if self.arguments or self.mode == "exact"
-            else [*mine]
-        )
-        most = float("inf") if self.at_most is None else self.at_most
+        counted = mine
+        if self.arguments or self.mode == "exact":
+            subset = self.mode == "subset"
+            given = [(one, one.arguments) for one in mine if one.arguments is not None]
+            counted = tuple(
+                one for one, its in given if matches(self.arguments, its, subset=subset)
+            )
+        many, least, most = len(counted), self.at_least, self.at_most
+        asked = f"at least {least}" if most is None else f"{least}" if most == least else ""
         shown = shorten(json.dumps(self.arguments, ensure_ascii=False)) if self.arguments else ""
-        asked = f"at least {self.at_least}" if self.at_most is None else self._between()
         return self.result(
-            met=self.at_least <= len(counted) <= most,
-            expected=f"{asked} calls of `{self.tool}`{f' with {shown}' if shown else ''}",
-            saw=f"{len(counted)} among {calls}",
+            met=least <= many and (most is None or many <= most),
+            expected=f"{asked or f'{least} to {most}'} calls of `{self.tool}`"
+            + (f" with {shown}" if shown else ""),
+            saw=f"{many} among {calls}",
             steps=[one.number for one in counted or mine],
         )
-
-    def _between(self) -> str:
-        if self.at_least == self.at_most:
-            return f"{self.at_least}"
-        return f"{self.at_least} to {self.at_most}"
