@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, JsonValue, ValidationError
 
 from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
-from gateval.domain.base import Spec
+from gateval.domain.base import JsonObject, Spec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, Reference
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Assessed, Assessment, AssessmentStatus, Cause, NotAssessed
@@ -52,25 +53,14 @@ class Assertion(Spec, ABC):
             cls.type = f"{cls.__name__[:1].lower()}{cls.__name__[1:]}"
 
     @abstractmethod
-    def assess(self, evidence: Evidence) -> Assessment:
-        """Return passed or failed, made with `result`.
+    async def assess_in(
+        self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
+    ) -> Priced:
+        """Return the assessment of what stands as `spec` in the fixture.
 
-        Raises `CannotEvaluate` when the evidence lacks what this assertion looks at.
+        Raises `CannotEvaluate` when the evidence lacks what this assertion looks at, or what it
+        asks does not answer, and the judge's `JudgeError`.
         """
-
-    @property
-    def asks(self) -> str:
-        """The model (`provider/model-id`) that it asks for embeddings, empty for none."""
-        return ""
-
-    async def assess_asking(
-        self, evidence: Evidence, embed: Embed | None
-    ) -> tuple[Assessment, Usage | None]:
-        """Do what `assess` does, where `asks` names a model; return the tokens that took, too.
-
-        Raises `CannotEvaluate` when it cannot be asked.
-        """
-        raise NotImplementedError  # only those whose `asks` names a model have it
 
     def wants(self, reference: Reference) -> str:
         """Say in a sentence what of `reference` it lacks to look at a case; empty for nothing."""
@@ -118,24 +108,73 @@ class Assertion(Spec, ABC):
         return found.model_copy(update={"absent": True})
 
 
-class TraceAssertion(Assertion, ABC):
+Priced = tuple[Assessment, Usage | None]
+"""An assessment, and the tokens that a model took for it; None if none was asked."""
+
+_LONG = 2_000
+"""Characters; longer messages are looked at in a thread. A pattern made for it takes RE2 seconds on
+a long text, without Python's lock, so that other trials go on meanwhile."""
+
+
+class EvidenceAssertion(Assertion, ABC):
+    """An assertion that looks at the evidence and at nothing else."""
+
+    async def assess_in(
+        self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
+    ) -> Priced:
+        """See `Assertion`."""
+        del spec, context
+        if len(evidence.answer.output) > _LONG:
+            import asyncio  # planning reads all assertions, and start-up time is a promise
+
+            return await asyncio.to_thread(self.assess, evidence), None
+        return self.assess(evidence), None
+
+    @abstractmethod
+    def assess(self, evidence: Evidence) -> Assessment:
+        """Return passed or failed, made with `result`. Raises `CannotEvaluate`."""
+
+
+class TraceAssertion(EvidenceAssertion, ABC):
     """An assertion that looks at the steps."""
 
     basis: ClassVar[Basis] = Basis.TRACE
 
 
-class JudgedAssertion(TraceAssertion, ABC):
+class JudgedAssertion(Assertion, ABC):
     """An assertion that asks the judge."""
 
     needs_judge: ClassVar[bool] = True
+    basis: ClassVar[Basis] = Basis.TRACE
 
-    def assess(self, evidence: Evidence) -> Assessment:
-        """Raise `CannotEvaluate`: without a judge there is nothing to say."""
-        del evidence
-        raise CannotEvaluate(Cause.GATE, f"`{self.type}` needs a judge and none was set up")
+    async def assess_in(
+        self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
+    ) -> Priced:
+        """See `Assertion`."""
+        del spec
+        return await self.assess_as(self.type, evidence, context)
+
+    async def assess_as(self, kind: str, evidence: Evidence, context: AssessmentContext) -> Priced:
+        """Ask for an assertion of the type `kind`; an error where the judge's word does not count.
+
+        Raises `CannotEvaluate`.
+        """
+        from gateval.judging.judge import JudgeError
+
+        usage: Usage | None = None
+        judge = context.judge_for(kind)
+        try:
+            found, usage = await self.ask(evidence.for_a_judge, judge, context.judge_spec)
+        except JudgeError as error:
+            found, usage = error_of(kind, error.cause, error.message), error.usage
+        if not await context.doubt():
+            return found if found.type == kind else found.model_copy(update={"type": kind}), usage
+        said = "The judge is not calibrated as its Eval asks, so this does not count"
+        unbelieved = error_of(kind, Cause.UNCALIBRATED, f"{said}: {found.reason}")
+        return unbelieved.model_copy(update={"verdict": found.verdict, "asked": found.asked}), usage
 
     @abstractmethod
-    async def assess_with(
+    async def ask(
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec
     ) -> tuple[Assessment, Usage]:
         """Return the assessment and the tokens the judge took.
@@ -143,9 +182,6 @@ class JudgedAssertion(TraceAssertion, ABC):
         Raises `CannotEvaluate` or the judge's `JudgeError`.
         """
 
-
-Priced = tuple[Assessment, Usage | None]
-"""An assessment, and the tokens that a model took for it; None if none was asked."""
 
 Early = Mapping[int, Priced]
 """What was assessed already, by the `id` of the assertion's spec, which the plan keeps."""
@@ -159,33 +195,27 @@ async def trust_every_judge() -> str:
     return ""
 
 
-class CheckContext(NamedTuple):
-    """What own checks of a trial are run with: its fixture, and what runs them if anything does.
+class AssessmentContext(NamedTuple):
+    """What all assertions of a trial are assessed with, and what runs or is asked if anything is.
 
     `state` is the end state of its playground, if it has one. With `turn`, of all programs that are
     run for assertions one runs at a time.
     """
 
     fixture: Fixture
-    checks: OwnChecks | None
+    judge: Judge | None
+    judge_spec: JudgeSpec
+    known: Mapping[str, type[Assertion]]
+    checks: OwnChecks | None = None
+    embed: Embed | None = None
+    doubt: JudgeDoubt = trust_every_judge
     state: EndState | None = None
     turn: asyncio.Lock | None = None
+    early: Early = {}
 
     def place(self) -> contextlib.AbstractAsyncContextManager[Any]:
         """Hold this while a program runs."""
         return self.turn or contextlib.nullcontext()
-
-
-class AssessmentContext(NamedTuple):
-    """What all assertions of a trial are assessed with."""
-
-    judge: Judge | None
-    judge_spec: JudgeSpec
-    check_context: CheckContext
-    embed: Embed | None
-    known: Mapping[str, type[Assertion]]
-    doubt: JudgeDoubt
-    early: Early = {}
 
     def judge_for(self, kind: str) -> Judge:
         """Return the judge that an assertion of this type asks. Raises `CannotEvaluate`."""
@@ -193,30 +223,58 @@ class AssessmentContext(NamedTuple):
             raise CannotEvaluate(Cause.GATE, f"`{kind}` needs a judge and none was set up")
         return self.judge
 
-    async def heard(self, asked: Awaitable[tuple[Assessment, Usage]], kind: str) -> Priced:
-        """Return what the judge says, as an error where its word does not count."""
+    async def assess_all(self, specs: Sequence[AssertionSpec], evidence: Evidence) -> list[Priced]:
+        """Assess these assertions side by side; whatever breaks is an error among them."""
+        import asyncio
+
+        return await asyncio.gather(*(self._assess(spec, evidence) for spec in specs))
+
+    async def _assess(self, spec: AssertionSpec, evidence: Evidence) -> Priced:
         from gateval.judging.judge import JudgeError
 
-        usage: Usage | None = None
+        if spec.unsupported:
+            failed, why = AssessmentStatus.FAILED, f"{spec.unsupported}."
+            return Assessed(type=spec.type, status=failed, score=0.0, reason=why), None
+        if id(spec) in self.early:
+            return self.early[id(spec)]
         try:
-            found, usage = await asked
+            assertion = self._read(spec)
+            if spec.turn is not None:
+                evidence = evidence.of_turn(spec.turn)
+            found, usage = await assertion.assess_in(evidence, spec, self)
+            claimed = evidence.is_claimed(assertion.basis)
+            return found.model_copy(update={"claimed": claimed}) if claimed else found, usage
+        except CannotEvaluate as error:
+            return error_of(spec.type, error.cause, error.message), None
         except JudgeError as error:
-            found, usage = error_of(kind, error.cause, error.message), error.usage
-        if not await self.doubt():
-            return found if found.type == kind else found.model_copy(update={"type": kind}), usage
-        said = "The judge is not calibrated as its Eval asks, so this does not count"
-        unbelieved = error_of(kind, Cause.UNCALIBRATED, f"{said}: {found.reason}")
-        return unbelieved.model_copy(update={"verdict": found.verdict, "asked": found.asked}), usage
+            return error_of(spec.type, error.cause, error.message), error.usage
+        except Exception as error:  # noqa: BLE001 - whatever breaks is reported, not passed over
+            what = f"`{spec.type}` broke with {type(error).__name__}: {error}; please report it"
+            return error_of(spec.type, Cause.GATE, what), None
+
+    def _read(self, spec: AssertionSpec) -> Assertion:
+        """Read the options as strictly as when the manifest was read: a plan comes from outside."""
+        kind = self.known.get(spec.type)
+        if kind is None:
+            what = f"there is no assertion type `{shorten(spec.type, 60)}`"
+            raise CannotEvaluate(Cause.GATE, what)
+        try:
+            return kind.model_validate_json(
+                json.dumps(_written(spec)), strict=True, by_alias=True, by_name=False
+            )
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            message = f"`{spec.type}` has options it cannot use: {what}"
+            raise CannotEvaluate(Cause.GATE, message) from None
 
 
-class Asker(Assertion, ABC):
-    """An assertion that asks a judge or starts a program, beside reading the evidence."""
-
-    @abstractmethod
-    async def assess_in(
-        self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
-    ) -> Priced:
-        """Return the assessment. Raises `CannotEvaluate` or the judge's `JudgeError`."""
+def _written(spec: AssertionSpec) -> JsonObject:
+    """Return the options as they were written, those of the parts included."""
+    if not spec.parts:
+        return spec.options
+    parts: JsonValue = [{"type": part.type, **_written(part)} for part in spec.parts]
+    return {**spec.options, "assertions": parts}
 
 
 def error_of(kind: str, cause: Cause, message: str) -> NotAssessed:

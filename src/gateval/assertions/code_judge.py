@@ -7,32 +7,22 @@ nobody knows is null, never 0 or empty.
 
 from __future__ import annotations
 
-import posixpath
-import shlex
-from abc import ABC
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from gateval.assertions.base import (
-    PASS_SCORE,
-    Asker,
-    Assertion,
-    AssessmentContext,
-    MinScore,
-    Priced,
-)
+from gateval.assertions.base import AssessmentContext, Priced
 from gateval.assertions.evidence import Basis, Evidence
-from gateval.assertions.own_checks import OwnProgram, first_mistake
+from gateval.assertions.own_checks import CommandInFolder, first_mistake
 from gateval.domain.base import JsonObject, canonical_json
-from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, FixtureInput
+from gateval.domain.manifests.fixture import AssertionSpec, FixtureInput
 from gateval.domain.manifests.messages import Role, text_of
-from gateval.domain.paths import path_of_text, resolve_path
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trace import Step, StepKind, Trace
-from gateval.domain.trials.trial import Assessment
+from gateval.domain.trials.trial import Assessed
 from gateval.judging.prompt import shorten
 
 _LISTED = 200
@@ -99,43 +89,6 @@ def _answer(told: _Printed) -> CodeAnswer:
     parts = [told.reasoning or "", f"missed: {'; '.join(missed)}" if missed else ""]
     words = ". ".join(part for part in parts if part)
     return CodeAnswer(score, words, None if told.verdict is None else told.verdict == "pass")
-
-
-_ENTER = 'cd -- "$1" && shift && exec "$@"'
-
-
-class CommandInFolder(Assertion, ABC):
-    """The program of an `OwnProgram`, as a command with a folder of its own."""
-
-    command: tuple[str, ...] = Field(
-        min_length=1, description="The program and its arguments; no shell reads them."
-    )
-    cwd: str = Field(
-        default="",
-        description="The folder in which it runs, relative to the manifest's folder; with a "
-        "leading `/`, to the repository root.",
-    )
-    config: JsonObject = Field(default={}, description="What the program is told as `config`.")
-
-    @property
-    def named(self) -> str:
-        """See `OwnProgram`."""
-        return f"`{shorten(shlex.join(self.command), 120)}`"
-
-    def argv(self, files: CheckFiles) -> tuple[str, ...]:
-        """See `OwnProgram`."""
-        return in_folder(self.command, self.cwd, path_of_text(files.rules.folder))
-
-
-def in_folder(command: tuple[str, ...], cwd: str, folder: str) -> tuple[str, ...]:
-    """Return the command so that it runs in `cwd` when it is started in the manifest's `folder`.
-
-    A folder outside of the repository is the manifest's own.
-    """
-    there = resolve_path(folder, cwd) if cwd else folder
-    if there is None or there == folder:
-        return command
-    return ("sh", "-c", _ENTER, "sh", posixpath.relpath(there or ".", folder or "."), *command)
 
 
 THE_ANSWER = "[the agent's final answer: step {step} of the recorded run]"
@@ -216,41 +169,34 @@ def input_messages(asked: FixtureInput) -> list[JsonObject]:
 
 
 def output_messages(transcript: Trace) -> list[JsonValue]:
-    """Return what the agent said and called as messages; a call has its result as `output`."""
+    """Return what the agent said and called as messages; a call has its result as `output`, that of
+    its id, else that of the first call of the tool that is still open.
+    """
     messages: list[JsonObject] = []
     calls: list[tuple[Step, JsonObject]] = []
+    made: list[JsonValue] = []
     for step in transcript.steps:
         if step.kind is StepKind.ASSISTANT:
+            made = []
             messages.append({"role": "assistant", "content": step.text})
         elif step.kind is StepKind.TOOL_CALL:
-            call = _call(step)
+            if not messages:
+                messages.append({"role": "assistant", "content": ""})
+            call: JsonObject = {"tool": step.tool, "input": step.arguments, "id": step.call_id}
+            if step.took is not None:
+                call["duration_ms"] = round(step.took * 1000, 3)
             calls.append((step, call))
-            _calls_of(messages).append(call)
+            made.append(call)
+            messages[-1]["tool_calls"] = made
         elif step.kind is StepKind.TOOL_RESULT:
-            _put_result(step, calls)
-    return list(messages)
+            open_ones = (call for called, call in calls if _answers(step, called, call))
+            next(open_ones, {})["output"] = step.text
+    return [*messages]
 
 
-def _calls_of(messages: list[JsonObject]) -> list[JsonValue]:
-    """The calls of the assistant's newest message, made where there is none."""
-    if not messages:
-        messages.append({"role": "assistant", "content": ""})
-    calls = messages[-1].setdefault("tool_calls", [])
-    return calls if isinstance(calls, list) else []
-
-
-def _call(step: Step) -> JsonObject:
-    call: JsonObject = {"tool": step.tool, "input": step.arguments, "id": step.call_id}
-    return call if step.took is None else {**call, "duration_ms": round(step.took * 1000, 3)}
-
-
-def _put_result(step: Step, calls: list[tuple[Step, JsonObject]]) -> None:
-    """Give the result to the call that it answers: by its id, else the first such one open."""
-    for called, call in calls:
-        same = called.call_id == step.call_id if step.call_id else called.tool == step.tool
-        if same and "output" not in call:
-            call["output"] = step.text
-            return
+def _answers(result: Step, called: Step, call: JsonObject) -> bool:
+    by_id = called.call_id == result.call_id if result.call_id else called.tool == result.tool
+    return by_id and "output" not in call
 
 
 def _summary(evidence: Evidence, trace: Trace) -> JsonObject:
@@ -282,7 +228,7 @@ def _tokens(evidence: Evidence) -> JsonObject | None:
     return {"input": usage.input_tokens, "output": usage.output_tokens}
 
 
-class CodeJudge(CommandInFolder, OwnProgram, Asker):
+class CodeJudge(CommandInFolder):
     """A program scores the run at least `minScore`, by the contract of AgentV's code judges.
 
     It gets one JSON object on standard input: `question`, `expected_outcome`, `reference_answer`,
@@ -299,23 +245,23 @@ class CodeJudge(CommandInFolder, OwnProgram, Asker):
         default=False,
         description="Whether a program that ends well and prints no JSON has passed the run.",
     )
-    min_score: MinScore = PASS_SCORE
 
     async def assess_in(
         self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
     ) -> Priced:
-        """See `Asker`. Rests on the final message."""
+        """See `Assertion`. Rests on the final message."""
         told = trial_words(evidence, self.config)
         read = partial(read_code_answer, plain=self.plain_text)
-        answer = await self.answer(told, spec.own, context.check_context, read)
-        return self._assessment(answer, evidence), None
+        answer = await self.answer(told, spec.own, context, read)
+        expected = f"the check {self.named} to score at least {self.min_score:g}"
+        return scored(self, answer, expected=expected, steps=evidence.final), None
 
-    def _assessment(self, answer: CodeAnswer, evidence: Evidence) -> Assessment:
-        said = f": {shorten(answer.words, 400).rstrip('.')}" if answer.words.strip() else ""
-        return self.graded(
-            answer.score,
-            least=self.min_score,
-            expected=f"the check {self.named} to score at least {self.min_score:g}",
-            saw=f"{answer.score:g}{said}",
-            steps=evidence.final,
-        )
+
+def scored(
+    check: CommandInFolder, answer: CodeAnswer, *, expected: str, steps: Sequence[int]
+) -> Assessed:
+    """Return the assessment of what a program answered, by its score."""
+    said = f": {shorten(answer.words, 400).rstrip('.')}" if answer.words.strip() else ""
+    saw = f"{answer.score:g}{said}"
+    least = check.min_score
+    return check.graded(answer.score, least=least, expected=expected, saw=saw, steps=steps)

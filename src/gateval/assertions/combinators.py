@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from pydantic import Field, JsonValue, field_validator
 
-from gateval.assertions.base import Assertion
+from gateval.assertions.base import Assertion, AssessmentContext, Priced, error_of
 from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.domain.base import JsonObject
+from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Assessed, Assessment, AssessmentStatus, Cause, NotAssessed
 from gateval.judging.prompt import shorten
 
 _NAMED = 3
 _REASON = 300
-
-Parts = Sequence[Assessment]
 
 
 class Combinator(Assertion, ABC):
@@ -26,31 +27,45 @@ class Combinator(Assertion, ABC):
     An error is neither true nor false (Kleene's logic): it counts only where it matters.
     """
 
-    verb: ClassVar[str]
+    verb: ClassVar[str] = "all"
 
     assertions: tuple[JsonObject, ...] = Field(
         min_length=1, description="The assertions it is made of, each with its `type` and keys."
     )
 
-    def assess(self, evidence: Evidence) -> Assessment:
-        """Raise `CannotEvaluate`: `assertions/assess.py` assesses the parts and combines them."""
-        del evidence
-        raise CannotEvaluate(Cause.GATE, f"`{self.type}` cannot be assessed without its parts")
+    async def assess_in(
+        self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
+    ) -> Priced:
+        """Assess the parts; what models took for them counts even if they cannot be combined."""
+        from gateval.judging.judge import JudgeError
+
+        found = await context.assess_all(spec.parts, self.view(evidence))
+        spent = [usage for _, usage in found if usage is not None]
+        parts = [part.model_copy(update={"index": at}) for at, (part, _) in enumerate(found)]
+        more: Usage | None = None
+        try:
+            whole, more = await self.combine(Combined(parts, evidence, spec, context))
+        except CannotEvaluate as error:
+            whole = error_of(spec.type, error.cause, error.message)
+        except JudgeError as error:
+            whole, more = error_of(spec.type, error.cause, error.message), error.usage
+        spent += [more] if more else []
+        return whole, add_usage(spent) if spent else None
 
     def view(self, evidence: Evidence) -> Evidence:
         """Return the evidence as the parts are to see it."""
         return evidence
 
     @abstractmethod
-    def combine(self, parts: Parts, evidence: Evidence) -> Assessment:
-        """Return what follows from the assessments of the parts. Raises `CannotEvaluate`."""
+    async def combine(self, found: Combined) -> Priced:
+        """Return what follows from the parts. Raises `CannotEvaluate` and `JudgeError`."""
 
     def made(
         self, parts: Parts, *, met: bool, score: float, claimed: bool, absent: bool = False
     ) -> Assessment:
         """Return the assessment that these parts decided."""
-        saw = f"that {_said(parts)}"
         steps = [step for part in parts for step in part.steps]
+        saw = f"that {_said(parts)}"
         found = self.result(met=met, expected=self._expected(), saw=saw, steps=steps)
         return found.model_copy(
             update={
@@ -64,12 +79,17 @@ class Combinator(Assertion, ABC):
         )
 
     def undecided(self, parts: Parts) -> Assessment:
-        """Return the error that it is if it hangs on parts which could not be evaluated."""
+        """Return the error that it is if it hangs on parts which could not be evaluated.
+
+        It is the judge's fault only if it is nobody else's, as policies may forgive that.
+        """
         lost = unknown(parts)
+        least = {Cause.UNCALIBRATED: 0, Cause.JUDGE: 1}
+        blamed = max((part.cause for part in lost), key=lambda cause: least.get(cause, 2))
         return NotAssessed(
             type=self.type,
             reason=f"Expected {self._expected()}, but {_said(lost)}.",
-            cause=_cause(lost),
+            cause=blamed,
             parts=tuple(lost),
         )
 
@@ -82,6 +102,18 @@ class Combinator(Assertion, ABC):
         return "its one assertion to pass"
 
 
+Parts = Sequence[Assessment]
+
+
+class Combined(NamedTuple):
+    """The assessments of the parts, and what they were made with."""
+
+    parts: Parts
+    evidence: Evidence
+    spec: AssertionSpec
+    context: AssessmentContext
+
+
 def unknown(parts: Parts) -> Sequence[NotAssessed]:
     """Return the parts that could not be evaluated."""
     return [part for part in parts if isinstance(part, NotAssessed)]
@@ -90,14 +122,6 @@ def unknown(parts: Parts) -> Sequence[NotAssessed]:
 def scores(parts: Parts) -> list[float]:
     """Return the scores of parts that have one."""
     return [part.score for part in parts if isinstance(part, Assessed)]
-
-
-def _cause(lost: Sequence[NotAssessed]) -> Cause:
-    """Whose fault it is: the judge's only if nothing else is, as policies may forgive that."""
-    causes = [part.cause for part in lost]
-    judges = (Cause.UNCALIBRATED, Cause.JUDGE)
-    other = next((cause for cause in causes if cause not in judges), None)
-    return other or (Cause.JUDGE if Cause.JUDGE in causes else Cause.UNCALIBRATED)
 
 
 def _said(parts: Parts) -> str:
@@ -121,22 +145,21 @@ class All(Combinator):
     decides; without one, an error in it is its error. Its score is the lowest among them.
     """
 
-    verb: ClassVar[str] = "all"
-
-    def combine(self, parts: Parts, evidence: Evidence) -> Assessment:
+    async def combine(self, found: Combined) -> Priced:
         """See the class. Rests on what the parts rest on that failed, else on all."""
-        del evidence
+        parts = found.parts
         failed = [part for part in parts if part.failed]
         if not failed and unknown(parts):
-            return self.undecided(parts)
+            return self.undecided(parts), None
         deciding = failed or parts
-        return self.made(
+        whole = self.made(
             deciding,
             met=not failed,
             score=min(scores(parts)),
             claimed=any(part.claimed for part in deciding),
             absent=any(part.absent for part in failed),
         )
+        return whole, None
 
 
 class Any(Combinator):
@@ -148,20 +171,21 @@ class Any(Combinator):
 
     verb: ClassVar[str] = "at least one of"
 
-    def combine(self, parts: Parts, evidence: Evidence) -> Assessment:
+    async def combine(self, found: Combined) -> Priced:
         """See the class. Rests on what the parts rest on that passed, else on all."""
-        del evidence
+        parts = found.parts
         passed = [part for part in parts if part.passed]
         if not passed and unknown(parts):
-            return self.undecided(parts)
+            return self.undecided(parts), None
         deciding = passed or parts
-        return self.made(
+        whole = self.made(
             deciding,
             met=bool(passed),
             score=max(scores(parts)),
             claimed=all(part.claimed for part in deciding),
             absent=any(part.absent for part in deciding) and not passed,
         )
+        return whole, None
 
 
 _ELSE = {
@@ -201,23 +225,25 @@ class Not(Combinator):
         """Return the evidence with each refused tool call as one that was made."""
         return evidence.with_refused_calls
 
-    def combine(self, parts: Parts, evidence: Evidence) -> Assessment:
+    async def combine(self, found: Combined) -> Priced:
         """See the class. Rests on what the parts rest on that passed, else on all."""
+        parts = found.parts
         passed = [part for part in parts if part.passed]
         claimed = any(part.claimed for part in passed or parts)
         if not passed and unknown(parts):
-            return self.undecided(parts)
+            return self.undecided(parts), None
         if not passed and claimed:
-            evidence.refuse_empty_claim()
+            found.evidence.refuse_empty_claim()
         absent = [part for part in parts if part.absent]
         met = not passed and not absent
-        return self.made(
+        whole = self.made(
             passed or absent or parts,
             met=met,
             score=1 - max(scores(parts)) if met or passed else 0.0,
             claimed=claimed,
             absent=bool(absent) and not passed,
         )
+        return whole, None
 
 
 def _types(values: list[JsonValue]) -> Iterator[str]:

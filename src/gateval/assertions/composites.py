@@ -9,15 +9,14 @@ from typing import ClassVar, NamedTuple
 
 from pydantic import Field, JsonValue
 
-from gateval.assertions.base import PASS_SCORE, AssessmentContext, MinScore, Priced
-from gateval.assertions.code_judge import CommandInFolder, prompt_words, read_code_answer
-from gateval.assertions.combinators import Combinator, Parts, scores, unknown
-from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
+from gateval.assertions.base import PASS_SCORE, MinScore, Priced
+from gateval.assertions.code_judge import prompt_words, read_code_answer, scored
+from gateval.assertions.combinators import Combinator, Combined, scores, unknown
 from gateval.assertions.graded_judges import LlmJudge, filled
-from gateval.assertions.own_checks import OwnProgram
+from gateval.assertions.own_checks import CommandInFolder
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import AssertionSpec
-from gateval.domain.trials.trial import Assessment, AssessmentStatus, Cause
+from gateval.domain.trials.trial import Assessment, AssessmentStatus
 from gateval.judging.prompt import shorten
 
 
@@ -29,45 +28,30 @@ class Weighing(Combinator, ABC):
 
     min_score: MinScore = PASS_SCORE
 
-    def combine(self, parts: Parts, evidence: Evidence) -> Assessment:
-        """Raise `CannotEvaluate`: it takes weights to combine them."""
-        del parts, evidence
-        raise CannotEvaluate(Cause.GATE, f"`{self.type}` cannot be assessed without its weights")
-
-    async def aggregate(
-        self, parts: Parts, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
-    ) -> Priced:
-        """Return what follows from the assessments of the parts, which stand in `spec`.
-
-        Raises `CannotEvaluate` or the judge's `JudgeError`.
-        """
+    async def combine(self, found: Combined) -> Priced:
+        """See `Combinator`."""
+        parts = found.parts
         if unknown(parts):
             return self.undecided(parts), None
-        members = [Member(one, part) for one, part in zip(spec.parts, parts, strict=True)]
-        found, usage = await self.weigh(members, evidence, spec, context)
+        members = [Member(one, part) for one, part in zip(found.spec.parts, parts, strict=True)]
+        whole, usage = await self._weigh(members, found)
         fatal = any(part.fatal for part in parts)
-        whole = {
+        update = {
             "fatal": fatal,
-            "status": AssessmentStatus.FAILED if fatal and found.passed else found.status,
+            "status": AssessmentStatus.FAILED if fatal and whole.passed else whole.status,
             "claimed": any(part.claimed for part in parts),
-            "asked": max(found.asked, *(part.asked for part in parts)),
+            "asked": max(whole.asked, *(part.asked for part in parts)),
             "parts": tuple(parts),
         }
-        return found.model_copy(update=whole), usage
+        return whole.model_copy(update=update), usage
 
     def _expected(self) -> str:
         count = len(self.assertions)
         return f"the scores of {count} assertions" if count > 1 else "the score of its assertion"
 
     @abstractmethod
-    async def weigh(
-        self,
-        members: Sequence[Member],
-        evidence: Evidence,
-        spec: AssertionSpec,
-        context: AssessmentContext,
-    ) -> Priced:
-        """Return the score of members that were all evaluated. Raises as `aggregate`."""
+    async def _weigh(self, members: Sequence[Member], found: Combined) -> Priced:
+        """Return the score of members that were all evaluated. Raises as `combine`."""
 
 
 class Member(NamedTuple):
@@ -93,7 +77,7 @@ def weighted_mean(pairs: Sequence[tuple[float, float]]) -> float:
     return fsum(weight * score for weight, score in pairs) / total if total else 0.0
 
 
-class CompositeScript(CommandInFolder, Weighing, OwnProgram):
+class CompositeScript(CommandInFolder, Weighing):
     """A program gives the assertions in it one score, which is at least `minScore`.
 
     It gets `{"results": {NAME: {...}}}` on standard input, with `score`, `verdict`, `reasoning`,
@@ -101,32 +85,19 @@ class CompositeScript(CommandInFolder, Weighing, OwnProgram):
     in it (`pass` or `fail`) decides in place of `minScore`. It runs as `script` does.
     """
 
-    basis: ClassVar[Basis] = Basis.TRACE
-    verb: ClassVar[str] = "all"
-
-    async def weigh(
-        self,
-        members: Sequence[Member],
-        evidence: Evidence,
-        spec: AssertionSpec,
-        context: AssessmentContext,
-    ) -> Priced:
-        """See the class. Rests on what the members rest on."""
-        del evidence
+    async def _weigh(self, members: Sequence[Member], found: Combined) -> Priced:
         told: JsonObject = {"results": results_of(members), "config": self.config or None}
-        answer = await self.answer(told, spec.own, context.check_context, read_code_answer)
-        said = f": {shorten(answer.words, 400).rstrip('.')}" if answer.words.strip() else ""
-        found = self.graded(
-            answer.score,
-            least=self.min_score,
+        answer = await self.answer(told, found.spec.own, found.context, read_code_answer)
+        whole = scored(
+            self,
+            answer,
             expected=f"the program {self.named} to give at least {self.min_score:g}",
-            saw=f"{answer.score:g}{said}",
             steps=[step for member in members for step in member.found.steps],
         )
         if answer.passed is None:
-            return found, None
+            return whole, None
         status = AssessmentStatus.PASSED if answer.passed else AssessmentStatus.FAILED
-        return found.model_copy(update={"status": status}), None
+        return whole.model_copy(update={"status": status}), None
 
 
 def results_of(members: Sequence[Member]) -> dict[str, JsonValue]:
@@ -136,27 +107,18 @@ def results_of(members: Sequence[Member]) -> dict[str, JsonValue]:
         name, number = member.name, 2
         while name in told:
             name, number = f"{member.name}-{number}", number + 1
-        told[name] = _result(member)
+        found = member.found
+        rules = [one.rule for one in found.verdict.violations] if found.verdict else []
+        told[name] = {
+            "score": member.score,
+            "type": found.type,
+            "weight": member.spec.weight,
+            "verdict": "pass" if found.passed else "fail",
+            "reasoning": found.reason,
+            "hits": [found.reason] if found.passed else [],
+            "misses": [] if found.passed else [*(rules or [found.reason])],
+        }
     return told
-
-
-def _result(member: Member) -> JsonObject:
-    found = member.found
-    passed = found.passed
-    return {
-        "score": member.score,
-        "type": found.type,
-        "weight": member.spec.weight,
-        "verdict": "pass" if passed else "fail",
-        "reasoning": found.reason,
-        "hits": [found.reason] if passed else [],
-        "misses": [] if passed else _misses(found),
-    }
-
-
-def _misses(found: Assessment) -> list[JsonValue]:
-    rules = [one.rule for one in found.verdict.violations] if found.verdict else []
-    return list(rules or [found.reason])
 
 
 PROMPT = (
@@ -176,36 +138,21 @@ class CompositeJudge(Weighing):
     """
 
     needs_judge: ClassVar[bool] = True
-    verb: ClassVar[str] = "all"
 
     prompt: str = Field(
         default=PROMPT, min_length=1, max_length=20_000, description="What the judge is asked."
     )
 
-    async def weigh(
-        self,
-        members: Sequence[Member],
-        evidence: Evidence,
-        spec: AssertionSpec,
-        context: AssessmentContext,
-    ) -> Priced:
-        """See the class. Rests on the steps of the violations that are proven."""
-        del spec
-        judge = context.judge_for(self.type)
-        words = {**prompt_words(evidence, {}), "EVALUATOR_RESULTS_JSON": _results(members)}
+    async def _weigh(self, members: Sequence[Member], found: Combined) -> Priced:
+        """Ask; the judge is told no reasons, which quote what the agent said."""
+        results: JsonObject = {
+            name: {key: one[key] for key in _TOLD}
+            for name, one in results_of(members).items()
+            if isinstance(one, dict)
+        }
+        words = {**prompt_words(found.evidence, {}), "EVALUATOR_RESULTS_JSON": results}
         asked = LlmJudge(prompt=filled(self.prompt, words), min_score=self.min_score)
-        said = asked.assess_with(evidence.for_a_judge, judge, context.judge_spec)
-        return await context.heard(said, self.type)
-
-
-def _results(members: Sequence[Member]) -> JsonValue:
-    """Return what a judge is told of the members: no reasons, which quote what the agent said."""
-    told = results_of(members)
-    return {
-        name: {key: one[key] for key in _TOLD}
-        for name, one in told.items()
-        if isinstance(one, dict)
-    }
+        return await asked.assess_as(self.type, found.evidence, found.context)
 
 
 _SHOWN = 8
@@ -219,21 +166,12 @@ class Composite(Weighing):
     an error. They may be composites again. If nothing has weight, the score is 0.
     """
 
-    verb: ClassVar[str] = "all"
-
     threshold: float | None = Field(
         default=None, ge=0, le=1, description="The share of them, from 0 to 1, that has to pass."
     )
 
-    async def weigh(
-        self,
-        members: Sequence[Member],
-        evidence: Evidence,
-        spec: AssertionSpec,
-        context: AssessmentContext,
-    ) -> Priced:
-        """See the class. Rests on what the members rest on."""
-        del evidence, spec, context
+    async def _weigh(self, members: Sequence[Member], found: Combined) -> Priced:
+        del found
         steps = [step for member in members for step in member.found.steps]
         if self.threshold is None:
             score = weighted_mean([(one.spec.weight, one.score) for one in members])
@@ -242,11 +180,7 @@ class Composite(Weighing):
             passed = sum(one.found.passed for one in members)
             score, least = passed / len(members), self.threshold
             expected = f"at least {least:g} of {len(members)} assertions to pass"
-        saw = f"{score:.3f} ({_listed(members)})"
+        shown = [f"{shorten(one.name, 60)} {one.score:.3g}" for one in members[:_SHOWN]]
+        more = f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else ""
+        saw = f"{score:.3f} ({', '.join(shown)}{more})"
         return self.graded(score, least=least, expected=expected, saw=saw, steps=steps), None
-
-
-def _listed(members: Sequence[Member]) -> str:
-    shown = [f"{shorten(one.name, 60)} {one.score:.3g}" for one in members[:_SHOWN]]
-    more = len(members) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from gateval.assertions.base import PASS_SCORE, Assertion, MinScore
+from gateval.assertions.base import PASS_SCORE, EvidenceAssertion, MinScore
 from gateval.assertions.composites import weighted_mean
 from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.assertions.matching import exact, json_equal, message, only_number, quoted
@@ -228,7 +228,7 @@ def _shown(value: object) -> str:
 _SHOWN = 5
 
 
-class FieldAccuracy(Assertion):
+class FieldAccuracy(EvidenceAssertion):
     """The weighted share of the message's fields that are as expected is at least `minScore`.
 
     The message is read as JSON, in a fence or amid other text too. A field is compared with the

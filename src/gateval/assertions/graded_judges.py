@@ -14,15 +14,14 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 
 from gateval.assertions.base import (
     PASS_SCORE,
-    Asker,
     AssessmentContext,
     JudgedAssertion,
     MinScore,
     Priced,
 )
-from gateval.assertions.code_judge import CommandInFolder, prompt_words
+from gateval.assertions.code_judge import prompt_words
 from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
-from gateval.assertions.own_checks import OwnProgram
+from gateval.assertions.own_checks import CommandInFolder
 from gateval.domain.base import JsonObject, Spec, canonical_json
 from gateval.domain.manifests.fixture import AnyWeight, AssertionSpec
 from gateval.domain.trials.trace import add_usage
@@ -63,21 +62,21 @@ class ScoredByJudge(JudgedAssertion, ABC):
     def asked(self, evidence: Evidence) -> str:
         """What the run is scored against, in prose: what of it a stranger wrote is data there."""
 
-    async def assess_with(
+    async def ask(
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec
     ) -> tuple[Assessment, Usage]:
         """See the class. Rests on the steps of the violations that are proven."""
-        found = [await self._ask(evidence, judge, spec)]
+        found = [await self._once(evidence, judge, spec)]
         if self._is_close(found[0]) and not spec.is_scripted:
-            found.append(await self._ask(evidence, judge, spec))
+            found.append(await self._once(evidence, judge, spec))
             if found[0][0].status is not found[1][0].status:
-                found.append(await self._ask(evidence, judge, spec))
+                found.append(await self._once(evidence, judge, spec))
         usage = add_usage([spent for _, spent in found])
         chosen = _most_said([assessment for assessment, _ in found])
         many = len(found)
         return chosen if chosen.asked == many else chosen.model_copy(update={"asked": many}), usage
 
-    async def _ask(
+    async def _once(
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec
     ) -> tuple[Assessment, Usage]:
         result = await judge.judge(
@@ -306,7 +305,7 @@ def what_is_expected(evidence: Evidence, beginning: str = "") -> str:
 _LONGEST = 20_000
 
 
-class JudgeFromScript(CommandInFolder, OwnProgram, Asker):
+class JudgeFromScript(CommandInFolder):
     """The Eval's judge scores the run at least `minScore`, by a prompt that a program prints.
 
     The program gets on standard input what the prompt of `llmJudge` may name, as one JSON object,
@@ -317,30 +316,23 @@ class JudgeFromScript(CommandInFolder, OwnProgram, Asker):
     needs_judge: ClassVar[bool] = True
     basis: ClassVar[Basis] = Basis.TRACE
 
-    min_score: MinScore = PASS_SCORE
-
     async def assess_in(
         self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
     ) -> Priced:
-        """See `Asker`."""
-        judge = context.judge_for(self.type)
+        """See `Assertion`."""
+        context.judge_for(self.type)
         told = prompt_words(evidence, self.config)
-        prompt = _prompt_text(await self.printed(told, spec.own, context.check_context), self.named)
+        printed = await self.printed(told, spec.own, context)
+        try:
+            prompt = printed.decode("utf-8").strip()
+        except UnicodeDecodeError:
+            raise CannotEvaluate(Cause.CHECK, f"what {self.named} prints is not UTF-8") from None
+        if not prompt or len(prompt) > _LONGEST:
+            what = f"{len(prompt):,} characters" if prompt else "nothing"
+            message = f"{self.named} printed {what}; a prompt has 1 to {_LONGEST:,}"
+            raise CannotEvaluate(Cause.CHECK, message)
         asked = LlmJudge(prompt=prompt, min_score=self.min_score)
-        said = asked.assess_with(evidence.for_a_judge, judge, context.judge_spec)
-        return await context.heard(said, self.type)
-
-
-def _prompt_text(printed: bytes, named: str) -> str:
-    try:
-        text = printed.decode("utf-8").strip()
-    except UnicodeDecodeError:
-        raise CannotEvaluate(Cause.CHECK, f"what {named} prints is not UTF-8") from None
-    if not text or len(text) > _LONGEST:
-        what = f"{len(text):,} characters" if text else "nothing"
-        message = f"{named} printed {what}; a prompt has 1 to {_LONGEST:,}"
-        raise CannotEvaluate(Cause.CHECK, message)
-    return text
+        return await asked.assess_as(self.type, evidence, context)
 
 
 ITEMS_LIMIT = 50
@@ -431,7 +423,7 @@ class Rubric(JudgedAssertion):
             for number, item in enumerate(written, 1)
         ]
 
-    async def assess_with(
+    async def ask(
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec
     ) -> tuple[Assessment, Usage]:
         """See the class. Rests on the steps that the judge proves something with."""

@@ -7,13 +7,13 @@ from typing import ClassVar, NamedTuple, NoReturn, Self
 
 from pydantic import Field, model_validator
 
-from gateval.assertions.base import PASS_SCORE, Assertion, MinScore, TraceAssertion
+from gateval.assertions.base import PASS_SCORE, EvidenceAssertion, MinScore, TraceAssertion
 from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.domain.text import show_usd
 from gateval.domain.trials.trial import Assessment, Cause
 
 
-class Cost(Assertion):
+class Cost(EvidenceAssertion):
     """The candidate's model calls took at most this many tokens, input and output together, and
     cost at most so many US dollars.
 
@@ -85,7 +85,7 @@ def _unknown(what: str, *, or_print: bool = False) -> NoReturn:
     raise CannotEvaluate(Cause.GATE, f"{said} or print `usage`" if or_print else said)
 
 
-class Latency(Assertion):
+class Latency(EvidenceAssertion):
     """The candidate answered within this many seconds.
 
     Measured from handing it the input until its answer was complete; set-up does not count, and
@@ -128,7 +128,7 @@ class Latency(Assertion):
         return found.model_copy(update={"claimed": evidence.is_time_claimed})
 
 
-class TokenUsage(Assertion):
+class TokenUsage(EvidenceAssertion):
     """The candidate's model calls kept within every limit that is given.
 
     Tokens are counted as for `cost`. A count that nobody made is an error, not zero.

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
-from pydantic import Field, JsonValue, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
-from gateval.assertions.base import Asker, Assertion, AssessmentContext, Priced
+from gateval.assertions.base import (
+    PASS_SCORE,
+    Assertion,
+    AssessmentContext,
+    MinScore,
+    Priced,
+)
 from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.domain.base import JsonObject, Value, canonical_json, plain_message
 from gateval.domain.manifests.agent import LayerSpec
-from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, Fixture
+from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles
+from gateval.domain.paths import path_of_text, resolve_path
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import quote
 from gateval.domain.trials.trace import STEPS_LIMIT
 from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.prompt import shorten
-
-if TYPE_CHECKING:
-    from gateval.assertions.base import CheckContext
-
 
 T = TypeVar("T")
 
@@ -61,11 +65,6 @@ class OwnProgram(Assertion, ABC):
                 raise ValueError("What a set-up creates has to be a name below the folder")
         return setup
 
-    def assess(self, evidence: Evidence) -> Assessment:
-        """Raise `CannotEvaluate`: without anything to run it, there is nothing to say."""
-        del evidence
-        raise CannotEvaluate(Cause.GATE, f"`{self.type}` runs a program, and nothing runs any here")
-
     @property
     @abstractmethod
     def named(self) -> str:
@@ -76,7 +75,7 @@ class OwnProgram(Assertion, ABC):
         """Return the command line of its program, whose files are these."""
 
     async def printed(
-        self, told: JsonObject, files: CheckFiles | None, check_context: CheckContext
+        self, told: JsonObject, files: CheckFiles | None, context: AssessmentContext
     ) -> bytes:
         """Run the program on what it is told and return what it printed.
 
@@ -85,30 +84,23 @@ class OwnProgram(Assertion, ABC):
         from gateval.candidates.checks import CheckFailed, CheckOrder
         from gateval.candidates.playground_files import Unreadable
 
-        if check_context.checks is None:
-            raise CannotEvaluate(
-                Cause.GATE, f"`{self.type}` runs a program, and nothing runs any here"
-            )
+        if context.checks is None:
+            why = f"`{self.type}` runs a program, and nothing runs any here"
+            raise CannotEvaluate(Cause.GATE, why)
         if files is None:
             raise CannotEvaluate(Cause.GATE, f"the plan does not name the files of `{self.type}`")
+        text, seconds = json.dumps(told).encode(), self.timeout_seconds
+        argv = self.argv(files)
+        order = CheckOrder(argv, files, text, seconds, python=self.python, setup=self.setup)
         try:
-            order = CheckOrder(
-                self.argv(files),
-                files,
-                json.dumps(told).encode(),
-                self.timeout_seconds,
-                python=self.python,
-                setup=self.setup,
-            )
-            async with check_context.place():
-                if check_context.state is None:
-                    return await check_context.checks.run(order)
-                async with check_context.state.copied() as copy:
-                    return await check_context.checks.run(replace(order, playground=copy))
+            async with context.place():
+                if context.state is None:
+                    return await context.checks.run(order)
+                async with context.state.copied() as copy:
+                    return await context.checks.run(replace(order, playground=copy))
         except CheckFailed as error:
-            raise CannotEvaluate(
-                error.cause, f"the check {self.named} gave no answer: {error.reason}"
-            )
+            why = f"the check {self.named} gave no answer: {error.reason}"
+            raise CannotEvaluate(error.cause, why)
         except Unreadable as error:
             raise CannotEvaluate(Cause.CANDIDATE, f"the end state cannot be looked at: {error}")
 
@@ -116,19 +108,57 @@ class OwnProgram(Assertion, ABC):
         self,
         told: JsonObject,
         files: CheckFiles | None,
-        check_context: CheckContext,
+        context: AssessmentContext,
         read: Callable[[bytes], T],
     ) -> T:
         """Run the program and return what `read` makes of what it printed.
 
         Raises `CannotEvaluate` as `printed` does, and where `read` raises `ValueError`.
         """
-        printed = await self.printed(told, files, check_context)
+        printed = await self.printed(told, files, context)
         try:
             return read(printed)
         except ValueError as error:
             message = f"the answer of the check {self.named} cannot be used: {error}"
             raise CannotEvaluate(Cause.CHECK, message) from None
+
+
+_ENTER = 'cd -- "$1" && shift && exec "$@"'
+
+
+class CommandInFolder(OwnProgram, ABC):
+    """A program that is a command with a folder of its own, for a score."""
+
+    command: tuple[str, ...] = Field(
+        min_length=1, description="The program and its arguments; no shell reads them."
+    )
+    cwd: str = Field(
+        default="",
+        description="The folder in which it runs, relative to the manifest's folder; with a "
+        "leading `/`, to the repository root.",
+    )
+    config: JsonObject = Field(default={}, description="What the program is told as `config`.")
+    min_score: MinScore = PASS_SCORE
+
+    @property
+    def named(self) -> str:
+        """See `OwnProgram`."""
+        return f"`{shorten(shlex.join(self.command), 120)}`"
+
+    def argv(self, files: CheckFiles) -> tuple[str, ...]:
+        """See `OwnProgram`."""
+        return in_folder(self.command, self.cwd, path_of_text(files.rules.folder))
+
+
+def in_folder(command: tuple[str, ...], cwd: str, folder: str) -> tuple[str, ...]:
+    """Return the command so that it runs in `cwd` when it is started in the manifest's `folder`.
+
+    A folder outside of the repository is the manifest's own.
+    """
+    there = resolve_path(folder, cwd) if cwd else folder
+    if there is None or there == folder:
+        return command
+    return ("sh", "-c", _ENTER, "sh", posixpath.relpath(there or ".", folder or "."), *command)
 
 
 def first_mistake(error: ValidationError) -> str:
@@ -146,7 +176,7 @@ _SHOWN = 120
 """Characters shown of what is no JSON."""
 
 
-class CustomCheck(OwnProgram, Asker, ABC):
+class CustomCheck(OwnProgram, ABC):
     """A program of the repository that is told of the trial and answers with a score."""
 
     basis: ClassVar[Basis] = Basis.TRACE
@@ -163,33 +193,28 @@ class CustomCheck(OwnProgram, Asker, ABC):
 
         Raises `CannotEvaluate` for a check that crashes, is late or does not answer as it should.
         """
-        told = self._told(evidence, context.check_context.fixture)
-        read = partial(read_answer, steps=[one.number for one in evidence.transcript.steps])
-        answer = await self.answer(told, spec.own, context.check_context, read)
-        return self._assessment(answer, evidence), None
-
-    def _told(self, evidence: Evidence, fixture: Fixture) -> JsonObject:
-        trace, answer = evidence.transcript, evidence.answer
-        steps: list[JsonValue] = [
-            step.model_dump(mode="json", exclude_defaults=True, exclude={"seconds", "retries"})
-            for step in trace.steps
-        ]
+        trace, answer, fixture = evidence.transcript, evidence.answer, context.fixture
         recorded = answer.recorded
-        whole = recorded is not None and len(recorded.steps) < STEPS_LIMIT
-        return {
+        told: JsonObject = {
             "version": VERSION,
             "fixture": {"name": fixture.name, "labels": dict(fixture.labels)},
             "input": evidence.input.model_dump(mode="json"),
             "prompt": evidence.input.prompt,
             "output": answer.output,
-            "steps": steps,
+            "steps": [
+                step.model_dump(mode="json", exclude_defaults=True, exclude={"seconds", "retries"})
+                for step in trace.steps
+            ],
             "trace": recorded.source if recorded else "none",
-            "complete": whole,
+            "complete": recorded is not None and len(recorded.steps) < STEPS_LIMIT,
             "usage": answer.usage.model_dump(mode="json"),
             "seconds": answer.seconds,
             "reference": evidence.reference.model_dump(mode="json", exclude_defaults=True),
             "vars": self.vars,
         }
+        read = partial(read_answer, steps=[one.number for one in trace.steps])
+        found = await self.answer(told, spec.own, context, read)
+        return self._assessment(found, evidence), None
 
     def _assessment(self, answer: CheckAnswer, evidence: Evidence) -> Assessment:
         score = answer.score if answer.score is not None else float(bool(answer.passed))

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import Field, JsonValue
 
-from gateval.assertions.base import Assertion, MinScore
+from gateval.assertions.base import EvidenceAssertion, MinScore
 from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.assertions.limits import Cost, Latency
 from gateval.assertions.matching import (
@@ -34,7 +34,7 @@ from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.prompt import shorten
 
 
-class Scorer(Assertion, ABC):
+class Scorer(EvidenceAssertion, ABC):
     """An assertion with a score in [0, 1], which compares with the expected answer of the case."""
 
     min_score: MinScore = 1.0

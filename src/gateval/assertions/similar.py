@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gateval.assertions.base import Assertion
+from gateval.assertions.base import AssessmentContext, EvidenceAssertion, Priced
 from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.assertions.matching import (
     FieldPath,
@@ -22,6 +22,7 @@ from gateval.assertions.matching import (
     where,
 )
 from gateval.domain.base import ModelName
+from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.trials.trial import Assessment, Cause
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _MEASURES = {"levenshtein": levenshtein, "rouge-l": rouge_l, "bleu": bleu}
 _SECONDS = 60
 
 
-class Similar(Assertion):
+class Similar(EvidenceAssertion):
     """The agent's final message, or a field of it, is at least `min` like the text `to`.
 
     `levenshtein` compares characters: 1 minus the edits that lead from one to the other, over the
@@ -64,44 +65,43 @@ class Similar(Assertion):
             raise ValueError("`model` and `metric: embeddings` go together")
         return self
 
-    @property
-    def asks(self) -> str:
-        """The model for embeddings."""
-        return self.model or ""
+    async def assess_in(
+        self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
+    ) -> Priced:
+        """See `Assertion`; it asks a model for embeddings."""
+        if self.model is None:
+            return await super().assess_in(evidence, spec, context)
+        try:
+            text, reference = self._texts(evidence)
+        except NoText as lack:
+            return self._nothing(lack, evidence), None
+        if not text:
+            return self._found(0.0, text, evidence), None
+        likeness, usage = await embedded_likeness(context.embed, self.model, text, reference)
+        return self._found(likeness, text, evidence), usage
 
     def assess(self, evidence: Evidence) -> Assessment:
         """See the class. Rests on the final message; its score is the likeness."""
-        texts = self._texts(evidence)
-        if not isinstance(texts, tuple):
-            return texts
-        return self._found(_MEASURES[self.metric](*texts), texts[0], evidence)
-
-    async def assess_asking(
-        self, evidence: Evidence, embed: Embed | None
-    ) -> tuple[Assessment, Usage | None]:
-        """See the class and `Assertion`."""
-        texts = self._texts(evidence)
-        if not isinstance(texts, tuple):
-            return texts, None
-        likeness, usage = 0.0, None
-        if texts[0]:
-            likeness, usage = await embedded_likeness(embed, self.asks, *texts)
-        return self._found(likeness, texts[0], evidence), usage
+        try:
+            text, reference = self._texts(evidence)
+        except NoText as lack:
+            return self._nothing(lack, evidence)
+        return self._found(_MEASURES[self.metric](text, reference), text, evidence)
 
     @property
     def _expected(self) -> str:
         by = f"embeddings of {self.model}" if self.model else self.metric
         return f"{where(self.field)} at least {self.min:g} like {quoted(self.to)} by {by}"
 
-    def _texts(self, evidence: Evidence) -> tuple[str, str] | Assessment:
-        """Return the text and the reference, or what is said where there is no text."""
-        try:
-            text = text_at(evidence, self.field).strip()
-        except NoText as lack:
-            return self.absent(expected=self._expected, saw=str(lack), steps=evidence.final)
+    def _texts(self, evidence: Evidence) -> tuple[str, str]:
+        """Return the text and the reference. Raises `NoText` and `CannotEvaluate`."""
+        text = text_at(evidence, self.field).strip()
         refuse_longer(text, self.field, "`similar` compares")
         reference = self.to.strip()
         return (text.casefold(), reference.casefold()) if self.ignore_case else (text, reference)
+
+    def _nothing(self, lack: NoText, evidence: Evidence) -> Assessment:
+        return self.absent(expected=self._expected, saw=str(lack), steps=evidence.final)
 
     def _found(self, measured: float, text: str, evidence: Evidence) -> Assessment:
         likeness = min(1.0, measured)

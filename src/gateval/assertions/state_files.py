@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from gateval.assertions.base import Asker, AssessmentContext, Priced
+from gateval.assertions.base import Assertion, AssessmentContext, Priced
 from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.assertions.matching import TEXT_LIMIT, NoText, compiled, matches, quoted
 from gateval.candidates.bounded import Nothing, PathError, check_path, find
@@ -20,7 +20,7 @@ from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.manifests.playground import InnerPath
 from gateval.domain.paths import show_path
 from gateval.domain.strict_json import NotStrictJson, read_json
-from gateval.domain.trials.trial import Assessment, Cause
+from gateval.domain.trials.trial import Cause
 from gateval.judging.prompt import shorten
 
 if TYPE_CHECKING:
@@ -49,26 +49,22 @@ Pattern = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_p
 JsonPath = Annotated[str, Field(max_length=300), AfterValidator(_json_path)]
 
 
-class StateAssertion(Asker, ABC):
+class StateAssertion(Assertion, ABC):
     """An assertion that looks at the end state of a playground."""
-
-    def assess(self, evidence: Evidence) -> Assessment:
-        """Raise `CannotEvaluate`: without a playground there is nothing to look at."""
-        del evidence
-        raise CannotEvaluate(Cause.GATE, f"`{self.type}` looks at a playground, and there is none")
 
     async def assess_in(
         self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
     ) -> Priced:
-        """See `Asker`. What a candidate left unreadable is its own doing, and never a pass."""
+        """See `Assertion`. What a candidate left unreadable is its own doing, and never a pass."""
         from gateval.candidates.playground_state import StateUnavailable
 
-        del spec
-        state, turn = context.check_context.state, context.check_context.place()
+        del evidence, spec
+        state = context.state
         if state is None:
-            return self.assess(evidence), None
+            why = f"`{self.type}` looks at a playground, and there is none"
+            raise CannotEvaluate(Cause.GATE, why)
         try:
-            async with turn if self.starts_program else contextlib.nullcontext():
+            async with context.place() if self.starts_program else contextlib.nullcontext():
                 met, saw = await self._look(state)
         except NoText as lack:
             return self.absent(expected=self._expected, saw=str(lack)), None

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue, field_validator
 
-from gateval.assertions.base import Assertion
+from gateval.assertions.base import EvidenceAssertion
 from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.assertions.matching import (
     FieldPath,
@@ -32,7 +32,7 @@ from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.prompt import shorten
 
 
-class OnMessage(Assertion, ABC):
+class OnMessage(EvidenceAssertion, ABC):
     """An assertion on the final message, or a field of it; it rests on that step."""
 
     def assess(self, evidence: Evidence) -> Assessment:
@@ -228,7 +228,7 @@ class JsonSchema(OnMessage):
         return not wrong, "; ".join(wrong) or "that it does"
 
 
-class Numeric(Assertion):
+class Numeric(EvidenceAssertion):
     """The agent's final message, or a field of it, is the number, give or take `tolerance`.
 
     By default the message is the number and nothing else. `find: first` and `find: last` look for

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gateval.assertions.assess import assess
-from gateval.assertions.code_judge import in_folder
 from gateval.assertions.field_accuracy import read_date
 from gateval.assertions.graded_judges import filled
+from gateval.assertions.own_checks import in_folder
 from gateval.domain.manifests.own_checks import starting_folder
 from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.judge import Judge
