@@ -20,6 +20,7 @@ OUTAGE_VARIABLE = "GATEVAL_OUTAGE_SECONDS"
 LONGEST_SECONDS = 86_400
 
 FINDINGS = "GATEVAL_FINDINGS"
+VIEWS_VARIABLE = "GATEVAL_VIEWS"
 SEALED_BRANCHES = "GATEVAL_SEALED_BRANCHES"
 LAYERS = "GATEVAL_LAYERS"
 LAYERS_SIZE = "GATEVAL_LAYERS_MIB"
@@ -62,7 +63,7 @@ class Settings:
     `outage_seconds` is how long a provider may fail every call before calls to it are no longer
     tried again. `findings` is the folder in which `check` remembers what it found; empty for that
     of git. `sealed_branches` are patterns of branches beside the default one: for changes into
-    these, the action opens what is sealed.
+    these, the action opens what is sealed. `views` are those that a run writes; empty for all.
     """
 
     upstreams: Mapping[str, Upstream]
@@ -73,6 +74,7 @@ class Settings:
     layers: LayerCacheSettings = LayerCacheSettings()
     findings: str = ""
     sealed_branches: tuple[str, ...] = ()
+    views: tuple[str, ...] = ()
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -147,8 +149,13 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
             key=_layers_key(environ, upstreams),
         ),
         findings=environ.get(FINDINGS, "").strip(),
-        sealed_branches=tuple(environ.get(SEALED_BRANCHES, "").replace(",", " ").split()),
+        sealed_branches=_listed(environ, SEALED_BRANCHES),
+        views=_listed(environ, VIEWS_VARIABLE),
     )
+
+
+def _listed(environ: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(environ.get(name, "").replace(",", " ").split())
 
 
 def _mib(environ: Mapping[str, str]) -> int:

@@ -42,6 +42,7 @@ def test_check_fails_on_a_regression_and_stores_everything(shop: Repo, tmp_path:
         "gateval.sarif",
         "junit.xml",
         "plan.v1.json",
+        "report.html",
         "results.v1.json",
         "run.v1.json",
         "summary.txt",

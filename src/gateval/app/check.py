@@ -139,7 +139,7 @@ def carry_out(
     *,
     memory: LocalMemory | None = None,
 ) -> int:
-    """Run a plan, write all views, print the summary; return the decision's exit code.
+    """Run a plan, write the views, print the summary; return the decision's exit code.
 
     What it finds regressed is kept in `memory`.
     """
@@ -163,7 +163,7 @@ def carry_out(
     whole = make_report(measured.whole)
     facts = RunFacts(id=folder.run, at=SystemClock().utc_now())
     remember(whole, measured.results, folder, facts)
-    views = write_views(report, folder)
+    views = write_views(report, folder, settings.views)
     if memory is not None:
         memory.keep(whole)
     told = memory.told if memory is not None else _UNKNOWN[: plan.base is not None]

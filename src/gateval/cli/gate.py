@@ -62,6 +62,7 @@ def action(part: str | None) -> int:
     help="Measure anew what an earlier check found regressed; the decision says so.",
 )
 @options.results
+@options.views
 @options.max_minutes
 @click.option(
     "--accept-bar-change",
@@ -75,6 +76,7 @@ def check(
     evals: tuple[str, ...],
     fixtures: tuple[str, ...],
     results: Path | None,
+    views: str,
     minutes: float,
     *,
     failed: bool,
@@ -83,8 +85,8 @@ def check(
 ) -> int:
     """Evaluate the Agents that a change touches, compare with the base, and decide.
 
-    Prints the summary on stdout and progress on stderr; writes results, comment and JUnit into the
-    results folder. Exits with 0 only if the gate passes.
+    Prints the summary on stdout and progress on stderr; writes results, comment, JUnit and a
+    page to open in a browser into the results folder. Exits with 0 only if the gate passes.
 
     What it found regressed stands for later checks of the same Agents, fixture, Eval and judge, and
     is not measured again: --fresh does that.
@@ -94,9 +96,10 @@ def check(
     """
     from gateval.app.check import check_change
     from gateval.domain.planning.selection import Pick
+    from gateval.settings import VIEWS_VARIABLE
 
     return check_change(
-        dict(os.environ),
+        {**os.environ, VIEWS_VARIABLE: views},
         base=base,
         head=head,
         pick=Pick(agents=agents, evals=evals, fixtures=fixtures),
@@ -136,7 +139,9 @@ def plan(base: str | None, head: str | None, *, as_json: bool) -> int:
 
 @click.command(short_help="Show the results of a run again, and decide anew.")
 @click.argument("run", metavar="RUN")
-@options.view("markdown is the comment, json the decision, results everything with all traces.")
+@options.view(
+    "markdown is the comment, html the page, json the decision, results everything with all traces."
+)
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
@@ -161,6 +166,7 @@ def report(run: str, view: str, output: Path | None) -> int:
 @options.rev
 @click.option("--plan", "plan_file", metavar="FILE|-", help="Run this plan.v1 JSON instead.")
 @options.results
+@options.views
 @options.max_minutes
 def run(
     evals: tuple[str, ...],
@@ -168,6 +174,7 @@ def run(
     rev: str | None,
     plan_file: str | None,
     results: Path | None,
+    views: str,
     minutes: float,
 ) -> int:
     """Run Evals on one revision without a baseline, or a plan written by `gateval plan --json`.
@@ -175,16 +182,16 @@ def run(
     Without a name it offers the Evals that are there.
     """
     from gateval.app.check import run_evals, run_plan_file
+    from gateval.settings import VIEWS_VARIABLE
 
+    environ = {**os.environ, VIEWS_VARIABLE: views}
     if plan_file is not None:
         if evals or fixtures or rev:
             raise click.UsageError("--plan stands alone: the plan says what runs.")
-        return run_plan_file(dict(os.environ), plan_file, results=results, minutes=minutes)
+        return run_plan_file(environ, plan_file, results=results, minutes=minutes)
     if not evals:
         evals = _offer(rev)
-    return run_evals(
-        dict(os.environ), evals, fixtures=fixtures, rev=rev, results=results, minutes=minutes
-    )
+    return run_evals(environ, evals, fixtures=fixtures, rev=rev, results=results, minutes=minutes)
 
 
 def _offer(rev: str | None) -> tuple[str, ...]:

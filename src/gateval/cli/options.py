@@ -36,6 +36,14 @@ max_minutes = click.option(
     metavar="N",
     help="End the run after so long; what is missing then makes it incomplete.",
 )
+views = click.option(
+    "--views",
+    envvar="GATEVAL_VIEWS",
+    metavar="NAME,...",
+    default="",
+    help="Write only these views beside the results and the summary, as `markdown,html`. "
+    "Default: all.",
+)
 fetch = click.option(
     "--fetch", is_flag=True, help="Read the runs in CI anew; else this clone's copy counts."
 )

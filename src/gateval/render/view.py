@@ -73,6 +73,7 @@ from gateval.render.report.usage import (
 )
 from gateval.render.report.wording import (
     base_score,
+    chance,
     delta,
     eval_verdict,
     fixtures_passed,
@@ -135,7 +136,10 @@ class Section(NamedTuple):
 
 
 class EvalRow(NamedTuple):
-    """One Eval on a line, as text; `verdict` is what it adds to the decision, `words` say that."""
+    """One Eval on a line, as text; `verdict` is what it adds to the decision, `words` say that.
+
+    `interval` is where the true score may lie; empty where nothing was measured.
+    """
 
     agent: str
     name: str
@@ -146,6 +150,12 @@ class EvalRow(NamedTuple):
     fixtures: str
     words: str
     verdict: GateVerdict
+    interval: str = ""
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """Its name, scores and words alone."""
+        return self.name, self.score, self.base, self.delta, self.words
 
 
 class EvalView(NamedTuple):
@@ -328,6 +338,7 @@ def _row(report: Report, compared: EvalComparison) -> EvalRow:
         fixtures_passed(compared.head),
         words,
         verdict,
+        chance(compared.head),
     )
 
 

@@ -149,7 +149,7 @@ def end_cancelled(
     report, folder = make_report(measured.results), measured.folder
     plan, trust = report.results.plan, event.trigger.trust
     claim = unverified(trust, plan, event.resolved.number)
-    views = write_views(report, folder)
+    views = write_views(report, folder, event.context.settings.views)
     unfinished = progress.cancel()
     kept = keep_run(event, make_report(measured.whole), measured)
     frame = frame_of(event, plan.policy, unverified=claim)
@@ -223,7 +223,8 @@ def _measure_decide_publish(
         return end_cancelled(event, measured, progress)
     uncounted = settled(event, on_seals, measured.results)
     decided = decide(event, measured.results, measured.whole)
-    views = write_views(decided.report, measured.folder)
+    asked = event.context.settings.views
+    views = write_views(decided.report, measured.folder, asked)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
     kept = keep_run(event, decided.whole, measured)
     note += without_memory + baseline + agreements + uncounted + kept.note

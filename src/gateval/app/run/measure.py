@@ -17,7 +17,7 @@ from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import FindingsFile, ResultsFolder
 from gateval.adapters.screen import show_here
 from gateval.app.run.evaluate import small_collections
-from gateval.app.run.views import PLAN_FILE, RUN_FILE
+from gateval.app.run.views import PLAN_FILE, RUN_FILE, written_views
 from gateval.domain.decision.decision import Report
 from gateval.domain.history.recorded import public_record, run_record
 from gateval.domain.history.run_record import RunFacts, RunRecord, record_line
@@ -81,13 +81,16 @@ def measure(
     from gateval.app.run.sealing import runnable, seal_results
     from gateval.safe.redaction import Redactor
 
+    written_views(settings.views)
     redactor = Redactor(settings.secrets_beside(plan.policy.candidate_env))
     with small_collections(), ThreadPoolExecutor(1) as aside:  # beside waiting for models
         over = Event()
         safe = aside.submit(redactor.value, plan)
         storing = aside.submit(lambda: store_plan(safe.result(), folder))
         aside.submit(over.wait, FIRST_WAVE_SECONDS)
-        loading = aside.submit(lambda: import_module("gateval.app.run.views").warm_up())
+        loading = aside.submit(
+            lambda: import_module("gateval.app.run.views").warm_up(settings.views)
+        )
         try:
             with show_progress(sys.stderr, plain=settings.plain) as listen:
                 asked = (runnable(part or plan), repository, settings, folder, listen)

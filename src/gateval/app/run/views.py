@@ -4,9 +4,12 @@ run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
+
+from gateval.domain.paths import nearest, show_path
+from gateval.errors import UsageError
 
 if TYPE_CHECKING:
     from gateval.adapters.results_folder import ResultsFolder
@@ -36,11 +39,13 @@ class View(NamedTuple):
     """The file of a view, and the function that writes it, as `module:name`.
 
     A `record` is written from the report itself: what is stored never comes from what is shown.
+    A `kept` view is written whatever is asked for.
     """
 
     file: str
     writer: str
     record: bool = False
+    kept: bool = False
 
     def render(self, view: ReportView) -> str:
         """Return the text of the view."""
@@ -50,9 +55,10 @@ class View(NamedTuple):
 
 
 VIEWS: Mapping[str, View] = {
-    "summary": View("summary.txt", "terminal.summary:render_summary"),
+    "summary": View("summary.txt", "terminal.summary:render_summary", kept=True),
     "markdown": View("comment.md", "comment:render_comment"),
     "junit": View("junit.xml", "junit:render_junit"),
+    "html": View("report.html", "page.document:render_page"),
     "sarif": View("gateval.sarif", "sarif:render_sarif"),
     "json": View(DECISION_FILE, "stage:dump_decision", record=True),
     "results": View(RESULTS_FILE, "stage:dump_results", record=True),
@@ -62,18 +68,37 @@ SEAL = "json"
 """The view that is written last: where it stands, all others do."""
 
 
-def all_views(report: Report) -> dict[str, str]:
-    """Return the text of every view, in the order of writing."""
+def written_views(asked: Collection[str]) -> Collection[str]:
+    """Return the names of the views that a run writes, in the order of writing: those asked for,
+    every one for none, and what is kept always. Raises `UsageError`.
+    """
+    wrong = next((one for one in asked if one not in VIEWS), None)
+    if wrong is not None:
+        raise UsageError(
+            f'There is no view "{show_path(wrong)[:80]}".{nearest(wrong, VIEWS)}',
+            hint=f"Known are {', '.join(VIEWS)}, with commas between them.",
+        )
+    names = [
+        name
+        for name, view in VIEWS.items()
+        if not asked or name in asked or view.record or view.kept
+    ]
+    return sorted(names, key=lambda name: name == SEAL)
+
+
+def all_views(report: Report, asked: Collection[str] = ()) -> dict[str, str]:
+    """Return the text of every view that is asked for, in the order of writing."""
     from gateval.render.view import ReportView
 
     shown = ReportView(report)
-    texts = {name: view.render(shown) for name, view in VIEWS.items()}
-    return {**{name: text for name, text in texts.items() if name != SEAL}, SEAL: texts[SEAL]}
+    return {name: VIEWS[name].render(shown) for name in written_views(asked)}
 
 
-def write_views(report: Report, folder: ResultsFolder) -> dict[str, str]:
-    """Write every view into the folder of a run; return their texts by name."""
-    views = all_views(report)
+def write_views(
+    report: Report, folder: ResultsFolder, asked: Collection[str] = ()
+) -> dict[str, str]:
+    """Write the views that are asked for into the folder of a run; return their texts by name."""
+    views = all_views(report, asked)
     for name, text in views.items():
         folder.write(VIEWS[name].file, text.encode())
     return views
@@ -87,7 +112,7 @@ def summary_for(report: Report, screen: Screen) -> str:
     return render_summary(ReportView(report), width=screen.width, color=screen.color)
 
 
-def warm_up() -> None:
+def warm_up(asked: Collection[str]) -> None:
     """Do the slow part of a first view beforehand: import libraries, compile templates."""
     from gateval.domain.decision.decision import make_report
     from gateval.domain.plan.plan import Plan
@@ -95,4 +120,4 @@ def warm_up() -> None:
     from gateval.domain.tree import Revision
 
     head = Revision(name="", commit=None, tree="0" * 40)
-    all_views(make_report(Results(plan=Plan(head=head, nothing="Nothing to evaluate."))))
+    all_views(make_report(Results(plan=Plan(head=head, nothing="Nothing to evaluate."))), asked)

@@ -195,7 +195,8 @@ def _repetition(trials: Sequence[Trial], number: int) -> Trial | None:
     return next((trial for trial in trials if trial.key.repetition == number), None)
 
 
-_WORSE = (FixtureStatus.REGRESSED, FixtureStatus.SILENT, FixtureStatus.SUSPECT)
+WORSE = (FixtureStatus.REGRESSED, FixtureStatus.SILENT, FixtureStatus.SUSPECT)
+"""What does worse than base, or looks like it."""
 
 
 class PromptEdit(NamedTuple):
@@ -220,12 +221,13 @@ class PromptEdit(NamedTuple):
 
 def prompt_edits(plan: Plan, facts: Iterable[FixtureFacts]) -> Sequence[PromptEdit]:
     """Return the prompts' changes of all Agents that do worse than base, or look like it."""
-    agents = dict.fromkeys(one.planned.agent for one in facts if one.status in _WORSE)
-    found = (_edit(plan, agent) for agent in agents)
+    agents = dict.fromkeys(one.planned.agent for one in facts if one.status in WORSE)
+    found = (prompt_edit(plan, agent) for agent in agents)
     return [one for one in found if one is not None]
 
 
-def _edit(plan: Plan, name: str) -> PromptEdit | None:
+def prompt_edit(plan: Plan, name: str) -> PromptEdit | None:
+    """Return how an Agent's prompt differs; None where it does not, or only one side has it."""
     head, base = plan.agent(name, Side.HEAD), plan.agent(name, Side.BASE)
     if head is None or base is None:
         return None

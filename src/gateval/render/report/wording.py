@@ -83,6 +83,12 @@ def base_score(compared: EvalComparison) -> str:
     return score(compared.base)
 
 
+def chance(of: EvalScore) -> str:
+    """Return where chance alone may have moved the score from; empty for an unknown one."""
+    interval = of.interval
+    return f"{interval[0]:.2f}\N{EN DASH}{interval[1]:.2f}" if interval else ""
+
+
 def delta(compared: EvalComparison) -> str:
     """Return head's score minus base's with its sign, or a dash when either is unknown."""
     if compared.delta is None:

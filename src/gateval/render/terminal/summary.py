@@ -72,7 +72,7 @@ def _verdict(page: Page, view: ReportView) -> None:
 
 
 def _table(page: Page, _: ReportView, section: Section) -> None:
-    page.table(section.columns, [(row[:-1], STYLES[row.verdict]) for row in section.items])
+    page.table(section.columns, [(row[:-2], STYLES[row.verdict]) for row in section.items])
 
 
 def _list(page: Page, _: ReportView, section: Section) -> None:

@@ -1,0 +1,341 @@
+"""What the page's program reads: a line for each fixture, and of each a block with its traces.
+
+Blocks are compressed, and opened when somebody looks. All texts are as a reader may see them.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from gateval.domain.base import canonical_json
+from gateval.domain.manifests.fixture import show_axis
+from gateval.domain.plan.plan import Plan
+from gateval.domain.trials.excerpt import blamed_steps
+from gateval.domain.trials.trace import Step, StepKind
+from gateval.domain.trials.trial import Assessment, Side, Trial, Violation
+from gateval.render.page.text import as_json, seen
+from gateval.render.report.difference import first_difference, nearest_base
+from gateval.render.report.evidence import Pair, prompt_edit
+from gateval.render.report.facts import FixtureFacts, FixtureStatus, told, worst_first
+from gateval.render.report.reproduce import one_fixture_command
+from gateval.render.report.wording import evidence_mark, own_score, passes
+from gateval.render.view import ReportView
+
+Json = dict[str, Any]
+
+LIMIT = 5_000_000
+"""Bytes of the page: what a mail takes, and a browser opens at once."""
+
+_LINES = 1_200_000
+"""Bytes for lines of fixtures."""
+
+_TRACE = 1_000_000
+"""Characters of the steps of one trace."""
+
+_STEP = 8_000
+"""Characters of a step on which nothing rests."""
+
+_SAID = 2_000
+"""Characters of a sentence."""
+
+STATES = tuple(FixtureStatus)
+
+_ORDER = (
+    FixtureStatus.REGRESSED,
+    FixtureStatus.SILENT,
+    FixtureStatus.SUSPECT,
+    FixtureStatus.FAILING,
+    FixtureStatus.UNMEASURED,
+    FixtureStatus.IMPROVED,
+    FixtureStatus.PASSING,
+)
+"""Whose traces are shown whole first where not all fit."""
+
+
+class PageData(NamedTuple):
+    """What stands in the page: `lines` as an object, `blocks` by name, compressed."""
+
+    lines: Json
+    blocks: dict[str, str]
+
+
+def in_order(facts: Iterable[FixtureFacts]) -> list[FixtureFacts]:
+    """Return fixtures as the page lists them: by what is wrong, worst first."""
+    return sorted(worst_first(facts), key=lambda one: _ORDER.index(one.status))
+
+
+def page_data(view: ReportView, room: int) -> PageData:
+    """Return the data of a page with so many bytes of room for them.
+
+    Each fixture has a line. Then each gets a block with one repetition of head and one of base,
+    then one with all others, in the order of `in_order`; the first that does not fit ends it.
+    """
+    facts = in_order(view.fixtures)
+    pairs = [Pair(one.worst, nearest_base(one, one.worst)) for one in facts]
+    lines = [_line(one) for one in facts]
+    while len(text := as_json(lines)) > _LINES:
+        lines = lines[: len(lines) // 2]
+    blocks = {"agents": _packed(_agents(view.plan))}
+    room -= len(text) + len(blocks["agents"])
+    rest: list[tuple[str, list[Trial], FixtureFacts]] = []
+    for number, (fact, pair) in enumerate(zip(facts, pairs, strict=True)):
+        shown = [one for one in pair if one is not None]
+        rest.append((f"{number}b", [t for t in (*fact.head, *fact.base) if t not in shown], fact))
+        block = _packed(_fixture(view, fact, pair))
+        room -= len(block) + _TAG
+        if room < 0 or number >= len(lines):
+            break
+        blocks[f"{number}a"] = block
+    for name, trials, fact in rest if room >= 0 else ():
+        if trials:
+            block = _packed([_trial(fact, one) for one in trials])
+            room -= len(block) + _TAG
+            if room < 0:
+                break
+            blocks[name] = block
+    return PageData(_index(view, lines, len(facts)), blocks)
+
+
+_TAG = 60
+"""Bytes of the element around a block."""
+
+
+def _index(view: ReportView, lines: list[list[Any]], total: int) -> Json:
+    plan = view.plan
+    return {
+        "run": view.report.results.info.run,
+        "states": STATES,
+        "evals": [
+            {"name": one.name, "shown": one.shown_name, "own": one.own_name, "agent": one.agent}
+            for one in plan.evals
+        ],
+        "fixtures": lines,
+        "left": total - len(lines),
+    }
+
+
+def _packed(value: Any) -> str:
+    packed = gzip.compress(as_json(value).encode(), 6, mtime=0)
+    return base64.b64encode(packed).decode()
+
+
+def _line(fact: FixtureFacts) -> list[Any]:
+    """Eval, name, severity, state, repetitions of head and base, how many passed, why, axes, and
+    how many steps there are.
+    """
+    steps = sum(len(one.trace.steps) for one in (*fact.head, *fact.base) if one.trace)
+    why = fact.broken[0].reason if fact.broken else fact.why
+    return [
+        fact.planned.name,
+        fact.fixture.name,
+        fact.fixture.severity,
+        STATES.index(fact.status),
+        _strip(fact.head, fact.compared.missing),
+        _strip(fact.base, fact.compared.missing_base),
+        passes(fact.compared),
+        seen(why, 160),
+        sorted({show_axis(one.axis) for one in fact.fixture.assertions if one.axis}),
+        steps,
+    ]
+
+
+def _strip(trials: Sequence[Trial], missing: int) -> str:
+    """A letter for each repetition: passed, failed, no answer, or lost and says nothing."""
+    return "".join(map(mark, trials)) + "-" * missing
+
+
+def mark(trial: Trial) -> str:
+    """Return the letter of a trial: `p`, `f`, `s` where the candidate is silent, `?` where lost."""
+    if trial.passed is None:
+        return "?"
+    return "p" if trial.passed else "f" if trial.answered else "s"
+
+
+def _fixture(view: ReportView, fact: FixtureFacts, pair: Pair) -> Json:
+    fixture, found = fact.fixture, first_difference(fact, pair)
+    run, name = view.report.results.info.run, f"{fact.planned.own_name}/{fact.fixture.name}"
+    again = one_fixture_command(view.plan, fact)
+    stands = fact.stands
+    return {
+        "about": seen(fixture.description, _SAID),
+        "place": f"{seen(fixture.place.file, 300)}:{fixture.place.line}",
+        "agent": fact.planned.agent,
+        "score": own_score(fact.compared),
+        "why": seen(fact.why, _SAID),
+        "then": seen(stands.excerpt, _STEP) if stands else "",
+        "pair": [one.key.repetition if one else 0 for one in pair],
+        "difference": found
+        and {
+            "head": found.head_step.number if found.head_step else 0,
+            "base": found.base_step.number if found.base_step else 0,
+            "said": seen(str(found), _SAID),
+        },
+        "trials": [_trial(fact, one) for one in pair if one is not None],
+        "outline": [_outline(one) for one in (*fact.head, *fact.base)],
+        "commands": [
+            ["Run it again", again],
+            ["See it in a terminal", f"gateval show {run} {name}"],
+            ["Make a fixture of an answer", f"gateval promote {run} --fixture {fixture.name}"],
+            *(
+                [["Say that the judge is wrong", _challenge(run, name, pair)]]
+                if any(one.needs_judge for one in fixture.assertions)
+                else []
+            ),
+        ],
+    }
+
+
+def _challenge(run: str, name: str, pair: Pair) -> str:
+    number = pair.head.key.repetition if pair.head else 1
+    return (
+        f"gateval challenge {name} --run {run} --repetition {number} --score 1 "
+        '--reason judgeWrong --note "..."'
+    )
+
+
+def _outline(trial: Trial) -> Json:
+    steps = len(trial.trace.steps) if trial.trace else 0
+    side, number = trial.key.side.value, trial.key.repetition
+    return {"side": side, "rep": number, "mark": mark(trial), "steps": steps}
+
+
+def _trial(fact: FixtureFacts, trial: Trial) -> Json:
+    usage = trial.usage
+    blamed = set(blamed_steps(trial.assessments))
+    steps, left = _steps(trial, blamed)
+    return {
+        "side": trial.key.side.value,
+        "rep": trial.key.repetition,
+        "mark": mark(trial),
+        "outcome": trial.outcome.value,
+        "reason": seen(trial.reason, _SAID),
+        "seconds": round(trial.seconds, 2),
+        "tokens": usage.total,
+        "usd": usage.usd,
+        "models": [seen(one, 200) for one in trial.trace.models] if trial.trace else [],
+        "source": trial.trace.source if trial.trace else "",
+        "output": "" if steps else seen(trial.output or "", _STEP),
+        "printed": seen("\n".join(trial.detail), _STEP),
+        "steps": steps,
+        "left": left,
+        "checks": list(_checks(fact, trial)),
+    }
+
+
+def _steps(trial: Trial, blamed: set[int]) -> tuple[list[Json], int]:
+    """Return the steps, and how many do not fit."""
+    steps = trial.trace.steps if trial.trace else ()
+    found: list[Json] = []
+    room = _TRACE
+    for step in steps:
+        shown = _step(step, None if step.number in blamed else _STEP)
+        room -= len(shown["text"])
+        if room < 0:
+            break
+        found.append(shown)
+    return found, len(steps) - len(found)
+
+
+def _step(step: Step, limit: int | None) -> Json:
+    call = step.kind is StepKind.TOOL_CALL
+    text = canonical_json(step.arguments or {}) if call else step.text
+    shown: Json = {"kind": step.kind.value, "text": seen(text, limit)}
+    if step.tool:
+        shown["tool"] = seen(step.tool, 200)
+    if step.conversation > 1:
+        shown["conversation"] = step.conversation
+    if step.refused:
+        shown["refused"] = True
+    if step.truncated:
+        shown["cut"] = True
+    return shown
+
+
+def _checks(fact: FixtureFacts, trial: Trial) -> Iterator[Json]:
+    """Yield how each assertion ended, with the parts that decided it: what did not pass first."""
+    for one in sorted(trial.assessments, key=lambda one: one.passed):
+        for each in told([one]) if not one.passed else [one]:
+            yield {
+                "label": seen(fact.label(each), 300),
+                "status": each.status.value,
+                "ended": seen(fact.ended(each), 300),
+                "reason": seen(each.reason, _SAID),
+                "place": seen(fact.place(each), 300),
+                "steps": each.steps,
+                "claimed": each.claimed,
+                **_judged(each),
+            }
+
+
+def _judged(found: Assessment) -> Json:
+    if found.verdict is None:
+        return {}
+    return {
+        "judge": {
+            "says": seen(found.verdict.summary, _SAID),
+            "confidence": found.verdict.confidence,
+            "model": seen(found.verdict.model, 200),
+            "quotes": [_quote(one) for one in found.verdict.violations],
+        }
+    }
+
+
+def _quote(found: Violation) -> Json:
+    return {
+        "rule": seen(found.rule, _SAID),
+        "severity": found.severity.value,
+        "step": found.evidence_step,
+        "quote": seen(found.quote, _SAID),
+        "found": found.supported,
+        "mark": evidence_mark(found),
+    }
+
+
+_AGENTS = 200
+_DIFF = 16_000
+"""Characters of a prompt's diff, and of what a tool is said to do."""
+
+
+def _agents(plan: Plan) -> Json:
+    """What each Agent's model was told and offered, head against base, and what was changed."""
+    names = list(dict.fromkeys(one.agent for one in plan.evals))[:_AGENTS]
+    return {name: _agent(plan, name) for name in names}
+
+
+def _agent(plan: Plan, name: str) -> Json:
+    edit = prompt_edit(plan, name)
+    reasons = [r for change in plan.changes if change.agent == name for r in change.reasons]
+    return {
+        "models": [_models(plan, name, side) for side in (Side.HEAD, Side.BASE)],
+        "tools": _tools(plan, name),
+        "prompt": seen(edit.diff, _DIFF) if edit else "",
+        "where": seen(edit.where, 300) if edit else "",
+        "changes": [
+            [seen(text, 500) for text in (str(one), one.before, one.after)] for one in reasons[:50]
+        ],
+    }
+
+
+def _models(plan: Plan, name: str, side: Side) -> list[str]:
+    agent = plan.agent(name, side)
+    return [seen(one, 200) for one in agent.models] if agent else []
+
+
+def _tools(plan: Plan, name: str) -> list[list[str]]:
+    """Each tool that a side offers: its name, how it differs, and what head, else base says."""
+    sides = []
+    for side in (Side.HEAD, Side.BASE):
+        agent = plan.agent(name, side)
+        sides.append({t.tool_name: t for t in agent.tools if t.enabled} if agent else {})
+    head, base = sides
+    found = []
+    for tool in list(dict.fromkeys((*head, *base)))[:200]:
+        ours, theirs = head.get(tool), base.get(tool)
+        state = "same" if ours == theirs else "changed"
+        state = "head only" if theirs is None else "base only" if ours is None else state
+        about = (ours or theirs).description if ours or theirs else ""  # type: ignore[union-attr]
+        found.append([seen(tool, 200), state if base else "", seen(about, 500)])
+    return found

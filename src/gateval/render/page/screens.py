@@ -1,0 +1,284 @@
+"""What the page says before any program of it runs: verdict, Evals, reasons, what was not measured,
+what changed, and all that can wait. Plain values for the template, which makes them harmless.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from gateval.domain.plan.plan import AgentChange
+from gateval.domain.trials.trace import StepKind
+from gateval.domain.trials.trial import Assessment, Trial
+from gateval.render.page.data import STATES
+from gateval.render.report.difference import first_difference, nearest_base
+from gateval.render.report.evidence import WORSE, Pair, prompt_edit
+from gateval.render.report.facts import FixtureFacts, SilentAgent
+from gateval.render.report.findings import UnmeasuredTrials
+from gateval.render.report.kinds import listing
+from gateval.render.report.usage import AgentUsage
+from gateval.render.report.wording import GAP_TITLES, next_step, passes
+from gateval.render.view import EvalRow, ReportView, Section, SectionKind
+
+MOST = 5
+"""Reasons that a reader takes in."""
+
+_QUOTE = 300
+
+_FEW = 6
+"""Changed lines that fit beside a reason."""
+
+
+class Reason(NamedTuple):
+    """Why the gate says what it says: a fixture, what it lacks, the words that show it, and where
+    head went another way. `address` leads to the step; `changed` are lines of the prompt.
+    """
+
+    fixture: str
+    about: str
+    state: str
+    passes: str
+    what: str
+    said: str
+    place: str
+    quote: str
+    quoted: str
+    address: str
+    difference: str
+    changed: list[str]
+    same: str
+
+
+def reasons(view: ReportView) -> tuple[list[Reason], int]:
+    """Return the first reasons that are about fixtures, worst first, and how many more."""
+    found = [
+        (item.facts[0], item.facts[1:])
+        for section in view.sections
+        if section.kind in {SectionKind.FIXTURES, SectionKind.SILENT}
+        for item in section.items
+    ]
+    told = [_reason(view, first, others) for first, others in found[:MOST]]
+    return told, max(0, len(found) - MOST)
+
+
+def _reason(view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts]) -> Reason:
+    worst = fact.worst
+    found = first_difference(fact, Pair(worst, nearest_base(fact, worst)))
+    check = fact.broken[0] if fact.broken else None
+    quoted, words, number = _quote(fact, worst)
+    if not number and found is not None:
+        number = found.head_step.number if found.head_step else 0
+    return Reason(
+        fact.fixture.name,
+        f"{fact.planned.shown_name}, {fact.fixture.severity}",
+        fact.status.value,
+        passes(fact.compared),
+        f"{fact.label(check)} {fact.ended(check)}" if check else str(fact.status),
+        check.reason if check else fact.why,
+        fact.place(check) if check else "",
+        words,
+        quoted,
+        address(fact, worst, number),
+        str(found) if found else "",
+        _changed(view, fact),
+        f"{len(others):,} more: {listing([one.fixture.name for one in others], 5)}"
+        if others
+        else "",
+    )
+
+
+def _changed(view: ReportView, fact: FixtureFacts) -> list[str]:
+    """Return the changed lines of the prompt, where head does worse and these are few."""
+    edit = prompt_edit(view.plan, fact.planned.agent) if fact.status in WORSE else None
+    lines = [one for one in edit.lines if one[:1] in {"+", "-"}] if edit else []
+    return lines if len(lines) <= _FEW else []
+
+
+def _quote(fact: FixtureFacts, worst: Trial | None) -> tuple[str, str, int]:
+    """Return where the words stand that say most, these words, and the number of their step."""
+    for one in fact.told:
+        for violation in one.verdict.violations if one.verdict else ():
+            if violation.supported:
+                number = violation.evidence_step
+                return f"Quoted by the judge from step {number}", violation.quote[:_QUOTE], number
+    for one in fact.told:
+        step = _step(worst, one)
+        if step:
+            return step
+    if worst is not None and worst.output:
+        return "Its answer", worst.output[:_QUOTE], 0
+    return ("It printed", worst.detail[-1][:_QUOTE], 0) if worst and worst.detail else ("", "", 0)
+
+
+def _step(worst: Trial | None, one: Assessment) -> tuple[str, str, int] | None:
+    step = worst.trace.step(one.steps[0]) if worst and worst.trace and one.steps else None
+    if step is None:
+        return None
+    call = f"calls {step.tool}" if step.kind is StepKind.TOOL_CALL else step.text
+    return f"Step {step.number}", call[:_QUOTE], step.number
+
+
+def address(fact: FixtureFacts, trial: Trial | None = None, step: int = 0) -> str:
+    """Return where the page shows a fixture, or one step of it: the same in every run."""
+    parts = [fact.planned.name, fact.fixture.name]
+    if trial is not None:
+        parts += [trial.key.side.value, str(trial.key.repetition)]
+        parts += [str(step)] if step else []
+    return "#" + "/".join(quote(one, safe="") for one in parts)
+
+
+class Besides(NamedTuple):
+    """A reason that is about no fixture."""
+
+    title: str
+    message: str
+
+
+def besides(view: ReportView) -> list[Besides]:
+    """Return the reasons against a pass that are about no fixture."""
+    found = [one for one in view.findings if not one.fixture] + list(view.other_findings)
+    return [Besides(one.title, one.message) for one in found[: 2 * MOST]]
+
+
+def states(view: ReportView) -> list[tuple[str, int]]:
+    """Return how many fixtures there are of each state, most urgent first."""
+    counted = Counter(one.status for one in view.fixtures)
+    return [(one.value, counted[one]) for one in STATES if counted[one]]
+
+
+class Gap(NamedTuple):
+    """Trials that say nothing."""
+
+    title: str
+    reason: str
+    next: str
+    where: str
+    detail: str
+
+
+def gap(found: UnmeasuredTrials) -> Gap:
+    """Return what is told of trials that were not measured."""
+    trials = f"{found.trials:,} {'run' if found.trials == 1 else 'runs'}"
+    return Gap(
+        f"{found.agent} on {found.side}, {trials}: {GAP_TITLES[found.cause]}",
+        found.reason,
+        next_step(found.cause, found.side),
+        listing(found.where, 6),
+        "\n".join(one[:_QUOTE] for one in found.detail),
+    )
+
+
+class Change(NamedTuple):
+    """What changed in one Agent, and what became of its Evals."""
+
+    agent: str
+    kind: str
+    reasons: list[tuple[str, str, str]]
+    more: int
+    diff: list[str]
+    evals: list[EvalRow]
+
+
+_REASONS, _DIFF, _CHANGES = 20, 200, 50
+
+
+def changes(view: ReportView) -> list[Change]:
+    """Return the changed Agents, each with its own Evals' scores beside it."""
+    return [_change(view, one) for one in view.plan.changes[:_CHANGES]]
+
+
+def _change(view: ReportView, one: AgentChange) -> Change:
+    edit = prompt_edit(view.plan, one.agent)
+    reasons = [(str(each), each.before, each.after) for each in one.reasons]
+    return Change(
+        one.agent,
+        one.kind.value,
+        reasons[:_REASONS],
+        max(0, len(reasons) - _REASONS),
+        list(edit.lines[:_DIFF]) if edit else [],
+        [row for row in rows_of(view) if row.agent == one.agent],
+    )
+
+
+def rows_of(view: ReportView) -> Sequence[EvalRow]:
+    """Return the lines of the Evals, worst first."""
+    return next((one.items for one in view.sections if one.kind is SectionKind.EVALS), ())
+
+
+class Extra(NamedTuple):
+    """A section that can wait: sentences, or rows below `columns`."""
+
+    title: str
+    lines: list[str]
+    columns: tuple[str, ...] = ()
+    rows: Sequence[Sequence[str]] = ()
+    note: str = ""
+    more: int = 0
+
+
+_ITEMS = 100
+
+_ROWS: Final[Mapping[SectionKind, Callable[[Any], Sequence[Any]]]] = MappingProxyType(
+    {
+        SectionKind.SEALED: lambda one: one.cells,
+        SectionKind.SCORERS: lambda one: (
+            one.now.scorer,
+            one.average,
+            one.change,
+            one.rows,
+            one.said,
+        ),
+        SectionKind.AXES: tuple,
+        SectionKind.ASSERTIONS: lambda one: (one.axis, *one.sides),
+    }
+)
+"""Sections that are tables, and the cells of a row."""
+
+_ELSEWHERE = {
+    SectionKind.EVALS,
+    SectionKind.FIXTURES,
+    SectionKind.PROMPTS,
+    SectionKind.GAPS,
+    SectionKind.CHANGES,
+    SectionKind.IMPROVED,
+    SectionKind.PASSING,
+}
+"""What the page shows at a place of its own."""
+
+
+def extras(view: ReportView) -> Iterator[Extra]:
+    """Yield the other sections, in the order of every view."""
+    for section in view.sections:
+        if section.kind not in _ELSEWHERE:
+            yield _extra(section)
+
+
+def _extra(section: Section) -> Extra:
+    items = section.items[:_ITEMS]
+    cells = _ROWS.get(section.kind)
+    more = max(0, len(section.items) - _ITEMS)
+    if section.kind is SectionKind.USAGE:
+        rows = [row for one in items for row in _spent(one)]
+    elif cells is not None:
+        rows = [[*map(str, cells(one))] for one in items]
+    else:
+        lines = [*section.said, *map(_line, items)]
+        return Extra(section.title, lines, note=section.note, more=more)
+    return Extra(section.title, list(section.said), section.columns, rows, section.note, more)
+
+
+def _spent(one: AgentUsage) -> list[list[str]]:
+    return [
+        [one.agent, name, str(spent.tokens), str(spent.money), spent.time]
+        for name, spent in one.sides
+    ]
+
+
+def _line(item: object) -> str:
+    if isinstance(item, SilentAgent):
+        names = listing([one.fixture.name for one in item.facts], 8)
+        return f"{item.agent}: {names}"
+    return str(item)

@@ -1,0 +1,90 @@
+"""Tokens, money and time of head beside base, as dots of pairs in SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from statistics import fmean
+from typing import NamedTuple
+from xml.sax.saxutils import escape
+
+from gateval.domain.results.averages import group_trials
+from gateval.domain.text import show_usd
+from gateval.domain.trials.trial import Side, Trial
+from gateval.render.page.text import seen
+from gateval.render.view import ReportView
+
+_LEFT, _WIDTH, _ROW, _TOP = 190, 420, 24, 34
+_MOST = 30
+
+
+class _Pair(NamedTuple):
+    """One Eval: an answer's mean on head and on base; None where nobody counted."""
+
+    name: str
+    head: float | None
+    base: float | None
+
+
+_MEASURES: Sequence[tuple[str, Callable[[Trial], float | None], Callable[[float], str]]] = (
+    ("Tokens of an answer", lambda one: one.usage.total, lambda value: f"{value:,.0f}"),
+    ("Cost of an answer", lambda one: one.usage.usd, show_usd),
+    ("Seconds to an answer", lambda one: one.own_seconds, lambda value: f"{value:,.1f} s"),
+)
+
+
+def dot_plots(view: ReportView) -> list[str]:
+    """Return a plot for each measure of which something is known, as SVG."""
+    grouped = group_trials(view.report.results.trials)
+    sides: dict[str, tuple[list[Trial], list[Trial]]] = {}
+    for (evaluation, _, side), trials in grouped.items():
+        mine = sides.setdefault(evaluation, ([], []))[side is not Side.HEAD]
+        mine += [one for one in trials if one.output is not None]
+    names = {one.name: one.shown_name for one in view.plan.evals if one.name in sides}
+    found = []
+    for title, amount, show in _MEASURES:
+        pairs = [
+            _Pair(shown, *(_mean(trials, amount) for trials in sides[name]))
+            for name, shown in names.items()
+        ]
+        known = [one for one in pairs if one.head or one.base]
+        if known:
+            found.append(_plot(title, known, show))
+    return found
+
+
+def _mean(trials: Sequence[Trial], amount: Callable[[Trial], float | None]) -> float | None:
+    known = [value for one in trials if (value := amount(one)) is not None]
+    return fmean(known) if known else None
+
+
+def _plot(title: str, pairs: Sequence[_Pair], show: Callable[[float], str]) -> str:
+    most = max(value or 0.0 for one in pairs for value in (one.head, one.base))
+    shown = pairs[:_MOST]
+    height = _TOP + _ROW * len(shown) + 8
+    left = f", {len(pairs) - _MOST:,} more Evals" if len(pairs) > _MOST else ""
+    rows = "".join(
+        part for at, one in enumerate(shown) for part in _row(one, _TOP + _ROW * at, most, show)
+    )
+    return (
+        f'<svg class="plot" role="img" viewBox="0 0 {_LEFT + _WIDTH + 130} {height}">'
+        f"<title>{title}, head beside base</title>"
+        f'<text class="title" x="0" y="16">{title}{left}</text>{rows}</svg>'
+    )
+
+
+def _row(one: _Pair, top: float, most: float, show: Callable[[float], str]) -> Iterator[str]:
+    y = top + _ROW / 2
+    yield f'<text x="0" y="{y + 4:.0f}">{escape(seen(one.name)[:26])}</text>'
+    yield f'<path class="grid" d="M{_LEFT} {y:.0f}h{_WIDTH}"/>'
+    places = [
+        None if value is None else _LEFT + _WIDTH * value / most for value in (one.head, one.base)
+    ]
+    head, base = places
+    if head is not None and base is not None:
+        yield f'<path class="between" d="M{base:.1f} {y:.0f}H{head:.1f}"/>'
+    if base is not None:
+        yield f'<circle class="dot-base" cx="{base:.1f}" cy="{y:.0f}" r="5"/>'
+    if head is not None:
+        yield f'<circle class="dot-head" cx="{head:.1f}" cy="{y:.0f}" r="4"/>'
+    told = " / ".join("?" if value is None else show(value) for value in (one.head, one.base))
+    yield f'<text class="n" x="{_LEFT + _WIDTH + 10}" y="{y + 4:.0f}">{told}</text>'

@@ -1,0 +1,73 @@
+"""`report.html`: every run writes it, `--views` chooses, and it says in ten seconds what broke."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command import gateval
+from tests.helpers.page import ReadPage
+from tests.helpers.repo import Repo
+from tests.helpers.shop import build_shop
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repo:
+    """A shop whose change has the agent pay without asking."""
+    shop = build_shop(tmp_path / "shop")
+    shop.write("agents/prompts/support.md", "You help customers.\nAlways be quick first.\n")
+    shop.commit("Quick")
+    return shop
+
+
+def test_a_run_writes_a_page_that_tells_what_broke(shop: Repo) -> None:
+    done = gateval(shop, "check", "--results", "out")
+    assert done.returncode == 1, done.stderr
+    page = (shop.path / "out/report.html").read_text()
+    found = ReadPage(page)
+    assert "refund-asks-why passed before and fails now" in found.text
+    assert "Expected a call of `clarify_reason`, saw the calls refund." in found.text
+    assert "Head calls `refund` where base calls `clarify_reason`" in found.text
+    assert "-Always ask for the reason first." in found.text
+    assert "evals/fixtures.yaml:8" in found.text
+    again = gateval(shop, "report", "out", "--format", "html")
+    assert again.stdout == page
+
+
+def test_views_chooses_what_is_written(shop: Repo) -> None:
+    done = gateval(shop, "check", "--results", "out", "--views", "markdown,junit")
+    assert done.returncode == 1, done.stderr
+    written = {one.name for one in (shop.path / "out").iterdir()}
+    assert {"comment.md", "junit.xml", "summary.txt", "results.v1.json"} <= written
+    assert not {"report.html", "gateval.sarif"} & written
+    done = gateval(shop, "check", "--results", "html", GATEVAL_VIEWS="html")
+    written = {one.name for one in (shop.path / "html").iterdir()}
+    assert "report.html" in written
+    assert not {"comment.md", "junit.xml"} & written
+
+
+def test_a_view_that_is_not_there_is_refused_before_anything_runs(shop: Repo) -> None:
+    done = gateval(shop, "check", "--results", "out", "--views", "htlm")
+    assert done.returncode == 2
+    assert 'There is no view "htlm". Did you mean "html"?' in done.stderr
+    assert not (shop.path / "out/trials.jsonl").exists()
+
+
+def test_a_page_that_is_not_written_imports_nothing(shop: Repo) -> None:
+    program = (
+        "import sys; from gateval.cli.main import run\n"
+        "run(sys.argv[1:])\n"
+        "print([one for one in sys.modules if 'render.page' in one])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program, "check", "--views", "junit"],
+        cwd=shop.path,
+        env=shop.env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"

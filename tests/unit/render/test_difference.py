@@ -1,0 +1,79 @@
+"""Where head first went another way than base, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from gateval.domain.decision.decision import make_report
+from gateval.render.report.difference import first_difference, nearest_base
+from gateval.render.report.evidence import Pair
+from gateval.render.view import ReportView
+from tests.helpers.reports import edit, make_results
+from tests.helpers.trials import trace
+
+ASK = ["user: refund", "call ask {}", "result ask: why", "says: Why?"]
+PAY = ["user: refund", "call pay {}", "result pay: ok", "says: Paid."]
+
+
+def said_of(head: Sequence[Sequence[str]], base: Sequence[Sequence[str]]) -> str:
+    """What is said of the first difference of a fixture that fails on head and passes on base."""
+    most = max(len(head), len(base))
+    ends = f"base:{','.join(['pass'] * most)} head:{','.join(['fail'] * most)}"
+    results = make_results(f"a-eval f {ends}")
+    for side, traces in (("head", head), ("base", base)):
+        for number, steps in enumerate(traces, 1):
+            shown = trace(*steps) if steps else None
+            results = edit(results, f"a-eval/f #{number} on {side}", trace=shown, output="x")
+    counts = {"head": len(head), "base": len(base)}
+    asked = [one for one in results.trials if one.key.repetition <= counts[one.key.side]]
+    results = results.model_copy(update={"trials": tuple(asked)})
+    (fact,) = ReportView(make_report(results)).fixtures
+    return str(first_difference(fact, Pair(fact.worst, nearest_base(fact, fact.worst))))
+
+
+def call(arguments: str) -> list[str]:
+    return ["user: refund", f"call find {arguments}", "result find: [1]", "says: Found."]
+
+
+@pytest.mark.parametrize(
+    ("head", "base", "said"),
+    [
+        ([PAY, PAY], [ASK, ASK], "Head calls `pay` where base calls `ask`: 2 of 2 on head, 0 of 2 on base"),
+        ([PAY, ASK], [ASK, ASK], "Head calls `pay` where base calls `ask`: 1 of 2 on head, 0 of 2 on base"),
+        ([[*ASK[:3], "call pay {}"]], [ASK], "Head calls `pay` where base answers in words: 1 of 1 on head, 0 of 1 on base"),
+        ([ASK[:1]], [ASK], "Base calls `ask` here, head does not: 0 of 1 on head, 1 of 1 on base"),
+        ([[*ASK, "call pay {}"]], [ASK], "Head calls `pay` here, base does not: 1 of 1 on head, 0 of 1 on base"),
+        ([[PAY[0], *PAY[1:3], *ASK[1:]]], [[ASK[0], *ASK[1:3], *PAY[1:]]], "Head calls `pay` here, base does not: 1 of 1 on head, 0 of 1 on base"),
+        ([call('{"id": 2}')], [call('{"id": 1}')], "Head calls `find` with other arguments than base: 1 of 1 on head, 0 of 1 on base"),
+        ([[*ASK[:2], "result ask: no"]], [ASK[:3]], "`ask` answers head otherwise than base: 1 of 1 on head, 0 of 1 on base"),
+        ([["user: pay", *ASK[1:]]], [ASK], "The user tells head something else than base: 1 of 1 on head, 0 of 1 on base"),
+        ([[*ASK[:3], "says: No."]], [ASK], "Head words its answer otherwise than base: 1 of 1 on head, 0 of 1 on base"),
+        ([ASK], [ASK], "None"),
+        ([[]], [ASK], "None"),
+    ],
+)  # fmt: skip
+def test_the_first_difference_is_named_and_counted(
+    head: Sequence[Sequence[str]], base: Sequence[Sequence[str]], said: str
+) -> None:
+    assert said_of(head, base) == said
+
+
+def test_what_varies_on_base_itself_is_no_difference() -> None:
+    base = [call('{"id": 1}'), call('{"id": 2}')]
+    later = [*call('{"id": 3}')[:3], "call pay {}", "says: Found."]
+    assert said_of([later], base) == (
+        "Head calls `pay` here, base does not: 1 of 1 on head, 0 of 2 on base"
+    )
+
+
+def test_head_is_held_beside_the_nearest_repetition_of_base() -> None:
+    far = ["user: refund", "call a {}", "call b {}", "call c {}", "says: Why?"]
+    assert said_of([PAY], [far, ASK]).startswith("Head calls `pay` where base calls `ask`")
+
+
+def test_an_answers_wording_counts_only_where_nothing_else_differs() -> None:
+    head = ["user: refund", "says: I see.", "call pay {}"]
+    base = ["user: refund", "says: Hm.", "call ask {}"]
+    assert said_of([head], [base]).startswith("Head calls `pay` where base calls `ask`")
