@@ -307,6 +307,65 @@ def test_looking_back_has_the_reports_order_words_and_cut(tmp_path: Path) -> Non
     assert "why-003 and 57 more" in past, past
 
 
+MOODS = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {{name: {name}, labels: {{agent: support}}}}
+spec:
+  severity: {severity}
+  input: {{type: prompt, payload: {{prompt: {name}}}}}
+  assertions: [{{type: contains, value: fine}}]
+"""
+
+
+def test_show_get_and_history_have_one_order(tmp_path: Path) -> None:
+    """Each fixture ends in another way; those that end alike come by weight, then by score."""
+    shop = build_shop(tmp_path / "shop")
+    shop.checkout("main")
+    severities = {"passes": "high", "improves": "low", "fails": "critical", "quiet": "medium"}
+    names = severities | {"falls": "low", "drops": "medium"}
+    shop.write("agents/support.yaml", COMMAND)
+    text = "---\n".join(MOODS.format(name=name, severity=how) for name, how in names.items())
+    shop.write("evals/fixtures.yaml", text)
+    said = dict.fromkeys(names, "fine") | {"improves": "bad", "fails": "bad"}
+    program = "import json, sys\nsaid = {said!r}[json.load(sys.stdin)['prompt']]\n"
+    program += "print(said) if said else exit(1)\n"
+    shop.write("agents/a.py", program.format(said=said))
+    shop.commit()
+    shop.branch("next")
+    after = said | {"improves": "fine", "falls": "bad", "drops": "bad", "quiet": ""}
+    shop.write("agents/a.py", program.format(said=after))
+    shop.commit()
+    assert gateval(shop, "check", "--base", "main").returncode == 1
+    order = ["drops", "falls", "quiet", "fails", "passes", "improves"]
+    shown = gateval(shop, "show").stdout
+    found = [line.split("/")[1].split(":")[0] for line in shown.splitlines() if "-eval/" in line]
+    assert found[:-1] == order, shown
+    status = json.loads(gateval(shop, "get", "eval", "support-eval", "-o", "json").stdout)
+    assert [one["name"] for one in status["fixtureResults"]] == order
+    (points,) = json.loads(gateval(shop, "history", "support-eval", "--json").stdout).values()
+    assert points[0]["regressed"] == ["drops", "falls", "quiet"]
+    both = json.loads(gateval(shop, "compare", "main", "HEAD", "--json").stdout)[0]["fixtures"]
+    assert [one["fixture"] for one in both] == [
+        "drops",
+        "falls",
+        "quiet",
+        "improves",
+        "fails",
+        "passes",
+    ]
+
+
+COMMAND = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: support}
+spec:
+  modelCalls: optional
+  runtime: {type: command, command: [python3, a.py]}
+"""
+
+
 def test_what_was_measured_in_part_says_how_much_of_it(tmp_path: Path) -> None:
     """Every other answer of the model is lost."""
     shop = build_shop(tmp_path / "shop")

@@ -25,12 +25,13 @@ from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.history.standing import BUDGET_SPENT, ended_by_budget
 from gateval.domain.paths import nearest
 from gateval.domain.plan.plan import Plan
+from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Assessment, Trial
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import EXIT_PASS, StageFileError, UsageError
 from gateval.judging.verdict import check_evidence
-from gateval.render.report.facts import FixtureStatus, gather
+from gateval.render.report.facts import gather
 from gateval.render.stage import PLAN_LIMIT
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
 from gateval.render.view import FixtureView, ReportView

@@ -17,11 +17,12 @@ from typing import Any
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from junitparser.junitparser import Attr, FinalResult, IntAttr
 
+from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.trials.excerpt import trial_excerpt
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 from gateval.render.report.bar import SealedLine, whom_to_ask
-from gateval.render.report.facts import FixtureFacts, FixtureStatus, told
+from gateval.render.report.facts import FixtureFacts, told
 from gateval.render.report.wording import evidence_mark, own_score, passes
 from gateval.render.view import EvalView, ReportView
 from gateval.safe.sanitize import xml_text

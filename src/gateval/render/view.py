@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from gateval.domain.decision.decision import Report
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.comparison import EvalComparison, FixtureChange
+from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureStatus
 from gateval.domain.results.lifecycle import run_of
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
 from gateval.render.report.bar import (
@@ -42,7 +42,6 @@ from gateval.render.report.evidence import (
 from gateval.render.report.facts import (
     PLAIN,
     FixtureFacts,
-    FixtureStatus,
     Frame,
     causes,
     gather,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.decision.decision import make_report
+from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.trials.trial import Cause, Side
-from gateval.render.report.facts import FixtureStatus, gather, silent_agents, with_status
+from gateval.render.report.facts import gather, silent_agents, with_status
 from gateval.render.report.findings import find_gaps
 from tests.helpers import sample_reports
 from tests.helpers.reports import TWELVE_OF_FIFTEEN, edit, make, make_results

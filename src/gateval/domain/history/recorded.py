@@ -221,7 +221,7 @@ def _run_fixture(
     said += [cut] if compared.missing else []
     again = [a.wavered for t in first for a in t.assessments if a.again is not None]
     fixture = planned.fixture(compared.fixture)
-    return RunFixture(
+    found = RunFixture(
         fixture=compared.fixture,
         digest=fixture_digest(fixture),
         trials="".join(mark_of(one) if scored else TrialStatus.LOST for one in first)[:1000],
@@ -239,6 +239,8 @@ def _run_fixture(
         axes=axes_of_task(planned, fixture, first)[:SCORES_LISTED] if scored else (),
         criteria=criteria_of_task(planned, fixture, first) if scored else (),
     )
+    same = found.status_shown is compared.status
+    return found if same else found.model_copy(update={"shown": compared.status})
 
 
 def _own(compared: FixtureComparison) -> tuple[float, float] | None:

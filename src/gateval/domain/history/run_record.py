@@ -29,7 +29,7 @@ from gateval.domain.manifests.evaluation import ScoringModel
 from gateval.domain.manifests.fixture import DEFAULT_WEIGHTS, Fixture, weighed_axes
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import ScorerAverage
-from gateval.domain.results.comparison import AxisComparison, EvalComparison
+from gateval.domain.results.comparison import AxisComparison, EvalComparison, FixtureStatus
 from gateval.domain.results.trial_verdict import Use, axis_grades, by_criterion, grades, whole_mean
 from gateval.domain.text import ShortText, first_of
 from gateval.domain.trials.trial import Side, Trial
@@ -127,6 +127,13 @@ class FixtureMark(StrEnum):
     PASS = "Pass"  # noqa: S105 - a result, not a password
 
 
+_SHOWN = {
+    FixtureMark.FAIL: FixtureStatus.FAILING,
+    FixtureMark.ERROR: FixtureStatus.UNMEASURED,
+    FixtureMark.SKIP: FixtureStatus.UNMEASURED,
+    FixtureMark.PASS: FixtureStatus.PASSING,
+}
+_ORDER = list(FixtureStatus)
 _WEIGHTS = {severity.value: weight for severity, weight in DEFAULT_WEIGHTS.items()}
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -144,8 +151,8 @@ class RunFixture(Value):
     that came out otherwise. `claimed` says that assertions rest on the candidate's claims, `says`
     why it did not pass. `score` is the mean of those whose trials have scores, which `axes` and
     `criteria` divide; `status` is that of a benchmark's task. `own` is what the run
-    calls its score, an interval. `base` and `base_score` are the same of base, as far as the same
-    run measured it.
+    calls its score, an interval, and `shown` where its report has it, if `trials` do not say that.
+    `base` and `base_score` are the same of base, as far as the same run measured it.
     """
 
     fixture: ShortText
@@ -162,6 +169,7 @@ class RunFixture(Value):
     axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
     criteria: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
     own: tuple[Share, Share] | None = None
+    shown: FixtureStatus | None = None
     base: Marks = ""
     base_score: float | None = Field(default=None, ge=0, le=1)
 
@@ -197,6 +205,20 @@ class RunFixture(Value):
             return score_of(self.score, self.score)
         planned, lost = len(self.trials), len(self.trials) - self.measured
         return score_of(self.passes / planned, (self.passes + lost) / planned)
+
+    @property
+    def status_shown(self) -> FixtureStatus:
+        """Where the report of the run has it."""
+        if self.shown is not None:
+            return self.shown
+        return FixtureStatus.REGRESSED if self.regressed else _SHOWN[self.result]
+
+    @property
+    def least(self) -> float:
+        """The least rate that it can have, by which a report orders."""
+        if self.score is not None and self.own is not None:
+            return self.own[0]
+        return self.score or (self.passes / len(self.trials) if self.trials else 0.0)
 
     @property
     def stands(self) -> bool:
@@ -321,11 +343,10 @@ class RunEval(Value):
 
     @property
     def worst_first(self) -> tuple[RunFixture, ...]:
-        """The same in the order of a report: what regressed, failed and was lost, by its weight."""
+        """The same in the order of a report: by how they ended, then by weight and score."""
 
-        def _urgency(one: RunFixture) -> tuple[bool, int, float]:
-            weight = _WEIGHTS.get(one.severity, 0.0)
-            return not one.regressed, list(FixtureMark).index(one.result), -weight
+        def _urgency(one: RunFixture) -> tuple[int, float, float]:
+            return _ORDER.index(one.status_shown), -_WEIGHTS.get(one.severity, 0.0), one.least
 
         return tuple(sorted(self.named, key=_urgency))
 

@@ -178,6 +178,18 @@ class Repeated(Value):
         return self.lost > LOST_SHARE * (self.trials + self.lost)
 
 
+class FixtureStatus(StrEnum):
+    """Where a fixture is shown, most urgent first. Each fixture has exactly one status."""
+
+    REGRESSED = "regressed"
+    SILENT = "does not answer"
+    SUSPECT = "looks worse"
+    FAILING = "failing"
+    UNMEASURED = "not measured"
+    IMPROVED = "improved"
+    PASSING = "passing"
+
+
 class FixtureComparison(Value):
     """One fixture, head against base.
 
@@ -221,6 +233,24 @@ class FixtureComparison(Value):
     def silent(self) -> bool:
         """Whether head answered in no trial that was measured, though there are some."""
         return self.head_all.silent == self.head_all.trials > 0
+
+    @property
+    def status(self) -> FixtureStatus:
+        """Where it is shown."""
+        if self.no_answer:
+            return FixtureStatus.SILENT
+        if self.change is FixtureChange.REGRESSED:
+            return FixtureStatus.REGRESSED
+        if self.change in {FixtureChange.SUSPECT, FixtureChange.NOT_CONFIRMED}:
+            return FixtureStatus.SUSPECT
+        if self.silent:
+            return FixtureStatus.UNMEASURED
+        if self.head.failed:
+            return FixtureStatus.FAILING
+        if not self.head.measured or self.change is FixtureChange.INCONCLUSIVE:
+            return FixtureStatus.UNMEASURED
+        improved = self.change is FixtureChange.IMPROVED
+        return FixtureStatus.IMPROVED if improved else FixtureStatus.PASSING
 
 
 class AxisComparison(Value):

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 from gateval.domain.base import canonical_json
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.plan.plan import Plan
+from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.trials.excerpt import blamed_steps
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import Assessment, Side, Trial, Violation
 from gateval.render.page.text import as_json, seen
 from gateval.render.report.difference import first_difference, nearest_base
 from gateval.render.report.evidence import Pair, prompt_edit
-from gateval.render.report.facts import FixtureFacts, FixtureStatus, told, worst_first
+from gateval.render.report.facts import FixtureFacts, told, worst_first
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.wording import evidence_mark, own_score, passes
 from gateval.render.view import ReportView
@@ -42,16 +43,6 @@ _SAID = 2_000
 """Characters of a sentence."""
 
 STATES = tuple(FixtureStatus)
-
-_ORDER = (
-    FixtureStatus.REGRESSED,
-    FixtureStatus.SILENT,
-    FixtureStatus.SUSPECT,
-    FixtureStatus.FAILING,
-    FixtureStatus.UNMEASURED,
-    FixtureStatus.IMPROVED,
-    FixtureStatus.PASSING,
-)
 """Whose traces are shown whole first where not all fit."""
 
 
@@ -64,7 +55,7 @@ class PageData(NamedTuple):
 
 def in_order(facts: Iterable[FixtureFacts]) -> list[FixtureFacts]:
     """Return fixtures as the page lists them: by what is wrong, worst first."""
-    return sorted(worst_first(facts), key=lambda one: _ORDER.index(one.status))
+    return sorted(worst_first(facts), key=lambda one: STATES.index(one.status))
 
 
 def page_data(view: ReportView, room: int) -> PageData:

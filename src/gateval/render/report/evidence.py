@@ -13,9 +13,10 @@ from typing import NamedTuple
 from gateval.domain.decision.decision import Report
 from gateval.domain.decision.measured_reasons import EVIDENCE_CODES
 from gateval.domain.plan.plan import Plan
+from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.trials.trace import Step
 from gateval.domain.trials.trial import Side, Trial
-from gateval.render.report.facts import FixtureFacts, FixtureStatus
+from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.kinds import count, listing
 
 _MORE_TIME = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import StrEnum
 from typing import NamedTuple
 
 from gateval.domain.base import known_of_last
@@ -14,37 +13,26 @@ from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
 from gateval.domain.plan.sealing import SEALED
 from gateval.domain.problems import SourceLocation
 from gateval.domain.results.averages import group_trials
-from gateval.domain.results.comparison import FixtureChange, FixtureComparison
+from gateval.domain.results.comparison import FixtureComparison, FixtureStatus
 from gateval.domain.trials.trial import Assessment, Side, Trial
 from gateval.render.report.wording import what_happened
-
-
-class FixtureStatus(StrEnum):
-    """Where a fixture is shown, most urgent first. Each fixture has exactly one status."""
-
-    REGRESSED = "regressed"
-    SILENT = "does not answer"
-    SUSPECT = "looks worse"
-    FAILING = "failing"
-    UNMEASURED = "not measured"
-    IMPROVED = "improved"
-    PASSING = "passing"
-
 
 _WORST_FIRST = (False, None, True)
 
 
 class FixtureFacts(NamedTuple):
-    """One fixture of one Eval: what was planned, its trials on both sides, how they compare, and
-    where it is shown.
-    """
+    """One fixture of one Eval: what was planned, its trials on both sides, and how they compare."""
 
     planned: PlannedEval
     fixture: Fixture
     compared: FixtureComparison
-    status: FixtureStatus
     head: tuple[Trial, ...]
     base: tuple[Trial, ...]
+
+    @property
+    def status(self) -> FixtureStatus:
+        """Where it is shown."""
+        return self.compared.status
 
     @property
     def worst(self) -> Trial | None:
@@ -161,7 +149,6 @@ def gather(report: Report) -> tuple[FixtureFacts, ...]:
             planned,
             fixture,
             compared,
-            status_of(compared),
             trials.get((planned.name, fixture.name, Side.HEAD), ()),
             trials.get((planned.name, fixture.name, Side.BASE), ()),
         )
@@ -170,27 +157,6 @@ def gather(report: Report) -> tuple[FixtureFacts, ...]:
         )
         for fixture, compared in zip(planned.fixtures, eval_compared.fixtures, strict=True)
         if planned.measured_by(fixture.name) == planned.name  # else it stands there already
-    )
-
-
-def status_of(compared: FixtureComparison) -> FixtureStatus:
-    """Return where a fixture is shown."""
-    if compared.no_answer:
-        return FixtureStatus.SILENT
-    if compared.change is FixtureChange.REGRESSED:
-        return FixtureStatus.REGRESSED
-    if compared.change in {FixtureChange.SUSPECT, FixtureChange.NOT_CONFIRMED}:
-        return FixtureStatus.SUSPECT
-    if compared.silent:
-        return FixtureStatus.UNMEASURED
-    if compared.head.failed:
-        return FixtureStatus.FAILING
-    if not compared.head.measured or compared.change is FixtureChange.INCONCLUSIVE:
-        return FixtureStatus.UNMEASURED
-    return (
-        FixtureStatus.IMPROVED
-        if compared.change is FixtureChange.IMPROVED
-        else FixtureStatus.PASSING
     )
 
 

@@ -14,14 +14,13 @@ from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Lowered
 from gateval.domain.problems import SourceLocation
-from gateval.domain.results.comparison import EvalComparison
+from gateval.domain.results.comparison import EvalComparison, FixtureStatus
 from gateval.domain.results.scoring import Meets
 from gateval.domain.trials.trial import Assessment, Cause, Side, Trial, Verdict
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import SealedLine, binding_edits, sealed_lines, whom_to_ask
 from gateval.render.report.facts import (
     FixtureFacts,
-    FixtureStatus,
     broken,
     gather,
     told,

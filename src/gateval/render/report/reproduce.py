@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from gateval.domain.base import is_sha
 from gateval.domain.decision.decision import Report
 from gateval.domain.plan.plan import Plan
+from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.verdicts import GateVerdict, ReasonCode
-from gateval.render.report.facts import FixtureFacts, FixtureStatus, gather, with_status
+from gateval.render.report.facts import FixtureFacts, gather, with_status
 
 _DIGITS = 12
 """Digits shown of a commit's id: they fit a line, and no two commits of a repository share them."""

@@ -10,12 +10,13 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from gateval.domain.base import canonical_json
+from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.trials.excerpt import KINDS
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import OUTPUT_LIMIT, Trial
 from gateval.render.report.bar import whom_to_ask
 from gateval.render.report.evidence import Pair
-from gateval.render.report.facts import FixtureFacts, FixtureStatus, with_status
+from gateval.render.report.facts import FixtureFacts, with_status
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.wording import evidence_icon, evidence_mark, own_score, passes
 from gateval.render.terminal.page import Page
