@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 from decimal import Decimal
-from typing import Final, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -81,7 +81,6 @@ def _date(found: dict[str, str | None]) -> date | None:
         return None
 
 
-_MISSING: Final = object()
 _PART = re.compile(r"[^.\[\]]+|\[\d{1,9}\]")
 _FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*?)\r?\n[ \t]*```", re.DOTALL)
 
@@ -131,13 +130,13 @@ class FieldScore(NamedTuple):
 def mark(field: ExpectedField, expected: JsonValue, given: JsonValue) -> FieldScore:
     """Return the score of one field of `given`."""
     wanted, found = _at(expected, field.path), _at(given, field.path)
-    if wanted is _MISSING:
+    if not wanted:
         return FieldScore(1.0)
-    if found is _MISSING:
+    if not found:
         return FieldScore(0.0, "lacks") if field.required else FieldScore(None)
-    if _equal(field, wanted, found):
+    if _equal(field, wanted[0], found[0]):
         return FieldScore(1.0)
-    return FieldScore(0.0, f"{_shown(found)} in place of {_shown(wanted)}")
+    return FieldScore(0.0, f"{canonical_json(found[0])} in place of {canonical_json(wanted[0])}")
 
 
 def json_in(text: str) -> JsonValue:
@@ -178,25 +177,21 @@ def _end(text: str, start: int) -> int:
     return -1
 
 
-def _at(value: JsonValue, path: str) -> object:
+def _at(value: JsonValue, path: str) -> tuple[JsonValue, ...]:
+    """Return the value at a path, alone; nothing where there is none."""
     for part in _PART.findall(path):
-        if part.startswith("["):
-            index = int(part[1:-1])
-            if not isinstance(value, list) or index >= len(value):
-                return _MISSING
-            value = value[index]
+        key = part.strip("[]")
+        is_place = part.startswith("[") or (key.isascii() and key.isdigit())
+        if isinstance(value, list) and is_place and int(key) < len(value):
+            value = value[int(key)]
         elif isinstance(value, dict) and part in value:
             value = value[part]
-        elif (
-            isinstance(value, list) and part.isascii() and part.isdigit() and int(part) < len(value)
-        ):
-            value = value[int(part)]
         else:
-            return _MISSING
-    return value
+            return ()
+    return (value,)
 
 
-def _equal(field: ExpectedField, wanted: object, found: object) -> bool:
+def _equal(field: ExpectedField, wanted: JsonValue, found: JsonValue) -> bool:
     if field.match == "numericTolerance":
         one, other = _number(wanted), _number(found)
         if one is None or other is None:
@@ -204,25 +199,19 @@ def _equal(field: ExpectedField, wanted: object, found: object) -> bool:
         allowed = exact(field.tolerance) * (abs(one) if field.relative else 1)
         return abs(one - other) <= allowed
     if field.match == "date":
-        day = _day(wanted, field.formats)
-        return day is not None and day == _day(found, field.formats)
-    return json_equal(wanted, found)  # type: ignore[arg-type] # what is there is JSON
+        if not isinstance(wanted, str) or not isinstance(found, str):
+            return False
+        day = read_date(wanted, field.formats)
+        return day is not None and day == read_date(found, field.formats)
+    return json_equal(wanted, found)
 
 
-def _number(value: object) -> Decimal | None:
+def _number(value: JsonValue) -> Decimal | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
         return exact(value)
     return only_number(value) if isinstance(value, str) else None
-
-
-def _day(value: object, formats: tuple[str, ...]) -> date | None:
-    return read_date(value, formats) if isinstance(value, str) else None
-
-
-def _shown(value: object) -> str:
-    return canonical_json(value)  # type: ignore[arg-type] # what is there is JSON
 
 
 _SHOWN = 5
@@ -255,29 +244,22 @@ class FieldAccuracy(EvidenceAssertion):
         text = message(evidence)
         given = json_in(text)
         if given is None:
-            saw = f"a final message without JSON: {quoted(text)}"
-            return self.graded(
-                0.0, least=self.min_score, expected=self._words(), saw=saw, steps=evidence.final
-            )
-        marks = [(field, mark(field, wanted, given)) for field in self.fields]
-        score = self._score([(field.weight, marked) for field, marked in marks])
-        wrong = [shorten(f"{field.path}: {one.words}", 120) for field, one in marks if one.words]
-        return self.graded(
-            score,
-            least=self.min_score,
-            expected=self._words(),
-            saw=f"{score:.3g}" + (f" ({'; '.join(wrong[:_SHOWN])})" if wrong else ""),
-            steps=evidence.final,
+            score, saw = 0.0, f"a final message without JSON: {quoted(text)}"
+        else:
+            marks = [(field, mark(field, wanted, given)) for field in self.fields]
+            counted = [(field.weight, one.score) for field, one in marks if one.score is not None]
+            score = weighted_mean(counted)
+            if self.aggregation == "allOrNothing":
+                score = float(all(each == 1 for _, each in counted))
+            wrong = [
+                shorten(f"{field.path}: {one.words}", 120) for field, one in marks if one.words
+            ]
+            saw = f"{score:.3g}" + (f" ({'; '.join(wrong[:_SHOWN])})" if wrong else "")
+        least, expected = (
+            self.min_score,
+            f"fields worth at least {self.min_score:g} to be as expected",
         )
-
-    def _score(self, marks: list[tuple[float, FieldScore]]) -> float:
-        counted = [(weight, one.score) for weight, one in marks if one.score is not None]
-        if self.aggregation == "allOrNothing":
-            return float(all(score == 1 for _, score in counted))
-        return weighted_mean(counted)
-
-    def _words(self) -> str:
-        return f"fields worth at least {self.min_score:g} to be as expected"
+        return self.graded(score, least=least, expected=expected, saw=saw, steps=evidence.final)
 
     def _wanted(self, evidence: Evidence) -> JsonValue:
         wanted = self.expected if self.expected is not None else evidence.reference.wanted

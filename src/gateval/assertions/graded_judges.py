@@ -428,14 +428,14 @@ class Rubric(JudgedAssertion):
     ) -> tuple[Assessment, Usage]:
         """See the class. Rests on the steps that the judge proves something with."""
         about = "\n\n".join(filter(None, (what_is_expected(evidence), evidence.about)))
-        result = await judge.check(
+        checklist, usage = await judge.check(
             checks=self.checks,
             about=about,
             spec=spec,
             fixture_input=evidence.input,
             transcript=evidence.transcript,
         )
-        return self._assessment(result.checklist), result.usage
+        return self._assessment(checklist), usage
 
     def _assessment(self, found: Checklist) -> Assessment:
         verdict = found.verdict

@@ -55,10 +55,6 @@ class Scorer(EvidenceAssertion, ABC):
     def score(self, expected: JsonValue, evidence: Evidence) -> Assessment:
         """Return the assessment of the answer against what is expected."""
 
-    def taken(self, found: Assessment) -> Assessment:
-        """Return what another assertion found as this scorer's own."""
-        return found.model_copy(update={"type": self.type})
-
 
 class ContainsExpected(Scorer):
     """The share of the expected texts that stand in the agent's final message, letter by letter.
@@ -80,7 +76,8 @@ class ContainsExpected(Scorer):
 
     def score(self, expected: JsonValue, evidence: Evidence) -> Assessment:
         """See the class. Rests on the final message."""
-        parts = [_text(one) for one in (expected if isinstance(expected, list) else [expected])]
+        listed = expected if isinstance(expected, list) else [expected]
+        parts = [one if isinstance(one, str) else canonical_json(one) for one in listed]
         said = message(evidence)
         lacking = [one for one in parts if not holds(said, one, ignore_case=self.ignore_case)]
         shown = ", ".join(map(quoted, (lacking or parts)[:5]))
@@ -91,10 +88,6 @@ class ContainsExpected(Scorer):
             saw=quoted(said),
             steps=evidence.final,
         )
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else canonical_json(value)
 
 
 class CostScore(Cost):
@@ -120,7 +113,8 @@ class ExactMatch(Scorer):
 
     def score(self, expected: JsonValue, evidence: Evidence) -> Assessment:
         """See the class. Rests on the final message."""
-        return self.taken(Equals(value=expected).assess(evidence))
+        found = Equals(value=expected).assess(evidence)
+        return found.model_copy(update={"type": self.type})
 
 
 Leaf = tuple[tuple[str | int, ...], JsonValue]
@@ -145,16 +139,11 @@ class JsonMatch(Scorer):
         except NoText as absent:
             return self.absent(expected=asked, saw=str(absent), steps=evidence.final)
         ours, theirs = dict(leaves(said)), dict(leaves(wanted))
-        equal = [
-            path for path in ours.keys() & theirs.keys() if json_equal(theirs[path], ours[path])
-        ]
-        every = len(ours.keys() | theirs.keys())
+        both, every = ours.keys() & theirs.keys(), len(ours.keys() | theirs.keys())
+        equal = sum(json_equal(theirs[path], ours[path]) for path in both)
+        saw, least = f"{equal:,} of {every:,} values equal", self.min_score
         return self.graded(
-            len(equal) / every,
-            least=self.min_score,
-            expected=asked,
-            saw=f"{len(equal):,} of {every:,} values equal",
-            steps=evidence.final,
+            equal / every, least=least, expected=asked, saw=saw, steps=evidence.final
         )
 
 
@@ -170,13 +159,12 @@ def leaves(value: JsonValue, path: tuple[str | int, ...] = ()) -> Iterator[Leaf]
         yield path, value
 
 
-def _read(expected: JsonValue) -> JsonValue:
-    if not isinstance(expected, str):
-        return expected
+def _read(value: JsonValue) -> JsonValue:
+    """Read text that is JSON, as a column of CSV or OpenAI's arguments are."""
     try:
-        return read_json(expected)
+        return read_json(value) if isinstance(value, str) else value
     except NotStrictJson:
-        return expected
+        return value
 
 
 class LatencyScore(Latency):
@@ -245,7 +233,8 @@ class NumericExpected(Scorer):
         """See the class. Rests on the final message."""
         wanted = _number(expected) or Decimal()
         inner = Numeric(value=0, tolerance=self.tolerance, find=self.find)
-        return self.taken(inner.against(wanted, f"{wanted:.17g}", evidence))
+        found = inner.against(wanted, f"{wanted:.17g}", evidence)
+        return found.model_copy(update={"type": self.type})
 
 
 def _number(value: JsonValue) -> Decimal | None:
@@ -302,7 +291,8 @@ class ToolUsage(Scorer):
         wanted, made = calls_of(expected) or [], evidence.tool_calls
         if not wanted or self.others == "counted":
             evidence.refuse_empty_claim()
-        fitting = self._fitting(wanted, made.steps)
+        fits = [[step for step in made.steps if self._fits(call, step)] for call in wanted]
+        fitting = matching(fits)
         of = max(len(wanted), len(made.steps)) if self.others == "counted" else len(wanted)
         share = len(fitting) / of if of else 1.0
         if not wanted and made.steps:
@@ -316,13 +306,6 @@ class ToolUsage(Scorer):
             steps=[step.number for step in fitting or made.steps],
         )
 
-    def _fitting(self, wanted: Sequence[ReferenceCall], made: Sequence[Step]) -> list[Step]:
-        """Return a call for each expected one that has one; those with most arguments choose first,
-        and a call that several could take goes to the one that fewest others fit.
-        """
-        fits = [[step for step in made if self._fits(call, step)] for call in wanted]
-        return matching(fits)
-
     def _fits(self, call: ReferenceCall, step: Step) -> bool:
         if step.tool != call.tool:
             return False
@@ -334,7 +317,9 @@ class ToolUsage(Scorer):
 
 
 def matching(fits: Sequence[Sequence[Step]]) -> list[Step]:
-    """Return the steps of a largest pairing, each step once (Kuhn's augmenting paths)."""
+    """Return the steps of a largest pairing of expected calls with steps that fit, each step once
+    (Kuhn's augmenting paths).
+    """
     owner: dict[int, int] = {}
     steps = {step.number: step for each in fits for step in each}
 
@@ -380,13 +365,8 @@ def _call(value: JsonValue) -> ReferenceCall | None:
 
 
 def _parsed(value: JsonValue) -> JsonValue:
-    """Read text that is JSON, as a column of CSV or OpenAI's arguments are."""
-    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
-        try:
-            return read_json(value)
-        except NotStrictJson:
-            return value
-    return value
+    """Read text that is a JSON object or list; any other text is a name."""
+    return _read(value) if isinstance(value, str) and value.lstrip()[:1] in {"{", "["} else value
 
 
 def _shown(call: ReferenceCall) -> str:

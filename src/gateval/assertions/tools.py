@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Annotated, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, JsonValue, model_validator
@@ -63,38 +64,27 @@ class ToolCalled(TraceAssertion):
         calls = evidence.tool_calls
         mine = [step.number for step in calls.of(self.tool)]
         expected = f"a call of `{self.tool}`" + listed(before=self.before, after=self.after)
-        numbers = (
-            *(calls.first_asked(name) for name in self.before),
-            *(calls.first(name) for name in self.after),
-        )
-        others = [number for number in numbers if number]
+        before = {name: calls.first_asked(name) for name in self.before}
+        after = {name: calls.first(name) for name in self.after}
+        others = [number for number in (*before.values(), *after.values()) if number]
         if not mine:
             return self.result(met=False, expected=expected, saw=str(calls), steps=others)
-        broken = [*self._late(mine[0], calls), *self._not_followed(mine[-1], calls)]
+        broken = [
+            f"`{name}` at step {number}, before the first `{self.tool}` at step {mine[0]}"
+            for name, number in before.items()
+            if number is not None and number < mine[0]
+        ]
+        for name, number in after.items():
+            if number is None:
+                broken.append(f"no call of `{name}`")
+            elif number >= mine[-1]:
+                broken.append(f"no `{self.tool}` after the first `{name}` at step {number}")
         return self.result(
             met=not broken,
             expected=expected,
             saw=" and ".join(broken) or f"`{self.tool}` at step {mine[0]}",
             steps=[mine[0], *([mine[-1]] if self.after else []), *others],
         )
-
-    def _late(self, first: int, calls: ToolCalls) -> list[str]:
-        numbers = {name: calls.first_asked(name) for name in self.before}
-        return [
-            f"`{name}` at step {number}, before the first `{self.tool}` at step {first}"
-            for name, number in numbers.items()
-            if number is not None and number < first
-        ]
-
-    def _not_followed(self, last: int, calls: ToolCalls) -> list[str]:
-        broken = []
-        for name in self.after:
-            number = calls.first(name)
-            if number is None:
-                broken.append(f"no call of `{name}`")
-            elif number >= last:
-                broken.append(f"no `{self.tool}` after the first `{name}` at step {number}")
-        return broken
 
 
 class ToolNotCalled(TraceAssertion):
@@ -127,27 +117,23 @@ class ToolNotCalled(TraceAssertion):
         evidence.refuse_empty_claim()
         before = {name: calls.first(name) for name in self.before}
         after = {name: calls.first_asked(name) for name in self.after}
-        borders = {**before, **after}
-        asked = [step for step in calls.asked if step.tool == self.tool]
-        forbidden = [step for step in asked if self._is_forbidden(step, before, after)]
+        forbidden = [
+            step.number
+            for step in calls.asked
+            if step.tool == self.tool
+            and (
+                not (before or after)
+                or any(border is None or step.number < border for border in before.values())
+                or any(border is not None and step.number > border for border in after.values())
+            )
+        ]
         expected = f"no call of `{self.tool}`" + listed(before=self.before, after=self.after)
-        known = [number for number in borders.values() if number is not None]
-        if not forbidden:
-            return self.result(met=True, expected=expected, saw="none", steps=known)
-        numbers = [step.number for step in forbidden]
-        saw = f"it at step {', '.join(map(str, numbers[:5]))}"
-        if len(numbers) > 5:
-            saw += f" and {len(numbers) - 5} more times"
-        return self.result(met=False, expected=expected, saw=saw, steps=[*numbers, *known])
-
-    def _is_forbidden(
-        self, step: Step, before: dict[str, int | None], after: dict[str, int | None]
-    ) -> bool:
-        if not before and not after:
-            return True
-        return any(border is None or step.number < border for border in before.values()) or any(
-            border is not None and step.number > border for border in after.values()
-        )
+        known = [number for number in {**before, **after}.values() if number is not None]
+        saw = f"it at step {', '.join(map(str, forbidden[:5]))}" if forbidden else "none"
+        if len(forbidden) > 5:
+            saw += f" and {len(forbidden) - 5} more times"
+        steps = [*forbidden, *known]
+        return self.result(met=not forbidden, expected=expected, saw=saw, steps=steps)
 
 
 class ToolArguments(TraceAssertion):
@@ -175,7 +161,11 @@ class ToolArguments(TraceAssertion):
         """See the class. Rests on the calls that match, else on those that should have."""
         calls = evidence.tool_calls
         mine = calls.of(self.tool)
-        expected = f"{self._which()} `{self.tool}` with {_shown(self.arguments)}"
+        which = {"any": "a call of", "all": "all calls of"}.get(
+            self.occurrence, f"the {self.occurrence} call of"
+        )
+        extent = "exactly " if self.mode == "exact" else ""
+        expected = f"{extent}{which} `{self.tool}` with {_shown(self.arguments)}"
         if not mine:
             return self.result(met=False, expected=expected, saw=str(calls))
         looked_at = {"first": mine[:1], "last": mine[-1:]}.get(self.occurrence, mine)
@@ -192,11 +182,6 @@ class ToolArguments(TraceAssertion):
             saw=f"{_shown(shown.arguments)} at step {shown.number}",
             steps=[step.number for step in telling],
         )
-
-    def _which(self) -> str:
-        words = {"any": "a call of", "all": "all calls of"}
-        extent = "exactly " if self.mode == "exact" else ""
-        return extent + words.get(self.occurrence, f"the {self.occurrence} call of")
 
     def _fits(self, step: Step) -> bool:
         expected, actual = self.arguments, step.arguments
@@ -259,18 +244,13 @@ class ExpectedCall(Spec):
         default=None, ge=0, description="The seconds that the tool may take for it."
     )
 
-    def fits(self, call: Step, usual: ArgumentsMatch) -> bool:
-        """Whether a call of any tool is this one."""
-        how = usual if self.arguments_match is None else self.arguments_match
-        return call.tool == self.tool and arguments_fit(self.arguments, call.arguments, how)
-
 
 Fits = Callable[[ExpectedCall, Step], bool]
 Aligned = list[Step | None]
 """For each expected call the one that was made, or None."""
 
 
-def in_order(expected: Sequence[ExpectedCall], calls: Sequence[Step], fits: Fits) -> Aligned:
+def _in_order(expected: Sequence[ExpectedCall], calls: Sequence[Step], fits: Fits) -> Aligned:
     """Find each after the one before it: the next call of its tool, which is used up either way."""
     found: Aligned = []
     start = 0
@@ -281,29 +261,21 @@ def in_order(expected: Sequence[ExpectedCall], calls: Sequence[Step], fits: Fits
     return found
 
 
-def exact(expected: Sequence[ExpectedCall], calls: Sequence[Step], fits: Fits) -> Aligned:
-    """Find each at its own position."""
-    return [
-        calls[at] if at < len(calls) and fits(one, calls[at]) else None
-        for at, one in enumerate(expected)
-    ]
+def _at_their_places(
+    expected: Sequence[ExpectedCall], calls: Sequence[Step], fits: Fits
+) -> Aligned:
+    pairs = zip_longest(expected, calls[: len(expected)])
+    return [call if call is not None and fits(one, call) else None for one, call in pairs]
 
 
-def superset(expected: Sequence[ExpectedCall], calls: Sequence[Step], fits: Fits) -> Aligned:
-    """Find each anywhere: the first call that fits and was not taken by one before it."""
+def _anywhere(expected: Sequence[ExpectedCall], calls: Sequence[Step], fits: Fits) -> Aligned:
+    """Find of each the first call that fits and was not taken by one before it."""
     left = list(calls)
     found: Aligned = []
     for one in expected:
-        call = next((call for call in left if fits(one, call)), None)
-        if call is not None:
-            left.remove(call)
-        found.append(call)
+        found.append(next((call for call in left if fits(one, call)), None))
+        left = [call for call in left if call is not found[-1]]
     return found
-
-
-def subset(expected: Sequence[ExpectedCall], calls: Sequence[Step], fits: Fits) -> list[bool]:
-    """Tell of each call that was made whether it is one of those expected."""
-    return [any(fits(one, call) for one in expected) for call in calls]
 
 
 def arguments_fit(
@@ -337,7 +309,7 @@ def _same(one: object, other: object) -> bool:
 
 
 _SHOWN = 5
-_WAYS = {"inOrder": in_order, "exact": exact, "superset": superset}
+_WAYS = {"inOrder": _in_order, "exact": _at_their_places, "superset": _anywhere}
 
 
 class _Tally(NamedTuple):
@@ -408,16 +380,13 @@ class ToolTrajectory(TraceAssertion):
             enough = [call for call in calls.steps if call.tool in self.minimums]
             return _Tally(len(self.minimums) - len(few), len(self.minimums), few, enough)
         if self.mode == "subset":
-            known = subset(self.expected, calls.steps, self._fits)
-            other = [call for call, fits in zip(calls.steps, known, strict=True) if not fits]
-            mine = [call for call, fits in zip(calls.steps, known, strict=True) if fits]
-            return _Tally(len(mine), len(known), [call.tool or "" for call in other], mine)
-        return self._aligned(calls.steps)
-
-    def _aligned(self, calls: tuple[Step, ...]) -> _Tally:
-        pairs = list(
-            zip(self.expected, _WAYS[self.mode](self.expected, calls, self._fits), strict=True)
-        )
+            mine = [
+                one for one in calls.steps if any(self._fits(its, one) for its in self.expected)
+            ]
+            other = [call.tool or "" for call in calls.steps if call not in mine]
+            return _Tally(len(mine), len(calls.steps), other, mine)
+        aligned = _WAYS[self.mode](self.expected, calls.steps, self._fits)
+        pairs = list(zip(self.expected, aligned, strict=True))
         lacking = [one.tool for one, call in pairs if call is None]
         found = [call for _, call in pairs if call is not None]
         timed = [
@@ -430,7 +399,8 @@ class ToolTrajectory(TraceAssertion):
         return _Tally(hits, len(pairs) + len(timed), lacking + late, found)
 
     def _fits(self, one: ExpectedCall, call: Step) -> bool:
-        return one.fits(call, self.arguments_match)
+        how = self.arguments_match if one.arguments_match is None else one.arguments_match
+        return call.tool == one.tool and arguments_fit(one.arguments, call.arguments, how)
 
 
 def _seconds(call: Step) -> float:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from gateval.domain.base import Value, digest
+from gateval.domain.base import digest
 from gateval.domain.calibration import CUT, CalibrationReplay, JudgedExample, binding_of
 from gateval.domain.manifests.evaluation import Calibration, CalibrationExample, JudgeSpec
 from gateval.domain.manifests.fixture import FixtureInput, input_of
@@ -39,11 +39,14 @@ from gateval.judging.verdict import (
 from gateval.ports.model_calls import ModelCallError, ModelCalls
 
 
-class JudgeResult(Value):
-    """A verdict whose evidence was checked, and the tokens of all calls it took."""
+class JudgeResult(NamedTuple):
+    """A verdict whose evidence was checked, the tokens of all calls it took, and the answer to a
+    list of checks, where that was asked.
+    """
 
     verdict: Verdict
     usage: Usage
+    checklist: Checklist | None = None
 
 
 class JudgeError(Exception):
@@ -60,27 +63,12 @@ class JudgeError(Exception):
         self.usage = usage
 
 
-class ChecklistResult(Value):
-    """A checklist whose evidence was checked, and the tokens of all calls it took."""
-
-    checklist: Checklist
-    usage: Usage
-
-
 class _Reading(NamedTuple):
     """A reading of an answer: no verdict has at least one defect; a verdict may have some."""
 
     verdict: Verdict | None
     defects: tuple[str, ...]
     checklist: Checklist | None = None
-
-
-class _Said(NamedTuple):
-    """What the judge said in the end, usable."""
-
-    verdict: Verdict
-    checklist: Checklist | None
-    usage: Usage
 
 
 _Read = Callable[[str], _Reading]
@@ -122,8 +110,7 @@ class Judge:
         """
         question = rubric_question(rubric, self._limits)
         read = partial(self._read, transcript=transcript, evidence_below=evidence_below)
-        found = await self._converse(question, spec, fixture_input, transcript, read)
-        return JudgeResult(verdict=found.verdict, usage=found.usage)
+        return await self._converse(question, spec, fixture_input, transcript, read)
 
     async def check(
         self,
@@ -133,7 +120,7 @@ class Judge:
         spec: JudgeSpec,
         fixture_input: FixtureInput,
         transcript: Trace,
-    ) -> ChecklistResult:
+    ) -> tuple[Checklist, Usage]:
         """Return the judge's answer to each of these checks; `about` says what else is to be known.
 
         A check that is not returned, or from which something is taken off without evidence, is
@@ -144,7 +131,7 @@ class Judge:
         found = await self._converse(question, spec, fixture_input, transcript, read)
         assert found.checklist is not None  # noqa: S101 - `_read_checks` gives both or neither
         checklist = found.checklist.model_copy(update={"verdict": found.verdict})
-        return ChecklistResult(checklist=checklist, usage=found.usage)
+        return checklist, found.usage
 
     async def _converse(
         self,
@@ -153,9 +140,11 @@ class Judge:
         fixture_input: FixtureInput,
         transcript: Trace,
         read: _Read,
-    ) -> _Said:
+    ) -> JudgeResult:
         """Ask, and if the answer is defective ask once more, naming the defects."""
-        model = _model(spec)
+        if (model := spec.model) is None:
+            why = "this Eval names no judge model; set `spec.judge.model` in the Eval"
+            raise JudgeError(Cause.GATE, why)
         request = judge_request(
             question,
             spec=spec,
@@ -164,22 +153,19 @@ class Judge:
             nonce=self._new_nonce(),
             limits=self._limits,
         )
-        first = await self._ask(model, request, None)
-        verdict, defects, checklist = _reading(first, read)
-        if verdict is not None and not defects:
-            return _Said(verdict.model_copy(update={"model": model}), checklist, first.usage)
-        again = repair_request(request, first.text, defects)
-        second = await self._ask(model, again, first.usage)
-        usage = add_usage((first.usage, second.usage))
-        verdict, defects, checklist = _reading(second, read)
+        reply = await self._ask(model, request, None)
+        verdict, defects, checklist = _reading(reply, read)
+        usage = reply.usage
+        said: dict[str, str | bool] = {"model": model}
+        if verdict is None or defects:
+            again = repair_request(request, reply.text, defects)
+            reply = await self._ask(model, again, usage)
+            usage, said = add_usage((usage, reply.usage)), {**said, "repaired": True}
+            verdict, defects, checklist = _reading(reply, read)
         if verdict is None:
-            raise JudgeError(
-                Cause.JUDGE,
-                f"the judge gave no usable verdict, asked twice: {defects[0]}",
-                usage=usage,
-            )
-        said = {"model": model, "repaired": True}
-        return _Said(verdict.model_copy(update=said), checklist, usage)
+            why = f"the judge gave no usable verdict, asked twice: {defects[0]}"
+            raise JudgeError(Cause.JUDGE, why, usage=usage)
+        return JudgeResult(verdict.model_copy(update=said), usage, checklist)
 
     async def _ask(self, model: str, request: ModelRequest, spent: Usage | None) -> ModelReply:
         """Ask a model; a scripted one is head's for both sides, so that they can be compared."""
@@ -209,25 +195,15 @@ class Judge:
         return _Reading(verdict, (*missing, *evidence_defects(verdict)), found)
 
 
-def _model(spec: JudgeSpec) -> str:
-    if spec.model is None:
-        raise JudgeError(
-            Cause.GATE, "this Eval names no judge model; set `spec.judge.model` in the Eval"
-        )
-    return spec.model
-
-
 def _reading(reply: ModelReply, read: _Read) -> _Reading:
     try:
         return read(reply.text)
     except DefectiveVerdict as error:
-        return _Reading(None, (f"{error}{_stopped_early(reply)}",))
-
-
-def _stopped_early(reply: ModelReply) -> str:
-    if reply.stop is StopReason.LENGTH:
-        return " It was cut off at the token limit; be brief."
-    return " The judge refused to answer." if reply.stop is StopReason.REFUSAL else ""
+        stopped = {
+            StopReason.LENGTH: " It was cut off at the token limit; be brief.",
+            StopReason.REFUSAL: " The judge refused to answer.",
+        }
+        return _Reading(None, (f"{error}{stopped.get(reply.stop, '')}",))
 
 
 AT_ONCE = 8
