@@ -184,7 +184,7 @@ def _at(value: JsonValue, path: str) -> tuple[JsonValue, ...]:
         is_place = part.startswith("[") or (key.isascii() and key.isdigit())
         if isinstance(value, list) and is_place and int(key) < len(value):
             value = value[int(key)]
-        elif isinstance(value, dict) and part in value:
+        elif isinstance(value, dict) and part in value and not part.startswith("["):
             value = value[part]
         else:
             return ()
