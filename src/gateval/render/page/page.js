@@ -21,7 +21,7 @@ function el(tag, attributes, ...children) {
     else if (value === true) made.setAttribute(name, "");
     else if (value !== false && value != null) made.setAttribute(name, value);
   }
-  made.append(...children.flat().filter((one) => one != null && one !== false && one !== ""));
+  made.append(...children.flat(9).filter((one) => one != null && one !== false && one !== ""));
   return made;
 }
 
@@ -41,7 +41,7 @@ function block(name) {
 }
 
 async function unpacked(element) {
-  if (!element) return null;
+  if (!element || !globalThis.DecompressionStream) return null;
   const packed = Uint8Array.from(atob(element.textContent), (one) => one.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
@@ -507,7 +507,8 @@ async function open(at, reps, step) {
     const trials = [...one.trials, ...rest];
     const find = (side) => trials.find((trial) => trial.side === side && trial.rep === view.reps[side]);
     [view.head, view.base] = [find("head"), find("base")];
-    view.agent = (await block("agents"))[one.agent];
+    const agents = (await block("agents")) ?? {};
+    view.agent = Object.hasOwn(agents, one.agent) ? agents[one.agent] : null;
     const lost = ["head", "base"].filter((side) => view.reps[side] && !view[side]);
     place.replaceChildren(
       ...[

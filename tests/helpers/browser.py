@@ -1,0 +1,62 @@
+"""A page in a real browser, from a file: what it asks for, what it complains of, what it shows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ARGUMENTS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+@contextmanager
+def browsing() -> Iterator[Browser]:
+    """A browser of this machine; skips where it has none."""
+    found = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
+    if found is None and not os.environ.get("GATEVAL_TEST_ALL"):
+        pytest.skip("this machine has no Chromium")
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=found, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """A page that is open. `asked` are the addresses it loaded, `said` what the console has."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.asked: list[str] = []
+        self.said: list[str] = []
+        page.on("request", lambda one: self.asked.append(one.url))
+        page.on("console", lambda one: self.said.append(one.text))
+        page.on("pageerror", lambda one: self.said.append(str(one)))
+
+    def go(self, address: str) -> None:
+        """Follow an address within the page, and wait for the fixture that it names."""
+        self.page.evaluate("address => { location.hash = address }", address)
+        name = address.split("/")[1]
+        self.page.wait_for_function(
+            "name => document.querySelector('#t-fixture')?.textContent.startsWith(name)", arg=name
+        )
+
+
+@contextmanager
+def opened(browser: Browser, file: Path, address: str = "", **context: Any) -> Iterator[Opened]:
+    """Open a file; at the end, fail if it asked for anything else or complained of anything."""
+    made = browser.new_context(**context)
+    shown = Opened(made.new_page())
+    shown.page.goto(f"{file.as_uri()}{address}")
+    yield shown
+    assert [one for one in shown.asked if not one.startswith((file.as_uri(), "blob:"))] == []
+    assert shown.said == []
+    made.close()
