@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from types import TracebackType
 from typing import Self
 
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER, ScriptedModel
@@ -99,7 +98,11 @@ class Gateway:
 
     async def __aenter__(self) -> Self:
         if self._allowed is not None:
-            asked = [_asked_at(one) for one in self._upstreams.values() if _usable(one)]
+            asked = [  # the proxy's name is resolved, where there is one
+                one.proxy.get_secret_value() if one.proxy else one.base_url
+                for one in self._upstreams.values()
+                if one.key is not None or PROVIDERS[one.provider].key_optional
+            ]
             self._pins.update(await pins_of(asked))
             named = {port for _, port in self._pins}
             self.ports_here = frozenset(named | {port_of(one) for one in asked if leads_here(one)})
@@ -107,12 +110,7 @@ class Gateway:
             await self._stack.enter_async_context(client)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
     @property
@@ -137,9 +135,12 @@ class Gateway:
         try:
             return await self.ask(model, request, side=side, sender=self.own)
         except ModelCallError as error:
+            denied = error.fault is ModelCallFault.DENIED and error.status in _NO_SUCH_ACCOUNT
             if error.status == _NO_SUCH_MODEL:
                 self._unknown[model] = error
-            elif _stands(error) and provider != SCRIPTED_PROVIDER:
+            elif provider != SCRIPTED_PROVIDER and (
+                denied or error.fault is ModelCallFault.UNCONFIGURED
+            ):
                 self._unknown[provider] = error
             raise
 
@@ -223,23 +224,8 @@ class Gateway:
             message = f"{script.path} has no rule for this conversation, which ends in {end}."
             raise ModelCallError(ModelCallFault.UNCONFIGURED, message)
         await asyncio.sleep(found.seconds)
-        entry.replied(found.reply)
+        entry.answered(found.reply)
         return found.reply
-
-
-def _usable(upstream: Upstream) -> bool:
-    return upstream.key is not None or PROVIDERS[upstream.provider].key_optional
-
-
-def _asked_at(upstream: Upstream) -> str:
-    """Return whose name is resolved: the proxy's, where there is one."""
-    return upstream.proxy.get_secret_value() if upstream.proxy else upstream.base_url
-
-
-def _stands(error: ModelCallError) -> bool:
-    """Whether a provider is out of reach for good, whatever it is asked."""
-    denied = error.fault is ModelCallFault.DENIED and error.status in _NO_SUCH_ACCOUNT
-    return denied or error.fault is ModelCallFault.UNCONFIGURED
 
 
 async def embed(gateway: Gateway, model: str, texts: tuple[str, ...], *, side: Side) -> InputReply:
@@ -280,7 +266,7 @@ async def measure(
         size = sum(map(len, request.texts))
         tries.entry = await gateway.ledger.enter(model, size, 0)
         found = await asyncio.to_thread(scripted.measure, script, kind, request)
-        tries.entry.measured(found.usage, model)
+        tries.entry.answered(None, found)
         return found
     upstream = gateway.upstream(model)
     wire = _wire(upstream, kind)

@@ -21,7 +21,7 @@ from gateval.domain.base import Value
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.manifests.gate_config import ModelPrice, Policy
 from gateval.domain.text import show_usd
-from gateval.domain.trials.model_call import ModelReply, Usage
+from gateval.domain.trials.model_call import InputReply, ModelReply, Usage
 from gateval.domain.trials.trace import USD_DIGITS
 from gateval.ports.model_calls import ModelCallError, ModelCallFault, Prices
 
@@ -119,15 +119,19 @@ class CallEntry:
         self._ledger: Ledger | None = ledger
         self._begun = time.monotonic()
 
-    def replied(self, reply: ModelReply) -> None:
-        """It was answered, and the provider says what that took."""
-        self._answered()
-        self._close(reply.usage, answered=reply.model, tier=reply.tier)
+    def answered(self, reply: ModelReply | None, measured: InputReply | None = None) -> None:
+        """It was answered, and the provider says what that took; refused where neither is given.
 
-    def measured(self, usage: Usage | None, answered: str) -> None:
-        """Texts were measured; no usage means that this costs no tokens."""
-        self._answered()
-        self._close(Usage(input_tokens=0, output_tokens=0) if usage is None else usage, answered)
+        Measuring without usage costs no tokens.
+        """
+        told = reply or measured
+        if told is None:
+            return self.refused()
+        if self._ledger is not None:
+            slowest, seconds = self._ledger.slowest, time.monotonic() - self._begun
+            slowest[self.model] = max(seconds, slowest.get(self.model, 0.0))
+        usage = Usage(input_tokens=0, output_tokens=0) if told.usage is None else told.usage
+        return self._close(usage, told.model, reply.tier if reply else "")
 
     def refused(self) -> None:
         """The provider refused it or was not reached: nobody bills that."""
@@ -136,11 +140,6 @@ class CallEntry:
     def lost(self) -> None:
         """Nobody knows what it took: it was broken off, or what came cannot be read."""
         self._close(Usage())
-
-    def _answered(self) -> None:
-        if self._ledger is not None:
-            slowest, seconds = self._ledger.slowest, time.monotonic() - self._begun
-            slowest[self.model] = max(seconds, slowest.get(self.model, 0.0))
 
     def _close(self, usage: Usage, answered: str = "", tier: str = "") -> None:
         ledger, self._ledger = self._ledger, None

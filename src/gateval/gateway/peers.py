@@ -140,7 +140,8 @@ class Tables:
             link.send(_HEADER.pack(_HEADER.size + len(body), _BY_FAMILY, flags, 1, 0) + body)
             while True:
                 for kind, payload in _messages(link.recv(65_536)):
-                    if kind == _DONE or (kind == _ERROR and not dump and _missing(payload)):
+                    missing = kind == _ERROR and payload[:4] == struct.pack("=i", -errno.ENOENT)
+                    if kind == _DONE or (missing and not dump):
                         return
                     if kind != _BY_FAMILY or len(payload) < _MESSAGE:
                         raise OSError("sock_diag refuses")
@@ -380,11 +381,9 @@ def _devices() -> list[int]:
 def plain_address(text: str) -> Address | None:
     """Return an address, an IPv4 one in IPv6's form as the IPv4 one; None if it is none."""
     try:
-        address = ip_address(text.partition("%")[0])
+        return _address(ip_address(text.partition("%")[0]).packed)
     except ValueError:
         return None
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return mapped or address
 
 
 _Place = tuple[Address, int]
@@ -430,9 +429,8 @@ def _diag_row(payload: bytes) -> _Row:
 
 
 def _address(packed: bytes) -> Address:
-    address = plain_address(socket.inet_ntop(_FAMILIES[len(packed)], packed))
-    assert address is not None  # noqa: S101 - inet_ntop writes nothing else
-    return address
+    address = ip_address(packed)
+    return (address.ipv4_mapped if isinstance(address, IPv6Address) else None) or address
 
 
 def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -442,11 +440,6 @@ def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
             return
         yield kind, data[_HEADER.size : length]
         data = data[(length + 3) & ~3 :]
-
-
-def _missing(payload: bytes) -> bool:
-    """Whether an answer says that there is no such socket (ENOENT)."""
-    return len(payload) >= 4 and struct.unpack_from("=i", payload)[0] == -2
 
 
 class _Row(NamedTuple):
@@ -485,6 +478,3 @@ def _row_place(text: str) -> _Place:
         int(words[at : at + 8], 16).to_bytes(4, sys.byteorder) for at in range(0, len(words), 8)
     )
     return _address(packed), int(port, 16)
-
-
-_FAMILIES = {4: socket.AF_INET, 16: socket.AF_INET6}

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 _FIRST_NAMESPACE = 0xEFFFFFFC
 """`PROC_PID_INIT_INO`: from the first namespace of processes all others are seen."""
@@ -98,7 +97,7 @@ def may_be_unseen(gate: int) -> bool:
     namespace = 0
     with suppress(OSError):
         namespace = Path("/proc/self/ns/pid").stat().st_ino
-    return namespace != _FIRST_NAMESPACE and not _hides_processes() and not _hiding(gate).below
+    return namespace != _FIRST_NAMESPACE and not _hides_processes() and not _hiding(gate)[0]
 
 
 def may_be_hidden(gate: int) -> bool:
@@ -106,8 +105,8 @@ def may_be_hidden(gate: int) -> bool:
     no candidate does so: it may hold what nobody is found to hold. Pasta does, which forwards
     ports for rootless Podman.
     """
-    hiding = _hiding(gate)
-    return hiding.elsewhere and not hiding.below and not _hides_processes()
+    below, elsewhere = _hiding(gate)
+    return elsewhere and not below and not _hides_processes()
 
 
 def _hides_processes() -> bool:
@@ -118,35 +117,24 @@ def _hides_processes() -> bool:
     return True
 
 
-class _Hiding(NamedTuple):
+def _hiding(gate: int) -> tuple[bool, bool]:
     """Whether candidates, and others of this user, do not let their descriptors be read."""
-
-    below: bool
-    elsewhere: bool
-
-
-def _hiding(gate: int) -> _Hiding:
     below = elsewhere = False
     for pid in _processes():
-        if not _hides(pid):
+        try:
+            next(Path(f"/proc/{pid}/fd").iterdir(), None)
+        except PermissionError:
+            way = _way_up(pid, gate)
+        except OSError:
             continue
-        way = _way_up(pid, gate)
+        else:
+            continue
         if way is None or len(way) > _OF_THE_GATE:
             below = True
         elif not way and _user_of(pid) == os.geteuid() and not _is_supervisor(pid):
             below = below or is_candidate(pid, gate)
             elsewhere = True
-    return _Hiding(below, elsewhere)
-
-
-def _hides(pid: int) -> bool:
-    try:
-        next(Path(f"/proc/{pid}/fd").iterdir(), None)
-    except PermissionError:
-        return True
-    except OSError:
-        return False
-    return False
+    return below, elsewhere
 
 
 def _user_of(pid: int) -> int:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from gateval.domain.base import canonical_json, digest
-from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedRule, When
+from gateval.domain.manifests.evaluation import ScriptedModel, ScriptedRule, ScriptedToolCall, When
 from gateval.domain.trials.model_call import (
     InputKind,
     InputReply,
@@ -46,44 +47,27 @@ def answer(script: ScriptedModel, model_id: str, request: ModelRequest) -> Scrip
     A rule's share of cases is drawn from the script's seed, the rule's position, the trial and what
     was said so far; ids of tool calls do not matter for it.
     """
-    said = digest(_conversation(request.messages))
-    for index, rule in enumerate(script.spec.rules):
-        if not _applies(rule.when, model_id, request.messages):
-            continue
-        if _draw(f"{script.spec.seed}:{index}:{said}:{request.draw}") < rule.probability:
-            return ScriptedAnswer(_reply(rule, model_id, request, said), rule.latency_seconds)
-    return None
-
-
-def _conversation(messages: tuple[Message, ...]) -> JsonValue:
-    return [
-        [message.role, message.text, [[call.name, call.arguments] for call in message.tool_calls]]
-        for message in messages
+    conversation: list[JsonValue] = [
+        [one.role, one.text, [[call.name, call.arguments] for call in one.tool_calls]]
+        for one in request.messages
     ]
-
-
-def _draw(seed: str) -> float:
-    """Return a number in [0, 1) that is as good as random, and always the same for a seed."""
-    return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:6]) / 2**48
+    said = digest(conversation)
+    for index, rule in enumerate(script.spec.rules):
+        if _applies(rule.when, model_id, request.messages):
+            seed = f"{script.spec.seed}:{index}:{said}:{request.draw}".encode()
+            if int.from_bytes(hashlib.sha256(seed).digest()[:6]) / 2**48 < rule.probability:
+                return ScriptedAnswer(_reply(rule, model_id, request, said), rule.latency_seconds)
+    return None
 
 
 def _applies(when: When, model_id: str, messages: tuple[Message, ...]) -> bool:
     users = [message.text for message in messages if message.role == "user"]
-    last = messages[-1] if messages else None
-    results = [last.text] if last is not None and last.role == "tool" else []
+    results = [message.text for message in messages[-1:] if message.role == "tool"]
     system = "\n".join(message.text for message in messages if message.role == "system")
     turn = 1 + sum(message.role == "assistant" for message in messages)
-    return (
-        _is_in(when.user, users[-1:])
-        and _is_in(when.tool, results)
-        and _is_in(when.system, [system])
-        and when.turn in (None, turn)
-        and when.model in (None, model_id)
-    )
-
-
-def _is_in(wanted: str | None, texts: list[str]) -> bool:
-    return wanted is None or any(wanted in text for text in texts)
+    told = ((when.user, users[-1:]), (when.tool, results), (when.system, [system]))
+    said = all(part is None or any(part in text for text in texts) for part, texts in told)
+    return said and when.turn in (None, turn) and when.model in (None, model_id)
 
 
 def _reply(rule: ScriptedRule, model_id: str, request: ModelRequest, said: str) -> ModelReply:
@@ -101,23 +85,18 @@ def _reply(rule: ScriptedRule, model_id: str, request: ModelRequest, said: str) 
 
 
 def _estimate(rule: ScriptedRule, request: ModelRequest) -> Usage:
-    given = sum(len(message.text) + _calls_length(message) for message in request.messages)
+    given = sum(_length(message.text, message.tool_calls) for message in request.messages)
     given += sum(
         len(tool.name) + len(tool.description) + len(canonical_json(tool.input_schema))
         for tool in request.tools
     )
-    taken = len(rule.reply) + sum(
-        len(call.name) + len(canonical_json(call.arguments)) for call in rule.tool_calls
-    )
-    return Usage(input_tokens=_tokens(given), output_tokens=_tokens(taken))
+    taken = _length(rule.reply, rule.tool_calls)
+    tokens = [max(1, -(-count // CHARACTERS_PER_TOKEN)) for count in (given, taken)]
+    return Usage(input_tokens=tokens[0], output_tokens=tokens[1])
 
 
-def _calls_length(message: Message) -> int:
-    return sum(len(call.name) + len(canonical_json(call.arguments)) for call in message.tool_calls)
-
-
-def _tokens(characters: int) -> int:
-    return max(1, -(-characters // CHARACTERS_PER_TOKEN))
+def _length(text: str, calls: Iterable[ToolCall | ScriptedToolCall]) -> int:
+    return len(text) + sum(len(one.name) + len(canonical_json(one.arguments)) for one in calls)
 
 
 DIMENSIONS = 256

@@ -12,8 +12,8 @@ import sys
 import pytest
 
 from gateval.gateway.peers import NotTheirs, Peers, no_candidate
-from gateval.gateway.upstream.http_client import HttpClient, Timeouts, Unanswerable
-from gateval.gateway.upstream.retry import Transient
+from gateval.gateway.upstream.http_client import HttpClient, Timeouts
+from gateval.gateway.upstream.retry import Transient, Unanswerable
 from tests.helpers.isolation import open_python
 from tests.helpers.tiers import some_always
 from tests.hostile.ground import ROOT, as_user, gate_command
@@ -242,7 +242,8 @@ def test_no_forced_connection_carries_a_key(user: int | None, way: str, times: i
 ORDINARY = """\
 import asyncio, subprocess, sys
 from gateval.gateway.peers import no_candidate
-from gateval.gateway.upstream.http_client import HttpClient, Timeouts, Unanswerable
+from gateval.gateway.upstream.http_client import HttpClient, Timeouts
+from gateval.gateway.upstream.retry import Unanswerable
 from gateval.gateway.upstream.retry import Transient
 words, times = sys.argv[2:], int(sys.argv[1])
 async def asked(url):

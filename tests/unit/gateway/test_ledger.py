@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from gateval.domain.manifests.gate_config import ModelPrice
-from gateval.domain.trials.model_call import Usage
+from gateval.domain.trials.model_call import InputReply, Usage
 from gateval.domain.trials.trial import Cause
 from gateval.gateway.ledger import CallEntry, Ledger, Pricing, SpendingLimits
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
@@ -21,7 +21,7 @@ def account(limits: SpendingLimits, seconds: float) -> Ledger:
 
 
 def settle(entry: CallEntry) -> None:
-    entry.measured(LITTLE, "m")
+    entry.answered(None, InputReply(usage=LITTLE, model="m"))
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 from gateval.domain.base import JsonObject
@@ -19,15 +18,16 @@ from gateval.gateway.door import Gateway, measure
 from gateval.gateway.local.session import Endpoint, Session, route
 from gateval.gateway.local.trial_calls import CallTimer, TrialCalls
 from gateval.gateway.upstream.endpoints import Upstream
-from gateval.gateway.upstream.http_client import OpenStream, ReceivedResponse, Unanswerable
+from gateval.gateway.upstream.http_client import OpenStream, ReceivedResponse
 from gateval.gateway.upstream.retry import (
-    Transient,
+    AttemptFailed,
+    call_error,
     http_status,
     sentence,
     status_error,
     unreadable,
 )
-from gateval.gateway.upstream.sender import KeyEchoed, KeyGuard, Scrubber, call_error
+from gateval.gateway.upstream.sender import KeyEchoed, KeyGuard, Scrubber
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire import account
 from gateval.wire.base import (
@@ -49,13 +49,9 @@ class Reply(NamedTuple):
     body: bytes
 
 
-class Stream(NamedTuple):
-    """The reply to a candidate that asked for a stream: pieces of server-sent events.
-
-    The caller goes through the pieces or closes them: that ends the call.
-    """
-
-    pieces: AsyncGenerator[bytes, None]
+Stream = AsyncGenerator[bytes, None]
+"""The reply to a candidate that asked for a stream: pieces of server-sent events. The caller goes
+through the pieces or closes them: that ends the call."""
 
 
 def error_reply(wire: Format, status: int, message: str) -> Reply:
@@ -209,70 +205,23 @@ class InputCall(Call):
         self._trial.measured(model, usage)
 
 
-@dataclass(frozen=True)
-class Relayed:
-    """The fate of a stream, and whom to tell of its end: one of the three, exactly once.
-
-    `fields` is the candidate's request. A candidate that goes away has the reply so far (`on_cut`).
-    """
-
-    provider: str
-    stream: WireFormat
-    fields: JsonObject
-    on_reply: Callable[[ModelReply], None]
-    on_failure: Callable[[ModelCallError], None]
-    on_cut: Callable[[ModelReply], None]
-
-
-async def relay(
-    source: OpenStream, relayed: Relayed, scrubber: Scrubber, timer: CallTimer
-) -> AsyncGenerator[bytes, None]:
-    """Give the pieces for the candidate, and close `source` in the end.
-
-    `timer` runs while the provider is waited for, and not while the candidate is.
-    """
-    passage = _Passage(relayed, scrubber)
-    try:
-        timer.begin()
-        async for piece in source.pieces():
-            timer.end()
-            ready = passage.take(piece)
-            if ready:
-                yield ready
-            if passage.is_over:
-                break
-            timer.begin()
-        timer.end()
-    except (Transient, Unanswerable) as failure:
-        passage.fail(call_error(relayed.provider, failure))
-    except (GeneratorExit, asyncio.CancelledError):
-        relayed.on_cut(passage.so_far())
-        raise
-    finally:
-        source.close()
-    last = passage.finish()
-    if passage.failure is None:
-        relayed.on_reply(passage.reply())
-    else:
-        relayed.on_failure(passage.failure)
-    if last:
-        yield last
-
-
 class _Passage:
     """One stream until now, and the part of it that may go on. Does no I/O.
 
-    `is_over` says that no more needs to be read, `failure` why the stream is no reply.
+    `is_over` says that no more needs to be read, `failure` why the stream is no reply. `fields` is
+    the candidate's request.
     """
 
-    def __init__(self, relayed: Relayed, scrubber: Scrubber) -> None:
+    def __init__(
+        self, provider: str, stream: WireFormat, fields: JsonObject, scrubber: Scrubber
+    ) -> None:
         self.is_over = False
         self.failure: ModelCallError | None = None
-        self._provider = relayed.provider
-        self._format = relayed.stream
+        self._provider = provider
+        self._format = stream
         self._scrubber = scrubber
         self._events = SseReader()
-        self._reader = relayed.stream.stream_reader(relayed.fields)
+        self._reader = stream.stream_reader(fields)
         self._guard = KeyGuard(scrubber)
         self._told = False
 
@@ -386,25 +335,51 @@ class CandidateCall(Call):
         return self._whole
 
     async def _open(self, model: str, upstream: Upstream, fields: JsonObject) -> Reply | Stream:
-        stream = WIRE_FORMATS[self._name]
-        body = write_json(stream.stream_body(fields))
+        body = write_json(self._wire.stream_body(fields))
         got = await self._gateway.for_candidates.open(
             upstream, self._name, model.partition("/")[2], body, self._tries
         )
-        if not isinstance(got, OpenStream):
-            # A server may answer in one piece all the same.
-            if got.reply is None:
-                return self._passed_back(model, got)
-            return self._own_reply(model, got.reply)
-        wanted = Relayed(
-            provider=upstream.provider,
-            stream=stream,
-            fields=self._fields,
-            on_reply=lambda reply: self._replied(model, reply),
-            on_failure=self._failed_midway,
-            on_cut=lambda reply: self._replied(model, reply, cut=True),
+        if isinstance(got, OpenStream):
+            return self._relayed(model, got)
+        # A server may answer in one piece all the same.
+        return (
+            self._passed_back(model, got)
+            if got.reply is None
+            else self._own_reply(model, got.reply)
         )
-        return Stream(relay(got, wanted, self._gateway.scrubber, self._timer))
+
+    async def _relayed(self, model: str, source: OpenStream) -> Stream:
+        """Give the pieces for the candidate, close `source` in the end, and record what came of it:
+        of a candidate that goes away, the reply so far. The timer runs while the provider is waited
+        for, and not while the candidate is.
+        """
+        provider = model.partition("/")[0]
+        passage = _Passage(provider, self._wire, self._fields, self._gateway.scrubber)
+        try:
+            self._timer.begin()
+            async for piece in source.pieces():
+                self._timer.end()
+                if ready := passage.take(piece):
+                    yield ready
+                if passage.is_over:
+                    break
+                self._timer.begin()
+            self._timer.end()
+        except AttemptFailed as failure:
+            passage.fail(call_error(provider, failure))
+        except (GeneratorExit, asyncio.CancelledError):
+            self._replied(model, passage.so_far(), cut=True)
+            raise
+        finally:
+            source.close()
+        last = passage.finish()
+        if passage.failure is None:
+            self._replied(model, passage.reply())
+        else:
+            passage.failure.cost = self._tries.cost
+            self._trial.failed(self._whole, passage.failure)
+        if last:
+            yield last
 
     def _own_reply(self, model: str, said: ModelReply) -> Reply | Stream:
         """Write a reply that came through the neutral form, and record it."""
@@ -412,8 +387,8 @@ class CandidateCall(Call):
         self._replied(model, named)
         asked = self._request or self._conversation
         if self._fields.get("stream"):
-            events = WIRE_FORMATS[self._name].encode_stream(named, asked, self._fields)
-            return Stream(_pieces(b"".join(write_event(event) for event in events)))
+            events = self._wire.encode_stream(named, asked, self._fields)
+            return _pieces(b"".join(write_event(event) for event in events))
         return Reply(200, self._wire.encode_reply(named, asked))
 
     def _passed_back(self, model: str, got: ReceivedResponse) -> Reply:
@@ -425,7 +400,7 @@ class CandidateCall(Call):
 
     def _replied(self, model: str, reply: ModelReply, *, cut: bool = False) -> None:
         if self._tries.entry is not None and not cut:
-            self._tries.entry.replied(reply)
+            self._tries.entry.answered(reply)
         if reply.seconds is None:
             reply = reply.model_copy(update=self._tries.cost._asdict())
         reply = self._gateway.pricing.reply(model, reply)
@@ -435,10 +410,6 @@ class CandidateCall(Call):
         if self._request is not None and self._fields.get("store") is not False:
             self._trial.stored.remember(self._request, reply)
 
-    def _failed_midway(self, error: ModelCallError) -> None:
-        error.cost = self._tries.cost
-        self._trial.failed(self._whole, error)
 
-
-async def _pieces(whole: bytes) -> AsyncGenerator[bytes, None]:
+async def _pieces(whole: bytes) -> Stream:
     yield whole

@@ -21,7 +21,6 @@ import logging
 import resource
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import aclosing
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from aiohttp import web
@@ -53,7 +52,7 @@ async def write_stream(request: web.BaseRequest, stream: Stream) -> web.StreamRe
         "Cache-Control": "no-cache",
     }
     response = web.StreamResponse(headers=headers)
-    async with aclosing(stream.pieces) as pieces:
+    async with aclosing(stream) as pieces:
         await response.prepare(request)
         async for piece in pieces:
             await response.write(piece)
@@ -285,7 +284,7 @@ def _said(message: mcp.McpMessage, value: JsonObject) -> Reply:
 
 
 _LONG_AGO = "1970-01-01T00:00:00Z"
-_METHODS = ["generateContent", "streamGenerateContent", "embedContent", "batchEmbedContents"]
+_METHODS = ("generateContent", "streamGenerateContent", "embedContent", "batchEmbedContents")
 
 
 def list_models(names: tuple[str, ...], asked: str, wire: Format) -> Reply:
@@ -300,41 +299,25 @@ def list_models(names: tuple[str, ...], asked: str, wire: Format) -> Reply:
             return error_reply(wire, 404, message)
     elif asked:
         names = (asked,)
-    if wire is FORMATS["gemini-content"]:
-        return _reply([_google(name) for name in names], asked, {}, "models")
+    owned = [name.partition("/")[::2] for name in names]
+    key, frame = "data", JsonObject()
+    listed: list[JsonValue] = []
+    for owner, one in owned:
+        if wire is FORMATS["gemini-content"]:
+            key = "models"
+            told: JsonObject = {"name": f"models/{one}", "displayName": one}
+            told["supportedGenerationMethods"] = [*_METHODS]
+        elif wire is FORMATS["anthropic-messages"]:
+            told = {"type": "model", "id": one, "display_name": one, "created_at": _LONG_AGO}
+        else:
+            told = {"id": one, "object": "model", "created": 0, "owned_by": owner}
+        listed.append(told)
     if wire is FORMATS["anthropic-messages"]:
-        listed = [_anthropic(name) for name in names]
-        ends = (listed[0]["id"], listed[-1]["id"]) if listed else (None, None)
-        more: JsonObject = {"has_more": False, "first_id": ends[0], "last_id": ends[1]}
-        return _reply(listed, asked, more, "data")
-    return _reply([_openai(name) for name in names], asked, {"object": "list"}, "data")
-
-
-def _reply(listed: list[JsonObject], asked: str, frame: JsonObject, key: str) -> Reply:
-    if asked:
-        return Reply(200, write_json(listed[0]))
-    items: list[JsonValue] = [*listed]
-    return Reply(200, write_json({**frame, key: items}))
-
-
-def _openai(name: str) -> JsonObject:
-    owner, _, model_id = name.partition("/")
-    return {"id": model_id, "object": "model", "created": 0, "owned_by": owner}
-
-
-def _anthropic(name: str) -> JsonObject:
-    model_id = name.partition("/")[2]
-    return {"type": "model", "id": model_id, "display_name": model_id, "created_at": _LONG_AGO}
-
-
-def _google(name: str) -> JsonObject:
-    model_id = name.partition("/")[2]
-    methods: list[JsonValue] = [*_METHODS]
-    return {
-        "name": f"models/{model_id}",
-        "displayName": model_id,
-        "supportedGenerationMethods": methods,
-    }
+        first, last = (owned[0][1], owned[-1][1]) if owned else (None, None)
+        frame = {"has_more": False, "first_id": first, "last_id": last}
+    elif wire is FORMATS["openai-chat"]:
+        frame = {"object": "list"}
+    return Reply(200, write_json(listed[0] if asked else {**frame, key: listed}))
 
 
 HOST = "127.0.0.1"
@@ -391,12 +374,7 @@ class GatewayServer:
         self._address = f"http://{HOST}:{self._runner.addresses[0][1]}"
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for session in list(self._sessions.values()):
             session.close()
         if self._runner is not None:
@@ -452,7 +430,7 @@ class GatewayServer:
         if not place.wire:
             return await self._list(session, place, wire)
         if session.trial is None:
-            session.went_astray()
+            session.stray += 1
             message = "No trial is under way, so no model may be called."
             return await self._refuse(error_reply(wire, 403, message))
         session.trial.made(measures=place.wire in INPUT_FORMATS)

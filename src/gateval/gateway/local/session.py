@@ -124,14 +124,16 @@ TOOLS_PATH = "/mcp/"
 
 
 class Session:
-    """Made by `GatewayServer.open`; see `candidates.doors.models.ModelSession`.
+    """The way of one instance of a candidate to its models and tools, trial after trial. Made by
+    `GatewayServer.open`. Calls are admitted between `begin` and `end` only.
 
     Attributes: `side` says whose scripted models answer, `models` is the Agent's list
     (`provider/model-id`), `uses` are more models that it may ask, `tools` those that the gate
     answers for at the address that ends in `tool_key`, `key` is the throw-away key for models,
     `turns` bounds what the instance does at once, `limits` what each call may ask, `trial` holds
     the calls of the trial under way and is None between trials; `tools_asked` says whether the
-    instance ever spoke to the gate's MCP server.
+    instance ever spoke to the gate's MCP server, `stray` how many calls came between trials, since
+    the session was opened. All of those were refused.
     """
 
     def __init__(
@@ -159,7 +161,7 @@ class Session:
         self._ledger = ledger
         self._address = address
         self._on_close = on_close
-        self._stray = 0
+        self.stray = 0
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables that make the official SDKs come to us."""
@@ -221,15 +223,6 @@ class Session:
     def asks(self) -> bool:
         """Whether a call is under way."""
         return self.trial is not None and self.trial.asks
-
-    @property
-    def stray(self) -> int:
-        """How many calls came between trials, since the session was opened. All were refused."""
-        return self._stray
-
-    def went_astray(self) -> None:
-        """Count a call that came between trials."""
-        self._stray += 1
 
     def close(self) -> None:
         """End the trial if there is one, and refuse the key from now on."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from gateval.domain.base import JsonObject, Value
+from gateval.domain.base import Value
 from gateval.domain.manifests.gate_config import CallFeature, GatewayPolicy
 from gateval.domain.trials.model_call import (
     SAID_LIMIT,
@@ -63,10 +63,7 @@ class CallLimits(Value):
     @classmethod
     def under(cls, policy: GatewayPolicy) -> CallLimits:
         """The limits of a run under this policy."""
-        return cls(
-            max_tokens=policy.max_tokens,
-            allow=policy.allow,
-        )
+        return cls(max_tokens=policy.max_tokens, allow=policy.allow)
 
 
 class RateLimiter:
@@ -223,7 +220,10 @@ class TrialCalls:
         self._run_is_over = ""
         self.stored = StoredReplies()
         self._recorder = TraceRecorder()
-        self.tools = TrialTools(replay, limits.calls, self._tool_answered)
+        record = self._recorder.tool
+        self.tools = TrialTools(
+            replay, limits.calls, lambda *told: record(*told, streaming=self.asks)
+        )
         self._limits = limits
         self._running: dict[asyncio.Task[Any], CallTimer] = {}
         self._trouble: ModelTrouble | None = None
@@ -366,12 +366,6 @@ class TrialCalls:
         self._trouble = trouble
         words = " ".join(said.split())[:SAID_LIMIT]
         self._last = CallsMade(refused_by=by, status=status, said=words)
-
-    def _tool_answered(
-        self, name: str, arguments: JsonObject, text: str, known: Collection[str]
-    ) -> None:
-        streaming = bool(self._running)
-        self._recorder.tool(name, arguments, text, known, streaming=streaming)
 
     def refused(self, message: str) -> None:
         """Record that we refused a call: once for each reason, however often it is tried."""

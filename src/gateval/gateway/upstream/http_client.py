@@ -17,7 +17,6 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -33,7 +32,7 @@ from gateval.domain.base import Value
 from gateval.domain.setup.authorities import CERTIFICATE_HINT
 from gateval.domain.trials.model_call import InputReply, ModelReply
 from gateval.gateway.peers import Allowed, NotTheirs, Peers, is_own, plain_address
-from gateval.gateway.upstream.retry import Transient, Unreached
+from gateval.gateway.upstream.retry import Transient, Unanswerable, Unreached, Untrusted
 
 
 class PooledClient:
@@ -47,12 +46,7 @@ class PooledClient:
         self._pool = self._open_pool()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         pool, self._pool = self._opened(), None
         await pool.close()
 
@@ -142,7 +136,19 @@ class PinnedResolver(AbstractResolver):
         """See aiohttp."""
         pinned = self._pins.get((host.lower().rstrip("."), port))
         if pinned is not None:
-            return [_result(host, address, port) for address in pinned]
+            own: list[ResolveResult] = []
+            for address in pinned:
+                family = socket.AF_INET6 if ":" in address else socket.AF_INET
+                told = ResolveResult(
+                    hostname=host,
+                    host=address,
+                    port=port,
+                    family=family,
+                    proto=0,
+                    flags=socket.AI_NUMERICHOST,
+                )
+                own.append(told)
+            return own
         found = await self._names.resolve(host, port, family)
         kept = [one for one in found if not _means_here(one["host"])]
         if not kept:
@@ -197,13 +203,6 @@ def _place(url: str) -> tuple[str, int]:
     return host, parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def _result(host: str, address: str, port: int) -> ResolveResult:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    return ResolveResult(
-        hostname=host, host=address, port=port, family=family, proto=0, flags=socket.AI_NUMERICHOST
-    )
-
-
 ANSWER_LIMIT = 20 * 1024 * 1024
 """Bytes read of an answer, after decompression."""
 
@@ -244,14 +243,6 @@ class ReceivedResponse(NamedTuple):
     headers: Mapping[str, str]
     reply: ModelReply | None = None
     measured: InputReply | None = None
-
-
-class Unanswerable(Exception):
-    """No sensible answer will come however often we ask. The text is a sentence."""
-
-
-class Untrusted(Unanswerable):
-    """Nobody whom we trust has signed the provider's certificate."""
 
 
 class HttpClient(PooledClient):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -47,27 +48,17 @@ def asked_wait(headers: Mapping[str, str], *, now: float) -> float | None:
     `now` is Unix time, for `Retry-After` as a date (RFC 9110, section 10.2.3). A wait that is
     over, or no number, counts as none.
     """
-    wait = _seconds(headers.get("retry-after-ms", ""), divisor=1000)
     header = headers.get("Retry-After", "")
-    if wait is None:
-        wait = _seconds(header, divisor=1)
-    if wait is None:
-        wait = _until(header, now=now)
-    return wait if wait is not None and wait > 0 else None
-
-
-def _seconds(text: str, *, divisor: float) -> float | None:
-    try:
-        return float(text) / divisor
-    except ValueError:
-        return None
-
-
-def _until(text: str, *, now: float) -> float | None:
-    try:
-        return parsedate_to_datetime(text).timestamp() - now
-    except (ValueError, OverflowError):
-        return None
+    readings: tuple[Callable[[], float], ...] = (
+        lambda: float(headers.get("retry-after-ms", "")) / 1000,
+        lambda: float(header),
+        lambda: parsedate_to_datetime(header).timestamp() - now,
+    )
+    for read in readings:
+        with suppress(ValueError, OverflowError):
+            wait = read()
+            return wait if wait > 0 else None
+    return None
 
 
 HANG_SECONDS = 10.0
@@ -224,11 +215,13 @@ class RetryPolicy(Value):
     outage_seconds: float = Field(default=120, ge=0)
 
 
-class Transient(Exception):
-    """An attempt failed in a way that may pass; the text goes on after the provider's name.
-
-    `asked` is the wait asked for, in seconds; `status` the HTTP status, if there was one.
+class AttemptFailed(Exception):
+    """Why an attempt failed; the text goes on after the provider's name. `fault` is what it means
+    for the caller, `asked` the wait asked for, in seconds; `status` the HTTP status, if there was
+    one.
     """
+
+    fault = ModelCallFault.UNREADABLE
 
     def __init__(
         self, message: str, *, asked: float | None = None, status: int | None = None
@@ -238,12 +231,16 @@ class Transient(Exception):
         self.status = status
 
 
-class Denied(Exception):
-    """The account is refused, however often we ask; the text goes on after the provider's name."""
+class Transient(AttemptFailed):
+    """That may pass."""
 
-    def __init__(self, message: str, *, status: int) -> None:
-        super().__init__(message)
-        self.status = status
+    fault = ModelCallFault.OUTAGE
+
+
+class Denied(AttemptFailed):
+    """The account is refused, however often we ask."""
+
+    fault = ModelCallFault.DENIED
 
 
 class Unreached(Transient):
@@ -252,6 +249,24 @@ class Unreached(Transient):
 
 class Garbled(Transient):
     """A success that is no reply in the provider's format, cut off on its way perhaps."""
+
+    fault = ModelCallFault.UNREADABLE
+
+
+class Unanswerable(AttemptFailed):
+    """No sensible answer will come however often we ask."""
+
+
+class Untrusted(Unanswerable):
+    """Nobody whom we trust has signed the provider's certificate."""
+
+    fault = ModelCallFault.UNCONFIGURED
+
+
+def call_error(provider: str, failure: AttemptFailed) -> ModelCallError:
+    """Return what a failed attempt means for the caller."""
+    message = sentence(f"{provider} {failure}")
+    return ModelCallError(failure.fault, message, status=failure.status)
 
 
 def retrying(policy: RetryPolicy, breaker: CircuitBreaker) -> AsyncRetrying:

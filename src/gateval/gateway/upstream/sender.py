@@ -6,22 +6,20 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from functools import partial
 from typing import TypeVar
 
 from pydantic import JsonValue
 
 from gateval.domain.secrets import secret_forms
-from gateval.gateway.ledger import CallEntry, Ledger
+from gateval.gateway.ledger import Ledger
 from gateval.gateway.upstream.endpoints import Upstream
 from gateval.gateway.upstream.http_client import (
     HttpClient,
     OpenStream,
     ReceivedResponse,
-    Unanswerable,
-    Untrusted,
 )
 from gateval.gateway.upstream.retry import (
+    AttemptFailed,
     Denied,
     Garbled,
     Retrier,
@@ -29,13 +27,13 @@ from gateval.gateway.upstream.retry import (
     Tries,
     Unreached,
     asked_wait,
+    call_error,
     cannot_pay,
     is_transient,
     sentence,
     status_error,
     status_text,
 )
-from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire.base import WireError, read_json
 from gateval.wire.registry import FORMATS, INPUT_FORMATS, WIRE_FORMATS
 from gateval.wire.sse import SseEvent
@@ -196,11 +194,13 @@ class Sender:
         `ModelCallError` for an outage, a redirect, what is no HTTP, or a success that is no reply.
         """
         url = upstream.address(wire, FORMATS[wire].path, model)
-        attempt = partial(self._attempt, upstream, wire, url, body)
-        got = await self._persist(upstream, model, len(body), attempt, tries)
-        if 300 <= got.status < 400:
-            raise status_error(upstream.provider, got.status, "")
-        return got
+        headers, proxy = _options(upstream, wire)
+
+        async def attempt() -> ReceivedResponse:
+            got = await self._client.post(url, headers=headers, body=body, proxy=proxy)
+            return self._checked(wire, got)
+
+        return await self._persist(upstream, model, len(body), attempt, tries)
 
     async def open(
         self, upstream: Upstream, wire: str, model: str, body: bytes, tries: Tries
@@ -209,35 +209,14 @@ class Sender:
         the caller closes, still holds what the provider sent, keys included.
         """
         url = upstream.address(wire, WIRE_FORMATS[wire].stream_path, model)
-        attempt = partial(self._open, upstream, wire, url, body)
-        got = await self._persist(upstream, model, len(body), attempt, tries)
-        if isinstance(got, ReceivedResponse) and 300 <= got.status < 400:
-            raise status_error(upstream.provider, got.status, "")
-        return got
+        headers, proxy = _options(upstream, wire)
+        headers["Accept"] = "text/event-stream"
 
-    async def _attempt(
-        self, upstream: Upstream, wire: str, url: str, body: bytes
-    ) -> ReceivedResponse:
-        return self._checked(
-            wire,
-            await self._client.post(
-                url,
-                headers=_headers(upstream, wire),
-                body=body,
-                proxy=_proxy(upstream),
-            ),
-        )
+        async def attempt() -> ReceivedResponse | OpenStream:
+            got = await self._client.open(url, headers=headers, body=body, proxy=proxy)
+            return got if isinstance(got, OpenStream) else self._checked(wire, got)
 
-    async def _open(
-        self, upstream: Upstream, wire: str, url: str, body: bytes
-    ) -> ReceivedResponse | OpenStream:
-        got = await self._client.open(
-            url,
-            headers={**_headers(upstream, wire), "Accept": "text/event-stream"},
-            body=body,
-            proxy=_proxy(upstream),
-        )
-        return got if isinstance(got, OpenStream) else self._checked(wire, got)
+        return await self._persist(upstream, model, len(body), attempt, tries)
 
     def _checked(self, wire: str, got: ReceivedResponse) -> ReceivedResponse:
         """Return an answer without keys. Raises `Transient` if another attempt is worth it, and
@@ -274,57 +253,34 @@ class Sender:
             entry = tries.entry = await self._ledger.enter(named, size, tries.most)
             try:
                 got = await attempt()
-            except Transient as failure:
-                tries.failure = sentence(f"{upstream.provider} {failure}")
+            except AttemptFailed as failure:
+                if isinstance(failure, Transient):
+                    tries.failure = sentence(f"{upstream.provider} {failure}")
                 billed = failure.status is None and not isinstance(failure, Unreached)
                 entry.lost() if billed else entry.refused()
-                raise
-            except Denied:
-                entry.refused()
                 raise
             except BaseException:
                 entry.lost()
                 raise
             if isinstance(got, ReceivedResponse):
-                _counted(entry, got)
+                entry.answered(got.reply, got.measured)
             return got
 
         try:
-            return await self._persistence[upstream.provider](model, noted, tries)
+            got = await self._persistence[upstream.provider](model, noted, tries)
         except asyncio.CancelledError as gone:
             if tries.failure:
                 gone.add_note(tries.failure)
             raise
-        except (Transient, Unanswerable, Denied) as failure:
+        except AttemptFailed as failure:
             raise call_error(upstream.provider, failure)
+        if isinstance(got, ReceivedResponse) and 300 <= got.status < 400:
+            raise status_error(upstream.provider, got.status, "")
+        return got
 
 
-def _counted(entry: CallEntry, got: ReceivedResponse) -> None:
-    """Have the account hold what an answer says that it took."""
-    if got.reply is not None:
-        entry.replied(got.reply)
-    elif got.measured is not None:
-        entry.measured(got.measured.usage, got.measured.model)
-    else:
-        entry.refused()
-
-
-def call_error(provider: str, failure: Transient | Unanswerable | Denied) -> ModelCallError:
-    """Return what a failure of the connection means for the caller."""
-    message = sentence(f"{provider} {failure}")
-    if isinstance(failure, Transient) and not isinstance(failure, Garbled):
-        return ModelCallError(ModelCallFault.OUTAGE, message, status=failure.status)
-    if isinstance(failure, Denied):
-        return ModelCallError(ModelCallFault.DENIED, message, status=failure.status)
-    if isinstance(failure, Untrusted):
-        return ModelCallError(ModelCallFault.UNCONFIGURED, message)
-    return ModelCallError(ModelCallFault.UNREADABLE, message)
-
-
-def _headers(upstream: Upstream, wire: str) -> dict[str, str]:
+def _options(upstream: Upstream, wire: str) -> tuple[dict[str, str], str | None]:
+    """Return the headers for a provider, and the proxy to it if there is one."""
     key = upstream.key.get_secret_value() if upstream.key else None
-    return FORMATS[wire].headers(key)
-
-
-def _proxy(upstream: Upstream) -> str | None:
-    return upstream.proxy.get_secret_value() if upstream.proxy else None
+    proxy = upstream.proxy.get_secret_value() if upstream.proxy else None
+    return FORMATS[wire].headers(key), proxy
