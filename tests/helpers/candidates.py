@@ -10,13 +10,14 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import yaml
 from pydantic import JsonValue
 
 from gateval.adapters.clock import SystemClock
 from gateval.bridges import bridge_digest
-from gateval.candidates.base import ModelProxy, ProcessTimeouts, RuntimeContext, TrialRequest
+from gateval.candidates.base import ProcessTimeouts, RuntimeContext, TrialRequest
 from gateval.candidates.environment import MARKER, candidate_environment
 from gateval.candidates.program import Groups, Starter
 from gateval.candidates.registry import RUNTIMES
@@ -31,6 +32,7 @@ from gateval.domain.trials.trace import Replay, Trace
 from gateval.domain.trials.trial import Side, TrialKey
 from gateval.errors import RepositoryError
 from gateval.events import Event
+from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.ports.model_calls import ModelCalls, ModelTrouble
 from tests.helpers.scripted_calls import ScriptedCalls
@@ -122,7 +124,7 @@ class World:
         tmp_path: Path,
         *,
         calls: ModelCalls | None = None,
-        door: ModelProxy | None = None,
+        door: GatewayServer | Door | None = None,
         environ: Mapping[str, str] | None = None,
         timeouts: ProcessTimeouts | None = None,
         starter: Starter | None = None,
@@ -137,7 +139,7 @@ class World:
         self.context = RuntimeContext(
             run=secrets.token_hex(6),
             calls=calls or ScriptedCalls(),
-            door=door,
+            door=cast("GatewayServer | None", door),
             exports=self.folders,
             environ=candidate_environment(os.environ if environ is None else environ),
             clock=SystemClock(),

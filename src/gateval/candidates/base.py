@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gateval.candidates.once import Once
 from gateval.candidates.program import Starter
@@ -35,57 +35,17 @@ from gateval.domain.manifests.playground import (
 )
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.plan import AgentDefinition, LayerInputs
-from gateval.domain.trials.model_call import CallsMade, ToolDefinition
+from gateval.domain.trials.model_call import CallsMade
 from gateval.domain.trials.trace import Replay, Trace, offered_tools
-from gateval.domain.trials.trial import Answer, NoAnswer, Side, TrialKey, Turns
+from gateval.domain.trials.trial import Answer, NoAnswer, TrialKey, Turns
 from gateval.errors import RepositoryError
 from gateval.events import Listener
 from gateval.ports.model_calls import LocalHttp, ModelCalls, ModelTrouble
 from gateval.ports.storage import Clock, KeptLayers
 
-
-class ModelSession(Protocol):
-    """The way of one instance of a candidate to its models and tools, trial after trial.
-
-    Calls are admitted between `begin` and `end` only. All others are *stray*: refused and counted.
-    """
-
-    def environment(self) -> dict[str, str]:
-        """Base addresses and a throw-away key, under the names that the official SDKs read."""
-
-    def begin(self, repetition: int = 1, replay: Replay | None = None) -> None:
-        """A trial begins: calls are admitted from now on, and go into a fresh trace.
-
-        `replay` answers calls of the Agent's tools.
-        """
-
-    def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
-        """Why the models were out of reach in a trial of `limit` seconds; asked before `end`.
-
-        `late` says that the time was over.
-        """
-
-    def end(self) -> Trace | None:
-        """The trial is over, and its calls with it. The trace, or None when there were no calls."""
-
-    @property
-    def calls(self) -> CallsMade | None:
-        """What became of the calls of the trial under way; asked before `end`."""
-
-    @property
-    def tools_asked(self) -> bool:
-        """Whether the instance ever spoke to the server that answers for tools."""
-
-    @property
-    def asks(self) -> bool:
-        """Whether a call is under way."""
-
-    @property
-    def stray(self) -> int:
-        """How many calls were refused because no trial was under way, since it was opened."""
-
-    def close(self) -> None:
-        """The instance is gone: a trial under way ends, and the key is refused from now on."""
+if TYPE_CHECKING:
+    from gateval.gateway.local.server import GatewayServer
+    from gateval.gateway.local.session import Session
 
 
 class SeenTrial(NamedTuple):
@@ -99,28 +59,12 @@ class SeenTrial(NamedTuple):
     calls: CallsMade | None = None
 
 
-def end_trial(session: ModelSession | None, limit: float, *, late: bool) -> SeenTrial:
+def end_trial(session: Session | None, limit: float, *, late: bool) -> SeenTrial:
     """End the trial under way, which could take `limit` seconds and did if it was `late`."""
     if session is None:
         return SeenTrial()
     trouble, calls = session.trouble(limit, late=late), session.calls
     return SeenTrial(trouble, session.end(), calls)
-
-
-class ModelProxy(Protocol):
-    """The door through which candidates call models."""
-
-    def open(
-        self,
-        side: Side,
-        models: tuple[str, ...],
-        uses: tuple[str, ...] = (),
-        tools: tuple[ToolDefinition, ...] = (),
-    ) -> ModelSession:
-        """Open it for one instance, which may ask `models` and `uses`; any, if both are empty.
-
-        `side` says whose scripted models answer; `tools` are offered to it.
-        """
 
 
 @dataclass(frozen=True)
@@ -199,7 +143,7 @@ class RuntimeContext:
 
     run: str
     calls: ModelCalls
-    door: ModelProxy | None
+    door: GatewayServer | None
     exports: Exports
     environ: Mapping[str, str]
     clock: Clock
@@ -213,7 +157,7 @@ class RuntimeContext:
     own_users: bool = False
     nowhere: Callable[[str], str] = lambda _: ""
 
-    def open_door(self, agent: AgentDefinition) -> ModelSession | None:
+    def open_door(self, agent: AgentDefinition) -> Session | None:
         """Open the door to models and tools for one instance of the Agent, if there is a door."""
         if self.door is None:
             return None

@@ -8,14 +8,15 @@ import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gateval.candidates.base import (
     Conversation,
-    ModelSession,
     Runtime,
     RuntimeContext,
+    StatelessConversation,
     TrialRequest,
+    converse,
     end_trial,
 )
 from gateval.candidates.contract import (
@@ -56,6 +57,9 @@ from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 from gateval.formats.templates import TemplateError
 
+if TYPE_CHECKING:
+    from gateval.gateway.local.session import Session
+
 
 class ProcessInvocation(NamedTuple):
     """How a program is asked: its words, what it reads on standard input, the folders that it may
@@ -74,10 +78,13 @@ class CommandRuntime(Runtime):
     Another contract overrides `line`, `asking` and `said`.
     """
 
+    _beside: SideServices
+
     def __init__(self, agent: AgentDefinition, context: RuntimeContext) -> None:
         super().__init__(agent, context)
         self.programs = Programs(context.clock, context.starter)
-        self._beside: SideServices | None = None
+        self._held = contextlib.AsyncExitStack()
+        self._held.push_async_callback(self.programs.close)
 
     @property
     def line(self) -> tuple[str, ...]:
@@ -133,6 +140,7 @@ class CommandRuntime(Runtime):
         if isinstance(launch, NoAnswer):
             return launch
         self._beside = SideServices(launch)
+        self._held.push_async_callback(self._beside.close)
         lease = await self._beside.services.lease()
         return lease if isinstance(lease, NoAnswer) else None
 
@@ -148,7 +156,6 @@ class CommandRuntime(Runtime):
 
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Run it for each turn, or have one process go on if the Agent says so."""
-        from gateval.candidates.base import StatelessConversation, converse
 
         def answered(place: Workplace, commands: CommandContext) -> Awaitable[Answer | NoAnswer]:
             if self.agent.runtime.conversation is ConversationMode.PROCESS:
@@ -166,8 +173,6 @@ class CommandRuntime(Runtime):
     ) -> Answer | NoAnswer:
         """Have `ask` ask the program, in a HOME of the trial and beside its services."""
         beside = self._beside
-        if beside is None:
-            return NoAnswer(cause=Cause.GATE, reason="The candidate was asked before it was ready.")
         async with beside.turn, private_folders(self.context.scratch) as private:
             lease = await beside.services.lease()
             if isinstance(lease, NoAnswer):
@@ -180,58 +185,70 @@ class CommandRuntime(Runtime):
     async def _asked(
         self, request: TrialRequest, place: Workplace, commands: CommandContext
     ) -> Answer | NoAnswer:
-        limits = ProgramLimits(
-            seconds=request.timeout_seconds,
-            grace_seconds=self.context.timeouts.grace_seconds,
-        )
+        limits = ProgramLimits(request.timeout_seconds, self.context.timeouts.grace_seconds)
         session = self.context.open_door(self.agent)
         if session:
             session.begin(request.key.repetition, request.replay)
         try:
-            ran = await self._run(request, session, limits, place, commands)
+            ran: Answer | NoAnswer | Ran = await self._run(
+                request, session, limits, place, commands
+            )
             late = isinstance(ran, Ran) and ran.end is End.TIMED_OUT
             seen = end_trial(session, limits.seconds, late=late)
         finally:
             if session:
                 session.close()
-        given = (
-            ran if isinstance(ran, NoAnswer) else self._read(ran, request.input, seen.trace, limits)
-        )
-        return untouched_tools(out_of_reach(given, seen), request, session)
+        if isinstance(ran, Ran):
+            ran = self._read(ran, request.input, seen.trace, limits)
+        return untouched_tools(out_of_reach(ran, seen), request, session)
 
     async def _run(
         self,
         request: TrialRequest,
-        session: ModelSession | None,
+        session: Session | None,
         limits: ProgramLimits,
         place: Workplace,
         commands: CommandContext,
     ) -> Ran | NoAnswer:
         """Run the program once; what it gave back is in `stdout`, also where a file held it."""
-        runtime, addresses, private = self.agent.runtime, commands.addresses, commands.private
-        door = door_environment(session, private)
-        literals = with_tools(addresses.literals(runtime.env), door)
-        env = instance_environment(self.context.environ, self.name, private, literals, door)
+        several = self.agent.runtime.around or bool(request.input.messages)  # in one HOME
         try:
             asking = self.asking(request.input, commands)
-            several = runtime.around or request.input.messages  # programs in one HOME
-            writes = (*((private.home,) if several else ()), *asking.writes, *commands.writes)
-            program = Program(
-                asking.argv,
-                place.folder,
-                env,
-                asking.stdin,
-                writes,
-                place.reads,
-                ports=addresses.ports,
-            )
-            ran = await self.programs.run(program, limits)
+            program = self.program(asking, session, place, commands, several=several)
+            ran = await self.programs.run(replace(program, stdin=asking.stdin), limits)
         except TemplateError as error:
             reason = f"The program cannot be asked: {error}."
             return no_start(reason, command_line(self.line))
         except NotStarted as error:
             return no_start(error.reason, command_line(self.line), error.cause)
         return self._with_file(ran, asking, limits)
+
+    def program(
+        self,
+        asking: ProcessInvocation,
+        session: Session | None,
+        place: Workplace,
+        commands: CommandContext,
+        *,
+        several: bool,
+        listens: bool = False,
+    ) -> Program:
+        """Return what is started in a trial, for one that asks `several` in the same HOME; one that
+        `listens` is told its questions later.
+        """
+        addresses, private = commands.addresses, commands.private
+        door = door_environment(session, private)
+        unbuffered = {"PYTHONUNBUFFERED": "1"} if listens else {}
+        literals = with_tools({**unbuffered, **addresses.literals(self.agent.runtime.env)}, door)
+        return Program(
+            asking.argv,
+            place.folder,
+            instance_environment(self.context.environ, self.name, private, literals, door),
+            writes=(*((private.home,) if several else ()), *asking.writes, *commands.writes),
+            reads=place.reads,
+            ports=addresses.ports,
+            listens=listens,
+        )
 
     def _with_file(
         self, ran: Ran, asking: ProcessInvocation, limits: ProgramLimits
@@ -262,11 +279,7 @@ class CommandRuntime(Runtime):
 
     async def close(self) -> None:
         """End services, and kill what still runs."""
-        try:
-            if self._beside is not None:
-                await self._beside.close()
-        finally:
-            await self.programs.close()
+        await self._held.aclose()
 
 
 _FLUSH = "It has to print each answer as one line and flush it."
@@ -288,15 +301,13 @@ class OneProcess(Conversation):
         self._commands = commands
         self._held = contextlib.AsyncExitStack()
         self._running: Running | None = None
-        self._session: ModelSession | None = None
+        self._session: Session | None = None
         self._turn = 0
         self._read_to = 0
         self._in_step = False
         self._slowest = 0.0
-        self._limits = ProgramLimits(
-            seconds=request.timeout_seconds,
-            grace_seconds=runtime.context.timeouts.grace_seconds,
-        )
+        grace = runtime.context.timeouts.grace_seconds
+        self._limits = ProgramLimits(request.timeout_seconds, grace)
 
     async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
         """Write what the user says now, and read the next line that is printed."""
@@ -373,23 +384,12 @@ class OneProcess(Conversation):
 
     async def _start(self, asking: ProcessInvocation) -> Running:
         """Start the program. Raises `NotStarted`."""
-        runtime, commands = self._runtime, self._commands
-        spec, addresses, private = runtime.agent.runtime, commands.addresses, commands.private
-        self._session = runtime.context.open_door(runtime.agent)
-        if self._session:
-            self._held.callback(self._session.close)
-        door = door_environment(self._session, private)
-        written = {"PYTHONUNBUFFERED": "1", **addresses.literals(spec.env)}
-        literals = with_tools(written, door)
-        env = instance_environment(runtime.context.environ, runtime.name, private, literals, door)
-        program = Program(
-            asking.argv,
-            self._place.folder,
-            env,
-            writes=(*((private.home,) if spec.around else ()), *commands.writes),
-            reads=self._place.reads,
-            ports=addresses.ports,
-            listens=True,
+        runtime, several = self._runtime, self._runtime.agent.runtime.around
+        self._session = session = runtime.context.open_door(runtime.agent)
+        if session:
+            self._held.callback(session.close)
+        program = runtime.program(
+            asking, session, self._place, self._commands, several=several, listens=True
         )
         self._running = runtime.programs.start(program, self._limits)
         return self._running

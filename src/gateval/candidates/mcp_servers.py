@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -12,7 +11,7 @@ from gateval import __version__
 from gateval.candidates.environment import instance_environment
 from gateval.candidates.failures import command_line, no_start, told
 from gateval.candidates.processes import Running
-from gateval.candidates.program import MIB, NotStarted, Program, Ran, private_folders
+from gateval.candidates.program import MIB, NotStarted, Program, private_folders
 from gateval.candidates.server import PRINTED_LIMIT, Instance, Launch, start_instance
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import ToolServerSpec
@@ -35,34 +34,20 @@ class TransportError(Exception):
     """No answer came. The text is a clause to be put after `The MCP server x`."""
 
 
-class McpTransport(ABC):
-    """Carries one request after the other to a server, which its maker has to `stop`."""
-
-    @abstractmethod
-    async def ask(self, number: int, message: bytes) -> mcp.ServerMessage:
-        """Send the request `number` and return its answer. Raises `TransportError`."""
-
-    @abstractmethod
-    async def tell(self, message: bytes) -> None:
-        """Send a notification. Raises `TransportError`."""
-
-    def speak(self, version: str) -> None:  # noqa: B027 - only HTTP says it again and again
-        """Take the version that was agreed on."""
-
-    @abstractmethod
-    async def stop(self) -> Ran:
-        """End the server; return how it ended. May be called again."""
-
-
-class Streams(McpTransport):
+class Streams:
     """A line of JSON on standard input, a line of JSON on standard output."""
+
+    version = ""
 
     def __init__(self, running: Running) -> None:
         self._running = running
         self._read = 0
+        self.stop = running.stop
 
     async def ask(self, number: int, message: bytes) -> mcp.ServerMessage:
-        """See `McpTransport`. Passes over lines that are no message: some servers greet there."""
+        """Send the request `number` and return its answer. Passes over lines that are no message:
+        some servers greet there. Raises `TransportError`.
+        """
         await self.tell(message)
         while True:
             line = await self._running.line(self._read)
@@ -82,24 +67,24 @@ class Streams(McpTransport):
                 return heard
 
     async def tell(self, message: bytes) -> None:
-        """See `McpTransport`."""
+        """Send a notification."""
         self._running.tell(message + b"\n")
 
-    async def stop(self) -> Ran:
-        """See `McpTransport`."""
-        return await self._running.stop()
 
+class Http:
+    """Streamable HTTP: a POST for each message, answered by JSON or by a stream that ends.
 
-class Http(McpTransport):
-    """Streamable HTTP: a POST for each message, answered by JSON or by a stream that ends."""
+    `version` is the one that was agreed on; it says it again and again.
+    """
 
     def __init__(self, instance: Instance, path: str) -> None:
         self._instance = instance
         self._path = path
-        self._session = self._version = ""
+        self._session = self.version = ""
+        self.stop = instance.stop
 
     async def ask(self, number: int, message: bytes) -> mcp.ServerMessage:
-        """See `McpTransport`."""
+        """Send the request `number` and return its answer. Raises `TransportError`."""
         kind, body = await self._post(message)
         bodies = [body]
         if kind.partition(";")[0].strip().lower() == "text/event-stream":
@@ -115,16 +100,8 @@ class Http(McpTransport):
         raise TransportError("gave no answer")
 
     async def tell(self, message: bytes) -> None:
-        """See `McpTransport`."""
+        """Send a notification. Raises `TransportError`."""
         await self._post(message)
-
-    def speak(self, version: str) -> None:
-        """See `McpTransport`."""
-        self._version = version
-
-    async def stop(self) -> Ran:
-        """See `McpTransport`."""
-        return await self._instance.stop()
 
     async def _post(self, message: bytes) -> tuple[str, bytes]:
         headers = [
@@ -132,7 +109,7 @@ class Http(McpTransport):
             ("Accept", "application/json, text/event-stream"),
         ]
         headers += [("Mcp-Session-Id", self._session)] if self._session else []
-        headers += [("MCP-Protocol-Version", self._version)] if self._version else []
+        headers += [("MCP-Protocol-Version", self.version)] if self.version else []
         request = LocalRequest("POST", self._path, tuple(headers), message)
         try:
             reply = await self._instance.ask(request, seconds=CALL_SECONDS, limit=MESSAGE_LIMIT)
@@ -162,9 +139,9 @@ class ServerFault(Exception):
 
 
 class McpServer:
-    """One server that runs."""
+    """One server that runs. Whoever has made the `transport` to it has to `stop` that."""
 
-    def __init__(self, spec: ToolServerSpec, transport: McpTransport) -> None:
+    def __init__(self, spec: ToolServerSpec, transport: Streams | Http) -> None:
         self._spec = spec
         self._transport = transport
         self._number = 0
@@ -177,7 +154,7 @@ class McpServer:
                 self._number += 1
                 message = mcp.hello(self._number, "gateval", __version__)
                 introduced = _given(await self._transport.ask(self._number, message))
-                self._transport.speak(mcp.spoken(introduced))
+                self._transport.version = mcp.spoken(introduced)
                 await self._transport.tell(mcp.READY)
                 self.tools = await self._listed()
         except TimeoutError:
@@ -190,7 +167,9 @@ class McpServer:
         params: JsonObject = {"name": tool, "arguments": arguments}
         try:
             heard = await self._ask("tools/call", params)
-            return ToolAnswer(heard.error, is_error=True) if heard.error else _answer(heard)
+            if heard.error:
+                return ToolAnswer(heard.error, is_error=True)
+            return mcp.answer_in(_given(heard))
         except (TransportError, WireError) as error:
             raise await self._fault(str(error)) from None
 
@@ -236,8 +215,11 @@ async def running_servers(launch: Launch) -> AsyncIterator[Servers]:
         servers: list[McpServer] = []
         owners: dict[str, str] = {}
         for spec in launch.agent.runtime.servers:
-            start = _serving if spec.path is not None else _spoken_to
-            transport = await start(spec, launch, stack)
+            transport: Streams | Http
+            if spec.path is not None:
+                transport = await _serving(spec, spec.path, launch)
+            else:
+                transport = await _spoken_to(spec, launch, stack)
             stack.push_async_callback(transport.stop)
             server = McpServer(spec, transport)
             await server.meet()
@@ -251,40 +233,27 @@ async def running_servers(launch: Launch) -> AsyncIterator[Servers]:
         yield Servers(tuple(servers))
 
 
-async def _serving(
-    spec: ToolServerSpec, launch: Launch, _stack: contextlib.AsyncExitStack
-) -> McpTransport:
+async def _serving(spec: ToolServerSpec, path: str, launch: Launch) -> Http:
     """Start a server that listens. Raises `ServerFault`."""
-    own = replace(
-        launch,
-        command=spec.command,
-        env={**launch.env, **spec.env},
-        what=f"The MCP server `{spec.name}`",
-        asks_models=False,
-    )
+    what, env = f"The MCP server `{spec.name}`", {**launch.env, **spec.env}
+    own = replace(launch, command=spec.command, env=env, what=what, asks_models=False)
     started = await start_instance(own)
     if isinstance(started, NoAnswer):
         raise ServerFault(started)
-    return Http(started, spec.path or "/")
+    return Http(started, path or "/")
 
 
 async def _spoken_to(
     spec: ToolServerSpec, launch: Launch, stack: contextlib.AsyncExitStack
-) -> McpTransport:
+) -> Streams:
     """Start a server that reads and prints. Raises `ServerFault`."""
     around, at = launch.context, launch.addresses
     private = await stack.enter_async_context(private_folders(around.scratch))
     literals = {"PYTHONUNBUFFERED": "1", **at.literals({**launch.env, **spec.env})}
     env = instance_environment(around.environ, launch.name, private, literals)
-    place = launch.place
+    words, folder, reads = at.words(spec.command), launch.place.folder, launch.place.reads
     program = Program(
-        at.words(spec.command),
-        place.folder,
-        env,
-        writes=launch.writes,
-        reads=place.reads,
-        ports=at.ports,
-        listens=True,
+        words, folder, env, writes=launch.writes, reads=reads, ports=at.ports, listens=True
     )
     limits = replace(launch.limits, stdout_kept=MESSAGE_LIMIT, stdout_bytes=PRINTED_LIMIT)
     try:
@@ -299,7 +268,3 @@ def _given(heard: mcp.ServerMessage) -> JsonObject:
     if heard.error or heard.result is None:
         raise WireError(f"refused the gate: {heard.error or 'it gave nothing'}")
     return heard.result
-
-
-def _answer(heard: mcp.ServerMessage) -> ToolAnswer:
-    return mcp.answer_in(_given(heard))

@@ -5,7 +5,7 @@ runs for it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from pydantic import JsonValue
@@ -74,12 +74,9 @@ def message_of(said: InputMessage) -> Message:
 def _part(said: Part) -> str | MessageFile:
     if not isinstance(said, FilePart) or said.content is None:
         return said.shown
-    found = said.content
+    found, is_image = said.content, said.type == "image"
     return MessageFile(
-        name=found.name,
-        media_type=found.media_type,
-        is_image=said.type == "image",
-        data=found.data,
+        name=found.name, media_type=found.media_type, is_image=is_image, data=found.data
     )
 
 
@@ -96,14 +93,9 @@ def _too_deep(value: JsonValue) -> bool:
     """Whether a results file with this in it could not be read back."""
     layer: list[JsonValue] = [value]
     for _ in range(DEPTH_LIMIT):
-        layer = [inner for item in layer for inner in _inside(item)]
+        held = [one for one in layer if isinstance(one, dict | list)]
+        layer = [i for one in held for i in (one.values() if isinstance(one, dict) else one)]
     return any(isinstance(item, dict | list) for item in layer)
-
-
-def _inside(value: JsonValue) -> Iterable[JsonValue]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
 
 
 class Called(NamedTuple):
@@ -160,12 +152,8 @@ class ModelConversation:
 
     def request(self, model: str) -> ModelRequest:
         """The next request, to `model` (`provider/model-id`)."""
-        return ModelRequest(
-            model=model.partition("/")[2],
-            draw=self._draw,
-            messages=tuple(self._messages),
-            tools=self._tools,
-        )
+        name, messages = model.partition("/")[2], tuple(self._messages)
+        return ModelRequest(model=name, draw=self._draw, messages=messages, tools=self._tools)
 
     def hear(self, model: str, reply: ModelReply) -> Sequence[Called]:
         """Take a reply of `model`, and return its tool calls, which have to be answered."""
@@ -208,8 +196,11 @@ class ModelConversation:
 
     def give(self, calls: Sequence[Called], answers: Sequence[ToolAnswer]) -> None:
         """Tell the model what each of its calls gave."""
-        for called, answer in zip(calls, answers, strict=True):
-            self._give(called.call, answer)
+        for (call, _, _), said in zip(calls, answers, strict=True):
+            self._builder.add(StepKind.TOOL_RESULT, said.text, tool=call.name, call_id=call.id)
+            self._messages.append(
+                Message(role="tool", text=said.text, tool_call_id=call.id, is_error=said.is_error)
+            )
         self.due = max((answer.delay for answer in answers), default=0.0)
 
     def note(self, text: str, cost: CallCost = NO_CALL) -> None:
@@ -249,12 +240,6 @@ class ModelConversation:
             waited=round(self.waited, 3),
         )
 
-    def _give(self, call: ToolCall, answer: ToolAnswer) -> None:
-        self._builder.add(StepKind.TOOL_RESULT, answer.text, tool=call.name, call_id=call.id)
-        self._messages.append(
-            Message(role="tool", text=answer.text, tool_call_id=call.id, is_error=answer.is_error)
-        )
-
 
 _Ask: TypeAlias = Callable[[ModelConversation, Servers | None], Awaitable[Answer | NoAnswer]]
 
@@ -287,20 +272,14 @@ class ModelRuntime(Runtime):
 
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
         """Converse until the model answers without calling a tool."""
-        return await self._beside(
-            request,
-            lambda conversation, live: self.say(
-                conversation, live, request.input.asked, request.timeout_seconds
-            ),
-        )
+        asked, seconds = request.input.asked, request.timeout_seconds
+        return await self._beside(request, lambda talk, live: self.say(talk, live, asked, seconds))
 
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Go on with the model's own messages and tool results."""
+        clock = self.context.clock
         return await self._beside(
-            request,
-            lambda conversation, live: converse(
-                _GoingOn(self, conversation, live), request, self.context.clock
-            ),
+            request, lambda talk, live: converse(_GoingOn(self, talk, live), request, clock)
         )
 
     async def _beside(self, request: TrialRequest, ask: _Ask) -> Answer | NoAnswer:
@@ -339,13 +318,8 @@ class ModelRuntime(Runtime):
                 reason = f"The model ended without an answer (stop reason: {reply.stop})."
             else:
                 trace, spent = conversation.trace(), max(clock.monotonic() - began, 0.0)
-                return Answer(
-                    output=reply.text,
-                    trace=trace,
-                    usage=trace.usage,
-                    seconds=spent,
-                    calls=conversation.calls,
-                )
+                given = Answer(output=reply.text, trace=trace, usage=trace.usage, seconds=spent)
+                return given.model_copy(update={"calls": conversation.calls})
         except ModelCallError as error:
             reason, cause, lasting = error.message, error.cause, error.lasting
         except ServerFault as fault:

@@ -217,7 +217,8 @@ class EndState:
                     cut_off=self.sealed,
                 )
             except NotStarted as error:
-                raise StateUnavailable(_fault(error.cause), error.reason) from None
+                fault = Cause.GATE if error.cause is Cause.GATE else Cause.CHECK
+                raise StateUnavailable(fault, error.reason) from None
 
     def _refuse_what_lies_elsewhere(self, argv: tuple[str, ...]) -> None:
         """Raise `StateUnavailable` where a word names a file that is in the playground alone."""
@@ -259,13 +260,10 @@ class EndState:
                 if isinstance(more, bytes):
                     (private.home / f"state.db{suffix}").write_bytes(more)
             argv = (*PYTHON, ASK, str(copy), str(ROWS))
+            stdin, sealed = query.encode(), self.sealed
             try:
                 ran = await self._helpers.run(
-                    argv,
-                    private,
-                    stdin=query.encode(),
-                    seconds=QUERY_SECONDS,
-                    cut_off=self.sealed,
+                    argv, private, stdin=stdin, seconds=QUERY_SECONDS, cut_off=sealed
                 )
             except NotStarted as error:
                 raise StateUnavailable(Cause.GATE, error.reason) from None
@@ -303,10 +301,6 @@ def _answer(ran: Ran) -> JsonObject:
     return said
 
 
-def _fault(cause: Cause) -> Cause:
-    return Cause.GATE if cause is Cause.GATE else Cause.CHECK
-
-
 AT_ONCE = 4
 """Programs that run side by side, over all trials."""
 
@@ -342,8 +336,7 @@ class Helpers:
         Raises `NotStarted`.
         """
         env = instance_environment(self._environ, self._name, private, variables)
-        lent = work or private.home
-        begins = lent
+        begins = lent = work or private.home
         if cut_off:
             argv, env, begins = isolated(argv), without_imports(env), private.home
         program = Program(argv, begins, env, stdin, (lent,), offline=True, cut_off=cut_off)

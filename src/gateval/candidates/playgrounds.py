@@ -17,8 +17,9 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -51,23 +52,31 @@ from gateval.domain.trials.trial import Cause, NoAnswer, TrialKey
 from gateval.errors import RepositoryError
 
 
-@dataclass(frozen=True)
-class Templates:
+class Templates(NamedTuple):
     """Folders to copy: what the candidate starts with, and services with a folder of their own."""
 
+    spec: PlaygroundSpec
     root: Path
-    services: dict[str, Path] = field(default_factory=dict)
+    services: dict[str, Path]
 
 
-class PlaygroundUnavailable(Exception):
-    """A playground cannot be put together; a sentence says why."""
+class CannotStart(Exception):
+    """A playground cannot be made: why, and what was printed."""
+
+    def __init__(self, silence: NoAnswer) -> None:
+        super().__init__(silence.reason)
+        self.silence = silence
+
+
+def _unavailable(reason: str) -> CannotStart:
+    return CannotStart(NoAnswer(cause=Cause.CHECK, reason=reason))
 
 
 def put_together(spec: PlaygroundSpec, folder: str, export: Path, scratch: Path) -> Templates:
     """Copy from `export`, the files at the fixture's revision, what its playgrounds start with.
 
     `folder` is the manifest's. An SQLite database that is there as it is comes too; one that
-    statements make does not. Raises `PlaygroundUnavailable`.
+    statements make does not. Raises `CannotStart`.
     """
     root = Path(tempfile.mkdtemp(prefix="start-", dir=scratch))
     if spec.folder is not None:
@@ -82,43 +91,42 @@ def put_together(spec: PlaygroundSpec, folder: str, export: Path, scratch: Path)
         if service.folder is not None:
             services[service.name] = Path(tempfile.mkdtemp(prefix="start-", dir=scratch))
             _copy(export, resolve_path(folder, service.folder), services[service.name])
-    return Templates(root, services)
+    return Templates(spec, root, services)
 
 
 def source_of(spec: PlaygroundSpec, folder: str, export: Path) -> Path:
-    """Return the database's file. Raises `PlaygroundUnavailable` where it is none."""
+    """Return the database's file. Raises `CannotStart` where it is none."""
     written = spec.sqlite.source if spec.sqlite else ""
     source = export / (resolve_path(folder, written) or ".")
     above = str(source.parent.relative_to(export)) if source != export else "."
     plain = above == "." or _is_plain_folder(export, above)
     if source.is_symlink() or not plain or not source.is_file():
-        raise PlaygroundUnavailable(f"{show_path(written)} is no file of its revision.")
+        raise _unavailable(f"{show_path(written)} is no file of its revision.")
     return source
 
 
 def free_place(root: Path, path: str) -> Path:
-    """Return where to write a file, its folders made. Raises `PlaygroundUnavailable`."""
+    """Return where to write a file, its folders made. Raises `CannotStart`."""
     target = root / path
     for step in reversed(target.relative_to(root).parents):
         above = root / step
         if above.is_symlink() or (above.exists() and not above.is_dir()):
-            raise PlaygroundUnavailable(
-                f"{show_path(path)} cannot be put there: {show_path(str(step))} is no folder."
-            )
+            shown = show_path(str(step))
+            raise _unavailable(f"{show_path(path)} cannot be put there: {shown} is no folder.")
         above.mkdir(exist_ok=True)
     if os.path.lexists(target):
-        raise PlaygroundUnavailable(f"{show_path(path)} stands in the playground twice.")
+        raise _unavailable(f"{show_path(path)} stands in the playground twice.")
     return target
 
 
 def _copy(export: Path, path: str | None, target: Path) -> None:
     source = export / (path or "")
     if path is None or not _is_plain_folder(export, path):
-        raise PlaygroundUnavailable(f"{show_path(path or '')} is no folder of its revision.")
+        raise _unavailable(f"{show_path(path or '')} is no folder of its revision.")
     try:
         copy_into(source, target)
     except NotCopied as error:
-        raise PlaygroundUnavailable(f"{show_path(path)}: {error}.") from None
+        raise _unavailable(f"{show_path(path)}: {error}.") from None
 
 
 def _is_plain_folder(export: Path, path: str) -> bool:
@@ -143,89 +151,6 @@ def _further(spec: PlaygroundSpec, folder: str, export: Path) -> Iterator[tuple[
 
 SCRIPT_SECONDS = 60.0
 """How long the statements may take that make a database."""
-
-_NO_LINKS: Mapping[str, Path] = {}
-
-
-class WantedStart(NamedTuple):
-    """A playground, and whence its files are."""
-
-    spec: PlaygroundSpec
-    folder: str
-    files: CheckFiles
-    revision: Revision
-
-    @classmethod
-    def of(cls, fixture: Fixture, revision: Revision | None) -> WantedStart:
-        """Return what a fixture wants. Raises `CannotStart` where the plan lacks something."""
-        if fixture.playground is None or fixture.ground is None or revision is None:
-            reason = "The plan does not say which files it has, or at which revision."
-            raise CannotStart(NoAnswer(cause=Cause.GATE, reason=reason))
-        return cls(fixture.playground, fixture.folder, fixture.ground, revision)
-
-
-class CannotStart(Exception):
-    """A playground cannot be made: why, and what was printed."""
-
-    def __init__(self, silence: NoAnswer) -> None:
-        super().__init__(silence.reason)
-        self.silence = silence
-
-
-class Starts:
-    """Remembers the folders that are copied, and what could not be made."""
-
-    def __init__(self, exports: CheckExports, helpers: Helpers, scratch: Path) -> None:
-        self._exports = exports
-        self._helpers = helpers
-        self._scratch = scratch
-        self._made: Once[Templates | NoAnswer] = Once()
-
-    async def of(self, wanted: WantedStart) -> Templates:
-        """Return the folders to copy for a playground. Raises `CannotStart`."""
-        written = canonical_json(wanted.spec.model_dump(mode="json"))
-        key = (wanted.revision.tree, wanted.folder, wanted.files.digest, written)
-        found = await self._made.get(key, lambda: self._put_together(wanted))
-        if isinstance(found, NoAnswer):
-            raise CannotStart(found)
-        return found
-
-    async def _put_together(self, wanted: WantedStart) -> Templates | NoAnswer:
-        spec, folder = wanted.spec, wanted.folder
-        try:
-            export = await self._exports.check_folder(wanted.files, wanted.revision, _NO_LINKS)
-            found = await asyncio.to_thread(put_together, spec, folder, export, self._scratch)
-            if spec.sqlite is not None and spec.sqlite.is_script:
-                script = source_of(spec, folder, export).read_bytes()
-                data = await self._database(script)
-                free_place(found.root, spec.sqlite.name).write_bytes(data)
-        except CannotStart as error:
-            return error.silence
-        except RepositoryError as error:
-            return NoAnswer(cause=Cause.GATE, reason=error.sentence)
-        except (PlaygroundUnavailable, OSError) as error:
-            return NoAnswer(cause=Cause.CHECK, reason=str(error))
-        return found
-
-    async def _database(self, script: bytes) -> bytes:
-        """Return a database by statements. Raises `CannotStart`, `PlaygroundUnavailable`."""
-        argv = (*playground_state.PYTHON, playground_state.MAKE, "made.db")
-        async with private_folders(self._scratch) as private:
-            try:
-                ran = await self._helpers.run(argv, private, stdin=script, seconds=SCRIPT_SECONDS)
-            except NotStarted as error:
-                raise CannotStart(NoAnswer(cause=Cause.GATE, reason=error.reason)) from None
-            what = "What makes the database"
-            failed = failure(what, ran, argv[:1], limits(SCRIPT_SECONDS))
-            if failed is not None:
-                raise CannotStart(failed)
-            try:
-                data = playground_files.content(private.home, "made.db", DATABASE_BYTES)
-            except playground_files.Unreadable as error:
-                raise PlaygroundUnavailable(f"The database cannot be used: {error}.") from None
-        if not isinstance(data, bytes):
-            raise PlaygroundUnavailable("The statements made no database.")
-        return data
 
 
 WAITING_BYTES = 1024 * MIB
@@ -355,7 +280,8 @@ class Playgrounds:
         self._programs = Programs(context.clock, context.starter)
         self._name = f"playground-{context.run}"
         self._helpers = Helpers(self._programs, self._context.environ, self._name)
-        self._starts = Starts(exports, self._helpers, context.scratch)
+        self._exports = exports
+        self._starts: Once[Templates | NoAnswer] = Once()
         self.waiting = WaitingStates(context.run, context.scratch)
 
     async def __aenter__(self) -> Self:
@@ -380,27 +306,81 @@ class Playgrounds:
         async with contextlib.AsyncExitStack() as stack:
             made: ReadyPlayground | NoAnswer
             try:
-                wanted = WantedStart.of(fixture, revision)
-                made = await self._made(wanted, agent, stack, sealed=planned.sealed)
+                start = await self._start(fixture, revision)
+                made = await self._made(start, agent, stack, sealed=planned.sealed)
             except CannotStart as error:
                 made = self._not_made(error.silence)
             except (NotCopied, OSError) as error:
                 made = self._not_made(NoAnswer(cause=Cause.GATE, reason=str(error)))
             yield made
 
+    async def _start(self, fixture: Fixture, revision: Revision | None) -> Templates:
+        """Return the folders to copy for a fixture's playground, put together once, as is what
+        could not be. Raises `CannotStart`.
+        """
+        spec, files = fixture.playground, fixture.ground
+        if spec is None or files is None or revision is None:
+            reason = "The plan does not say which files it has, or at which revision."
+            raise CannotStart(NoAnswer(cause=Cause.GATE, reason=reason))
+        written = canonical_json(spec.model_dump(mode="json"))
+        key = (revision.tree, fixture.folder, files.digest, written)
+        make = partial(self._put_together, spec, fixture.folder, files, revision)
+        found = await self._starts.get(key, make)
+        if isinstance(found, NoAnswer):
+            raise CannotStart(found)
+        return found
+
+    async def _put_together(
+        self, spec: PlaygroundSpec, folder: str, files: CheckFiles, revision: Revision
+    ) -> Templates | NoAnswer:
+        try:
+            export = await self._exports.check_folder(files, revision, {})
+            scratch = self._context.scratch
+            found = await asyncio.to_thread(put_together, spec, folder, export, scratch)
+            if spec.sqlite is not None and spec.sqlite.is_script:
+                data = await self._database(source_of(spec, folder, export).read_bytes())
+                free_place(found.root, spec.sqlite.name).write_bytes(data)
+        except CannotStart as error:
+            return error.silence
+        except RepositoryError as error:
+            return NoAnswer(cause=Cause.GATE, reason=error.sentence)
+        except OSError as error:
+            return NoAnswer(cause=Cause.CHECK, reason=str(error))
+        return found
+
+    async def _database(self, script: bytes) -> bytes:
+        """Return a database by statements. Raises `CannotStart`."""
+        argv = (*playground_state.PYTHON, playground_state.MAKE, "made.db")
+        async with private_folders(self._context.scratch) as private:
+            try:
+                ran = await self._helpers.run(argv, private, stdin=script, seconds=SCRIPT_SECONDS)
+            except NotStarted as error:
+                raise CannotStart(NoAnswer(cause=Cause.GATE, reason=error.reason)) from None
+            what = "What makes the database"
+            failed = failure(what, ran, argv[:1], limits(SCRIPT_SECONDS))
+            if failed is not None:
+                raise CannotStart(failed)
+            try:
+                data = playground_files.content(private.home, "made.db", DATABASE_BYTES)
+            except Unreadable as error:
+                raise _unavailable(f"The database cannot be used: {error}.") from None
+        if not isinstance(data, bytes):
+            raise _unavailable("The statements made no database.")
+        return data
+
     async def _made(
         self,
-        wanted: WantedStart,
+        start: Templates,
         agent: AgentDefinition,
         stack: contextlib.AsyncExitStack,
         *,
         sealed: bool,
     ) -> ReadyPlayground:
-        start, context = await self._starts.of(wanted), self._context
+        context = self._context
         root = await self._copy(start.root, stack)
-        at = Addresses().inside(str(root), wanted.spec.env)
+        at = Addresses().inside(str(root), start.spec.env)
         served: dict[str, Instance] = {}
-        for service in wanted.spec.services:
+        for service in start.spec.services:
             work = await self._copy(start.services.get(service.name, start.root), stack)
             started = await self._started(service, agent, work, at)
             stack.push_async_callback(started.stop)

@@ -48,8 +48,6 @@ class Capture:
 
     def more(self) -> asyncio.Future[None]:
         """Return what is done when there are more bytes, or the stream has ended."""
-        import asyncio  # what `plan` imports does without it
-
         self._waiting.append(asyncio.get_running_loop().create_future())
         return self._waiting[-1]
 
@@ -203,7 +201,10 @@ class Running:
                 PipeReader(self._started.stderr, self.stderr, self.ended),
             )
         except BaseException:
-            self._abandon()
+            self._started.kill()
+            for pipe in (self._started.stdin, self._started.stdout, self._started.stderr):
+                pipe.close()
+            self._started.release()
             raise
         self._started.exited.add_done_callback(self._note_end)
 
@@ -239,9 +240,15 @@ class Running:
             self.kill()
             try:
                 await self._started.settle()
-                await self._drain()
+                # What is left in the pipes; not for long, as an escaped process may hold them.
+                closing = {reader.closed for reader in self._readers}
+                await asyncio.wait(closing, timeout=DRAIN_SECONDS)
             finally:
-                self._release()
+                for end in (self._writer, *self._readers):
+                    end.close()
+                self._code = self._started.release()
+                if not self.stopped.done():
+                    self.stopped.set_result(None)
         return self._ran()
 
     def printed(self, since: tuple[int, int] = (0, 0)) -> tuple[bytes, bytes]:
@@ -274,13 +281,7 @@ class Running:
             self.ended.set_result(None)
 
     def _ran(self) -> Ran:
-        return Ran(
-            end=self._end(),
-            code=self._code,
-            stdout=self.stdout.data,
-            stderr=self.stderr.data,
-            seconds=self._seconds,
-        )
+        return Ran(self._end(), self._code, self.stdout.data, self.stderr.data, self._seconds)
 
     def _end(self) -> End:
         """How it ended. A limit that was broken says more than what came of that."""
@@ -291,24 +292,6 @@ class Running:
         if self.stderr.over:
             return End.STDERR_OVER
         return End.EXITED if self._by_itself else End.TIMED_OUT
-
-    async def _drain(self) -> None:
-        """Read what is left in the pipes; not for long, as an escaped process may hold them."""
-        closing = {reader.closed for reader in self._readers}
-        await asyncio.wait(closing, timeout=DRAIN_SECONDS)
-
-    def _release(self) -> None:
-        for end in (self._writer, *self._readers):
-            end.close()
-        self._code = self._started.release()
-        if not self.stopped.done():
-            self.stopped.set_result(None)
-
-    def _abandon(self) -> None:
-        self._started.kill()
-        for pipe in (self._started.stdin, self._started.stdout, self._started.stderr):
-            pipe.close()
-        self._started.release()
 
 
 CLOSE_SECONDS = 5.0

@@ -170,7 +170,10 @@ class ExitWatch:
         self._loop = asyncio.get_running_loop()
         self._process = process
         self._timer: asyncio.TimerHandle | None = None
-        self._fd = None if poll else _open(process.pid)
+        self._fd: int | None = None
+        if not poll:  # not Linux, an old kernel, or a sandbox may forbid it
+            with contextlib.suppress(AttributeError, OSError):
+                self._fd = os.pidfd_open(process.pid)
         self.exited: asyncio.Future[None] = self._loop.create_future()
         if self._fd is None:
             self._poll()
@@ -198,13 +201,6 @@ class ExitWatch:
             self._fd = None
 
 
-def _open(pid: int) -> int | None:
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):  # not Linux, an old kernel, or a sandbox that forbids it
-        return None
-
-
 GONE_SECONDS = 0.2
 REAP_SECONDS = 1.0
 
@@ -218,8 +214,31 @@ class Groups(Starter):
     """
 
     def start(self, program: Program) -> Started:
-        """Start it. Raises `NotStarted`."""
-        return Group(_start_group(program))
+        """Start it as leader of a new session, so of a new process group. Raises `NotStarted`.
+
+        It inherits no open file but its three pipes, and makes its files private (umask 077).
+        Nothing runs between fork and exec: `preexec_fn` may deadlock next to threads, and the
+        parent-death signal of Linux is bound to the life of a thread and lost at the next fork.
+        """
+        pipe = subprocess.PIPE
+        try:
+            process = subprocess.Popen(
+                program.argv,
+                cwd=program.cwd,
+                env=dict(program.env),
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                bufsize=0,
+                start_new_session=True,
+                umask=0o077,
+            )
+        except ValueError:
+            reason = "The command or its environment holds characters that no program can be given."
+            raise NotStarted(reason, Cause.CANDIDATE)
+        except OSError as error:
+            raise not_started(program, error)
+        return Group(process)
 
 
 class Group(Started):
@@ -276,32 +295,6 @@ class Group(Started):
             except subprocess.TimeoutExpired:
                 return -signal.SIGKILL
         return self._code
-
-
-def _start_group(program: Program) -> subprocess.Popen[bytes]:
-    """Start a program as leader of a new session, so of a new process group. Raises `NotStarted`.
-
-    It inherits no open file but its three pipes, and makes its files private (umask 077). Nothing
-    runs between fork and exec: `preexec_fn` may deadlock next to threads, and the parent-death
-    signal of Linux is bound to the life of a thread and lost at the next fork.
-    """
-    try:
-        return subprocess.Popen(
-            program.argv,
-            cwd=program.cwd,
-            env=dict(program.env),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-            umask=0o077,
-        )
-    except ValueError:
-        reason = "The command or its environment holds characters that no program can be given."
-        raise NotStarted(reason, Cause.CANDIDATE)
-    except OSError as error:
-        raise not_started(program, error)
 
 
 def not_started(program: Program, error: OSError) -> NotStarted:

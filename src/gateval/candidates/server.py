@@ -10,8 +10,9 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gateval.candidates.base import Addresses, ModelSession, Runtime, RuntimeContext
+from gateval.candidates.base import Addresses, Runtime, RuntimeContext
 from gateval.candidates.environment import instance_environment
 from gateval.candidates.failures import how_it_ended, no_start, server_line, told
 from gateval.candidates.preparing import Workplace, prepare_workplace
@@ -38,6 +39,9 @@ from gateval.ports.model_calls import (
     NoPortLeft,
 )
 from gateval.ports.storage import Clock
+
+if TYPE_CHECKING:
+    from gateval.gateway.local.session import Session
 
 PRINTED_LIMIT = 256 * MIB
 """Bytes that a server may print on each stream in its life."""
@@ -77,11 +81,6 @@ class Launch:
             stdout_bytes=PRINTED_LIMIT,
             stderr_bytes=PRINTED_LIMIT,
         )
-
-    @property
-    def takes_port(self) -> bool:
-        """Whether the port is handed over by the command or a literal."""
-        return any("{port}" in text for text in (*self.command, *self.env.values()))
 
 
 async def prepare_launch(
@@ -212,8 +211,8 @@ def free_port() -> int:
 
 def is_taken(port: int) -> bool:
     """Whether someone listens on this port, on any address that the server could have meant."""
-    for host, family in (("127.0.0.1", socket.AF_INET), ("0.0.0.0", socket.AF_INET)):  # noqa: S104 - tried only
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
+    for host in ("127.0.0.1", "0.0.0.0"):  # noqa: S104 - tried only
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((host, port))
@@ -234,7 +233,7 @@ class Instance:
         launch: Launch,
         port: int,
         running: Running,
-        session: ModelSession | None,
+        session: Session | None,
         held: contextlib.AsyncExitStack,
     ) -> None:
         self.launch = launch
@@ -300,14 +299,11 @@ async def start_instance(launch: Launch) -> Instance | NoAnswer:
     for _ in range(PORT_ATTEMPTS - 1):
         port = free_port()
         started = await _start_at(launch, port)
-        if isinstance(started, Instance) or not (is_taken(port) or _was_taken(started)):
+        if isinstance(started, Instance):
+            return started
+        if not (is_taken(port) or any(map(_IN_USE.search, started.detail))):  # or gone by now
             return started
     return await _start_at(launch, free_port())
-
-
-def _was_taken(failed: NoAnswer) -> bool:
-    """Whether a server says that somebody had its port, who may be gone by now."""
-    return any(map(_IN_USE.search, failed.detail))
 
 
 _IN_USE = re.compile(r"address already in use|EADDRINUSE", re.IGNORECASE)
@@ -323,9 +319,13 @@ async def _start_at(launch: Launch, port: int) -> Instance | NoAnswer:
     except NotReady as error:
         ran = await instance.stop()
         how = f"{instance.how_it_ended(ran)} before it was ready" if error.ended else str(error)
-        path = launch.ready.path
-        polls = f"GET {path}" if path else ""
-        reason = f"{launch.what} {how}.{_port_hint(launch)}"
+        polls = f"GET {launch.ready.path}" if launch.ready.path else ""
+        reason = f"{launch.what} {how}."
+        if not any("{port}" in text for text in (*launch.command, *launch.env.values())):
+            reason += (
+                f" Each server gets a port of its own: hand it over as `{{port}}` in {launch.key}, "
+                "or read the variable PORT."
+            )
         return told(reason, ran, server_line(launch.command), polls=polls)
     except BaseException:
         await instance.stop()
@@ -358,13 +358,3 @@ async def _launched(launch: Launch, port: int) -> Instance:
         )
         running = launch.programs.start(program, launch.limits)
         return Instance(launch, port, running, session, stack.pop_all())
-
-
-def _port_hint(launch: Launch) -> str:
-    """Return what to do where a server may have been given no port by its command."""
-    if launch.takes_port:
-        return ""
-    return (
-        f" Each server gets a port of its own: hand it over as `{{port}}` in {launch.key}, "
-        "or read the variable PORT."
-    )

@@ -150,10 +150,6 @@ class Services:
         failed = told(f"{loss} while the agent was asked.", ran, server_line(lost.service.command))
         return failed.model_copy(update={"trace": given.trace, "seconds": given.seconds})
 
-    def distrust(self, lease: Lease) -> None:
-        """Start anew before the next trial: nobody knows what these hold by now."""
-        lease.spent = True
-
     async def close(self) -> None:
         """End all of them, the last one first."""
         if self._lease is not None:
@@ -182,100 +178,6 @@ class CommandContext:
     writes: tuple[Path, ...] = ()
 
 
-class Commands:
-    """Runs them for one Agent on one side. `launch` is its own; `warn` is told of an `after` that
-    failed.
-    """
-
-    def __init__(self, launch: Launch, warn: Callable[[str], None]) -> None:
-        self._launch = launch
-        self._warn = warn
-        self._failed = 0
-
-    async def before(self, commands: CommandContext) -> NoAnswer | None:
-        """Run `before`, and return why the trial cannot begin, or None."""
-        return await self._run("before", self._launch.agent.runtime.before, commands)
-
-    async def after(self, commands: CommandContext) -> bool:
-        """Run `after`, and say whether all is as it was meant to be. Tells of the first failure."""
-        failed = await self._run("after", self._launch.agent.runtime.after, commands)
-        if failed is None:
-            return True
-        self._failed += 1
-        if self._failed == 1:
-            said = "; ".join(failed.detail[1:])[-500:]
-            shown = f" It printed: {said}" if said else ""
-            self._warn(
-                f"{failed.reason}{shown} The answer counts, as it came before; what the "
-                "gate started beside it is started anew for the next one."
-            )
-        return False
-
-    def close(self) -> None:
-        """Tell how often `after` failed."""
-        if self._failed > 1:
-            self._warn(f"`after` failed {self._failed} times.")
-        self._failed = 0
-
-    async def _run(
-        self, key: str, argv: tuple[str, ...], commands: CommandContext
-    ) -> NoAnswer | None:
-        if not argv:
-            return None
-        _shut(commands.private)
-        try:
-            return await self._done(key, _filled(argv, commands), commands)
-        finally:
-            _shut(commands.private)
-
-    async def _done(
-        self, key: str, argv: tuple[str, ...], commands: CommandContext
-    ) -> NoAnswer | None:
-        """Run one, and return why it counts as failed, or None."""
-        launch, private = self._launch, commands.private
-        timeouts = launch.context.timeouts
-        limits = ProgramLimits(
-            seconds=timeouts.beside_seconds, grace_seconds=timeouts.grace_seconds
-        )
-        own = () if commands.port is None else (commands.port,)
-        server = {} if commands.port is None else {"PORT": str(commands.port)}
-        literals = commands.addresses.literals(launch.agent.runtime.env) | server
-        env = instance_environment(launch.context.environ, launch.name, private, literals)
-        program = Program(
-            argv,
-            launch.place.folder,
-            env,
-            writes=(private.home, *commands.writes),
-            reads=launch.place.reads,
-            ports=(*own, *commands.addresses.ports),
-        )
-        try:
-            ran = await launch.programs.run(program, limits)
-        except NotStarted as error:
-            line = command_line(argv)
-            return no_start(f"`{key}` could not be run. {error.reason}", line, error.cause)
-        failed = failure(f"`{key}`", ran, argv, limits)
-        if failed is None or key != "before":
-            return failed
-        reason = f"{failed.reason} The agent was not asked."
-        return failed.model_copy(update={"reason": reason})
-
-
-def _filled(argv: tuple[str, ...], commands: CommandContext) -> tuple[str, ...]:
-    port = "{port}" if commands.port is None else str(commands.port)
-    home = str(commands.private.home)
-    words = (word.replace("{port}", port).replace("{home}", home) for word in argv)
-    return commands.addresses.words(words)
-
-
-def _shut(private: PrivateFolders) -> None:
-    """Close the folders to others again: their last user gave them back readable.
-
-    Only the outermost, which nobody but the gate can have put something else in the place of.
-    """
-    private.home.parent.chmod(0o700)
-
-
 class SideServices:
     """Services and commands; for an Agent that has neither, nothing is done. `launch` is its own.
 
@@ -287,11 +189,11 @@ class SideServices:
         runtime = launch.agent.runtime
         self.launch = launch
         self.services = Services(launch, self.warn)
-        self._commands = Commands(launch, self.warn)
         self.one_by_one = bool(runtime.services) and runtime.around
         self.turn: AbstractAsyncContextManager[None] = (
             asyncio.Lock() if self.one_by_one else nullcontext()
         )
+        self._failed = 0
 
     async def trial(
         self,
@@ -299,14 +201,26 @@ class SideServices:
         commands: CommandContext,
         ask: Callable[[], Awaitable[Answer | NoAnswer]],
     ) -> Answer | NoAnswer:
-        """Have `ask` ask the candidate once, between `before` and `after`."""
-        failed = await self._commands.before(commands)
+        """Have `ask` ask the candidate once, between `before` and `after`. Where one of these
+        failed, nobody knows what the services hold by now.
+        """
+        runtime = self.launch.agent.runtime
+        failed = await self._run("before", runtime.before, commands)
         if failed is not None:
-            self.services.distrust(lease)
+            lease.spent = True
             return failed
         given = await self.services.checked(lease, await ask())
-        if not await self._commands.after(commands):
-            self.services.distrust(lease)
+        failed = await self._run("after", runtime.after, commands)
+        if failed is not None:
+            lease.spent = True
+            self._failed += 1
+            if self._failed == 1:
+                said = "; ".join(failed.detail[1:])[-500:]
+                shown = f" It printed: {said}" if said else ""
+                self.warn(
+                    f"{failed.reason}{shown} The answer counts, as it came before; what the "
+                    "gate started beside it is started anew for the next one."
+                )
         return given
 
     def warn(self, message: str) -> None:
@@ -317,6 +231,51 @@ class SideServices:
         )
 
     async def close(self) -> None:
-        """End the services."""
-        self._commands.close()
+        """End the services, and tell how often `after` failed."""
+        if self._failed > 1:
+            self.warn(f"`after` failed {self._failed} times.")
+        self._failed = 0
         await self.services.close()
+
+    async def _run(
+        self, key: str, argv: tuple[str, ...], commands: CommandContext
+    ) -> NoAnswer | None:
+        """Run `before` or `after`, and return why it counts as failed, or None."""
+        if not argv:
+            return None
+        # The last user of the folders gave them back readable. Only the outermost is closed again,
+        # which nobody but the gate can have put something else in the place of.
+        outermost, port = commands.private.home.parent, commands.port
+        outermost.chmod(0o700)
+        try:
+            shown, home = "{port}" if port is None else str(port), str(commands.private.home)
+            words = (word.replace("{port}", shown).replace("{home}", home) for word in argv)
+            return await self._done(key, commands.addresses.words(words), commands)
+        finally:
+            outermost.chmod(0o700)
+
+    async def _done(
+        self, key: str, argv: tuple[str, ...], commands: CommandContext
+    ) -> NoAnswer | None:
+        launch, private, port = self.launch, commands.private, commands.port
+        timeouts = launch.context.timeouts
+        limits = ProgramLimits(timeouts.beside_seconds, timeouts.grace_seconds)
+        server = {} if port is None else {"PORT": str(port)}
+        literals = commands.addresses.literals(launch.agent.runtime.env) | server
+        program = Program(
+            argv,
+            launch.place.folder,
+            instance_environment(launch.context.environ, launch.name, private, literals),
+            writes=(private.home, *commands.writes),
+            reads=launch.place.reads,
+            ports=(*(() if port is None else (port,)), *commands.addresses.ports),
+        )
+        try:
+            ran = await launch.programs.run(program, limits)
+        except NotStarted as error:
+            line = command_line(argv)
+            return no_start(f"`{key}` could not be run. {error.reason}", line, error.cause)
+        failed = failure(f"`{key}`", ran, argv, limits)
+        if failed is None or key != "before":
+            return failed
+        return failed.model_copy(update={"reason": f"{failed.reason} The agent was not asked."})

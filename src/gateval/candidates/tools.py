@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateval.candidates.base import ModelSession, TrialRequest
+from gateval.candidates.base import TrialRequest
 from gateval.domain.manifests.playground import TOOLS_COMMAND, TOOLS_URL
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
 
 if TYPE_CHECKING:
     from gateval.candidates.program import PrivateFolders
+    from gateval.gateway.local.session import Session
 
 
 URL, COMMAND = "GATEVAL_MCP_URL", "GATEVAL_MCP_COMMAND"
@@ -35,7 +36,7 @@ exit 127
 _NAME = "gateval-mcp"
 
 
-def door_environment(session: ModelSession | None, private: PrivateFolders) -> dict[str, str]:
+def door_environment(session: Session | None, private: PrivateFolders) -> dict[str, str]:
     """Return the variables that lead an instance to models and tools."""
     if session is None:
         return {}
@@ -73,7 +74,7 @@ def _write_command(folder: Path, url: str) -> Path:
 
 
 def untouched_tools(
-    given: Answer | NoAnswer, request: TrialRequest, session: ModelSession | None
+    given: Answer | NoAnswer, request: TrialRequest, session: Session | None
 ) -> Answer | NoAnswer:
     """Return what a program gave, unless its own tools acted where the fixture answers for them.
 

@@ -9,13 +9,14 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.run.isolation import isolation, kept_layers, layers_folders, scratch_folder
-from gateval.candidates.base import ModelProxy, RuntimeContext
+from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import CheckLayers, Checks
 from gateval.candidates.environment import candidate_environment
 from gateval.candidates.isolation.isolation_level import (
@@ -48,6 +49,9 @@ from gateval.pipeline.exports import ClosureExports
 from gateval.ports.storage import TrialLog
 from gateval.render.report.kinds import listing
 from gateval.safe.redaction import Redactor
+
+if TYPE_CHECKING:
+    from gateval.gateway.local.server import GatewayServer
 from gateval.settings import Settings
 
 
@@ -293,7 +297,7 @@ def _who_may_answer(run: EvaluationRun) -> Allowed | None:
 
 async def _isolated(
     run: EvaluationRun, gateway: Gateway, scratch: Path, stack: contextlib.AsyncExitStack
-) -> tuple[Starter, ModelProxy | None]:
+) -> tuple[Starter, GatewayServer | None]:
     """Open what starts candidates and their door to models; no walls where none is a process."""
     if not run.isolation_level:
         return Groups(), None

@@ -149,17 +149,14 @@ class SupervisorClient(Starter):
         return self
 
     def _open(self) -> None:
+        nowhere = subprocess.DEVNULL
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _ENTRY, str(_SOURCE)],
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={},
-                cwd="/",
-                start_new_session=True,
-            )
+                stdin=theirs.fileno(), stdout=nowhere, stderr=nowhere,
+                env={}, cwd="/", start_new_session=True,
+            )  # fmt: skip
         self._supervisor = ours
         self._since = started_at(self._process.pid)
         self._send([pack(self._supervisor_config)])
@@ -197,13 +194,9 @@ class SupervisorClient(Starter):
     def __exit__(self, *_: object) -> None:
         self._supervisor.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            if self._process.wait(CLOSE_SECONDS) != 0:
-                self._do_its_work()
-
-    def _do_its_work(self) -> None:
-        """End and remove what a supervisor has left that was killed."""
-        self._end_orphans()
-        remove_tree(self._supervisor_config.folder)
+            if self._process.wait(CLOSE_SECONDS) != 0:  # it was killed
+                self._end_orphans()
+                remove_tree(self._supervisor_config.folder)
 
     def _end_orphans(self) -> None:
         """End what a supervisor has left that was killed.
@@ -219,15 +212,23 @@ class SupervisorClient(Starter):
 
     def start(self, program: Program) -> Started:
         """Start a program in isolation. Raises `NotStarted`."""
-        ends = _Ends()
+        pipes = [os.pipe(), os.pipe(), os.pipe()]
+        theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
+        ours = [pipes[0][1], pipes[1][0], pipes[2][0]]
         try:
-            control, said = self._ask(program, ends.theirs)
+            control, said = self._ask(program, theirs)
         except BaseException:
-            ends.close()
+            for end in ours:
+                os.close(end)
             raise
         finally:
-            ends.close_theirs()
-        return Confined(control, ends.kept(), said["user"], said["guard"])
+            for end in theirs:
+                os.close(end)
+        files = zip(ours, ("wb", "rb", "rb"), strict=True)
+        kept: tuple[IO[bytes], ...] = tuple(
+            os.fdopen(end, mode, buffering=0) for end, mode in files
+        )
+        return Confined(control, kept, said["user"], said["guard"])
 
     def _ask(self, program: Program, pipes: list[int]) -> tuple[socket.socket, dict[str, Any]]:
         """Have a guard start the program, and return the line to it and what it says first."""
@@ -283,7 +284,6 @@ class SupervisorClient(Starter):
             os.close(files[0])
 
     def _refused(self, program: Program, number: int) -> NotStarted:
-        error = OSError(number, os.strerror(number))
         path = program.env.get("PATH", os.defpath)
         found = shutil.which(program.argv[0], path=path) if program.argv[0] else None
         if found and number == errno.EACCES and self._supervisor_config.users is not None:
@@ -293,7 +293,7 @@ class SupervisorClient(Starter):
                 "isolates them less.",
                 Cause.GATE,
             )
-        return not_started(program, error)
+        return not_started(program, OSError(number, os.strerror(number)))
 
 
 def _usable(text: str) -> bool:
@@ -301,30 +301,3 @@ def _usable(text: str) -> bool:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
         return False
-
-
-class _Ends:
-    """Three pipes to a program, with the gate's and the program's ends."""
-
-    def __init__(self) -> None:
-        (in_read, in_write), (out_read, out_write), (err_read, err_write) = (
-            os.pipe(), os.pipe(), os.pipe(),
-        )  # fmt: skip
-        self.theirs = [in_read, out_write, err_write]
-        self._ours = [in_write, out_read, err_read]
-
-    def kept(self) -> tuple[IO[bytes], ...]:
-        """The gate's ends as files, from now on the caller's."""
-        modes = ("wb", "rb", "rb")
-        files = zip(self._ours, modes, strict=True)
-        return tuple(os.fdopen(end, mode, buffering=0) for end, mode in files)
-
-    def close(self) -> None:
-        """Close the gate's ends."""
-        for end in self._ours:
-            os.close(end)
-
-    def close_theirs(self) -> None:
-        """Close the program's ends, which it has of its own by now."""
-        for end in self.theirs:
-            os.close(end)

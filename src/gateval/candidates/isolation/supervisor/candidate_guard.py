@@ -231,9 +231,7 @@ class CandidateGuard:
         self._told, tells = open_telling() if apart else (None, None)
         self._leader = fork_apart() if apart else os.fork()
         if self._leader == 0:
-            _turn_into(
-                self._shared_descriptors, self._order, self._user, room, pipes, outward, tells
-            )
+            self._turn_into(room, pipes, outward, tells)
         os.close(outward)
         if tells is not None:
             os.close(tells)
@@ -243,11 +241,31 @@ class CandidateGuard:
             os.waitpid(self._leader, 0)
         return refusal
 
+    def _turn_into(self, room: int, pipes: list[int], outward: int, tells: int | None) -> None:
+        """Become the candidate, or tell why not and end."""
+        said = {"error": 0, "step": "", "file": ""}
+        step = _NAMESPACE
+        try:
+            if tells is not None and self._user is not None:
+                lead_apart(self._user, tells)
+            step = "start"
+            become(self._shared_descriptors, self._order, self._user, room, pipes)
+        except OSError as error:
+            said = {"error": error.errno or 0, "step": step, "file": str(error.filename or "")}
+        except BaseException as error:  # noqa: BLE001 - this process must not go on as a supervisor
+            said["step"] = type(error).__name__
+        finally:
+            os.write(outward, json.dumps(said).encode())
+            os._exit(127)
+
     def _mind(self, disk: DiskWatch) -> None:
         """Return when the gate wants the end or is no more."""
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
-        leader = _open_pid(self._leader) if self._told is None else self._told
+        leader = self._told
+        if leader is None:  # an old kernel, or a sandbox, may forbid it
+            with contextlib.suppress(AttributeError, OSError):
+                leader = os.pidfd_open(self._leader)
         if leader is not None:
             poll.register(leader, select.POLLIN)
         while True:
@@ -317,36 +335,3 @@ class CandidateGuard:
     def _say(self, **words: object) -> None:
         with contextlib.suppress(OSError):  # nobody listens any more
             self._control.send(json.dumps(words).encode())
-
-
-def _turn_into(
-    shared_descriptors: SharedDescriptors,
-    order: Order,
-    user: int | None,
-    room: int,
-    pipes: list[int],
-    outward: int,
-    tells: int | None,
-) -> None:
-    """Become the candidate, or tell why not and end."""
-    said = {"error": 0, "step": "", "file": ""}
-    step = _NAMESPACE
-    try:
-        if tells is not None and user is not None:
-            lead_apart(user, tells)
-        step = "start"
-        become(shared_descriptors, order, user, room, pipes)
-    except OSError as error:
-        said = {"error": error.errno or 0, "step": step, "file": str(error.filename or "")}
-    except BaseException as error:  # noqa: BLE001 - this process must not go on as a supervisor
-        said["step"] = type(error).__name__
-    finally:
-        os.write(outward, json.dumps(said).encode())
-        os._exit(127)
-
-
-def _open_pid(pid: int) -> int | None:
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):  # an old kernel, or a sandbox that forbids it
-        return None

@@ -277,20 +277,6 @@ def unpack(file: int) -> dict[str, Any]:
     return value
 
 
-def unpack_supervisor_config(file: int) -> SupervisorConfig:
-    """Read a `SupervisorConfig` back."""
-    value = unpack(file)
-    users = value.pop("users")
-    return SupervisorConfig(
-        **value | {"caps": Caps(*value["caps"])}, users=(users[0], users[1]) if users else None
-    )
-
-
-def unpack_order(file: int) -> Order:
-    """Read an `Order` back."""
-    return Order(**unpack(file))
-
-
 NICE = 10
 """Candidates give way to the gate and to their guards, which have to be able to end them."""
 
@@ -310,42 +296,32 @@ class SharedDescriptors:
         ]
         self._shared = _opened(supervisor_config.shared)
         self._binds = frozenset(supervisor_config.binds or ())
-        self._bind_ruleset = (
-            None if supervisor_config.binds is None else kernel.bind_ruleset(self._binds)
-        )
+        listens, asks = supervisor_config.binds is not None, supervisor_config.ports is not None
+        self._bind_ruleset = kernel.bind_ruleset(self._binds) if listens else None
         self._filter = self._none = None
         if supervisor_config.filtered:
-            self._filter = kernel.compiled(
-                sockets=supervisor_config.ports is not None,
-                plain_tcp=supervisor_config.binds is not None,
-            )
+            self._filter = kernel.compiled(sockets=asks, plain_tcp=listens)
             self._none = kernel.compiled(sockets=True, cut_off=True)
 
     def puts_apart(self, order: Order) -> bool:
         """Whether this program gets a PID namespace of its own, where that can be had."""
-        return (
-            self.supervisor_config.apart
-            and self.supervisor_config.users is not None
-            and not order.cut_off
-        )
+        config = self.supervisor_config
+        return config.apart and config.users is not None and not order.cut_off
 
     def ruleset(self, order: Order) -> None:
         """Put this process behind its fence, if the kernel has any."""
-        if not self.supervisor_config.landlock:
+        config = self.supervisor_config
+        if not config.landlock:
             return
-        ports = (
-            None
-            if self.supervisor_config.ports is None
-            else [*self.supervisor_config.ports, *order.ports]
-        )
+        ports = None if config.ports is None else [*config.ports, *order.ports]
         if order.cut_off or (order.offline and ports is not None):
             ports = []
-        ruleset = kernel.LandlockRuleset(self.supervisor_config.landlock, ports)
+        ruleset = kernel.LandlockRuleset(config.landlock, ports)
         for access, places in self._allowed:
             ruleset.allow(access, places)
         if not order.cut_off:
             ruleset.allow(kernel.WRITE, self._shared)
-        if self.puts_apart(order) and PROCESSES in self.supervisor_config.visible:
+        if self.puts_apart(order) and PROCESSES in config.visible:
             ruleset.allow(kernel.READ, _opened([PROCESSES]))  # a new one, unlike the gate's
         ruleset.allow(kernel.USE, _opened([OWN_PROCESS]))
         ruleset.allow(kernel.READ, _opened(order.reads))

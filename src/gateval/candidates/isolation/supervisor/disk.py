@@ -48,10 +48,9 @@ def remove_files(folders: list[str], user: int, since: float) -> None:
     """Remove what this user has in these folders. `since` (Unix time) is when it came to be."""
     for folder in folders:
         with contextlib.suppress(OSError):
-            if os.stat(folder).st_mtime + SLACK < since:
-                continue
-            for path in list(belonging_to(user, folder)):
-                remove_tree(path)
+            if os.stat(folder).st_mtime + SLACK >= since:
+                for path in list(belonging_to(user, folder)):
+                    remove_tree(path)
 
 
 def belonging_to(user: int, folder: str) -> Iterator[str]:
@@ -162,9 +161,7 @@ class DiskWatch:
         self._free = self._ask()
         self._du: int | None = None
         self._answer = b""
-        self._base = (0, 0)
-        if since_now:
-            self._base = self._sum()
+        self._base = self._sum() if since_now else (0, 0)
 
     def over(self) -> bool:
         """Whether they are known to hold more than the cap. Never waits."""

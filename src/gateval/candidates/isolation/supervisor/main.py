@@ -29,9 +29,11 @@ from gateval.candidates.isolation.supervisor.candidate_guard import (
     user_has_processes,
 )
 from gateval.candidates.isolation.supervisor.confine import (
+    Caps,
+    Order,
     SharedDescriptors,
-    unpack_order,
-    unpack_supervisor_config,
+    SupervisorConfig,
+    unpack,
 )
 from gateval.candidates.isolation.supervisor.disk import remove_tree, shared_folders
 
@@ -91,7 +93,8 @@ class Supervisor:
         try:
             self._gate.close()
             with socket.socket(fileno=control) as channel:
-                guard = CandidateGuard(self._shared_descriptors, unpack_order(order), channel, user)
+                asked = Order(**unpack(order))
+                guard = CandidateGuard(self._shared_descriptors, asked, channel, user)
                 guard.serve(pipes, self._room, self._common)
             status = 0
         finally:
@@ -178,7 +181,9 @@ def main() -> None:
     descriptors = _receive(gate, 1)
     if not descriptors:
         sys.exit(0)
-    supervisor_config = unpack_supervisor_config(descriptors[0])
+    told = unpack(descriptors[0])
+    users = tuple(told["users"]) if told["users"] else None
+    supervisor_config = SupervisorConfig(**told | {"caps": Caps(*told["caps"]), "users": users})
     common = shared_folders(supervisor_config.shared) if supervisor_config.users else []
     supervisor = Supervisor(gate, SharedDescriptors(supervisor_config), common)
     gc.freeze()  # what is here now stays; children need not copy it
