@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -131,13 +131,12 @@ async def run_trial(task: Task, context: RunContext) -> TrialAttempt | Waiting:
     judges there, aside: the next question would else tell an agent how long they took.
     """
     key, fixture = task.key, task.fixture
-    if task.agent is None:
-        reason = f"the plan has no Agent {task.planned.agent} on {key.side}"
-        return TrialAttempt(conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason)))
-    if fixture.playground is None:
+    if task.agent is not None and fixture.playground is None:
         return await _tried(task, task.agent, context, None)
-    if context.playgrounds is None:
+    if task.agent is None or context.playgrounds is None:
         reason = "nothing makes playgrounds here"
+        if task.agent is None:
+            reason = f"the plan has no Agent {task.planned.agent} on {key.side}"
         return TrialAttempt(conclude_no_answer(key, NoAnswer(cause=Cause.GATE, reason=reason)))
     async with context.playgrounds.opened(task.agent, task.planned, fixture) as ground:
         if isinstance(ground, NoAnswer):
@@ -373,13 +372,6 @@ class Task(NamedTuple):
     fixture: Fixture
 
 
-class Aside(NamedTuple):
-    """Where answers are assessed while agents go on, and how many at once."""
-
-    group: asyncio.TaskGroup
-    places: asyncio.Semaphore
-
-
 async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     """Run what `next_trials` asks for until it asks for nothing; return all trials.
 
@@ -387,163 +379,154 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     an answer, or from being judged, never was.
     When the task is cancelled, the trials under way are lost; finished ones are in the log already.
     """
-    trials: dict[TrialKey, Trial] = {}
-    waiting: list[Waiting] = []
-    planned = plan.trial_count
+    run, planned = _Run(plan, context), plan.trial_count
     context.tell(RunStarted(plan=plan))
     first: Side = Side.BASE
     running: Side | None = None
     try:
-        while not context.over() and (keys := next_trials(plan, trials.values())):
-            if trials:
+        while not context.over() and (keys := next_trials(plan, run.trials.values())):
+            if run.trials:
                 planned += len(keys)
                 context.tell(TrialsAdded(keys=keys))
             for phase in phases(plan, keys, first):
-                await _rest(context, running, unless=phase.side)
+                if running is not None and running is not phase.side:
+                    await context.candidates.rest(running)
                 running = phase.side
-                await _run_phase(plan, phase.keys, context, trials, waiting)
+                await run.phase(phase.keys)
             first = running or first
-            if waiting:
-                await _run_waiting(waiting, context, trials)
+            if run.waiting:
+                await run.conclude_waiting()
                 running = None  # they were ended
-        await _rest(context, running)
-        await _judge_again(plan, context, trials)
+        if running is not None:
+            await context.candidates.rest(running)
+        await run.judge_again()
     finally:
         if context.agreements:
             await context.agreements.close()
-        if waiting:
+        if run.waiting:
             context.tell(RunWarned(message=UNLOOKED))
-        context.tell(RunFinished(finished=len(trials), planned=planned))
-    return tuple(trials.values())
+        context.tell(RunFinished(finished=len(run.trials), planned=planned))
+    return tuple(run.trials.values())
 
 
-async def _rest(context: RunContext, running: Side | None, *, unless: Side | None = None) -> None:
-    """End the processes of a side, unless the next trials are its own."""
-    if running is not None and running is not unless:
-        await context.candidates.rest(running)
-
-
-async def _judge_again(plan: Plan, context: RunContext, trials: dict[TrialKey, Trial]) -> None:
-    """Look at what judges waver on, where their word counts."""
-    if context.over():
-        return
-    agreements = context.agreements
-    trusted_judges = [one for one in plan.evals if not (agreements and await agreements.doubt(one))]
-    await judge_again(trusted_judges, trials, context)
-
-
-async def _run_phase(
-    plan: Plan,
-    keys: tuple[TrialKey, ...],
-    context: RunContext,
-    trials: dict[TrialKey, Trial],
-    waiting: list[Waiting],
-) -> None:
-    """Run these trials; when too much waits on the disk, all that waits before the others begin."""
-    left = keys
-    while left:
-        await _run_batch(plan, left, context, trials, waiting)
-        if not _full(context):
-            return
-        await _run_waiting(waiting, context, trials)
-        left = tuple(key for key in left if key not in trials)
-
-
-def _full(context: RunContext) -> bool:
-    return context.playgrounds is not None and context.playgrounds.waiting.full
-
-
-async def _run_waiting(
-    waiting: list[Waiting], context: RunContext, trials: dict[TrialKey, Trial]
-) -> None:
-    """Conclude the trials that wait, now that no candidate runs: what they start, one by one.
-
-    Where something of a candidate lives all the same, nothing is started for them: an error.
+class _Run:
+    """The trials of a plan: those that are through, and those that are answered and wait until no
+    candidate lives.
     """
-    lives = await context.candidates.end_all()
-    turn = asyncio.Lock()
 
-    async def conclude(one: Waiting) -> None:
-        refused = one._replace(early={**one.early, **programs_refused(one.task.fixture, lives)})
-        tried = await concluded(refused if lives else one, context, turn)
-        if context.playgrounds:
-            await context.playgrounds.waiting.remove(one.task.key)
-        _store(context.redact(tried.trial), context, trials)
+    def __init__(self, plan: Plan, context: RunContext) -> None:
+        self._plan = plan
+        self._context = context
+        self.trials: dict[TrialKey, Trial] = {}
+        self.waiting: list[Waiting] = []
 
-    async with asyncio.TaskGroup() as group:
-        for one in sorted(waiting, key=lambda one: one.task.key.order):
-            group.create_task(conclude(one))
-    waiting.clear()
-
-
-async def _run_batch(
-    plan: Plan,
-    keys: tuple[TrialKey, ...],
-    context: RunContext,
-    trials: dict[TrialKey, Trial],
-    waiting: list[Waiting],
-) -> None:
-    places = asyncio.Semaphore(context.at_once or len(keys))
-    spacing = StartSpacing()
-    async with asyncio.TaskGroup() as group:
-        for name in dict.fromkeys(planned.own_name for planned in plan.evals):
-            versions = [planned for planned in plan.evals if planned.own_name == name]
-            queue = deque(task for planned in versions for task in _tasks(plan, planned, keys))
-            parallel = min(planned.execution.parallel for planned in versions)
-            aside = Aside(group, asyncio.Semaphore(parallel))
-            for _ in range(min(parallel, len(queue))):
-                group.create_task(_work(queue, context, trials, waiting, places, spacing, aside))
-
-
-def _tasks(plan: Plan, planned: PlannedEval, keys: tuple[TrialKey, ...]) -> Iterator[Task]:
-    fixtures = {fixture.name: fixture for fixture in planned.fixtures}
-    for key in keys:
-        if key.eval == planned.name:
-            yield Task(key, plan.agent(planned.agent, key.side), planned, fixtures[key.fixture])
-
-
-async def _work(
-    queue: deque[Task],
-    context: RunContext,
-    trials: dict[TrialKey, Trial],
-    waiting: list[Waiting],
-    places: asyncio.Semaphore,
-    spacing: StartSpacing,
-    aside: Aside,
-) -> None:
-    while queue:
-        async with places:
-            await spacing.turn()
-            if not queue or context.over() or _full(context):
+    async def phase(self, keys: tuple[TrialKey, ...]) -> None:
+        """Run these trials; when too much waits on the disk, all that waits before the others
+        begin.
+        """
+        left = keys
+        while left:
+            await self._batch(left)
+            if not self._full:
                 return
-            task = queue.popleft()
-            context.tell(TrialStarted(key=task.key))
-            measured = await _measured(task, context)
-        if isinstance(measured, Waiting) and measured.aside:
-            aside.group.create_task(_conclude_aside(measured, context, trials, aside.places))
-        elif isinstance(measured, Waiting):
-            waiting.append(measured)
-        else:
-            _store(context.redact(measured), context, trials)
+            await self.conclude_waiting()
+            left = tuple(key for key in left if key not in self.trials)
 
+    async def conclude_waiting(self) -> None:
+        """Conclude the trials that wait, now that no candidate runs: what they start, one by one.
 
-async def _conclude_aside(
-    waiting: Waiting,
-    context: RunContext,
-    trials: dict[TrialKey, Trial],
-    places: asyncio.Semaphore,
-) -> None:
-    async with places:
-        tried = await concluded(waiting, context)
-    _store(context.redact(tried.trial), context, trials)
+        Where something of a candidate lives all the same, nothing is started for them: an error.
+        """
+        context = self._context
+        lives = await context.candidates.end_all()
+        turn = asyncio.Lock()
 
+        async def conclude(one: Waiting) -> None:
+            refused = one._replace(early={**one.early, **programs_refused(one.task.fixture, lives)})
+            tried = await concluded(refused if lives else one, context, turn)
+            if context.playgrounds:
+                await context.playgrounds.waiting.remove(one.task.key)
+            self._store(tried.trial)
 
-def _store(trial: Trial, context: RunContext, trials: dict[TrialKey, Trial]) -> None:
-    if context.over() and trial.passed is None and trial.cause is Cause.GATE:
-        return
-    context.log.append(trial)
-    trials[trial.key] = trial
-    context.tell(TrialFinished(trial=trial))
+        async with asyncio.TaskGroup() as group:
+            for one in sorted(self.waiting, key=lambda one: one.task.key.order):
+                group.create_task(conclude(one))
+        self.waiting.clear()
+
+    async def judge_again(self) -> None:
+        """Look at what judges waver on, where their word counts."""
+        if self._context.over():
+            return
+        doubted, evals = self._context.agreements, self._plan.evals
+        trusted_judges = [one for one in evals if not (doubted and await doubted.doubt(one))]
+        await judge_again(trusted_judges, self.trials, self._context)
+
+    @property
+    def _full(self) -> bool:
+        return self._context.playgrounds is not None and self._context.playgrounds.waiting.full
+
+    async def _batch(self, keys: tuple[TrialKey, ...]) -> None:
+        plan = self._plan
+        places = asyncio.Semaphore(self._context.at_once or len(keys))
+        spacing = StartSpacing()
+        async with asyncio.TaskGroup() as group:
+            for name in dict.fromkeys(planned.own_name for planned in plan.evals):
+                versions = [planned for planned in plan.evals if planned.own_name == name]
+                queue: deque[Task] = deque()
+                for planned in versions:
+                    fixtures = {fixture.name: fixture for fixture in planned.fixtures}
+                    queue += (
+                        Task(
+                            key, plan.agent(planned.agent, key.side), planned, fixtures[key.fixture]
+                        )
+                        for key in keys
+                        if key.eval == planned.name
+                    )
+                parallel = min(planned.execution.parallel for planned in versions)
+                aside = asyncio.Semaphore(parallel)
+                for _ in range(min(parallel, len(queue))):
+                    group.create_task(self._work(queue, places, spacing, group, aside))
+
+    async def _work(
+        self,
+        queue: deque[Task],
+        places: asyncio.Semaphore,
+        spacing: StartSpacing,
+        group: asyncio.TaskGroup,
+        aside: asyncio.Semaphore,
+    ) -> None:
+        """Run trials of one Eval. In `group`, answers are assessed while agents go on, as many at
+        once as `aside` lets.
+        """
+        context = self._context
+
+        async def conclude(waiting: Waiting) -> None:
+            async with aside:
+                tried = await concluded(waiting, context)
+            self._store(tried.trial)
+
+        while queue:
+            async with places:
+                await spacing.turn()
+                if not queue or context.over() or self._full:
+                    return
+                task = queue.popleft()
+                context.tell(TrialStarted(key=task.key))
+                measured = await _measured(task, context)
+            if isinstance(measured, Trial):
+                self._store(measured)
+            elif measured.aside:
+                group.create_task(conclude(measured))
+            else:
+                self.waiting.append(measured)
+
+    def _store(self, measured: Trial) -> None:
+        trial, context = self._context.redact(measured), self._context
+        if context.over() and trial.passed is None and trial.cause is Cause.GATE:
+            return
+        context.log.append(trial)
+        self.trials[trial.key] = trial
+        context.tell(TrialFinished(trial=trial))
 
 
 async def _measured(task: Task, context: RunContext) -> Trial | Waiting:
