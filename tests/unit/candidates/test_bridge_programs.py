@@ -62,7 +62,7 @@ def test_node_bridges_import_what_is_of_node_or_beside_them(path: Path) -> None:
 
 
 def test_the_frameworks_of_manifests_are_those_of_the_bridges() -> None:
-    tree = ast.parse((FOLDER / "python" / "bridge.py").read_text())
+    tree = ast.parse((FOLDER / "python" / "loading.py").read_text())
     named = [
         node.value
         for node in ast.walk(tree)
