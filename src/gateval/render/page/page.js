@@ -6,7 +6,7 @@ const [EVAL, NAME, SEVERITY, STATE, HEAD, BASE, PASSES, WHY, AXES, STEPS] = Arra
 const SIGNS = { p: "●", f: "✕", s: "∅", "?": "?", "-": "–" };
 const WORDS = { p: "passed", f: "failed", s: "gave no answer", "?": "not measured", "-": "never ran" };
 const CLASSES = { p: "mp", f: "mf", s: "ms", "?": "mx", "-": "mx" };
-const PAGE = 200; // lines shown at once
+const PAGE = 100; // lines shown at once
 const MOST = 1_000_000; // comparisons that an alignment may take, as in the terminal
 const LONG = 1_500; // characters of a step before it is folded
 const evals = new Map(data.evals.map((one) => [one.name, one]));
@@ -98,7 +98,14 @@ function strip(side, marks) {
   );
 }
 
+const made = new Map(); // lines that were shown before
+
 function line(at) {
+  if (!made.has(at)) made.set(at, newLine(at));
+  return made.get(at);
+}
+
+function newLine(at) {
   const one = data.fixtures[at];
   const shown = evals.get(one[EVAL])?.shown ?? one[EVAL];
   return el(
