@@ -51,9 +51,9 @@ _TEXTS = (".yaml", ".yml", ".jsonl")
 
 def gather(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
     """Return what the suites of a revision and the files that they name say together."""
-    found = ReferenceFindings()
-    assembly = _Assembly(around, found)
-    for suite in suites(pending, around, found):
+    found = ReferenceFindings(around)
+    assembly = _Assembly(found)
+    for suite in suites(pending, found):
         with found.of(suite.path):
             assembly.add(suite)
     made = assembly.without_doubles()
@@ -84,13 +84,20 @@ class _Made(NamedTuple):
         return frozenset((*evals, *(("EvalFixture", one.name) for one in self.fixtures)))
 
 
+def _is_same(asked: TargetThreshold, known: TargetThreshold) -> bool:
+    """Whether two names that make one Eval are those of one target; told where they are not."""
+    if asked.name != known.name:
+        asked.node.tell(f'"{asked.name}" makes the same name as "{known.name}". Change one.')
+    return asked.name == known.name
+
+
 class _Assembly:
     """Grows suite by suite."""
 
-    def __init__(self, around: GatheringContext, found: ReferenceFindings) -> None:
+    def __init__(self, found: ReferenceFindings) -> None:
         self.agents: dict[tuple[str, str], Agent] = {}
         self.made: list[_Made] = []
-        self._around = around
+        self._around = found.around
         self._found = found
         self._files: dict[str, TargetsFile] = {}
 
@@ -100,7 +107,7 @@ class _Assembly:
         The only Eval of a suite has all its cases, whatever they are; others name theirs.
         """
         before = len(self._found.problems)
-        reader = CaseReader(suite, self._around, self._found)
+        reader = CaseReader(suite, self._found)
         sound = reader.shared() and not suite.flawed
         cases = [case for raw in suite.cases if (case := reader.read(raw)) is not None]
         if not sound or not cases:
@@ -110,30 +117,20 @@ class _Assembly:
             return
         self.made.append(_Made(suite, [], [case.fixture for case in cases]))
         usual = tuple(targets_of(suite.node, suite.execution, suite.body.target))
-        for one in usual:
-            self._tell_same(one, next(other for other in usual if other.key == one.key))
-        wanted: dict[str, tuple[TargetThreshold, list[Fixture]]] = {
-            one.key: (one, []) for one in usual
-        }
+        wanted: dict[str, tuple[TargetThreshold, list[Fixture]]] = {}
+        for asked in usual:
+            _is_same(asked, wanted.setdefault(asked.key, (asked, []))[0])
         for case in cases:
             for asked in asked_by(case, usual):
-                known = wanted.setdefault(asked.key, (asked, []))
-                if asked.name != known[0].name:
-                    self._tell_same(asked, known[0])
-                elif case.fixture not in known[1][-1:]:
-                    known[1].append(case.fixture)
+                known, fixtures = wanted.setdefault(asked.key, (asked, []))
+                if _is_same(asked, known) and case.fixture not in fixtures[-1:]:
+                    fixtures.append(case.fixture)
         wanted = {key: one for key, one in wanted.items() if one[1]} or wanted
         for key, (asked, fixtures) in wanted.items():
             own = usual[0].key == key and len(usual) == 1
             name = suite.name if own else f"{suite.name}.{key}"
             names = [suite.name] if len(wanted) == 1 else [one.name for one in fixtures]
             self._eval(name, suite, asked, fixtures, names)
-
-    def _tell_same(self, asked: TargetThreshold, known: TargetThreshold) -> None:
-        """Say so where two targets of a suite would make one Eval."""
-        if asked.name != known.name:
-            said = f'"{asked.name}" makes the same name as "{known.name}". Change one.'
-            self._found.problems.append(asked.node.problem(said))
 
     def _eval(
         self,
@@ -148,7 +145,7 @@ class _Assembly:
             target = self._target(suite, asked)
             agent = agent_of(target, suite.folder, self._around)
             judge = self._judge(target, suite, fixtures)
-            agent = self._alone(agent)
+            self._keep(agent)
         except NoTarget as error:
             problem = error.problem or asked.node.problem(str(error))
             self._found.problems.append(problem)
@@ -200,42 +197,32 @@ class _Assembly:
             return [], None
         self._found.own.add(targets)
         before = len(self._found.problems)
-        file = self._files.get(targets) or TargetsFile(targets, self._around, self._found)
+        file = self._files.get(targets) or TargetsFile(targets, self._found)
         shown = [one for one in files if one.endswith(_TEXTS) and one != targets]
         texts = [self._text(one) for one in shown if one != path]
         agents, all_told = [], bool(file.names)
         for name in sorted(named_targets(self._text(path), texts, file.names, DEFAULT)):
+            target: Target | None = None
             try:
                 target = file.target(name)
-                if target.body.provider == CLI:
-                    folder = path.rpartition("/")[0]
-                    agents.append(agent_of(target, folder, self._around, strict=False))
-                else:
-                    agents.append(agent_of(target, "", self._around))
-            except NoTarget:
-                all_told &= self._is_no_program(file, name)
+                folder = path.rpartition("/")[0]
+                agents.append(agent_of(target, folder, self._around, strict=False))
+            except NoTarget:  # one that can be read, and starts nothing from here, is no matter
+                all_told &= target is not None and target.body.provider not in {CLI, None}
         del self._found.problems[before:]
         return agents, None if all_told else file.home
-
-    def _is_no_program(self, file: TargetsFile, name: str) -> bool:
-        """Whether a target that cannot be used can be read, and starts nothing from here."""
-        try:
-            return file.target(name).body.provider not in {CLI, None}
-        except NoTarget:
-            return False
 
     def _text(self, path: str) -> str:
         there = path in self._around.tree and self._around.tree[path].is_file
         data = self._around.content(path) if there else None
         return (data or b"").decode(errors="replace")
 
-    def _alone(self, agent: Agent) -> Agent:
-        """Return the Agent, unless another target of the file makes the same name."""
+    def _keep(self, agent: Agent) -> None:
+        """Keep an Agent. Raises `NoTarget` if another target of the file makes the same name."""
         known = self.agents.setdefault((agent.path, agent.name), agent)
         if known.place != agent.place:
             said = f"This target makes the same name ({agent.name}) as that at {known.place}."
             raise NoTarget("", Problem(place=agent.place, message=f"{said} Change one."))
-        return agent
 
     def _target(self, suite: Suite, asked: TargetThreshold) -> Target:
         path = next(targets_paths(suite.folder, self._around), None)
@@ -247,7 +234,7 @@ class _Assembly:
         if path not in self._files:
             self._found.own.add(path)
             with self._found.of(path):
-                self._files[path] = TargetsFile(path, self._around, self._found)
+                self._files[path] = TargetsFile(path, self._found)
         return self._files[path].target(asked.name)
 
     def _judge(self, target: Target, suite: Suite, fixtures: Iterable[Fixture]) -> JudgeSpec:
@@ -286,7 +273,10 @@ def carried(agents: Iterable[Agent], evals: Iterable[Eval], found: Catalogue, tr
         listing = evaluation.model_copy(update={"fixtures": tuple(selected)})
         documents.append(eval_document(listing))
         fixtures |= selected
-    documents += [fixture_document(_sound(one), _files(one, tree)) for one in fixtures.values()]
+    for one in fixtures.values():
+        kept = tuple(spec for each in one.assertions if (spec := _weighed(each)) is not None)
+        sound = one.model_copy(update={"assertions": kept})
+        documents.append(fixture_document(sound, _files(one, tree)))
     return _HEAD + manifest_text(documents)
 
 
@@ -307,17 +297,10 @@ def lost(fixtures: Iterable[Fixture], tree: Tree) -> Iterator[str]:
             yield f"{where} {', '.join(kept)}: only the user sends files, so its text stands there"
 
 
-def _sound(fixture: Fixture) -> Fixture:
-    """Return a fixture without the assertions that count nothing."""
-    kept = [one for one in map(_weighed, fixture.assertions) if one is not None]
-    return fixture.model_copy(update={"assertions": tuple(kept)})
-
-
 def _weighed(spec: AssertionSpec) -> AssertionSpec | None:
-    if spec.weight == 0:
-        return None
-    parts = tuple(part for part in map(_weighed, spec.parts) if part is not None)
-    return spec.model_copy(update={"parts": parts})
+    """Return an assertion without the parts that count nothing; None if itself does not."""
+    parts = tuple(part for one in spec.parts if (part := _weighed(one)) is not None)
+    return spec.model_copy(update={"parts": parts}) if spec.weight else None
 
 
 def _files(fixture: Fixture, tree: Tree) -> FileOf:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -14,9 +14,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.problems import Problem
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.references import ReferenceFindings
-from gateval.formats.base import GatheringContext
 from gateval.formats.problems import SchemaFinding, findings
-from gateval.formats.yaml_document import look_up
 
 _WORDS = {
     "anyOrder": "any_order",
@@ -51,40 +49,7 @@ class Context:
 
     folder: str
     newer: bool
-    around: GatheringContext
     found: ReferenceFindings
-
-
-@dataclass(frozen=True)
-class EvaluatorEntry:
-    """An evaluator as written."""
-
-    node: Node
-    context: Context
-
-    def value(self, *keys: str) -> JsonValue:
-        """Return what stands at the first of these keys that is there."""
-        found = self.node.first(keys)
-        return found.value if found else None
-
-    def beside(self) -> list[Node]:
-        """Return all evaluators of the list that this one stands in."""
-        value: JsonValue = self.node.document.data
-        for step in self.node.path[:-1]:
-            value = look_up(value, step)[1]
-        return [*Node(self.node.document, self.node.path[:-1], value).items()]
-
-    def tell(self, node: Node, message: str) -> None:
-        """Say what is wrong with a value in it."""
-        self.context.found.problems.append(node.problem(message))
-
-    def configured(self, known: Iterable[str]) -> JsonObject:
-        """Return its `config` and the keys that nobody else knows, which are configuration, too."""
-        names = {*COMMON, *known, "config"}
-        written = self.node.value if isinstance(self.node.value, dict) else {}
-        given = written.get("config")
-        own: JsonObject = {key: value for key, value in written.items() if key not in names}
-        return {**(given if isinstance(given, dict) else {}), **own}
 
 
 @dataclass
@@ -104,38 +69,27 @@ class Becomes:
     items: Sequence[Node] = ()
 
 
-Reading: TypeAlias = Callable[[EvaluatorEntry], Becomes | None]
+Reading: TypeAlias = Callable[[Node, Context], Becomes | None]
 """Returns what an evaluator becomes; None if that cannot be told, which was said then."""
 
 
-def renamed(
-    entry: EvaluatorEntry, type_: str, keys: Mapping[str, str], *, graded: bool = False
-) -> Becomes:
-    """Return an evaluator whose options only have other names: theirs → ours."""
-    options: JsonObject = {
-        ours: value for theirs, ours in keys.items() if (value := entry.value(theirs)) is not None
-    }
-    return Becomes(type_, options, {ours: theirs for theirs, ours in keys.items()}, graded=graded)
-
-
-def unusable(model: type[BaseModel], made: Becomes, entry: EvaluatorEntry) -> list[Problem]:
+def unusable(model: type[BaseModel], made: Becomes, node: Node) -> list[Problem]:
     """Return what is wrong with the options of an evaluator, in its own words and places."""
     try:
         model.model_validate_json(to_json(made.options), strict=True, by_alias=True, by_name=False)
     except ValidationError as error:
         found = findings(model, made.options, error.errors(include_url=False), ())
-    else:
-        return []
-    return [_there(entry, made, one) for one in found]
+        return [_there(node, made, one) for one in found]
+    return []
 
 
-def _there(entry: EvaluatorEntry, made: Becomes, finding: SchemaFinding) -> Problem:
+def _there(written: Node, made: Becomes, finding: SchemaFinding) -> Problem:
     """Return what is wrong at the nearest place that is written, in the words written there."""
-    node, path = entry.node, finding.path
+    node, path = written, finding.path
     if made.items and len(path) > 1 and isinstance(path[1], int) and path[1] < len(made.items):
         node, path = made.items[path[1]], path[2:]
     for number, step in enumerate(path):
-        first = number == 0 and node is entry.node
+        first = number == 0 and node is written
         names = (made.keys.get(str(step), step),) if first else (step, *_INNER.get(str(step), ()))
         inner = next((one for name in names if (one := node.at(name)).value is not None), None)
         if inner is None:
@@ -156,43 +110,31 @@ def is_weight(value: JsonValue) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
 
 
-class Common:
-    """Reads them; a least score goes to the options of an evaluator that has one."""
+def _is_share(value: JsonValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1
 
-    def __init__(
-        self, node: Node, made: Becomes, weights: Mapping[str, JsonValue], found: ReferenceFindings
-    ) -> None:
-        value = node.value if isinstance(node.value, dict) else {}
-        self.name = name if isinstance(name := value.get("name"), str) else ""
-        self.required = False
-        negated = value.get("negate", False)
-        self.negated = negated is True
-        if not isinstance(negated, bool):
-            found.problems.append(node.at("negate").wrong("true", "false"))
-        given = weights.get(self.name, value.get("weight", 1.0))
-        wrong = not is_weight(given)
-        if wrong:
-            said = f"A weight is a number from 0 on, at most {MOST:,}."
-            found.problems.append(node.at("weight").problem(said))
-        self.weight = 1.0 if wrong else float(str(given))
-        self._gate(node, made, value, found)
 
-    def _gate(
-        self, node: Node, made: Becomes, value: Mapping[str, JsonValue], found: ReferenceFindings
-    ) -> None:
-        """Read `required`, which may be the least score, and `min_score`."""
-        required, least = value.get("required"), value.get("min_score")
-        if isinstance(required, bool) or required is None:
-            self.required = required is True
-        elif isinstance(required, int | float) and 0 < required <= 1:
-            self.required, least = True, required if least is None else least
-        else:
-            said = "`required` is true, false, or a score above 0 up to 1."
-            found.problems.append(node.at("required").problem(said))
-        if least is None:
-            return
-        if isinstance(least, bool) or not isinstance(least, int | float) or not 0 < least <= 1:
-            said = "`min_score` is a score above 0 up to 1."
-            found.problems.append(node.at("min_score").problem(said))
-        elif made.graded:
-            made.options = {**made.options, "minScore": least}
+def common_of(node: Node, made: Becomes, weights: Mapping[str, JsonValue]) -> dict[str, object]:
+    """Return what every evaluator has, as fields of an assertion; a least score goes to the options
+    of an evaluator that has one. `required` may be that, too.
+    """
+    value = node.value if isinstance(node.value, dict) else {}
+    name = value.get("name")
+    name = name if isinstance(name, str) else ""
+    if not isinstance(value.get("negate", False), bool):
+        node.at("negate").tell_sort("true", "false")
+    weight = weights.get(name, value.get("weight", 1.0))
+    if not is_weight(weight):
+        node.at("weight").tell(f"A weight is a number from 0 on, at most {MOST:,}.")
+        weight = 1.0
+    required, least = value.get("required"), value.get("min_score")
+    if _is_share(required) and not isinstance(required, bool):
+        required, least = True, required if least is None else least
+    elif not isinstance(required, bool | None):
+        node.at("required").tell("`required` is true, false, or a score above 0 up to 1.")
+        required = False
+    if least is not None and not _is_share(least):
+        node.at("min_score").tell("`min_score` is a score above 0 up to 1.")
+    elif least is not None and made.graded:
+        made.options = {**made.options, "minScore": least}
+    return {"name": name, "weight": float(str(weight)), "required": required is True}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -11,42 +12,72 @@ from gateval.domain.base import JsonObject
 from gateval.domain.paths import show_path
 from gateval.domain.text import quote
 from gateval.domain.tree import LOCK_PATH
-from gateval.formats.agentv.evaluator import (
-    MOST,
-    Becomes,
-    EvaluatorEntry,
-    Reading,
-    is_weight,
-    renamed,
-)
-from gateval.formats.agentv.node import Node, twice
+from gateval.formats.agentv.evaluator import COMMON, MOST, Becomes, Context, Reading, is_weight
+from gateval.formats.agentv.node import Node, tell_twice
 from gateval.formats.agentv.references import NoFile, find, foreign_text, is_foreign, text_at
 from gateval.formats.problems import one_of
+from gateval.formats.yaml_document import look_up
 
-_MODES = {"any_order": "anyOrder", "in_order": "inOrder"}
 _CALL = ("tool", "args", "args_match", "max_duration_ms")
 _FIELD = ("path", "match", "required", "weight", "tolerance", "relative", "formats")
-_THOUSAND = 1000
+_OURS: Mapping[JsonValue, str] = {
+    "any_order": "anyOrder",
+    "in_order": "inOrder",
+    "weighted_average": "weightedAverage",
+    "all_or_nothing": "allOrNothing",
+    "numeric_tolerance": "numericTolerance",
+}
 
 
-def tool_trajectory(entry: EvaluatorEntry) -> Becomes:
+def _ours(word: JsonValue) -> JsonValue:
+    """Return what a mode, match or aggregation is called here."""
+    return _OURS.get(word, word) if isinstance(word, str) else word
+
+
+def _renamed(
+    type_: str, keys: Mapping[str, str], *, needs: str = "", graded: bool = False
+) -> Reading:
+    """Return how an evaluator is read whose options have other names: theirs → ours.
+
+    `needs` says what it is nothing without: its first key.
+    """
+
+    def read(node: Node, _: Context) -> Becomes | None:
+        if needs and node.at(next(iter(keys))).value is None:
+            node.tell(f"This evaluator needs {needs}.")
+            return None
+        options: JsonObject = {
+            ours: _seconds(value) if ours == "maxSeconds" else value
+            for theirs, ours in keys.items()
+            if (value := node.at(theirs).value) is not None
+        }
+        return Becomes(type_, options, {o: theirs for theirs, o in keys.items()}, graded=graded)
+
+    return read
+
+
+def _seconds(milliseconds: JsonValue) -> JsonValue:
+    number = isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool)
+    return milliseconds / 1000 if number else milliseconds  # type: ignore[operator]
+
+
+def _tool_trajectory(node: Node, context: Context) -> Becomes:
     """Read the tool calls that are expected. Newer suites compare arguments exactly by default."""
-    mode = entry.value("mode")
-    options: JsonObject = {"mode": _MODES.get(str(mode), mode)}
-    if entry.value("minimums") is not None:
-        options["minimums"] = entry.value("minimums")
-    if entry.value("expected") is not None:
-        options["expected"] = [_call(entry, node) for node in entry.node.at("expected").items()]
-    usual = "exact" if entry.context.newer else "superset"
-    options["argumentsMatch"] = entry.value("args_match") or usual
+    options: JsonObject = {"mode": _ours(node.at("mode").value)}
+    if node.at("minimums").value is not None:
+        options["minimums"] = node.at("minimums").value
+    if node.at("expected").value is not None:
+        options["expected"] = [_call(one) for one in node.at("expected").items()]
+    usual = "exact" if context.newer else "superset"
+    options["argumentsMatch"] = node.at("args_match").value or usual
     keys = {"mode": "mode", "minimums": "minimums", "expected": "expected"}
     return Becomes("toolTrajectory", options, {**keys, "argumentsMatch": "args_match"}, graded=True)
 
 
-def _call(entry: EvaluatorEntry, node: Node) -> JsonValue:
+def _call(node: Node) -> JsonValue:
     if not isinstance(node.value, dict):
         return node.value
-    entry.context.found.problems += node.slips(_CALL)
+    node.tell_slips(_CALL)
     call: JsonObject = {"tool": node.at("tool").value}
     arguments, how = node.at("args").value, node.at("args_match").value
     if arguments not in (None, "any"):
@@ -58,126 +89,79 @@ def _call(entry: EvaluatorEntry, node: Node) -> JsonValue:
     return call
 
 
-def field_accuracy(entry: EvaluatorEntry) -> Becomes:
+def _field_accuracy(node: Node, _: Context) -> Becomes:
     """Read the fields of the answer that are compared with those expected."""
-    for node in entry.node.at("fields").items():
-        entry.context.found.problems += node.slips(_FIELD)
-    aggregation = {"weighted_average": "weightedAverage", "all_or_nothing": "allOrNothing"}
-    matches = {"numeric_tolerance": "numericTolerance"}
-    options: JsonObject = {
-        "fields": [
-            {**field, "match": matches.get(str(how := field.get("match")), how)}
-            if isinstance(field := node.value, dict) and "match" in field
-            else node.value
-            for node in entry.node.at("fields").items()
-        ]
-    }
-    how = entry.value("aggregation")
-    if how is not None:
-        options["aggregation"] = aggregation.get(str(how), how)
+    fields: list[JsonValue] = []
+    for one in node.at("fields").items():
+        one.tell_slips(_FIELD)
+        field = one.value
+        known = isinstance(field, dict) and "match" in field
+        fields.append({**field, "match": _ours(field["match"])} if known else field)  # type: ignore[dict-item, index, call-overload]
+    options: JsonObject = {"fields": fields}
+    if (how := node.at("aggregation").value) is not None:
+        options["aggregation"] = _ours(how)
     return Becomes("fieldAccuracy", options, {"fields": "fields"}, graded=True)
 
 
-def latency(entry: EvaluatorEntry) -> Becomes | None:
-    """Read the longest time, in milliseconds."""
-    limit = entry.value("threshold")
-    if limit is None:
-        entry.tell(entry.node, "This evaluator needs `threshold`: the most milliseconds.")
-        return None
-    return Becomes("latency", {"maxSeconds": _seconds(limit)}, {"maxSeconds": "threshold"})
+def _configured(node: Node, known: Iterable[str]) -> JsonObject:
+    """Return its `config` and the keys that nobody else knows, which are configuration, too."""
+    names = {*COMMON, *known, "config"}
+    written = _mapping(node.value)
+    own: JsonObject = {key: value for key, value in written.items() if key not in names}
+    return {**_mapping(written.get("config")), **own}
 
 
-def cost(entry: EvaluatorEntry) -> Becomes | None:
-    """Read the most US dollars."""
-    if entry.value("budget") is None:
-        entry.tell(entry.node, "This evaluator needs `budget`: the most US dollars.")
-        return None
-    return renamed(entry, "cost", {"budget": "maxUSD"})
+def _mapping(value: JsonValue) -> JsonObject:
+    return value if isinstance(value, dict) else {}
 
 
-def token_usage(entry: EvaluatorEntry) -> Becomes:
-    """Read limits of tokens."""
-    keys = {"max_total": "maxTotal", "max_input": "maxInput", "max_output": "maxOutput"}
-    camel = {ours: ours for ours in keys.values()}
-    return renamed(entry, "tokenUsage", {**camel, **keys})
+_CODE_KEYS = ("script", "command", "cwd", "target")
 
 
-def execution_metrics(entry: EvaluatorEntry) -> Becomes:
-    """Read limits of calls, tokens and time."""
-    keys = {
-        "max_cost_usd": "maxUSD",
-        "max_tool_calls": "maxToolCalls",
-        "max_llm_calls": "maxLlmCalls",
-        "max_tokens": "maxTokens",
-        "target_exploration_ratio": "targetExplorationRatio",
-        "exploration_tolerance": "explorationTolerance",
-    }
-    made = renamed(entry, "executionMetrics", keys, graded=True)
-    if (seconds := _seconds(entry.value("max_duration_ms"))) is not None:
-        made.options["maxSeconds"] = seconds
-        made.keys = {**made.keys, "maxSeconds": "max_duration_ms"}
-    return made
-
-
-def skill_trigger(entry: EvaluatorEntry) -> Becomes:
-    """Read which skill is to be taken up, or not."""
-    return renamed(entry, "skillTrigger", {"skill": "skill", "should_trigger": "shouldTrigger"})
-
-
-def _seconds(milliseconds: JsonValue) -> JsonValue:
-    if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
-        return milliseconds
-    return milliseconds / _THOUSAND
-
-
-CODE_KEYS = ("script", "command", "cwd", "target")
-
-
-def code(entry: EvaluatorEntry) -> Becomes | None:
+def _code(node: Node, context: Context) -> Becomes | None:
     """Read a program that scores: `code_judge`, `code-grader`."""
-    if entry.value("target") is not None:
+    if node.at("target").value is not None:
         said = "A program gets no model of the gate to ask. Use `llm_judge`, and remove `target`."
-        entry.tell(entry.node.at("target"), said)
-    written = entry.node.first(("command", "script"))
+        node.at("target").tell(said)
+    written = node.first(("command", "script"))
     if written is None:
-        entry.tell(entry.node, "This evaluator needs `command`: the program that scores.")
+        node.tell("This evaluator needs `command`: the program that scores.")
         return None
-    command = command_of(entry, written)
+    command = _command_of(written)
     if command is None:
         return None
-    options: JsonObject = {"command": command, **where(entry.node)}
-    if config := entry.configured(CODE_KEYS):
+    options: JsonObject = {"command": command, **_where(node)}
+    if config := _configured(node, _CODE_KEYS):
         options["config"] = config
-    if entry.context.newer:
+    if context.newer:
         options["plainText"] = True
     key = str(written.path[-1])
     return Becomes("codeJudge", options, {"command": key, "cwd": "cwd"}, graded=True)
 
 
-def command_of(entry: EvaluatorEntry, node: Node) -> list[JsonValue] | None:
+def _command_of(node: Node) -> list[JsonValue] | None:
     """Return the words of a command: a text is a line for the shell, as AgentV has it."""
     if isinstance(node.value, str) and node.value.strip():
         return ["sh", "-c", node.value]
     if isinstance(node.value, list) and node.value:
         return [str(word) if isinstance(word, int | float) else word for word in node.value]
-    entry.context.found.problems.append(node.wrong("a command line", "a list of words"))
+    node.tell_sort("a command line", "a list of words")
     return None
 
 
-def where(node: Node) -> JsonObject:
+def _where(node: Node) -> JsonObject:
     """Return the option with the folder in which a program runs, if one is named."""
     cwd = node.at("cwd").value
     return {} if cwd is None else {"cwd": cwd}
 
 
-LLM_KEYS = ("prompt", "rubrics", "criteria", "model", "target", "max_steps", "temperature")
-_RUBRIC_KEYS = (
-    "id", "expected_outcome", "outcome", "criteria", "description", "weight", "required",
-    "required_min_score", "min_score", "score_ranges", "operator",
-)  # fmt: skip
+_LLM_KEYS = ("prompt", "rubrics", "criteria", "model", "target", "max_steps", "temperature")
 _TEXTS = ("expected_outcome", "outcome", "criteria", "description")
+_RUBRIC_KEYS = (
+    "id", *_TEXTS, "weight", "required", "required_min_score", "min_score", "score_ranges",
+    "operator",
+)  # fmt: skip
 _PATH = re.compile(r"(?:file://)?\S*(?:/\S*|\.(?:md|txt|prompt|j2|hbs|ya?ml))")
-_TEN = 10
 _LONGEST_PATH = 500
 _REFUSED = {
     "max_steps": "The judge has no tools of its own here. Remove `max_steps`.",
@@ -186,137 +170,129 @@ _REFUSED = {
 }
 
 
-def llm(entry: EvaluatorEntry) -> Becomes | None:
+def _llm(node: Node, context: Context) -> Becomes | None:
     """Read a judge that is asked by a prompt, by rubrics, or about the expected outcome."""
-    _refuse_tools(entry)
-    if entry.value("rubrics") is not None:
-        return rubric(entry)
-    prompt = entry.node.at("prompt")
-    config = entry.configured(LLM_KEYS)
+    if node.at("rubrics").value is not None:
+        return _rubric(node, context)
+    _refuse_tools(node)
+    prompt = node.at("prompt")
+    config = _configured(node, _LLM_KEYS)
     given: JsonObject = {"config": config} if config else {}
-    if isinstance(prompt.value, dict):
-        return _from_script(entry, prompt, given)
     if prompt.value is None:
         return Becomes("llmJudge", given, graded=True)
-    text = prompt_text(entry, prompt)
+    if isinstance(prompt.value, dict):
+        command = _command_of(prompt.first(("command", "script")) or prompt)
+        if command is None:
+            return None
+        options: JsonObject = {
+            "command": command,
+            "config": {**_mapping(prompt.at("config").value), **config},
+        }
+        return Becomes("judgeFromScript", options, {"command": "prompt"}, graded=True)
+    text = _prompt_text(prompt, context)
     if text is None:
         return None
     return Becomes("llmJudge", {**given, "prompt": text}, {"prompt": "prompt"}, graded=True)
 
 
-def rubric(entry: EvaluatorEntry) -> Becomes | None:
+def _rubric(node: Node, _: Context) -> Becomes | None:
     """Read a list of checks under `rubrics` or `criteria`."""
-    _refuse_tools(entry)
-    written = entry.node.first(("rubrics", "criteria"))
+    _refuse_tools(node)
+    written = node.first(("rubrics", "criteria"))
     if written is None or not isinstance(written.value, list):
-        entry.tell(written or entry.node, "A rubric needs a list of checks under `rubrics`.")
+        (written or node).tell("A rubric needs a list of checks under `rubrics`.")
         return None
-    return items_of(entry, written)
+    return items_of(written)
 
 
-def items_of(entry: EvaluatorEntry, written: Node) -> Becomes:
+def items_of(written: Node) -> Becomes:
     """Return the rubric whose checks stand in this list."""
-    return rubric_of(entry, [*written.items()], str(written.path[-1]) if written.path else "")
+    return rubric_of([*written.items()], str(written.path[-1]) if written.path else "")
 
 
-def rubric_of(entry: EvaluatorEntry, checks: Sequence[Node], key: str = "") -> Becomes:
+def rubric_of(checks: Sequence[Node], key: str = "") -> Becomes:
     """Return the rubric of these checks, of which those that are plain texts are required."""
-    items = [_item(entry, node) for node in checks]
+    items = [_item(node) for node in checks]
     return Becomes("rubric", {"items": [*items]}, {"items": key}, graded=True, items=checks)
 
 
-def _item(entry: EvaluatorEntry, node: Node) -> JsonValue:
+def _item(node: Node) -> JsonValue:
     if not isinstance(node.value, dict):
         if not isinstance(node.value, str):
-            entry.context.found.problems.append(node.wrong("text", "a check"))
+            node.tell_sort("text", "a check")
         return {"text": node.value if isinstance(node.value, str) else "-", "required": True}
-    entry.context.found.problems += node.slips(_RUBRIC_KEYS)
+    node.tell_slips(_RUBRIC_KEYS)
     text = node.first(_TEXTS)
     item: JsonObject = {"text": text.value if text else ""}
     for key in ("id", "weight", "required", "operator"):
         if node.at(key).value is not None:
             item[key] = node.at(key).value
-    if (least := _least_points(entry, node)) is not None:
+    if (least := _least_points(node)) is not None:
         item["minPoints"] = least
     ranges = node.at("score_ranges")
     if isinstance(ranges.value, dict) and ranges.value:
         item["ranges"] = ranges.value
     elif isinstance(ranges.value, list) and ranges.value:
-        item["ranges"] = [_range(entry, one) for one in ranges.items()]
+        item["ranges"] = [_range(one) for one in ranges.items()]
     elif ranges.value is not None:
-        said = "`score_ranges` is a list of ranges, or a mapping from the lowest points of each."
-        entry.tell(ranges, said)
+        ranges.tell(
+            "`score_ranges` is a list of ranges, or a mapping from the lowest points of each."
+        )
     return item
 
 
-def _least_points(entry: EvaluatorEntry, node: Node) -> JsonValue:
+def _least_points(node: Node) -> JsonValue:
     """Return the points that are needed: `required_min_score`, else ten times `min_score`."""
-    points, share = node.at("required_min_score"), node.at("min_score")
-    if points.value is not None:
-        return points.value
-    if share.value is None:
-        return None
-    if isinstance(share.value, bool) or not isinstance(share.value, int | float):
-        entry.context.found.problems.append(share.wrong("a score above 0 up to 1"))
-        return None
-    return share.value * _TEN
+    points, share = node.at("required_min_score").value, node.at("min_score")
+    if points is not None or share.value is None:
+        return points
+    if isinstance(share.value, int | float) and not isinstance(share.value, bool):
+        return share.value * 10
+    share.tell_sort("a score above 0 up to 1")
+    return None
 
 
-def _range(entry: EvaluatorEntry, node: Node) -> JsonValue:
-    entry.context.found.problems += node.slips(("score_range", *_TEXTS))
+def _range(node: Node) -> JsonValue:
+    node.tell_slips(("score_range", *_TEXTS))
     bounds, text = node.at("score_range").value, node.first(_TEXTS)
-    ends = bounds if isinstance(bounds, list) and len(bounds) == 2 else [None, None]
-    return {"low": ends[0], "high": ends[1], "text": text.value if text else ""}
+    low, high = bounds if isinstance(bounds, list) and len(bounds) == 2 else (None, None)
+    return {"low": low, "high": high, "text": text.value if text else ""}
 
 
-def _refuse_tools(entry: EvaluatorEntry) -> None:
+def _refuse_tools(node: Node) -> None:
     for key, message in _REFUSED.items():
-        if entry.value(key) is not None:
-            entry.tell(entry.node.at(key), message)
+        if node.at(key).value is not None:
+            node.at(key).tell(message)
 
 
-def prompt_text(entry: EvaluatorEntry, node: Node) -> str | None:
+def _prompt_text(node: Node, context: Context) -> str | None:
     """Return the text of a prompt: that of a file if it names one, else itself."""
     if not isinstance(node.value, str):
-        entry.context.found.problems.append(node.wrong("text", "the path of a file"))
+        node.tell_sort("text", "the path of a file")
         return None
     written = node.value.strip()
     if not written:
-        entry.tell(node, "This prompt is empty. Write what the judge is asked, or remove it.")
+        node.tell("This prompt is empty. Write what the judge is asked, or remove it.")
         return None
     if len(written) > _LONGEST_PATH or not _PATH.fullmatch(written):
         return node.value
-    context = entry.context
+    found = context.found
     try:
         if is_foreign(written.removeprefix("file://")):
-            context.found.own.add(LOCK_PATH)
-            return foreign_text(written, context.around)
-        path = find(written.removeprefix("file://"), context.folder, context.around)
-        text = text_at(path, context.around)
+            found.own.add(LOCK_PATH)
+            return foreign_text(written, found.around)
+        path = find(written.removeprefix("file://"), context.folder, found.around)
+        text = text_at(path, found.around)
     except NoFile as error:
-        entry.tell(node, str(error))
+        node.tell(str(error))
         return None
-    context.found.own.add(path)
+    found.own.add(path)
     if text is None:
-        entry.tell(node, f"{show_path(path)} is no text.")
+        node.tell(f"{show_path(path)} is no text.")
     elif not text.strip():
-        entry.tell(node, f"{show_path(path)} is empty. Write what the judge is asked.")
+        node.tell(f"{show_path(path)} is empty. Write what the judge is asked.")
         return None
     return text
-
-
-def _from_script(entry: EvaluatorEntry, prompt: Node, given: JsonObject) -> Becomes | None:
-    command = command_of(entry, prompt.first(("command", "script")) or prompt)
-    if command is None:
-        return None
-    config = prompt.at("config").value
-    both = {**(config if isinstance(config, dict) else {}), **_mapping(given.get("config"))}
-    options: JsonObject = {"command": command, "config": both}
-    return Becomes("judgeFromScript", options, {"command": "prompt"}, graded=True)
-
-
-def _mapping(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}
 
 
 _KINDS = "weighted_average, threshold, code_judge or llm_judge"
@@ -325,157 +301,197 @@ _MEMBERS = ("assertions", "evaluators", "assert")
 _KEYS = ("type", "weights", "threshold", "path", "command", "script", "cwd", "prompt")
 
 
-def composite(entry: EvaluatorEntry) -> Becomes | None:
+def _composite(node: Node, context: Context) -> Becomes | None:
     """Read evaluators that make one score."""
-    inner = entry.node.first(_MEMBERS)
+    inner = node.first(_MEMBERS)
     if inner is None or not isinstance(inner.value, list) or not inner.value:
-        entry.tell(inner or entry.node, "A composite needs a list of `evaluators`.")
+        (inner or node).tell("A composite needs a list of `evaluators`.")
         return None
-    entry.context.found.problems += twice(entry.node, (_MEMBERS,))
-    aggregator = entry.node.at("aggregator")
-    entry.context.found.problems += aggregator.slips(_KEYS)
-    kind = aggregator.at("type").value if isinstance(aggregator.value, dict) else None
+    tell_twice(node, (_MEMBERS,))
+    aggregator = node.at("aggregator")
+    aggregator.tell_slips(_KEYS)
+    kind = aggregator.at("type").value
     known = kind.replace("_", "-").replace("-judge", "-grader") if isinstance(kind, str) else ""
     if known not in _KNOWN:
         unknown = f"Unknown aggregator {quote(kind)}. " if isinstance(kind, str) else ""
         wrong = aggregator.at("type") if unknown else aggregator
-        entry.tell(wrong, f"{unknown}The aggregator of a composite is of type {_KINDS}.")
+        wrong.tell(f"{unknown}The aggregator of a composite is of type {_KINDS}.")
         return None
-    named = [part for part in inner.items() if isinstance(part.value, str)]
-    _tell_named(entry, named)
-    made = Becomes("composite", parts=list(inner.items()), graded=True)
-    made.weights = _weights(entry, aggregator.at("weights"), made.parts)
-    found = _aggregated(entry, aggregator, known, made)
-    return None if named else found
+    parts = list(inner.items())
+    named = [part for part in parts if isinstance(part.value, str)]
+    _tell_named(node, named)
+    made = Becomes("composite", parts=parts, graded=True)
+    made.weights = _weights(aggregator.at("weights"), parts)
+    sound = known == "weighted-average" or _aggregated(aggregator, known, made, context)
+    return made if sound and not named else None
 
 
-def _aggregated(
-    entry: EvaluatorEntry, aggregator: Node, known: str, made: Becomes
-) -> Becomes | None:
-    if known == "threshold":
-        return _by_share(entry, aggregator.at("threshold"), made)
-    if known == "code-grader":
-        return _by_program(entry, aggregator, made)
-    return _by_judge(entry, aggregator.at("prompt"), made) if known == "llm-grader" else made
-
-
-def _tell_named(entry: EvaluatorEntry, members: Sequence[Node]) -> None:
+def _tell_named(node: Node, members: Sequence[Node]) -> None:
     """Say of each member that is only named that it has to stand there itself."""
-    names = [name for one in entry.beside() if isinstance(name := one.at("name").value, str)]
+    beside: JsonValue = node.document.data
+    for step in node.path[:-1]:
+        beside = look_up(beside, step)[1]
+    listed = [_mapping(one).get("name") for one in (beside if isinstance(beside, list) else ())]
+    names = [name for name in listed if isinstance(name, str)]
     known = f" Evaluators here are called {one_of(names, last='and')}." if names else ""
     for member in members:
-        said = (
+        member.tell(
             f"A member of a composite is a whole evaluator; {quote(str(member.value))} only names "
             f"one.{known} Write the member itself here, with `name` and `type`."
         )
-        entry.tell(member, said)
 
 
-def _weights(entry: EvaluatorEntry, node: Node, parts: Sequence[Node]) -> dict[str, JsonValue]:
+def _weights(node: Node, parts: Sequence[Node]) -> dict[str, JsonValue]:
     """Return the weights by name; each has to be that of one member."""
     names = [part.at("name").value for part in parts]
     for number, (part, name) in enumerate(zip(parts, names, strict=True)):
         if isinstance(name, str) and name and name in names[:number]:
             said = f"Two evaluators of this composite have the name {quote(name)}. Change one."
-            entry.tell(part.at("name"), said)
+            part.at("name").tell(said)
     if not isinstance(node.value, dict):
         if node.value is not None:
-            entry.context.found.problems.append(node.wrong("a mapping from names to weights"))
+            node.tell_sort("a mapping from names to weights")
         return {}
     for name in node.value:
         if name not in names:
             have = [one for one in names if isinstance(one, str)]
             said = f"No evaluator of this composite has the name {quote(name)}."
-            said += f" It has {one_of(have, last='and')}." if have else ""
-            entry.tell(node.at(name), said)
+            node.at(name).tell(said + (f" It has {one_of(have, last='and')}." if have else ""))
         if not is_weight(node.value[name]):
-            entry.tell(node.at(name), f"A weight is a number from 0 on, at most {MOST:,}.")
+            node.at(name).tell(f"A weight is a number from 0 on, at most {MOST:,}.")
     return {name: given for name, given in node.value.items() if is_weight(given)}
 
 
-def _by_share(entry: EvaluatorEntry, least: Node, made: Becomes) -> Becomes | None:
-    if isinstance(least.value, bool) or not isinstance(least.value, int | float):
-        entry.tell(least, "This aggregator needs `threshold`: the share that has to pass.")
-        return None
-    made.options, made.keys = {"threshold": least.value}, {"threshold": "aggregator"}
-    return made
+def _aggregated(aggregator: Node, known: str, made: Becomes, context: Context) -> bool:
+    """Put into a composite how its parts are put together; whether that can be told."""
+    if known == "threshold":
+        least = aggregator.at("threshold")
+        if isinstance(least.value, bool) or not isinstance(least.value, int | float):
+            least.tell("This aggregator needs `threshold`: the share that has to pass.")
+            return False
+        made.options, made.keys = {"threshold": least.value}, {"threshold": "aggregator"}
+    elif known == "code-grader":
+        written = aggregator.first(("path", "command", "script"))
+        if written is None:
+            aggregator.tell("This aggregator needs `path`: the program that weighs.")
+            return False
+        command = _command_of(written)
+        made.type, made.options = "compositeScript", {"command": command, **_where(aggregator)}
+        made.keys = {"command": "aggregator"}
+        return command is not None
+    else:
+        prompt = aggregator.at("prompt")
+        text = _prompt_text(prompt, context) if prompt.value is not None else ""
+        made.type, made.options = "compositeJudge", {"prompt": text} if text else {}
+        made.keys = {"prompt": "aggregator"}
+        return text is not None
+    return True
 
 
-def _by_program(entry: EvaluatorEntry, aggregator: Node, made: Becomes) -> Becomes | None:
-    written = aggregator.first(("path", "command", "script"))
-    if written is None:
-        entry.tell(aggregator, "This aggregator needs `path`: the program that weighs.")
-        return None
-    command = command_of(entry, written)
-    if command is None:
-        return None
-    made.type, made.options = "compositeScript", {"command": command, **where(aggregator)}
-    made.keys = {"command": "aggregator"}
-    return made
-
-
-def _by_judge(entry: EvaluatorEntry, prompt: Node, made: Becomes) -> Becomes | None:
-    text = prompt_text(entry, prompt) if prompt.value is not None else ""
-    if text is None:
-        return None
-    made.type, made.options = "compositeJudge", {"prompt": text} if text else {}
-    made.keys = {"prompt": "aggregator"}
-    return made
-
-
-_FLAGS = frozenset("ims")
-
-
-def one(type_: str, *, ignore_case: bool = False) -> Reading:
+def _one(type_: str, **options: JsonValue) -> Reading:
     """Return how an evaluator is read that looks for one text."""
 
-    def read(entry: EvaluatorEntry) -> Becomes | None:
-        if entry.value("value") is None:
-            entry.tell(entry.node, "This evaluator needs `value`: what it looks for.")
+    def read(node: Node, _: Context) -> Becomes | None:
+        if (value := node.at("value").value) is None:
+            node.tell("This evaluator needs `value`: what it looks for.")
             return None
-        options: JsonObject = {"value": entry.value("value")}
-        return Becomes(type_, _with_case(options, ignore_case=ignore_case), {"value": "value"})
+        return Becomes(type_, {"value": value, **options}, {"value": "value"})
 
     return read
 
 
-def several(type_: str, *, ignore_case: bool = False) -> Reading:
+def _several(type_: str, **options: JsonValue) -> Reading:
     """Return how an evaluator is read that looks for all of several texts, or any."""
 
-    def read(entry: EvaluatorEntry) -> Becomes | None:
-        values = entry.node.at("value")
+    def read(node: Node, _: Context) -> Becomes | None:
+        values = node.at("value")
         if not isinstance(values.value, list) or not values.value:
-            entry.context.found.problems.append(values.wrong("a list of texts"))
+            values.tell_sort("a list of texts")
             return None
-        parts = [
-            Becomes("contains", _with_case({"value": text}, ignore_case=ignore_case), {})
-            for text in values.value
-        ]
+        parts = [Becomes("contains", {"value": text, **options}, {}) for text in values.value]
         return Becomes(type_, made=parts)
 
     return read
 
 
-def regex(entry: EvaluatorEntry) -> Becomes | None:
+_FLAGS = frozenset("ims")
+
+
+def _regex(node: Node, _: Context) -> Becomes | None:
     """Read a pattern, with JavaScript's flags as far as RE2 has them."""
-    flags = entry.value("flags") or ""
-    value = entry.node.first(("value", "pattern"))
-    if not isinstance(flags, str) or not set(flags.replace("g", "").replace("u", "")) <= _FLAGS:
-        entry.tell(entry.node.at("flags"), "The flags of a pattern are i, m and s.")
+    flags = node.at("flags").value or ""
+    value = node.first(("value", "pattern"))
+    if not isinstance(flags, str) or not set(flags) - {"g", "u"} <= _FLAGS:
+        node.at("flags").tell("The flags of a pattern are i, m and s.")
         return None
     kept = "".join(sorted(set(flags) & _FLAGS))
     pattern: JsonValue = value.value if value else None
     if isinstance(pattern, str) and kept:
         pattern = f"(?{kept}){pattern}"
-    options: JsonObject = {"pattern": pattern, "trim": True}
-    return Becomes("regex", options, {"pattern": "value"})
+    return Becomes("regex", {"pattern": pattern, "trim": True}, {"pattern": "value"})
 
 
-def is_json(entry: EvaluatorEntry) -> Becomes:
-    """Read that the message is JSON."""
-    del entry
-    return Becomes("isJson")
+class EvaluatorType(NamedTuple):
+    """How a type of evaluator is read, and the keys that it has beside the common ones."""
+
+    read: Reading
+    keys: tuple[str, ...] = ("value",)
 
 
-def _with_case(options: JsonObject, *, ignore_case: bool) -> JsonObject:
-    return {**options, "ignoreCase": True} if ignore_case else options
+_TOKENS = {"max_total": "maxTotal", "max_input": "maxInput", "max_output": "maxOutput"}
+_TOKEN_KEYS = {**{ours: ours for ours in _TOKENS.values()}, **_TOKENS}
+_METRICS = {
+    "max_cost_usd": "maxUSD",
+    "max_tool_calls": "maxToolCalls",
+    "max_llm_calls": "maxLlmCalls",
+    "max_tokens": "maxTokens",
+    "target_exploration_ratio": "targetExplorationRatio",
+    "exploration_tolerance": "explorationTolerance",
+    "max_duration_ms": "maxSeconds",
+}
+_SKILL = {"skill": "skill", "should_trigger": "shouldTrigger"}
+_LATENCY = "`threshold`: the most milliseconds"
+_COST = "`budget`: the most US dollars"
+
+TYPES: Mapping[str, EvaluatorType] = {
+    "llm-grader": EvaluatorType(_llm, _LLM_KEYS),
+    "rubrics": EvaluatorType(_rubric, _LLM_KEYS),
+    "rubric": EvaluatorType(_rubric, _LLM_KEYS),
+    "code-grader": EvaluatorType(_code, _CODE_KEYS),
+    "composite": EvaluatorType(_composite, (*_MEMBERS, "aggregator")),
+    "tool-trajectory": EvaluatorType(
+        _tool_trajectory, ("mode", "minimums", "expected", "args_match")
+    ),
+    "field-accuracy": EvaluatorType(_field_accuracy, ("fields", "aggregation")),
+    "latency": EvaluatorType(
+        _renamed("latency", {"threshold": "maxSeconds"}, needs=_LATENCY), ("threshold",)
+    ),
+    "cost": EvaluatorType(_renamed("cost", {"budget": "maxUSD"}, needs=_COST), ("budget",)),
+    "token-usage": EvaluatorType(_renamed("tokenUsage", _TOKEN_KEYS), tuple(_TOKEN_KEYS)),
+    "execution-metrics": EvaluatorType(
+        _renamed("executionMetrics", _METRICS, graded=True), tuple(_METRICS)
+    ),
+    "skill-trigger": EvaluatorType(_renamed("skillTrigger", _SKILL), tuple(_SKILL)),
+    "contains": EvaluatorType(_one("contains")),
+    "icontains": EvaluatorType(_one("contains", ignoreCase=True)),
+    "contains-any": EvaluatorType(_several("any")),
+    "contains-all": EvaluatorType(_several("all")),
+    "icontains-any": EvaluatorType(_several("any", ignoreCase=True)),
+    "icontains-all": EvaluatorType(_several("all", ignoreCase=True)),
+    "starts-with": EvaluatorType(_one("startsWith")),
+    "ends-with": EvaluatorType(_one("endsWith")),
+    "equals": EvaluatorType(_one("equals")),
+    "regex": EvaluatorType(_regex, ("value", "pattern", "flags")),
+    "is-json": EvaluatorType(lambda _node, _context: Becomes("isJson")),
+}
+
+NAMES = (
+    *TYPES, *(name.replace("-", "_") for name in TYPES if "-" in name),
+    "llm_judge", "code_judge", "llm-judge", "code-judge",
+)  # fmt: skip
+"""Every spelling of them."""
+
+
+def normal(kind: str) -> str:
+    """Return a type as the table has it: `llm_judge` and `llm-judge` are `llm-grader`."""
+    return kind.strip().lower().replace("_", "-").replace("-judge", "-grader")

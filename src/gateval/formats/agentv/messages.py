@@ -20,7 +20,6 @@ from gateval.domain.manifests.messages import (
     text_of,
 )
 from gateval.domain.paths import nearest, path_text
-from gateval.domain.problems import Problem
 from gateval.domain.text import quote
 from gateval.domain.tree import LOCK_PATH, git_file
 from gateval.formats.agentv.node import INPUT, AgentvNode, CaseBody, Node
@@ -36,7 +35,6 @@ from gateval.formats.agentv.references import (
     with_vars,
 )
 from gateval.formats.agentv.suites import Suite
-from gateval.formats.base import GatheringContext
 from gateval.formats.problems import missing_key
 
 ROLES = ("system", "user", "assistant", "tool")
@@ -54,11 +52,8 @@ class ToolCallBody(AgentvNode):
 class Reader:
     """Reads messages of a suite in `folder`. `own` says that no candidate gets their files."""
 
-    def __init__(
-        self, folder: str, around: GatheringContext, found: ReferenceFindings, *, own: bool
-    ) -> None:
+    def __init__(self, folder: str, found: ReferenceFindings, *, own: bool) -> None:
         self._folder = folder
-        self._around = around
         self._found = found
         self._own = own
         self.found: list[tuple[str, str]] = []
@@ -73,17 +68,21 @@ class Reader:
         value = node.value
         if isinstance(value, dict) and "role" in value:
             yield from self._message(node)
-        elif isinstance(value, list) and value and _has_role(value):
+        elif isinstance(value, list) and any(_has(one, "role") for one in value):
             for entry in node.items():
                 yield from self._message(entry)
         elif isinstance(value, list) and not value:
-            self._tell(node.problem("There is no message here. Add one."))
-        elif isinstance(value, list) and not self._own and not all(map(_is_block, value)):
-            self._tell(node.problem("Each message of a list has a `role` and `content`."))
+            node.tell("There is no message here. Add one.")
+        elif (
+            isinstance(value, list)
+            and not self._own
+            and not all(_has(one, "type") for one in value)
+        ):
+            node.tell("Each message of a list has a `role` and `content`.")
         elif isinstance(value, str | dict | list):
             yield {"role": role, "content": self._content(node)}
         else:
-            self._tell(node.wrong("text", "a mapping", "a list of messages"))
+            node.tell_sort("text", "a mapping", "a list of messages")
 
     def files(self, nodes: Iterable[Node]) -> Iterator[JsonObject]:
         """Yield a block for each file that `input_files` names."""
@@ -94,14 +93,14 @@ class Reader:
     def _message(self, node: Node) -> Iterator[JsonObject]:
         value = node.value
         if not isinstance(value, dict):
-            self._tell(node.wrong("a message with `role` and `content`"))
+            node.tell_sort("a message with `role` and `content`")
             return
-        self._found.problems += node.slips(("role", "content", "name", "tool_calls"))
+        node.tell_slips(("role", "content", "name", "tool_calls"))
         role = value.get("role")
         if role not in ROLES:
             known = f"{', '.join(ROLES[:-1])} or {ROLES[-1]}"
             hint = nearest(role, ROLES) if isinstance(role, str) else ""
-            self._tell(node.at("role").problem(f"The role of a message is {known}.{hint}"))
+            node.at("role").tell(f"The role of a message is {known}.{hint}")
             return
         message: JsonObject = {"role": role}
         if isinstance(value.get("name"), str):
@@ -113,11 +112,11 @@ class Reader:
         if message.get("content") or message.get("tool_calls"):
             yield message
         elif not (value.get("content") or value.get("tool_calls")):
-            self._tell(node.problem("This message says nothing: give it `content`."))
+            node.tell("This message says nothing: give it `content`.")
 
     def _calls(self, node: Node) -> Iterator[JsonObject]:
         if not isinstance(node.value, list):
-            self._tell(node.wrong("a list of tool calls"))
+            node.tell_sort("a list of tool calls")
         for entry in node.items():
             call, problems = entry.read(ToolCallBody)
             self._found.problems += problems
@@ -128,9 +127,9 @@ class Reader:
         """Return a content: a text, an object as it is, or a list of blocks."""
         if not isinstance(node.value, list):
             if not isinstance(node.value, str | dict):
-                self._tell(node.wrong("text", "a mapping", "a list of blocks"))
+                node.tell_sort("text", "a mapping", "a list of blocks")
             return node.value
-        if not any(isinstance(one, dict) and "type" in one for one in node.value):
+        if not any(_has(one, "type") for one in node.value):
             return [{"type": "text", "value": v} if isinstance(v, str) else v for v in node.value]
         return [block for entry in node.items() for block in self._block(entry)]
 
@@ -140,15 +139,15 @@ class Reader:
             yield {"type": "text", "value": value}
             return
         if not isinstance(value, dict):
-            self._tell(node.wrong("text", "a block with `type` and `value`"))
+            node.tell_sort("text", "a block with `type` and `value`")
             return
-        self._found.problems += node.slips(("type", "value"))
+        node.tell_slips(("type", "value"))
         kind, held = value.get("type"), value.get("value", value.get("text"))
         if kind not in (kinds := ("text", "file", "image")):
             hint = nearest(kind, kinds) if isinstance(kind, str) else ""
-            self._tell(node.at("type").problem(f"A block is of type text, file or image.{hint}"))
+            node.at("type").tell(f"A block is of type text, file or image.{hint}")
         elif not isinstance(held, str):
-            self._tell(node.at("value").wrong("text"))
+            node.at("value").tell_sort("text")
         elif kind == "text":
             yield {"type": "text", "value": held}
         else:
@@ -159,14 +158,13 @@ class Reader:
             yield from self._foreign(node, kind, written)
             return
         try:
-            path = find(written, self._folder, self._around)
-            text = text_at(path, self._around) if kind == "file" else None
+            path = find(written, self._folder, self._found.around)
+            text = text_at(path, self._found.around) if kind == "file" else None
         except NoFile as error:
-            self._tell(node.problem(str(error)))
+            node.tell(str(error))
             return
         if text is None and self._own:
-            said = f"{quote(written)} is no text, and nothing here compares anything else."
-            self._tell(node.problem(said))
+            node.tell(f"{quote(written)} is no text, and nothing here compares anything else.")
             return
         (self._found.own if self._own else self._found.shown).add(path)
         if not counted(node, len(text or ""), self._found):
@@ -178,20 +176,21 @@ class Reader:
     def _foreign(self, node: Node, kind: str, url: str) -> Iterator[JsonObject]:
         """Yield the block of a file of another repository, which is always a text."""
         try:
-            text = foreign_text(url, self._around)
+            text = foreign_text(url, self._found.around)
         except NoFile as error:
-            self._tell(node.problem(str(error)))
+            node.tell(str(error))
             return
         self._found.own.add(LOCK_PATH)
         if kind != "file":
-            self._tell(node.problem("An image is a file of this repository. Copy it here."))
+            node.tell("An image is a file of this repository. Copy it here.")
         elif counted(node, len(text), self._found):
             file = git_file(url)
             name = file.shown(file.choices[0][1])
             yield {"type": kind, "path": name, "file": name, "text": text}
 
-    def _tell(self, problem: Problem) -> None:
-        self._found.problems.append(problem)
+
+def _has(value: JsonValue, key: str) -> bool:
+    return isinstance(value, dict) and key in value
 
 
 def rendered(content: JsonValue) -> str:
@@ -199,14 +198,6 @@ def rendered(content: JsonValue) -> str:
     return (
         content if isinstance(content, str) else json.dumps(content, indent=2, ensure_ascii=False)
     )
-
-
-def _is_block(value: JsonValue) -> bool:
-    return isinstance(value, dict) and "type" in value
-
-
-def _has_role(value: list[JsonValue]) -> bool:
-    return any(isinstance(one, dict) and "role" in one for one in value)
 
 
 class NoInput(ValueError):
@@ -295,24 +286,25 @@ def _part(block: JsonValue) -> Part:
     if isinstance(text, str):
         name = str(block["path"])
         return TextPart(
-            type="text", text=f'<file path="{_plain(name)}">\n{text.strip()}\n</file>', file=name
+            type="text",
+            text=f'<file path="{name.translate(_PLAIN)}">\n{text.strip()}\n</file>',
+            file=name,
         )
     kind = "image" if block["type"] == "image" else "file"
     return FilePart.model_validate({"type": kind, "path": f"/{path}"})
 
 
-def _plain(name: str) -> str:
-    return name.translate({ord(char): "_" for char in '<>"\n'})
+_PLAIN = {ord(char): "_" for char in '<>"\n'}
 
 
 class AskedReader:
     """Reads what the cases of one suite ask."""
 
-    def __init__(self, suite: Suite, around: GatheringContext, found: ReferenceFindings) -> None:
+    def __init__(self, suite: Suite, found: ReferenceFindings) -> None:
         self._suite = suite
         self._found = found
-        self._asked = Reader(suite.folder, around, found, own=False)
-        self._is_guideline = guidelines_for(suite.folder, around, found)
+        self._asked = Reader(suite.folder, found, own=False)
+        self._is_guideline = guidelines_for(suite.folder, found)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -357,34 +349,34 @@ class AskedReader:
             if own is None and (body.mode or body.turns is not None):
                 return None
             if own is None:
-                self._found.problems.append(node.problem(missing_key("input")))
+                node.tell(missing_key("input"))
                 return None
             return fixture_input(messages)
         except NoInput as error:
-            self._found.problems.append((own or node).problem(str(error)))
+            (own or node).tell(str(error))
             return None
 
     def turns(self, node: Node, body: CaseBody) -> Iterator[Content]:
         """Yield what the user says in each turn of a conversation."""
         if not body.turns:
             if body.turns is not None or body.mode is not None:
-                self._found.problems.append(node.problem("A conversation needs `turns`."))
+                node.tell("A conversation needs `turns`.")
             return
         if body.aggregation != "mean":
             said = "The turns of a case are weighed by their mean here. Remove `aggregation`."
-            self._found.problems.append(node.at("aggregation").problem(said))
+            node.at("aggregation").tell(said)
         if body.on_turn_failure == "stop":
             said = "A conversation goes on to its end here. Remove `on_turn_failure`."
-            self._found.problems.append(node.at("on_turn_failure").problem(said))
+            node.at("on_turn_failure").tell(said)
         for turn in node.at("turns").items():
             written = turn.first(INPUT)
             if written is None:
-                self._found.problems.append(turn.problem(missing_key("input")))
+                turn.tell(missing_key("input"))
                 continue
             said_now = list(self._asked.messages(written, "user"))
             if len(said_now) > 1:
                 said = "The user says one thing in each turn. Give what comes before it as `input`."
-                self._found.problems.append(written.problem(said))
+                written.tell(said)
             elif said_now:
                 yield content_of(said_now[-1].get("content"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Literal, TypeVar
 
@@ -28,7 +28,6 @@ class AgentvNode(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
-_LONGEST_KEY = 40
 _DIGIT = re.compile(r"\d")
 _MOST = 10
 """Unknown keys of a mapping that are compared with the known ones, of which none has a digit."""
@@ -38,7 +37,7 @@ _MOST = 10
 def _nearly(key: str, known: tuple[str, ...]) -> str:
     """Return the hint at the known key that was probably meant. Files have many keys alike."""
     near = [one for one in known if abs(len(one) - len(key)) <= len(key) // 2]
-    return nearest(key, near, likeness=ALIKE) if len(key) <= _LONGEST_KEY else ""
+    return nearest(key, near, likeness=ALIKE) if len(key) <= 40 else ""
 
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -46,11 +45,15 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Node:
-    """A value at a path of a document. `value` is what is meant: templates are filled in there."""
+    """A value at a path of a document. `value` is what is meant: templates are filled in there.
+
+    `told` takes what is wrong with it, and with what is in it.
+    """
 
     document: Document
     path: DocumentPath
     value: JsonValue
+    told: list[Problem] = field(default_factory=list)
 
     @property
     def place(self) -> SourceLocation:
@@ -69,7 +72,7 @@ class Node:
             inner = self.value.get(step)
         elif isinstance(self.value, list) and isinstance(step, int) and step < len(self.value):
             inner = self.value[step]
-        return Node(self.document, (*self.path, step), inner)
+        return Node(self.document, (*self.path, step), inner, self.told)
 
     def first(self, keys: Iterable[str]) -> Node | None:
         """Return the value at the first of these keys that has one."""
@@ -82,30 +85,37 @@ class Node:
 
     def having(self, value: JsonValue) -> Node:
         """Return another value that stands at the same place."""
-        return Node(self.document, self.path, value)
+        return Node(self.document, self.path, value, self.told)
 
     def problem(self, message: str) -> Problem:
         """Return a problem with this value."""
         return problem_at(self.document, self.path, message)
 
-    def wrong(self, *wanted: str) -> Problem:
+    def sort_problem(self, *wanted: str) -> Problem:
         """Return that the value is of another sort than these."""
         return self.problem(expected_sentence(list(wanted), self.value))
+
+    def tell(self, message: str) -> None:
+        """Tell a problem with this value."""
+        self.told.append(self.problem(message))
+
+    def tell_sort(self, *wanted: str) -> None:
+        """Tell that the value is of another sort than these."""
+        self.told.append(self.sort_problem(*wanted))
 
     def read(self, model: type[Model]) -> tuple[Model | None, tuple[Problem, ...]]:
         """Return the value as `model`, and everything that is wrong with it."""
         return validate(model, self.value, self.document, self.path)
 
-    def slips(self, known: tuple[str, ...]) -> Iterator[Problem]:
-        """Yield a problem for each key that is nearly one of the known ones, and is none."""
+    def tell_slips(self, known: tuple[str, ...]) -> None:
+        """Tell each key that is nearly one of the known ones, and is none."""
         written = self.value if isinstance(self.value, dict) else {}
         unknown = [key for key in written if key not in known and not _DIGIT.search(key)]
         for key in unknown[:_MOST]:
-            hint = _nearly(key, known)
-            if hint:
-                place = self.document.key_place((*self.path, key))
-                wrong = self.at(key).problem(f"Unknown key {quote(key)}.{hint}")
-                yield wrong.model_copy(update={"place": place})
+            if hint := _nearly(key, known):
+                one = self.at(key)
+                wrong = one.problem(f"Unknown key {quote(key)}.{hint}")
+                self.told.append(wrong.model_copy(update={"place": one.key_place}))
 
 
 INPUT = ("input_messages", "input")
@@ -203,60 +213,34 @@ _REFUSED: Mapping[str, str] = {
 """Keys that change what is measured, and that nothing here does."""
 
 
-def refused_in_case(node: Node) -> Iterator[Problem]:
-    """Yield a problem for each setting that only a suite has."""
-    inside = node.at("execution")
-    for key in ("trials", "workers"):
-        if inside.at(key).value is not None:
-            said = f"All cases of a suite have the same `{key}` here. Write it in the suite's."
-            yield inside.at(key).problem(said)
-
-
-def refused(node: Node) -> Iterator[Problem]:
-    """Yield a problem for each key that would silently mean nothing."""
+def tell_refused(node: Node) -> None:
+    """Tell each key that would silently mean nothing."""
     for key, message in _REFUSED.items():
         if node.at(key).value is not None:
-            yield node.at(key).problem(message)
+            node.at(key).tell(message)
 
 
-_EVALUATORS = (
-    "assertions",
-    "assert",
-    "evaluators",
-    "execution.evaluators",
-    "execution.assertions",
-)
+_EVALUATORS = ("assertions", "assert", "evaluators", "execution.evaluators", "execution.assertions")
 _TARGETS = ("execution.target", "execution.targets", "target")
-_OF_SUITE = (CASES_KEYS, INPUT, _EVALUATORS, _TARGETS)
-_OF_CASE = (INPUT, EXPECTED, OUTCOME, METADATA, _EVALUATORS, _TARGETS[:2])
-_OF_TURN = (INPUT, EXPECTED, ("assertions", "assert"))
+OF_SUITE = (CASES_KEYS, INPUT, _EVALUATORS, _TARGETS)
+OF_CASE = (INPUT, EXPECTED, OUTCOME, METADATA, _EVALUATORS, _TARGETS[:2])
+OF_TURN = (INPUT, EXPECTED, ("assertions", "assert"))
 OF_TARGET = (("command", "command_template"), ("grader_target", "judge_target"))
 
 
-def of_suite(node: Node) -> Iterator[Problem]:
-    """Yield what a suite says twice, and differently."""
-    return twice(node, _OF_SUITE)
+def tell_twice(node: Node, groups: tuple[tuple[str, ...], ...]) -> None:
+    """Tell each spelling of a group that says something else than the first."""
 
+    def at(dotted: str) -> Node:
+        one = node
+        for step in dotted.split("."):
+            one = one.at(step)
+        return one
 
-def of_case(node: Node) -> Iterator[Problem]:
-    """Yield what a case says twice, and differently; its turns, too."""
-    yield from twice(node, _OF_CASE)
-    for turn in node.at("turns").items():
-        yield from twice(turn, _OF_TURN)
-
-
-def twice(node: Node, groups: tuple[tuple[str, ...], ...]) -> Iterator[Problem]:
-    """Yield a problem for each spelling of a group that says something else than the first."""
     for group in groups:
-        written = [(name, one) for name in group if (one := _at(node, name)).value is not None]
+        written = [(name, one) for name in group if (one := at(name)).value is not None]
         for name, one in written[1:]:
             first, known = written[0]
             if one.value != known.value:
                 said = f"`{name}` and `{first}` are one thing here, and they differ. Keep one."
-                yield one.problem(said).model_copy(update={"place": one.key_place})
-
-
-def _at(node: Node, dotted: str) -> Node:
-    for step in dotted.split("."):
-        node = node.at(step)
-    return node
+                node.told.append(one.problem(said).model_copy(update={"place": one.key_place}))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -24,6 +24,7 @@ from gateval.domain.tree import folders_of, is_lfs_pointer
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.recognition import read_yaml
 from gateval.formats.base import TEXT_LIMIT, GatheringContext
+from gateval.formats.yaml_document import Document
 
 
 class NoFile(ValueError):
@@ -100,7 +101,7 @@ def _text(data: bytes, shown: str) -> str | None:
 
 @dataclass
 class ReferenceFindings:
-    """What is wrong, and which files were read.
+    """What is wrong in the revision `around`, and which files were read.
 
     `own` say what is asked, so no candidate gets them; `shown` are told to candidates, too.
     `told` are files of which it is said that nothing names them, `passed_over` those that look like
@@ -109,6 +110,7 @@ class ReferenceFindings:
     which files it was read from.
     """
 
+    around: GatheringContext
     problems: list[Problem] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     own: set[str] = field(default_factory=set)
@@ -118,6 +120,10 @@ class ReferenceFindings:
     passed_over: list[Problem] = field(default_factory=list)
     wrong: dict[str, list[Problem]] = field(default_factory=dict)
     read: dict[str, set[str]] = field(default_factory=dict)
+
+    def node(self, document: Document) -> Node:
+        """Return the whole of a document; what is wrong with it is told here."""
+        return Node(document, (), document.data, self.problems)
 
     @contextmanager
     def of(self, path: str) -> Iterator[None]:
@@ -146,30 +152,22 @@ _CONFIG = ".agentv/config.yaml"
 _KEY = "guideline_patterns"
 
 
-def guidelines_for(
-    folder: str, around: GatheringContext, found: ReferenceFindings
-) -> Callable[[str], bool]:
+def guidelines_for(folder: str, found: ReferenceFindings) -> Callable[[str], bool]:
     """Return whether a tracked file is a guideline to suites in `folder`, by the next config."""
-    for root in roots(folder):
-        path = f"{root}/{_CONFIG}".lstrip("/")
-        if path in around.tree and around.tree[path].is_file:
-            return _patterns(path, around, found)
-    return lambda _path: False
-
-
-def _patterns(
-    path: str, around: GatheringContext, found: ReferenceFindings
-) -> Callable[[str], bool]:
-    documents, problems = read_yaml(path, around.content(path) or b"")
+    tree = found.around.tree
+    paths = (f"{root}/{_CONFIG}".lstrip("/") for root in roots(folder))
+    path = next((one for one in paths if one in tree and tree[one].is_file), None)
+    if path is None:
+        return lambda _path: False
+    documents, problems = read_yaml(path, found.around.content(path) or b"")
     found.own.add(path)
     found.problems += problems
     if problems or not documents:
         return lambda _path: False
-    listed = Node(documents[0], (), documents[0].data).at(_KEY)
+    listed = found.node(documents[0]).at(_KEY)
     if listed.value is not None and not isinstance(listed.value, list):
-        found.problems.append(listed.wrong("a list of patterns"))
-    patterns = [one.value for one in listed.items() if isinstance(one.value, str)]
-    return match_any(patterns)
+        listed.tell_sort("a list of patterns")
+    return match_any([one.value for one in listed.items() if isinstance(one.value, str)])
 
 
 VARIABLE = re.compile(r"\$\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
@@ -180,28 +178,25 @@ FILLED_LIMIT = 128 * 1024 * 1024
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 
 
-def lacking(name: str) -> str:
-    """Return what to do about a variable that is not there."""
-    return (
-        f"The variable {name} is not filled in: name it in policy.candidateEnv of "
-        ".github/gateval.yml, and set it in the environment of the gate."
-    )
-
-
-def with_variables(node: Node, variables: Mapping[str, str], found: ReferenceFindings) -> Node:
+def with_variables(node: Node, found: ReferenceFindings) -> Node:
     """Return the value with all `${{ NAME }}` filled in; what cannot be is told.
 
     A text that is nothing but one variable becomes a number or truth value if it reads like one.
     """
+    variables = found.around.variables
 
     def fill(one: Node, text: str) -> JsonValue:
         for name in VARIABLE.findall(text):
             if name not in variables:
-                found.problems.append(one.problem(lacking(name)))
+                one.tell(
+                    f"The variable {name} is not filled in: name it in policy.candidateEnv of "
+                    ".github/gateval.yml, and set it in the environment of the gate."
+                )
                 return text
-        whole = VARIABLE.fullmatch(text.strip())
-        if whole:
-            return _plain(variables[whole[1]])
+        if whole := VARIABLE.fullmatch(text.strip()):
+            plain = variables[whole[1]]
+            is_json = plain in {"true", "false"} or _NUMBER.fullmatch(plain)
+            return json.loads(plain) if is_json else plain
         return _replaced(one, text, VARIABLE, lambda name, _: variables[name], found)
 
     return _each(node, fill) if "${{" in json.dumps(node.value) else node
@@ -212,13 +207,21 @@ def with_vars(node: Node, values: JsonObject, found: ReferenceFindings) -> Node:
     if not values or "{{" not in json.dumps(node.value):
         return node
 
+    def value_of(dotted: str) -> JsonValue:
+        value: JsonValue = values
+        for step in dotted.split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        return value
+
+    def shown(name: str, hole: str) -> str:
+        value = hole if (known := value_of(name)) is None else known
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
     def fill(one: Node, text: str) -> JsonValue:
         whole = _TEMPLATE.fullmatch(text.strip())
-        if whole and not isinstance(value := _found(values, whole[1]), str | None):
+        if whole and not isinstance(value := value_of(whole[1]), str | None):
             return value
-        return _replaced(
-            one, text, _TEMPLATE, lambda name, hole: _shown(_found(values, name), hole), found
-        )
+        return _replaced(one, text, _TEMPLATE, shown, found)
 
     return _each(node, fill)
 
@@ -244,11 +247,9 @@ def _replaced(
 def counted(node: Node, characters: int, found: ReferenceFindings) -> bool:
     """Count what is put in the place of something short; whether it stays within the limit."""
     found.filled += characters
-    if found.filled <= FILLED_LIMIT:
-        return True
-    said = f"All that is filled in has more than {FILLED_LIMIT:,} characters. Write less."
-    found.problems.append(node.problem(said))
-    return False
+    if found.filled > FILLED_LIMIT:
+        node.tell(f"All that is filled in has more than {FILLED_LIMIT:,} characters. Write less.")
+    return found.filled <= FILLED_LIMIT
 
 
 def _each(node: Node, fill: Callable[[Node, str], JsonValue]) -> Node:
@@ -261,28 +262,6 @@ def _each(node: Node, fill: Callable[[Node, str], JsonValue]) -> Node:
     if isinstance(value, list):
         return node.having([_each(one, fill).value for one in node.items()])
     return node
-
-
-def _plain(text: str) -> JsonValue:
-    if text in {"true", "false"}:
-        return text == "true"
-    if _NUMBER.fullmatch(text):
-        number: JsonValue = json.loads(text)
-        return number
-    return text
-
-
-def _found(values: JsonObject, dotted: str) -> JsonValue:
-    found: JsonValue = values
-    for step in dotted.split("."):
-        found = found.get(step) if isinstance(found, dict) else None
-    return found
-
-
-def _shown(value: JsonValue, otherwise: str) -> str:
-    if value is None:
-        return otherwise
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 _ENDING = re.compile(r"(?:\.eval)?\.(?:ya?ml|jsonl)$", re.IGNORECASE)

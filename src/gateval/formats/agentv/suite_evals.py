@@ -37,7 +37,7 @@ from gateval.formats.agentv.recognition import (
 )
 from gateval.formats.agentv.references import ReferenceFindings, slug, suite_name
 from gateval.formats.agentv.suites import Suite, read_lines, read_suite
-from gateval.formats.agentv.targets import DEFAULT, Target
+from gateval.formats.agentv.targets import DEFAULT, Target, home_of
 from gateval.formats.base import GatheringContext, Pending
 from gateval.formats.native.written import canonical
 from gateval.formats.yaml_document import Document
@@ -105,9 +105,11 @@ def eval_of(
     threshold = execution.threshold if asked.threshold is None else asked.threshold
     if threshold is not None:
         scoring = scoring.model_copy(update={"pass_score": threshold})
+    said = [suite.node.at(key).value for key in ("name", "suite", "dataset")]
+    dataset = next((one for one in said if isinstance(one, str) and one), "")
     return Eval(
         name=name,
-        labels={"dataset": dataset} if (dataset := _dataset(suite)) else {},
+        labels={"dataset": dataset} if dataset else {},
         target_agent=agent.name,
         fixtures=tuple(fixtures),
         judge=judge,
@@ -129,13 +131,6 @@ def eval_of(
     )
 
 
-def _dataset(suite: Suite) -> str:
-    for key in ("name", "suite", "dataset"):
-        if isinstance(said := suite.node.at(key).value, str) and said:
-            return said
-    return ""
-
-
 def _places(suite: Suite, asked: TargetThreshold, target: Target) -> Mapping[str, SourceLocation]:
     execution = suite.node.at("execution")
     places = {"spec.targetAgent": asked.node.place if asked.node.path else suite.place}
@@ -154,9 +149,7 @@ _LINES = 20
 """Lines of a file that are looked at, to see whether it holds cases."""
 
 
-def suites(
-    pending: Sequence[Pending], around: GatheringContext, found: ReferenceFindings
-) -> Iterator[Suite]:
+def suites(pending: Sequence[Pending], found: ReferenceFindings) -> Iterator[Suite]:
     """Yield each suite whose settings can be read; what is wrong with the others is told."""
     lines: dict[str, tuple[str, Document] | None] = {}
     kinds = {path: kind_of(path, one.data) for path, one, *_ in pending if one is not None}
@@ -166,54 +159,43 @@ def suites(
         elif document is None:
             lines.setdefault(path, None)
         elif kinds[path] is FileKind.SUITE:
-            yield from _suite(path, document, around, found)
-            _tell_beside(path, document, around, found)
+            yield from _suite(path, document, found)
+            _tell_beside(path, document, found)
         elif kinds[path] is FileKind.ALMOST:
             _tell_almost(path, document, found)
         elif kinds[path] is FileKind.COMPANION:
-            _take_lines(path, document, lines, around, found)
-    homes = {_home(path) for path, kind in kinds.items() if kind is FileKind.TARGETS}
-    if homes:
-        _look_around(homes, lines, around, found)
+            _take_lines(path, document, lines, found)
+    homes = {home_of(path) for path, kind in kinds.items() if kind is FileKind.TARGETS}
+    _look_around({f"{one}/" if one else "" for one in homes}, lines, found)
     for path, companion in lines.items():
         with found.of(path):
-            suite = read_lines(path, companion[1] if companion else None, around, found)
+            suite = read_lines(path, companion[1] if companion else None, found)
         found.read[path] |= {companion[0]} if companion else set()
         yield suite
-    _tell_unnamed(kinds, found)
-
-
-def _tell_unnamed(kinds: Mapping[str, FileKind | None], found: ReferenceFindings) -> None:
-    """List the files of cases that no suite names."""
-    for path, kind in kinds.items():
-        if kind is FileKind.CASES and path not in found.own:
-            said = "looks like cases of AgentV, and no suite names it. Name it under `tests` of one"
-            _pass_over(path, said, found)
-
-
-def _home(path: str) -> str:
-    """Return the folder that a targets file is for, with a slash; empty for the root."""
-    folder = path.rpartition("/")[0].removesuffix(".agentv").rstrip("/")
-    return f"{folder}/" if folder else ""
+    unnamed = [path for path, kind in kinds.items() if kind is FileKind.CASES]
+    for path in sorted(set(unnamed) - found.own, key=unnamed.index):
+        said = "looks like cases of AgentV, and no suite names it. Name it under `tests` of one"
+        _pass_over(path, said, found)
 
 
 def _look_around(
     homes: Collection[str],
     lines: dict[str, tuple[str, Document] | None],
-    around: GatheringContext,
     found: ReferenceFindings,
 ) -> None:
     """Note the files of JSON lines that hold cases and that nothing names, where there are targets;
     list what only looks like that.
     """
-    ends = tuple(homes)
-    for path in around.tree:
+    around, ends = found.around, tuple(homes)
+    for path in around.tree if homes else ():
         if not path.endswith((".jsonl", "evals.json")) or not path.startswith(ends):
             continue
         if path in lines or path in found.own or path in found.told or not around.wanted(path):
             continue
         if path.endswith("evals.json"):
-            if f"/{path}".endswith("/evals.json") and _is_of_a_skill(path, around):
+            data = around.content(path) if around.tree[path].is_file else None
+            said = _read(data or b"") if f"/{path}".endswith("/evals.json") else None
+            if isinstance(said, dict) and {"skill_name", "evals"} <= said.keys():
                 _pass_over(path, "looks like evals of a skill. Write them as a suite", found)
         elif _holds_cases(path, around, is_case):
             lines[path] = None
@@ -227,29 +209,23 @@ def _pass_over(path: str, said: str, found: ReferenceFindings) -> None:
     found.passed_over.append(Problem(place=SourceLocation(file=show_path(path)), message=wrong))
 
 
-def _is_of_a_skill(path: str, around: GatheringContext) -> bool:
-    data = around.content(path) if around.tree[path].is_file else None
-    try:
-        said = read_json((data or b"").decode("utf-8-sig"))
-    except (NotStrictJson, UnicodeDecodeError):
-        return False
-    return isinstance(said, dict) and {"skill_name", "evals"} <= said.keys()
-
-
 def _take_lines(
     path: str,
     document: Document,
     lines: dict[str, tuple[str, Document] | None],
-    around: GatheringContext,
     found: ReferenceFindings,
 ) -> None:
     """Note whose settings these are. Where they say little, the lines have to look like cases."""
     data = document.data if isinstance(document.data, dict) else {}
-    beside = [one for one in lines_beside(path) if one in around.tree]
-    _tell_links(path, document, around, found)
-    beside = [one for one in beside if around.tree[one].is_file]
-    if not tells(data):
-        beside = [one for one in beside if one in lines or _holds_cases(one, around)]
+    around = found.around
+    _tell_links(path, document, found)
+    beside = [
+        one
+        for one in lines_beside(path)
+        if one in around.tree
+        and around.tree[one].is_file
+        and (tells(data) or one in lines or _holds_cases(one, around))
+    ]
     found.own |= {path} if beside else set()
     for one in beside:
         known = lines.get(one)
@@ -264,35 +240,35 @@ def _take_lines(
         found.tell(path, Problem(place=document.place(), message=said))
 
 
-def _tell_beside(
-    path: str, document: Document, around: GatheringContext, found: ReferenceFindings
-) -> None:
+def _tell_beside(path: str, document: Document, found: ReferenceFindings) -> None:
     """Say so where cases lie beside a suite that has cases of its own, and does not name them."""
-    _tell_links(path, document, around, found)
+    _tell_links(path, document, found)
     for one in lines_beside(path):
-        if one in around.tree and one not in found.own and _holds_cases(one, around):
+        if one in found.around.tree and one not in found.own and _holds_cases(one, found.around):
             said = (
                 f"{show_path(one)} holds cases, too, and nothing here names them. Name that file "
                 "under `tests`, or give it another name."
             )
-            found.tell(path, Problem(place=document.place(), message=said))
-            found.read[path] |= {one}
-            found.told.add(one)
+            _tell_of(one, said, path, document, found)
 
 
-def _tell_links(
-    path: str, document: Document, around: GatheringContext, found: ReferenceFindings
-) -> None:
+def _tell_links(path: str, document: Document, found: ReferenceFindings) -> None:
     """Say so where a link lies beside a suite in the place of its lines: nobody follows it."""
+    tree = found.around.tree
     for one in lines_beside(path):
-        if one in around.tree and not around.tree[one].is_file and one not in found.told:
+        if one in tree and not tree[one].is_file and one not in found.told:
             said = (
                 f"{show_path(one)} beside this suite is a symbolic link or a submodule, which "
                 "nobody follows. Put the file itself there, or give it another name."
             )
-            found.tell(path, Problem(place=document.place(), message=said))
-            found.read[path] |= {one}
-            found.told.add(one)
+            _tell_of(one, said, path, document, found)
+
+
+def _tell_of(one: str, said: str, path: str, document: Document, found: ReferenceFindings) -> None:
+    """Tell the suite in `path` of the file `one` beside it."""
+    found.tell(path, Problem(place=document.place(), message=said))
+    found.read[path] |= {one}
+    found.told.add(one)
 
 
 def _holds_cases(
@@ -311,13 +287,11 @@ def _read(line: bytes) -> JsonValue:
         return None
 
 
-def _suite(
-    path: str, document: Document, around: GatheringContext, found: ReferenceFindings
-) -> Iterator[Suite]:
+def _suite(path: str, document: Document, found: ReferenceFindings) -> Iterator[Suite]:
     found.own.add(path)
     before = len(found.problems)
     with found.of(path):
-        suite = read_suite(path, document, around, found)
+        suite = read_suite(path, document, found)
     if suite is not None:
         yield suite
     else:
@@ -368,19 +342,17 @@ def named_targets(
     name that is not known may be any.
     """
     at_top = " ".join(part for block in _AT_TOP.findall(own) for part in _TARGETS.findall(block))
-    found = frozenset(one for text in (own, *others) for one in _named(text, known))
+    parts = [part for text in (own, *others) for part in _TARGETS.findall(text)]
+    found = frozenset(
+        one for part in parts for one in (known if _FILLED_IN in part else _words(part, known))
+    )
     if _FILLED_IN in at_top or (at_top and not any(_words(at_top, known))):
         return frozenset(known)
     if not at_top:
         found |= {default} & {*known}
-        if any(_TARGETS.search(text) for text in (own, *others)) and not found - {default}:
+        if parts and not found - {default}:
             return frozenset(known)
     return found or frozenset(known)
-
-
-def _named(text: str, known: Collection[str]) -> Iterator[str]:
-    for part in _TARGETS.findall(text):
-        yield from known if _FILLED_IN in part else _words(part, known)
 
 
 def _words(text: str, known: Collection[str]) -> Iterator[str]:

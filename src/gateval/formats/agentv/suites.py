@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -18,16 +18,16 @@ from gateval.domain.tree import has_folder, is_lfs_pointer
 from gateval.formats.agentv.node import (
     ALIKE,
     EXECUTION_KEYS,
+    OF_SUITE,
     SUITE_KEYS,
     ExecutionBody,
     Node,
     SuiteBody,
-    of_suite,
-    refused,
+    tell_refused,
+    tell_twice,
 )
 from gateval.formats.agentv.recognition import CASES_KEYS, read_yaml
 from gateval.formats.agentv.references import ReferenceFindings, suite_name, with_variables
-from gateval.formats.base import GatheringContext
 from gateval.formats.native.cases import CASES_LIMIT
 from gateval.formats.yaml_document import Branching, Document
 
@@ -42,162 +42,130 @@ class RawCase(NamedTuple):
     default_id: str = ""
 
 
-def raw_cases(
-    node: Node, folder: str, around: GatheringContext, found: ReferenceFindings
-) -> Iterator[RawCase]:
+def raw_cases(node: Node, folder: str, found: ReferenceFindings) -> Iterator[RawCase]:
     """Yield the cases that stand at `node` of a suite in `folder`, each an entry of any kind."""
     if isinstance(node.value, str):
-        yield from _named(node, node.value.removeprefix(SCHEME), folder, around, found)
+        yield from _named(node, node.value.removeprefix(SCHEME), folder, found)
     elif not isinstance(node.value, list):
-        found.problems.append(node.wrong("a list of cases", "the path of a file or folder"))
+        node.tell_sort("a list of cases", "the path of a file or folder")
     for entry in node.items():
         if isinstance(entry.value, str) and entry.value.startswith(SCHEME):
             written = entry.value.removeprefix(SCHEME)
-            yield from _named(entry, written, folder, around, found)
+            yield from _named(entry, written, folder, found)
         else:
             yield RawCase(entry)
 
 
-def json_lines(path: str, around: GatheringContext, found: ReferenceFindings) -> Iterator[RawCase]:
+def json_lines(path: str, found: ReferenceFindings) -> Iterator[RawCase]:
     """Yield the cases of a file of JSON lines, blank ones left out."""
-    data = _data(path, around, found)
+    data = _data(path, found)
     if data is None:
         return
     entries: dict[str | int, Branching | Mark | None] = {}
     values: list[JsonValue] = []
     for number, raw in enumerate(data.removeprefix(BOM_UTF8).split(b"\n")):
-        line = _text(path, number, raw, found)
-        if not line or line.isspace():
-            continue
-        if len(values) == CASES_LIMIT:
-            said = f"A file may have {CASES_LIMIT:,} cases. Split it."
-            found.problems.append(Problem(place=_place(path, number), message=said))
-            break
         try:
+            line = raw.decode("utf-8")
+            if not line or line.isspace():
+                continue
+            if len(values) == CASES_LIMIT:
+                _tell(path, f"A file may have {CASES_LIMIT:,} cases. Split it.", found, number)
+                break
             values.append(read_json(line))
+        except UnicodeDecodeError:
+            _tell(path, "This line is not UTF-8. Save the file as UTF-8.", found, number)
         except NotStrictJson as error:
             said = f"This line is not JSON: {str(error).replace('line 1, ', '')}."
-            found.problems.append(Problem(place=_place(path, number), message=said))
-            continue
-        entries[len(values) - 1] = Mark(path, 0, number, 0, None, 0)
+            _tell(path, said, found, number)
+        else:
+            entries[len(values) - 1] = Mark(path, 0, number, 0, None, 0)
     marks = Branching(Mark(path, 0, 0, 0, None, 0), entries=dict(entries))
-    document = Document(show_path(path), [*values], marks)
-    yield from (RawCase(Node(document, (index,), value)) for index, value in enumerate(values))
+    whole = found.node(Document(show_path(path), [*values], marks))
+    yield from map(RawCase, whole.items())
 
 
-def _named(
-    node: Node, written: str, folder: str, around: GatheringContext, found: ReferenceFindings
-) -> Iterator[RawCase]:
-    path = resolve_path(folder, written)
+def _named(node: Node, written: str, folder: str, found: ReferenceFindings) -> Iterator[RawCase]:
+    tree, path = found.around.tree, resolve_path(folder, written)
     if path is None:
-        found.problems.append(node.problem(f"{quote(written)} leads out of the repository."))
+        node.tell(f"{quote(written)} leads out of the repository.")
         return
     if any(char in written for char in "*?"):
-        matching = sorted(filter(match_any([path]), around.tree))
-    elif path not in around.tree and has_folder(around.tree, path):
-        yield from _folder(node, path, around, found)
+        matching = sorted(filter(match_any([path]), tree))
+    elif path not in tree and has_folder(tree, path):
+        yield from _folder(node, path, found)
         return
     else:
-        matching = [path] if path in around.tree else []
+        matching = [path] if path in tree else []
     if not matching:
         said = f"There is no file {show_path(path)} in this revision. Add it, or track it with git."
-        found.problems.append(node.problem(said))
+        node.tell(said)
     for one in matching:
-        yield from _file(node, one, around, found)
+        yield from _file(node, one, found)
 
 
-def _file(
-    node: Node, path: str, around: GatheringContext, found: ReferenceFindings
-) -> Iterator[RawCase]:
-    if not around.tree[path].is_file:
-        said = f"{show_path(path)} is a symbolic link or a submodule. Put the file itself there."
-        found.problems.append(node.problem(said))
+def _file(node: Node, path: str, found: ReferenceFindings) -> Iterator[RawCase]:
+    shown = show_path(path)
+    if not found.around.tree[path].is_file:
+        node.tell(f"{shown} is a symbolic link or a submodule. Put the file itself there.")
     elif path.endswith(".jsonl"):
-        found.own.add(path)
-        yield from json_lines(path, around, found)
+        yield from json_lines(path, found)
     elif path.endswith((".yaml", ".yml")):
-        document = _document(path, around, found)
-        if document is not None:
-            cases = Node(document, (), document.data)
+        if (cases := _document(path, found)) is not None:
             if not isinstance(cases.value, list):
-                found.problems.append(cases.wrong("a list of cases"))
+                cases.tell_sort("a list of cases")
             yield from map(RawCase, cases.items())
     else:
-        said = f"{show_path(path)} holds no cases: its name must end in .yaml, .yml or .jsonl."
-        found.problems.append(node.problem(said))
+        node.tell(f"{shown} holds no cases: its name must end in .yaml, .yml or .jsonl.")
 
 
-def _folder(
-    node: Node, path: str, around: GatheringContext, found: ReferenceFindings
-) -> Iterator[RawCase]:
-    """Yield the one case of each folder below `path`."""
+def _folder(node: Node, path: str, found: ReferenceFindings) -> Iterator[RawCase]:
+    """Yield the one case of each folder below `path`; a file nearly named so is told."""
     prefix = f"{path}/" if path else ""
     folders: dict[str, list[str]] = {}
-    for one in around.tree:
+    for one in found.around.tree:
         name, slash, file = one.removeprefix(prefix).partition("/")
         if one.startswith(prefix) and slash:
             folders.setdefault(name, []).append(file)
     some = False
     for name, files in sorted(folders.items()):
         file = next((one for one in _ONE if one in files), "")
-        if not file:
-            _tell_nearly(f"{prefix}{name}", files, found)
-            continue
-        document = _document(f"{prefix}{name}/{file}", around, found)
-        if document is not None:
+        for near in files if not file else ():
+            if near[:1] in {"c", "C"} and nearest(near.lower(), _ONE, likeness=ALIKE):
+                said = f"This file is passed over: that of a case is named {_ONE[0]}. Rename it."
+                _tell(f"{prefix}{name}/{near}", said, found)
+        if file and (case := _document(f"{prefix}{name}/{file}", found)) is not None:
             some = True
-            yield RawCase(Node(document, (), document.data), name)
+            yield RawCase(case, name)
     if not some:
-        said = f"No folder in {show_path(path)}/ holds a case.yaml."
-        found.problems.append(node.problem(said))
+        node.tell(f"No folder in {show_path(path)}/ holds a case.yaml.")
 
 
-def _tell_nearly(folder: str, files: Iterable[str], found: ReferenceFindings) -> None:
-    """Say so where a file is nearly named as that of a case: it would be passed over."""
-    for name in files:
-        if name[:1] in {"c", "C"} and nearest(name.lower(), _ONE, likeness=ALIKE):
-            said = f"This file is passed over: that of a case is named {_ONE[0]}. Rename it."
-            place = SourceLocation(file=show_path(f"{folder}/{name}"))
-            found.problems.append(Problem(place=place, message=said))
-
-
-def _document(path: str, around: GatheringContext, found: ReferenceFindings) -> Document | None:
+def _document(path: str, found: ReferenceFindings) -> Node | None:
     """Return the one document of a YAML file of cases; what is wrong with it is told."""
-    data = _data(path, around, found)
+    data = _data(path, found)
     if data is None:
         return None
     documents, problems = read_yaml(path, data)
     found.problems += problems
-    if problems or not documents:
-        return None
-    return documents[0]
+    return None if problems or not documents else found.node(documents[0])
 
 
-def _data(path: str, around: GatheringContext, found: ReferenceFindings) -> bytes | None:
+def _data(path: str, found: ReferenceFindings) -> bytes | None:
     found.own.add(path)
-    data = around.content(path)
-    said = ""
+    data = found.around.content(path)
     if data is None:
-        said = f"{show_path(path)} is too large to be read. Split it."
+        _tell(path, f"{show_path(path)} is too large to be read. Split it.", found)
     elif is_lfs_pointer(data):
         said = f"{show_path(path)} is a Git LFS pointer. Store the file itself in git."
-    if said:
-        found.problems.append(Problem(place=SourceLocation(file=show_path(path)), message=said))
+        _tell(path, said, found)
         return None
     return data
 
 
-def _text(path: str, number: int, raw: bytes, found: ReferenceFindings) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        said = "This line is not UTF-8. Save the file as UTF-8."
-        found.problems.append(Problem(place=_place(path, number), message=said))
-        return ""
-
-
-def _place(path: str, number: int) -> SourceLocation:
-    return SourceLocation(file=show_path(path), line=number + 1)
+def _tell(path: str, said: str, found: ReferenceFindings, number: int = -1) -> None:
+    """Tell what is wrong with a file, or with its line of this number, from 0."""
+    place = SourceLocation(file=show_path(path), line=number + 1)
+    found.problems.append(Problem(place=place, message=said))
 
 
 @dataclass(frozen=True)
@@ -234,55 +202,54 @@ class Suite:
         return cases.key_place if cases else self.node.place
 
 
-def read_suite(
-    path: str, document: Document, around: GatheringContext, found: ReferenceFindings
-) -> Suite | None:
+def read_suite(path: str, document: Document, found: ReferenceFindings) -> Suite | None:
     """Return the suite that a document is, None if it has no cases; what is wrong is told."""
     before = len(found.problems)
-    node = _filled(Node(document, (), document.data), around, found)
+    node = _filled(document, found)
     cases = node.first(CASES_KEYS)
     if cases is None:
-        found.problems.append(node.problem("There are no cases here. Add some."))
+        node.tell("There are no cases here. Add some.")
         return None
-    body = _settings(node, found)
+    body = _settings(node)
     flawed = len(found.problems) > before
     appended = cases.path == ("tests",) or _newer(body)
     suite = Suite(path, suite_name(path), node, body, appended, flawed)
-    return _with(suite, raw_cases(cases, suite.folder, around, found), found)
+    return _with(suite, raw_cases(cases, suite.folder, found), found)
 
 
-def read_lines(
-    path: str, companion: Document | None, around: GatheringContext, found: ReferenceFindings
-) -> Suite:
+def read_lines(path: str, companion: Document | None, found: ReferenceFindings) -> Suite:
     """Return the suite that a file of JSON lines is, with the settings of its companion."""
     before = len(found.problems)
     found.own.add(path)
     document = companion or Document(show_path(path), {}, None)
-    node = _filled(Node(document, (), document.data), around, found)
-    body = _settings(node, found)
+    node = _filled(document, found)
+    body = _settings(node)
     flawed = len(found.problems) > before
     appended = path.endswith(".eval.jsonl") or document.file.endswith((".eval.yaml", ".eval.yml"))
     suite = Suite(path, suite_name(path), node, body, appended or _newer(body), flawed)
-    return _with(suite, json_lines(path, around, found), found)
+    return _with(suite, json_lines(path, found), found)
 
 
-def _settings(node: Node, found: ReferenceFindings) -> SuiteBody:
+def _settings(node: Node) -> SuiteBody:
     """Return the settings; the defaults, with the problems told, where they cannot be read."""
-    found.problems += (*node.slips(SUITE_KEYS), *refused(node), *of_suite(node))
-    found.problems += node.at("execution").slips(EXECUTION_KEYS)
+    node.tell_slips(SUITE_KEYS)
+    tell_refused(node)
+    tell_twice(node, OF_SUITE)
+    node.at("execution").tell_slips(EXECUTION_KEYS)
     body, wrong = node.read(SuiteBody)
-    found.problems += wrong
+    node.told.extend(wrong)
     return body or SuiteBody()
 
 
-def _filled(node: Node, around: GatheringContext, found: ReferenceFindings) -> Node:
+def _filled(document: Document, found: ReferenceFindings) -> Node:
     """Return the settings with variables filled in; the cases follow one by one."""
+    node = found.node(document)
     if not isinstance(node.value, dict):
         return node
     value: dict[str, JsonValue] = {
         key: inner
         if key in CASES_KEYS and isinstance(inner, list)
-        else with_variables(node.at(key), around.variables, found).value
+        else with_variables(node.at(key), found).value
         for key, inner in node.value.items()
     }
     return node.having(value)

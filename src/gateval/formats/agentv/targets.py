@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated
 
@@ -18,7 +18,7 @@ from gateval.domain.planning.closure import program_index
 from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.domain.tree import under
-from gateval.formats.agentv.node import OF_TARGET, AgentvNode, Node, twice
+from gateval.formats.agentv.node import OF_TARGET, AgentvNode, Node, tell_twice
 from gateval.formats.agentv.recognition import TARGETS_FILES, read_yaml
 from gateval.formats.agentv.references import ReferenceFindings, agent_name, roots, with_variables
 from gateval.formats.base import GatheringContext
@@ -100,40 +100,38 @@ class Target:
 class TargetsFile:
     """The targets of one file."""
 
-    def __init__(self, path: str, around: GatheringContext, found: ReferenceFindings) -> None:
+    def __init__(self, path: str, found: ReferenceFindings) -> None:
         self.path = path
-        self.home = path.rpartition("/")[0].removesuffix(".agentv").rstrip("/")
-        self._around = around
+        self.home = home_of(path)
         self._found = found
         before = len(found.problems)
         self._nodes = self._read()
         self._wrong = next(iter(found.problems[before:]), None)
 
     def _read(self) -> dict[str, Node]:
-        if not self._around.tree[self.path].is_file:
+        around, told = self._found.around, self._found.problems
+        if not around.tree[self.path].is_file:
             said = "A targets file must be a file; this is a symbolic link. Put the file itself."
-            problem = Problem(place=SourceLocation(file=show_path(self.path)), message=said)
-            self._found.problems.append(problem)
+            told.append(Problem(place=SourceLocation(file=show_path(self.path)), message=said))
             return {}
-        data = self._around.content(self.path)
-        documents, problems = read_yaml(self.path, data or b"")
-        self._found.problems += problems
+        documents, problems = read_yaml(self.path, around.content(self.path) or b"")
+        told += problems
         if problems or not documents:
             return {}
-        entries = Node(documents[0], (), documents[0].data).at("targets")
+        entries = self._found.node(documents[0]).at("targets")
         if entries.value is None:
             said = "There are no targets here. List them under `targets`."
-            self._found.problems.append(Problem(place=documents[0].place(), message=said))
+            told.append(Problem(place=documents[0].place(), message=said))
         elif not isinstance(entries.value, list):
-            self._found.problems.append(entries.wrong("a list of targets"))
+            entries.tell_sort("a list of targets")
         named: dict[str, Node] = {}
         for entry in entries.items():
             name = entry.at("name").value
             if not isinstance(name, str) or not name:
-                self._found.problems.append(entry.problem("This target has no `name`. Add one."))
+                entry.tell("This target has no `name`. Add one.")
             elif name in named:
                 said = f"The target {quote(name)} stands here twice, first at {named[name].place}."
-                self._found.problems.append(entry.at("name").problem(said))
+                entry.at("name").tell(said)
             else:
                 named[name] = entry
         return named
@@ -153,39 +151,43 @@ class TargetsFile:
                 shown = show_path(self.path)
                 hint = nearest(name, self.names) or f" It has {', '.join(self.names) or 'none'}."
                 raise NoTarget(f"There is no target {quote(name)} in {shown}.{hint}")
+            node = replace(node, told=[])
             passed = node.at("use_target")
             if passed.value is None:
                 return self._checked(node)
-            apart = ReferenceFindings()
-            used = with_variables(passed, self._around.variables, apart).value
-            if apart.problems:
-                raise NoTarget("", apart.problems[0])
+            used = with_variables(passed, self._found).value
+            if node.told:
+                raise NoTarget("", node.told[0])
             if not isinstance(used, str):
-                raise NoTarget("", passed.wrong("the name of a target"))
+                raise NoTarget("", passed.sort_problem("the name of a target"))
             name = used
         raise NoTarget("", self._nodes[name].problem("This target leads back to itself."))
 
     def _checked(self, node: Node) -> Target:
         filled = dict(node.value) if isinstance(node.value, dict) else {}
-        apart = ReferenceFindings(problems=[*node.slips(KNOWN), *twice(node, OF_TARGET)])
+        node.tell_slips(KNOWN)
+        tell_twice(node, OF_TARGET)
         for key in ("provider", "model", "cwd", "judge_target", "grader_target", "system_prompt"):
             if filled.get(key) is not None:
-                filled[key] = with_variables(node.at(key), self._around.variables, apart).value
-        body, problems = node.having(filled).read(TargetBody)
-        wrong = [*apart.problems, *problems]
+                filled[key] = with_variables(node.at(key), self._found).value
+        node = node.having(filled)
+        body, problems = node.read(TargetBody)
+        wrong = [*node.told, *problems]
         if body is None or wrong:
             self._found.problems += wrong[1:]
             raise NoTarget(wrong[0].message, wrong[0])
-        return Target(self.path, self.home, node.having(filled), body)
+        return Target(self.path, self.home, node, body)
+
+
+def home_of(path: str) -> str:
+    """Return the folder that a targets file is for; "" is the root."""
+    return path.rpartition("/")[0].removesuffix(".agentv").rstrip("/")
 
 
 def targets_paths(folder: str, around: GatheringContext) -> Iterator[str]:
     """Yield the targets files for a suite in `folder`, the nearest first."""
-    for root in roots(folder):
-        for name in TARGETS_FILES:
-            path = f"{root}/{name}".lstrip("/")
-            if path in around.tree:
-                yield path
+    paths = (f"{root}/{name}".lstrip("/") for root in roots(folder) for name in TARGETS_FILES)
+    yield from (path for path in paths if path in around.tree)
 
 
 RUNTIME = "agentv"
@@ -214,7 +216,9 @@ def agent_of(
     """
     if target.body.provider == CLI:
         return _program(target, folder, around, strict=strict)
-    return _asked(target, around)
+    models = (model_of(target, around),)
+    spec = AgentSpec(models=models, system=target.body.system_prompt)
+    return _agent(target, agent_name(target.body.name, target.home, target.home), spec)
 
 
 def model_of(target: Target, around: GatheringContext) -> str:
@@ -222,7 +226,12 @@ def model_of(target: Target, around: GatheringContext) -> str:
     provider = target.body.provider or ""
     known = _MODELS.get(provider, provider)
     if known not in around.registries.providers:
-        said = _foreign(provider) if provider else "This target has no `provider`. Add one."
+        said = "This target has no `provider`. Add one."
+        if provider:
+            said = (
+                f"The gate does not start {quote(provider)} by itself. Write a target with "
+                "`provider: cli` whose `command` runs it, or name a provider of models."
+            )
         raise NoTarget("", target.node.at("provider").problem(said))
     if not target.body.model:
         raise NoTarget("", target.node.problem("This target needs `model`: which one is asked."))
@@ -230,12 +239,6 @@ def model_of(target: Target, around: GatheringContext) -> str:
         said = "This is no name of a model: there is white space in it."
         raise NoTarget("", target.node.at("model").problem(said))
     return f"{known}/{target.body.model}"
-
-
-def _asked(target: Target, around: GatheringContext) -> Agent:
-    models = model_of(target, around)
-    spec = AgentSpec(models=(models,), system=target.body.system_prompt)
-    return _agent(target, agent_name(target.body.name, target.home, target.home), spec)
 
 
 def _program(target: Target, folder: str, around: GatheringContext, *, strict: bool) -> Agent:
@@ -312,7 +315,11 @@ def _around(line: str, cwd: str, around: GatheringContext) -> Iterator[str]:
     """Yield the folder of the program that a line starts, where `cwd` does not hold it, and every
     other file that it names.
     """
-    words = _words(line)
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = line.split()
+    words = [word for word in words if not _HOLE.search(word)]
     index = program_index(words)
     for number, word in enumerate(words):
         for text in (word, word.partition("=")[2]):
@@ -320,15 +327,6 @@ def _around(line: str, cwd: str, around: GatheringContext) -> Iterator[str]:
             if not path or path not in around.tree or under(path, {cwd}):
                 continue
             yield f"/{path.rpartition('/')[0]}" if number == index else f"/{path}"
-
-
-def _words(line: str) -> list[str]:
-    """Return the words of a line behind what only starts a program: `uv run`, `bun run`."""
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        words = line.split()
-    return [word for word in words if not _HOLE.search(word)]
 
 
 def _agent(target: Target, name: str, spec: AgentSpec) -> Agent:
@@ -346,11 +344,4 @@ def _agent(target: Target, name: str, spec: AgentSpec) -> Agent:
         path=target.path,
         places=places,
         digest=digest({"kind": "Agent", "name": name, "spec": written}),
-    )
-
-
-def _foreign(provider: str) -> str:
-    return (
-        f"The gate does not start {quote(provider)} by itself. Write a target with "
-        "`provider: cli` whose `command` runs it, or name a provider of models."
     )
