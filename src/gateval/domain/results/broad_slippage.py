@@ -6,7 +6,7 @@ lower has regressed, if a second trial of each fixture agrees on each side.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum
 from typing import NamedTuple, TypeAlias
 
@@ -18,7 +18,7 @@ from gateval.domain.statistics.broad import CONFIRMING_TRIALS, Broad, broad_step
 from gateval.domain.statistics.design import Look, LookResult
 from gateval.domain.statistics.graded import Axis, Scores, axis_step, graded_broad_step
 from gateval.domain.statistics.walk import Outcomes, counted
-from gateval.domain.trials.trial import Side
+from gateval.domain.trials.trial import Side, Trial
 
 
 class AxisUnit(NamedTuple):
@@ -48,34 +48,42 @@ def axis_slippage(
 ) -> Broad | None:
     """Return what the newest look says, None before the first; `found`: something blocks anyway."""
     units = axis_units(planned, test, trials)
-    if not units or not _has(units, test.looks[0]):
+    scores = [(one.base, one.head) for one in units]
+    if not units or not _has(scores, test.looks[0]):
         return None
     if planned.deterministic and all(one.alike for one in units):
-        return _exactly(test, units)
+        return _exactly(test, scores)
     axis = Axis(test.looks, test.share, test.least_drop)
-    said: Broad | None = None
-    scores = [(one.base, one.head) for one in units]
-    for index, look in enumerate(test.looks):
-        if not _has(units, look):
-            break
-        said = axis_step(axis, index, scores, found=found)
-        if said.step is not LookResult.GO_ON:
-            break
+    said = _newest(test, scores, lambda at: axis_step(axis, at, scores, found=found))
     return said.model_copy(update={"axis": test.axis}) if said else None
 
 
-def _has(units: Sequence[AxisUnit], look: Look) -> bool:
-    return all(len(one.base) >= look.base and len(one.head) >= look.head for one in units)
+def _has(sides: Iterable[tuple[Scores, Scores]], look: Look) -> bool:
+    """Whether every fixture has the trials of a look."""
+    return all(len(base) >= look.base and len(head) >= look.head for base, head in sides)
 
 
-def _exactly(test: Joint, units: Sequence[AxisUnit]) -> Broad:
+def _newest(
+    test: Joint, sides: Sequence[tuple[Scores, Scores]], step: Callable[[int], Broad]
+) -> Broad | None:
+    """Return what the newest look says that has its trials; none comes after one that ends it."""
+    said: Broad | None = None
+    for index, look in enumerate(test.looks):
+        if not _has(sides, look):
+            break
+        said = step(index)
+        if said.step is not LookResult.GO_ON:
+            break
+    return said
+
+
+def _exactly(test: Joint, scores: Sequence[tuple[Scores, Scores]]) -> Broad:
     base, head = (
-        fsum(score or 0.0 for score in first) / len(units)
-        for first in ([one.base[0] for one in units], [one.head[0] for one in units])
+        fsum(side[0] or 0.0 for side in sides) / len(scores) for sides in zip(*scores, strict=True)
     )
     worse = base - head >= test.least_drop
     step = LookResult.REGRESSED if worse else LookResult.STOP
-    if worse and not _has(units, Look(base=AGREEING, head=AGREEING)):
+    if worse and not _has(scores, Look(base=AGREEING, head=AGREEING)):
         step = LookResult.GO_ON
     p_value = 0.0 if step is LookResult.REGRESSED else 1.0
     return Broad(step=step, p_value=p_value, base=base, head=head, axis=test.axis, exact=True)
@@ -90,124 +98,100 @@ def broad_slippage(
 ) -> tuple[tuple[Joint, Broad | None], ...]:
     """Return what the newest look of each test of several fixtures says, None for nothing.
 
-    `found` says that one of them has regressed by itself, so that the Eval blocks anyway.
+    Whole scores are looked at before each axis. `found` says that one of them has regressed by
+    itself, so that the Eval blocks anyway.
     """
     tests = planned.joint_tests
     owners = planned.owners() if tests else {}
-    if planned.scoring.graded:
-        return _graded(tests, planned, owners, trials, found=found)
-    return tuple(
-        (test, _newest(test, _sides(test, planned, owners, trials, stored), found=found))
+    say = _by_scores if planned.scoring.graded else _by_passes
+    whole = [
+        (test, say(test, _sides(planned, owners, test, trials), stored, found=found))
         for test in tests
-    )
-
-
-def _graded(
-    tests: Sequence[Joint],
-    planned: PlannedEval,
-    owners: dict[str, str],
-    trials: Grouped,
-    *,
-    found: bool,
-) -> tuple[tuple[Joint, Broad | None], ...]:
-    """Look at whole scores first, then at each axis."""
-    whole = [(t, _scores(t, planned, owners, trials, found=found)) for t in tests if not t.axis]
+        if not test.axis
+    ]
     found |= any(said is not None and said.step is LookResult.REGRESSED for _, said in whole)
     axes = [(t, axis_slippage(planned, t, trials, found=found)) for t in tests if t.axis]
     return (*whole, *axes)
 
 
 class _Sides(NamedTuple):
-    """The outcomes of one fixture, and how many of base's are stored."""
+    """The trials of one fixture, named with the Eval that measures it."""
 
-    base: Outcomes
-    head: Outcomes
-    stored: int
-
-    def look(self, look: Look) -> Look:
-        """The look at this fixture: all that is stored of base counts."""
-        return Look(base=max(look.base, self.stored), head=look.head)
-
-    def has(self, look: Look) -> bool:
-        """Whether all trials of a look were made."""
-        return len(self.base) >= look.base and len(self.head) >= look.head
+    name: tuple[str, str]
+    base: Sequence[Trial]
+    head: Sequence[Trial]
 
 
 def _sides(
-    test: Joint, planned: PlannedEval, owners: dict[str, str], trials: Grouped, stored: Stored
+    planned: PlannedEval, owners: Mapping[str, str], test: Joint, trials: Grouped
 ) -> list[_Sides]:
-    """The fixtures that take part: not what stands as regressed, nor where head is silent for a
-    reason that another trial repeats, of which an answer of base decides.
-    """
+    """The trials of the fixtures that take part: not those that stand as regressed."""
     known = {one.fixture for one in planned.standing}
-    known |= {n for n in test.fixtures if repeats(trials.get((owners[n], n, Side.HEAD), ()))}
     return [
         _Sides(
-            outcomes(trials.get((owners[name], name, Side.BASE), ())),
-            outcomes(trials.get((owners[name], name, Side.HEAD), ())),
-            stored.get((owners[name], name), 0),
+            (owners[name], name),
+            *(trials.get((owners[name], name, side), ()) for side in (Side.BASE, Side.HEAD)),
         )
         for name in test.fixtures
         if name not in known
     ]
 
 
-def _newest(test: Joint, sides: Sequence[_Sides], *, found: bool) -> Broad | None:
-    said: Broad | None = None
-    for index, look in enumerate(test.looks):
-        if not all(one.has(one.look(look)) for one in sides):
-            break
-        strata = [first(one.look(look), one.base, one.head) for one in sides]
-        said = broad_step(
-            test.looks, index, strata, test.share, found=found, least_drop=test.least_drop
-        ).model_copy(update={"family": test.family})
-        if said.step is LookResult.REGRESSED and any(one.stored for one in sides):
-            return _borne_out(said, look, sides)
-        if said.step is not LookResult.GO_ON:
-            break
-    return said
+def _by_passes(
+    test: Joint, sides: Sequence[_Sides], stored: Stored, *, found: bool
+) -> Broad | None:
+    """Return what the newest look says of passes; all that is stored of base counts.
+
+    Where head is silent for a reason that another trial repeats, an answer of base decides.
+    """
+    sides = [one for one in sides if not repeats(one.head)]
+    known = [stored.get(one.name, 0) for one in sides]
+    both = [(outcomes(one.base), outcomes(one.head)) for one in sides]
+
+    def step(at: int) -> Broad:
+        look = test.looks[at]
+        strata = [
+            first(Look(base=max(look.base, many), head=look.head), *pair)
+            for pair, many in zip(both, known, strict=True)
+        ]
+        drop = test.least_drop
+        return broad_step(test.looks, at, strata, test.share, found=found, least_drop=drop)
+
+    whole = [base for (base, _), many in zip(both, known, strict=True) if len(base) >= many]
+    said = _newest(test, both, step) if len(whole) == len(both) else None
+    if said is None:
+        return None
+    said = said.model_copy(update={"family": test.family})
+    if said.step is not LookResult.REGRESSED or not any(known):
+        return said
+    return _borne_out(said, test.looks[said.at], both, known)
 
 
-def _borne_out(alarm: Broad, look: Look, sides: Sequence[_Sides]) -> Broad:
+def _borne_out(
+    alarm: Broad, look: Look, sides: Sequence[tuple[Outcomes, Outcomes]], stored: Sequence[int]
+) -> Broad:
     """Return what becomes of an alarm that rests on stored trials, once base as it is now is known.
 
     The first fresh trials of every fixture take part, whatever they were made for.
     """
-    if not all(one.has(Look(base=one.stored + CONFIRMING_TRIALS, head=1)) for one in sides):
-        return alarm.model_copy(update={"step": LookResult.GO_ON, "confirming": True})
     fresh = [
-        (
-            counted(one.base[one.stored : one.stored + CONFIRMING_TRIALS]),
-            counted(one.head[: look.head]),
-        )
-        for one in sides
+        (base[many : many + CONFIRMING_TRIALS], head[: look.head])
+        for (base, head), many in zip(sides, stored, strict=True)
     ]
-    if confirmed(fresh):
+    if not _has(fresh, Look(base=CONFIRMING_TRIALS, head=1)):
+        return alarm.model_copy(update={"step": LookResult.GO_ON, "confirming": True})
+    if confirmed([(counted(base), counted(head)) for base, head in fresh]):
         return alarm
     return alarm.model_copy(update={"step": LookResult.STOP, "outdated": True})
 
 
-def _scores(
-    test: Joint, planned: PlannedEval, owners: dict[str, str], trials: Grouped, *, found: bool
-) -> Broad | None:
+def _by_scores(test: Joint, sides: Sequence[_Sides], _: Stored, *, found: bool) -> Broad | None:
     """Return what the newest look says of scores, none of which is stored."""
-    said: Broad | None = None
-    known = {one.fixture for one in planned.standing}
-    base, head = (
-        [
-            grades(trials.get((owners[name], name, side), ()))
-            for name in test.fixtures
-            if name not in known
-        ]
-        for side in (Side.BASE, Side.HEAD)
+    units = [(grades(one.base), grades(one.head)) for one in sides]
+    share, drop = test.share, test.least_drop
+    said = _newest(
+        test,
+        units,
+        lambda at: graded_broad_step(test.looks, at, units, share, found=found, least_drop=drop),
     )
-    units = list(zip(base, head, strict=True))
-    for index, look in enumerate(test.looks):
-        if any(len(old) < look.base or len(new) < look.head for old, new in units):
-            break
-        said = graded_broad_step(
-            test.looks, index, units, test.share, found=found, least_drop=test.least_drop
-        ).model_copy(update={"family": test.family})
-        if said.step is not LookResult.GO_ON:
-            break
-    return said
+    return said.model_copy(update={"family": test.family}) if said else None
