@@ -13,8 +13,8 @@ that was taken off, and to nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal
 
 from pydantic import StringConstraints
 
@@ -148,36 +148,20 @@ AGAIN = "Take the label off and put it on again to let this revision through."
 def rule_on(facts: LabelFacts, policy: BypassPolicy) -> LabelDecision:
     """Rule on a label that is on the live pull request."""
     event = newest_use(facts.label, facts.events)
-    use = _use(facts, event)
+    if event is None:
+        use = LabelUse(name=facts.label, by=AuditPerson(login=""))
+        why = facts.unknown or "GitHub does not tell who put the label on. " + AGAIN
+        return _decided(facts, use, LabelStatus.DENIED, why)
+    use = event.use(facts.label, facts.author, facts.role)
     if facts.unknown:
         return _decided(facts, use, LabelStatus.DENIED, facts.unknown)
-    if event is None:
-        why = "GitHub does not tell who put the label on. " + AGAIN
-        return _decided(facts, use, LabelStatus.DENIED, why)
     if why := _ended(facts, event):
         return _decided(facts, use, LabelStatus.ENDED, why)
     since = use_before(facts.label, facts.events, event)
     reason = find_reason(facts.label, facts.comments, login=event.by.login, since=since)
-    matter = _Matter(facts, event, policy, reason)
-    for rule in _RULES:
-        if why := rule(matter):
-            return _decided(facts, use, LabelStatus.DENIED, why, reason)
-    return _decided(facts, use, LabelStatus.GRANTED, "", reason)
-
-
-class _Matter(NamedTuple):
-    """A use of a label, and what the rules look at."""
-
-    facts: LabelFacts
-    event: LabelEvent
-    policy: BypassPolicy
-    reason: str
-
-
-def _use(facts: LabelFacts, event: LabelEvent | None) -> LabelUse:
-    if event is None:
-        return LabelUse(name=facts.label, by=AuditPerson(login=""))
-    return event.use(facts.label, facts.author, facts.role)
+    why = _denied(facts, event, policy, reason)
+    status = LabelStatus.DENIED if why else LabelStatus.GRANTED
+    return _decided(facts, use, status, why, reason)
 
 
 def _decided(
@@ -221,54 +205,43 @@ def _noted(facts: LabelFacts, event: LabelEvent) -> bool:
     """Whether the log has it that this use was ended, or that it was for another head."""
     return any(
         entry.kind is AuditKind.BYPASS_ENDED or (entry.kind in _GRANTS and entry.head != facts.head)
-        for entry in _about(facts, event)
-    )
-
-
-_GRANTS = {AuditKind.BYPASS_GRANTED, AuditKind.BAR_ACCEPTED}
-
-
-def _about(facts: LabelFacts, event: LabelEvent) -> list[AuditEntry]:
-    return [
-        entry
         for entry in facts.recorded
         if entry.pull_request == facts.pull_request
         and entry.label is not None
-        and entry.label.name == facts.label
-        and entry.label.event == str(event.number)
-    ]
+        and (entry.label.name, entry.label.event) == (facts.label, str(event.number))
+    )
 
 
-def _person(matter: _Matter) -> str:
-    by = matter.event.by
-    return "" if by.human else f"{by.login or 'Nobody known'} is not a person; only a person may."
-
-
-def _role(matter: _Matter) -> str:
-    role, roles = matter.facts.role, matter.policy.roles
-    if role in roles:
+def _denied(facts: LabelFacts, event: LabelEvent, policy: BypassPolicy, reason: str) -> str:
+    """Return which rule a label breaks that no push has ended; empty if it counts."""
+    login, role = event.by.login, facts.role
+    if not event.by.human:
+        return f"{login or 'Nobody known'} is not a person; only a person may."
+    if role not in policy.roles:
+        has = f"has the role {role}" if role else "has no role"
+        may = " or ".join(policy.roles) or "nobody"
+        return f"{login} {has} in this repository; {may} may use the label."
+    if login == facts.author and not policy.allow_author:
+        return "The author of the pull request may not let it through (policy.bypass.allowAuthor)."
+    if why := _unbound(facts, event):
+        return why
+    if reason or not policy.require_reason:
         return ""
-    has = f"has the role {role}" if role else "has no role"
-    may = " or ".join(roles) or "nobody"
-    return f"{matter.event.by.login} {has} in this repository; {may} may use the label."
+    return (
+        f"A reason is required. {login} writes it as a comment of its own, "
+        f"`/{facts.label} REASON`, unedited, then takes the label off and puts it on again."
+    )
 
 
-def _author(matter: _Matter) -> str:
-    if matter.policy.allow_author or matter.event.by.login != matter.facts.author:
-        return ""
-    return "The author of the pull request may not let it through (policy.bypass.allowAuthor)."
-
-
-def _bound(matter: _Matter) -> str:
-    """The label has to be known to be about this very head.
+def _unbound(facts: LabelFacts, event: LabelEvent) -> str:
+    """Return why the label is not known to be about this very head; empty if it is.
 
     Where the forge tells of pushes, they decide, and one that it does not tell of yet is a no.
     Where it does not, only the webhook says so. The audit log never does: everybody who
     may push can write there.
     """
-    facts = matter.facts
     if facts.push is None:
-        told = _told(facts, matter.event)
+        told = _told(facts, event)
         return "" if told else f"It is not known on which revision the label was put. {AGAIN}"
     if facts.push.after == facts.head:
         return ""
@@ -278,19 +251,7 @@ def _bound(matter: _Matter) -> str:
     )
 
 
-def _reason(matter: _Matter) -> str:
-    if matter.reason or not matter.policy.require_reason:
-        return ""
-    return (
-        f"A reason is required. {matter.event.by.login} writes it as a comment of its own, "
-        f"`/{matter.facts.label} REASON`, unedited, then takes the label off and puts it on again."
-    )
-
-
-_RULES: tuple[Callable[[_Matter], str], ...] = (_person, _role, _author, _bound, _reason)
-
-
-_COUNTS = {AuditKind.BYPASS_GRANTED, AuditKind.BAR_ACCEPTED}
+_GRANTS = {AuditKind.BYPASS_GRANTED, AuditKind.BAR_ACCEPTED}
 _OVER = {AuditKind.BYPASS_ENDED, AuditKind.BYPASS_WITHDRAWN}
 
 
@@ -302,8 +263,8 @@ def open_grant(
     for entry in entries:
         if entry.pull_request != pull_request or entry.label is None or entry.label.name != label:
             continue
-        if entry.kind in _COUNTS | _OVER:
-            found = entry if entry.kind in _COUNTS else None
+        if entry.kind in _GRANTS | _OVER:
+            found = entry if entry.kind in _GRANTS else None
     return found
 
 

@@ -218,33 +218,38 @@ def all_reasons(
     for reason in model_reasons(results):
         yield _accepted(results.plan, reason)
     yield from rise_reasons(comparison, policy)
-    yield from _lost_reasons(results.plan)
-    yield from _doubt_reasons(results.plan)
-    yield from _unclaimed_reasons(results.plan)
-    for lacking in results.plan.lacking:
-        text = str(lacking)
-        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.LACKING_CONTENT, text)
-    yield from _left_out_reasons(results.plan)
-    if over := results.info.over_budget:
-        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.BUDGET, over)
-    yield from _plan_reasons(results.plan)
+    yield from _plan_reasons(results.plan, results.info.over_budget)
 
 
-def _plan_reasons(plan: Plan) -> Iterator[DecisionReason]:
-    """Yield what the plan knew before any trial ran."""
-    if plan.rules_unread:
-        unread = plan.rules_unread
-        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.RULES_UNREADABLE, unread)
-    if spent := plan.budget_spent:
-        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.BUDGET, spent)
+def _plan_reasons(plan: Plan, over_budget: str) -> Iterator[DecisionReason]:
+    """Yield what the plan knew before any trial ran, and why the run asked no model any more.
+
+    What cannot be read may ask more than was measured, and a part does not pass for the whole.
+    """
+    for lost in plan.lost:
+        yield _accepted(plan, reason_of(GateVerdict.FAIL, ReasonCode.LOWERED_BAR, str(lost)))
+    for doubt in plan.doubts:
+        head = doubt.where == "head"
+        code = ReasonCode.SUITE_UNREADABLE if head else ReasonCode.BAR_UNREADABLE
+        reason = reason_of(GateVerdict.INCOMPLETE, code, str(doubt))
+        yield reason if head else _accepted(plan, reason)
+    kept, total = plan.coverage
+    left = f"{kept:,} of {total:,} fixtures that the change calls for were looked at"
+    stray = "changed and belongs to no Agent that an Eval measures (policy.mustBelong)"
+    for code, text in (
+        *((ReasonCode.UNCLAIMED_FILE, f"{path} {stray}") for path in plan.unclaimed),
+        *((ReasonCode.LACKING_CONTENT, str(lacking)) for lacking in plan.lacking),
+        (ReasonCode.LEFT_OUT, left if kept < total else ""),
+        (ReasonCode.BUDGET, over_budget),
+        (ReasonCode.RULES_UNREADABLE, plan.rules_unread),
+        (ReasonCode.BUDGET, plan.budget_spent),
+        (ReasonCode.FINDINGS_LOST, plan.findings_lost),
+        (ReasonCode.SEALED, why_locked(plan.locked)),
+    ):
+        if text:
+            yield reason_of(GateVerdict.INCOMPLETE, code, text)
     if plan.fresh:
         yield reason_of(GateVerdict.PASS, ReasonCode.FRESH, plan.fresh)
-    if plan.findings_lost:
-        lost = plan.findings_lost
-        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.FINDINGS_LOST, lost)
-    if plan.locked:
-        locked = why_locked(plan.locked)
-        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.SEALED, locked)
 
 
 def _released(planned: PlannedEval, reason: DecisionReason) -> DecisionReason:
@@ -304,36 +309,6 @@ def _bar_reasons(
         misses |= threshold is None and reason.code is ReasonCode.REGRESSION
         changed = {"code": ReasonCode.LOWERED_BAR} if misses else {}
         yield _accepted(plan, reason.model_copy(update=changed))
-
-
-def _lost_reasons(plan: Plan) -> Iterator[DecisionReason]:
-    for lost in plan.lost:
-        yield _accepted(plan, reason_of(GateVerdict.FAIL, ReasonCode.LOWERED_BAR, str(lost)))
-
-
-def _doubt_reasons(plan: Plan) -> Iterator[DecisionReason]:
-    """What cannot be read may ask more than was measured, so this is no pass."""
-    for doubt in plan.doubts:
-        if doubt.where == "head":
-            yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.SUITE_UNREADABLE, str(doubt))
-        else:
-            reason = reason_of(GateVerdict.INCOMPLETE, ReasonCode.BAR_UNREADABLE, str(doubt))
-            yield _accepted(plan, reason)
-
-
-def _unclaimed_reasons(plan: Plan) -> Iterator[DecisionReason]:
-    """Yield a reason for files that the policy wants measured and nothing measures."""
-    for path in plan.unclaimed:
-        text = f"{path} changed and belongs to no Agent that an Eval measures (policy.mustBelong)"
-        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.UNCLAIMED_FILE, text)
-
-
-def _left_out_reasons(plan: Plan) -> Iterator[DecisionReason]:
-    """Yield the reason that keeps a check of a part from passing for the whole."""
-    kept, total = plan.coverage
-    if kept < total:
-        text = f"{kept:,} of {total:,} fixtures that the change calls for were looked at"
-        yield reason_of(GateVerdict.INCOMPLETE, ReasonCode.LEFT_OUT, text)
 
 
 def _accepted(plan: Plan, reason: DecisionReason) -> DecisionReason:

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from gateval.domain.decision.reasons import all_reasons
-from gateval.domain.plan.plan import Plan, SealedEval
+from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import kept_apart, published_plan
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.comparison import Comparison
 from gateval.domain.results.progress import is_public_warning, public_rate
 from gateval.domain.results.results import Results, SealedVerdict, bits_of
-from gateval.domain.trials.trial import Trial
 from gateval.domain.verdicts import PRECEDENCE, DecisionReason, GateVerdict, ReasonCode, reason_of
 
 Keyed = Callable[[str], str]
@@ -72,12 +71,13 @@ def published(
     for one in plan.sealed:
         planned = whole.plan.eval(one.name)
         mine = tuple(trial for trial in whole.trials if trial.key.eval == one.name)
+        about = [whole.info.run, whole.info.started_at, whole.plan.head.tree, one.name]
         told = SealedVerdict(
             eval=one.name,
             verdict=_worst(reasons, one.name),
             accepted=_worst(accepted, one.name),
             rate=public_rate(planned, trials) if rates and mine else None,
-            digest=keyed(_whole_of(whole, one, mine)),
+            digest=keyed("\0".join([*about, *(trial.model_dump_json() for trial in mine)])),
             bits=bits_of(fixtures=len(one.fixtures), rates=rates) if mine else 0,
         )
         found.append(told)
@@ -120,9 +120,3 @@ def _is_apart(name: str, plan: Plan) -> bool:
 def _worst(reasons: Collection[DecisionReason], name: str) -> GateVerdict:
     verdicts = [one.verdict for one in reasons if one.eval == name]
     return min(verdicts, key=PRECEDENCE.index, default=GateVerdict.PASS)
-
-
-def _whole_of(whole: Results, one: SealedEval, trials: Collection[Trial]) -> str:
-    """All of a run that its digest of a sealed Eval is about."""
-    about = [whole.info.run, whole.info.started_at, whole.plan.head.tree, one.name]
-    return "\0".join([*about, *(trial.model_dump_json() for trial in trials)])

@@ -51,21 +51,12 @@ def follow_links(
     found = _linked(roots, patterns, snapshot, hidden or snapshot.is_hidden)
     for path in snapshot.submodules:
         if not under(path, found.keys()):
-            why = _why_of_submodule(path, found, patterns)
+            told = (why for root, why in found.items() if under(root, {path}))
+            why = next(told, None) or next(
+                (why for one, why in patterns.items() if may_match_below(one, path)), None
+            )
             found |= {path: why} if why else {}
     return found
-
-
-def _why_of_submodule(
-    path: str, roots: Mapping[str, str], patterns: Mapping[str, str]
-) -> str | None:
-    """Return why something in a submodule may belong; None where nothing does. All of it counts
-    then: what its commits differ in is not looked into.
-    """
-    told = (why for root, why in roots.items() if under(root, {path}))
-    return next(told, None) or next(
-        (why for one, why in patterns.items() if may_match_below(one, path)), None
-    )
 
 
 def _linked(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from gateval.domain.base import canonical_json, digest
@@ -146,14 +146,28 @@ def _place(agent: Agent, why: str) -> SourceLocation:
     return agent.places.get(key, agent.places.get("spec.runtime", agent.place))
 
 
-def ground_closure(spec: PlaygroundSpec, folder: str, snapshot: Snapshot) -> Closure:
-    """Return the closure of the playground of a manifest that stands in `folder`."""
-    roots = dict.fromkeys(spec.own_roots(folder), "the playground's own")
+def _closure(
+    folder: str,
+    roots: dict[str, str],
+    written: Iterable[tuple[str, str]],
+    hidden: Callable[[str], bool],
+    snapshot: Snapshot,
+    of: str = "fixture",
+) -> Closure:
+    """Return the closure of roots and of paths or patterns, each written under a key."""
     patterns: dict[str, str] = {}
-    for one in spec.files:
+    for key, one in written:
         path = resolve_pattern(folder, one)
         if path is not None:
-            (patterns if has_wildcard(path) else roots).setdefault(path, f"files {one}")
+            (patterns if has_wildcard(path) else roots).setdefault(path, f"{key} {one}")
+    passed, workdir = walk_links(folder, snapshot.links)
+    roots |= {link: f"the {of}'s folder leads over it" for link in passed if link not in roots}
+    found = follow_links(roots, patterns, snapshot, hidden)
+    return Closure(folder, found, patterns, hidden, workdir)
+
+
+def ground_closure(spec: PlaygroundSpec, folder: str, snapshot: Snapshot) -> Closure:
+    """Return the closure of the playground of a manifest that stands in `folder`."""
 
     def hidden(path: str) -> bool:
         return (
@@ -163,10 +177,9 @@ def ground_closure(spec: PlaygroundSpec, folder: str, snapshot: Snapshot) -> Clo
             or under(path, snapshot.own_check_roots)
         )
 
-    passed, workdir = walk_links(folder, snapshot.links)
-    roots |= {link: "the manifest's folder leads over it" for link in passed if link not in roots}
-    found = follow_links(roots, patterns, snapshot, hidden)
-    return Closure(folder, found, patterns, hidden, workdir)
+    roots = dict.fromkeys(spec.own_roots(folder), "the playground's own")
+    written = (("files", one) for one in spec.files)
+    return _closure(folder, roots, written, hidden, snapshot, "manifest")
 
 
 def ground_closures(snapshot: Snapshot) -> Iterator[tuple[Fixture, Closure]]:
@@ -192,32 +205,25 @@ def with_grounds(catalogue: Catalogue, snapshot: Snapshot) -> Catalogue:
             return fixture
         key = _key(spec, fixture.folder)
         if key not in known:
-            known[key] = _files(ground_closure(spec, fixture.folder, snapshot), snapshot)
+            closure = ground_closure(spec, fixture.folder, snapshot)
+            inside = (
+                path
+                for path in snapshot.paths
+                if (under(path, closure.roots.keys()) or closure.watched(path))
+                and closure.hidden(path)
+            )
+            known[key] = _files(closure, inside, snapshot)
         whole = digest([fixture.digest, known[key].digest])
         return fixture.model_copy(update={"ground": known[key], "digest": whole})
 
-    filled = {
-        evaluation: {name: grounded(one) for name, one in named.items()}
-        for evaluation, named in catalogue.filled.items()
-    }
-    return replace(catalogue, fixtures=tuple(map(grounded, catalogue.fixtures)), filled=filled)
+    return _of_each(catalogue, grounded)
 
 
 def _key(spec: PlaygroundSpec, folder: str) -> tuple[str, str]:
     return folder, canonical_json(spec.model_dump(mode="json"))
 
 
-def _files(closure: Closure, snapshot: Snapshot) -> CheckFiles:
-    inside = (
-        path
-        for path in snapshot.paths
-        if (under(path, closure.roots.keys()) or (closure.patterns and closure.watched(path)))
-        and closure.hidden(path)
-    )
-    return files_of(closure, inside, snapshot)
-
-
-def files_of(closure: Closure, hidden: Iterable[str], snapshot: Snapshot) -> CheckFiles:
+def _files(closure: Closure, hidden: Iterable[str], snapshot: Snapshot) -> CheckFiles:
     """Return the files of a closure; `hidden` are those in its folders that do not belong to it."""
     files = closure_files(closure, snapshot)
     return CheckFiles(
@@ -229,21 +235,14 @@ def files_of(closure: Closure, hidden: Iterable[str], snapshot: Snapshot) -> Che
 
 def check_closure(spec: AssertionSpec, folder: str, snapshot: Snapshot) -> Closure:
     """Return the closure of an own check whose fixture stands in `folder`."""
-    roots = dict.fromkeys(own_roots(spec, folder, snapshot.tree), "the check's own")
-    patterns: dict[str, str] = {}
-    for key, written in (("include", included(spec)), ("setup.inputs", set_up_inputs(spec))):
-        for one in written:
-            path = resolve_pattern(folder, one)
-            if path is not None:
-                (patterns if has_wildcard(path) else roots).setdefault(path, f"{key} {one}")
 
     def hidden(path: str) -> bool:
         return path == GATE_CONFIG_PATH or path in snapshot.manifest_paths
 
-    passed, workdir = walk_links(folder, snapshot.links)
-    roots |= {link: "the fixture's folder leads over it" for link in passed if link not in roots}
-    found = follow_links(roots, patterns, snapshot, hidden)
-    return Closure(folder, found, patterns, hidden, workdir)
+    written = [("include", one) for one in included(spec)]
+    written += [("setup.inputs", one) for one in set_up_inputs(spec)]
+    roots = dict.fromkeys(own_roots(spec, folder, snapshot.tree), "the check's own")
+    return _closure(folder, roots, written, hidden, snapshot)
 
 
 def check_closures(snapshot: Snapshot) -> list[Closure]:
@@ -283,46 +282,39 @@ def with_check_files(catalogue: Catalogue, snapshot: Snapshot) -> Catalogue:
     """Return the catalogue with the files of all own checks, which are part of their fixtures."""
     if not has_own_checks(catalogue.fixtures):
         return catalogue
-    files = _Files(snapshot)
+    known: dict[tuple[str, str], CheckFiles] = {}
+
+    def filled(spec: AssertionSpec, folder: str) -> AssertionSpec:
+        parts = tuple(filled(part, folder) for part in spec.parts)
+        if spec.type not in OWN_CHECKS:
+            return spec.model_copy(update={"parts": parts, "own": None})
+        key = (folder, canonical_json(spec.meaning))
+        if key not in known:  # many cases of one file have the same
+            known[key] = _check_files(spec, folder, snapshot)
+        return spec.model_copy(update={"parts": parts, "own": known[key]})
+
+    def with_files(fixture: Fixture) -> Fixture:
+        if not has_own_checks([fixture]):
+            return fixture
+        assertions = tuple(filled(one, fixture.folder) for one in fixture.assertions)
+        whole = fixture.model_copy(update={"assertions": assertions})
+        digests = [one.own.digest for one in own_checks(whole) if one.own]
+        return whole.model_copy(update={"digest": digest([fixture.digest, *digests])})
+
+    return _of_each(catalogue, with_files)
+
+
+def _of_each(catalogue: Catalogue, change: Callable[[Fixture], Fixture]) -> Catalogue:
+    """Return the catalogue with each fixture changed, and each as it is filled in for an Eval."""
     filled = {
-        evaluation: {name: _with_files(one, files) for name, one in named.items()}
+        evaluation: {name: change(one) for name, one in named.items()}
         for evaluation, named in catalogue.filled.items()
     }
-    fixtures = tuple(_with_files(one, files) for one in catalogue.fixtures)
-    return replace(catalogue, fixtures=fixtures, filled=filled)
-
-
-class _Files:
-    """The files of own checks; many cases of one file have the same."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        self._known: dict[tuple[str, str], CheckFiles] = {}
-
-    def of(self, spec: AssertionSpec, folder: str) -> CheckFiles:
-        key = (folder, canonical_json(spec.meaning))
-        if key not in self._known:
-            self._known[key] = _check_files(spec, folder, self._snapshot)
-        return self._known[key]
-
-
-def _with_files(fixture: Fixture, files: _Files) -> Fixture:
-    if not has_own_checks([fixture]):
-        return fixture
-    assertions = tuple(_filled(one, fixture.folder, files) for one in fixture.assertions)
-    filled = fixture.model_copy(update={"assertions": assertions})
-    digests = [one.own.digest for one in own_checks(filled) if one.own]
-    return filled.model_copy(update={"digest": digest([fixture.digest, *digests])})
-
-
-def _filled(spec: AssertionSpec, folder: str, files: _Files) -> AssertionSpec:
-    parts = tuple(_filled(part, folder, files) for part in spec.parts)
-    own = files.of(spec, folder) if spec.type in OWN_CHECKS else None
-    return spec.model_copy(update={"parts": parts, "own": own})
+    return replace(catalogue, fixtures=tuple(map(change, catalogue.fixtures)), filled=filled)
 
 
 def _check_files(spec: AssertionSpec, folder: str, snapshot: Snapshot) -> CheckFiles:
     closure = check_closure(spec, folder, snapshot)
     ours = (path for path in (*snapshot.manifest_paths, GATE_CONFIG_PATH) if path in snapshot.tree)
     inside = {one for one in ours if under(one, closure.roots.keys()) or closure.watched(one)}
-    return files_of(closure, inside, snapshot)
+    return _files(closure, inside, snapshot)

@@ -261,7 +261,11 @@ def why_nothing(
         wheres = " and ".join(dict.fromkeys(doubt.revision for doubt in doubts))
         return f"{said} was found, but there are manifests on {wheres} that cannot be read."
     if changes:
-        return f"{said}: {_agents(changes)}."
+        gone = [one.agent for one in changes if one.kind is ChangeKind.DELETED]
+        stay = [one.agent for one in changes if one.kind is not ChangeKind.DELETED]
+        parts = [f"{', '.join(stay)} changed, but no Eval on head targets it"] if stay else []
+        parts += [f"{', '.join(gone)} removed"] if gone else []
+        return f"{said}: {'; '.join(parts)}."
     if not head.catalogue.agents:
         return f"{said}: there is no Agent manifest on head. `gateval init` writes the first."
     if head.revision.commit and head.revision.commit == base.revision.commit:
@@ -288,14 +292,6 @@ def _files(head: Snapshot, base: Snapshot) -> str:
         return f" No Agent depends on the changed file {named}."
     more = f" and {len(paths) - FILES_NAMED:,} more" if len(paths) > FILES_NAMED else ""
     return f" No Agent depends on the {len(paths):,} changed files {named}{more}."
-
-
-def _agents(changes: Sequence[AgentChange]) -> str:
-    gone = [one.agent for one in changes if one.kind is ChangeKind.DELETED]
-    stay = [one.agent for one in changes if one.kind is not ChangeKind.DELETED]
-    parts = [f"{', '.join(stay)} changed, but no Eval on head targets it"] if stay else []
-    parts += [f"{', '.join(gone)} removed"] if gone else []
-    return "; ".join(parts)
 
 
 def _edits(head: Snapshot, base: Snapshot) -> Iterator[str]:

@@ -52,7 +52,16 @@ def axis_slippage(
     if not units or not _has(scores, test.looks[0]):
         return None
     if planned.deterministic and all(one.alike for one in units):
-        return _exactly(test, scores)
+        base, head = (
+            fsum(side[0] or 0.0 for side in sides) / len(scores)
+            for sides in zip(*scores, strict=True)
+        )
+        worse = base - head >= test.least_drop
+        step = LookResult.REGRESSED if worse else LookResult.STOP
+        if worse and not _has(scores, Look(base=AGREEING, head=AGREEING)):
+            step = LookResult.GO_ON
+        p_value = 0.0 if step is LookResult.REGRESSED else 1.0
+        return Broad(step=step, p_value=p_value, base=base, head=head, axis=test.axis, exact=True)
     axis = Axis(test.looks, test.share, test.least_drop)
     said = _newest(test, scores, lambda at: axis_step(axis, at, scores, found=found))
     return said.model_copy(update={"axis": test.axis}) if said else None
@@ -75,18 +84,6 @@ def _newest(
         if said.step is not LookResult.GO_ON:
             break
     return said
-
-
-def _exactly(test: Joint, scores: Sequence[tuple[Scores, Scores]]) -> Broad:
-    base, head = (
-        fsum(side[0] or 0.0 for side in sides) / len(scores) for sides in zip(*scores, strict=True)
-    )
-    worse = base - head >= test.least_drop
-    step = LookResult.REGRESSED if worse else LookResult.STOP
-    if worse and not _has(scores, Look(base=AGREEING, head=AGREEING)):
-        step = LookResult.GO_ON
-    p_value = 0.0 if step is LookResult.REGRESSED else 1.0
-    return Broad(step=step, p_value=p_value, base=base, head=head, axis=test.axis, exact=True)
 
 
 Stored: TypeAlias = Mapping[tuple[str, str], int]

@@ -30,7 +30,6 @@ from gateval.domain.results.fixture_progress import FixtureProgress
 from gateval.domain.results.progress import PlanProgress, Together, progress
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import (
-    EvalScore,
     FixtureScore,
     score_eval,
     threshold_repetitions,
@@ -192,7 +191,9 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> E
     head = first if reps == planned_reps else score_eval(planned, Side.HEAD, trials, reps)
     base = score_eval(planned, Side.BASE, trials) if Side.BASE in planned.sides else None
     broad = far.broad[planned.name]
-    unsettled = _is_unsettled(broad, first)
+    ended = all(said is not None and said.step is not LookResult.GO_ON for _, said in broad)
+    perfect = all(fixture.all_passed and fixture.low == 1 for fixture in first.fixtures)
+    unsettled = not ended and not perfect
     scores = zip(head.fixtures, base.fixtures if base else [None] * len(head.fixtures), strict=True)
     fixtures = tuple(
         _compare_fixture(planned, found, *both, unsettled=unsettled)
@@ -234,13 +235,6 @@ def _found(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> list[_Fo
         )
         for fixture, owner in zip(planned.fixtures, owners.values(), strict=True)
     ]
-
-
-def _is_unsettled(broad: Together, head: EvalScore) -> bool:
-    """Whether trials are missing that would show whether fixtures together are worse."""
-    ended = all(said is not None and said.step is not LookResult.GO_ON for _, said in broad)
-    perfect = all(fixture.all_passed and fixture.low == 1 for fixture in head.fixtures)
-    return not ended and not perfect
 
 
 def _compare_fixture(
@@ -307,7 +301,8 @@ def _score_change(
     ):
         return FixtureChange.INCONCLUSIVE
     if fixture_progress.exact and fixture_progress.rule is not None:
-        return _exactly(head, base)
+        risen = (head.mean or 0.0) - (base.mean or 0.0) >= LEAST_GRADED_DROP
+        return FixtureChange.IMPROVED if risen else FixtureChange.UNCHANGED
     if fixture_progress.exact:
         exact = deterministic(base_passed=walk.base.passes > 0, head_passed=walk.head.passes > 0)
         return FixtureChange(exact.value)
@@ -317,12 +312,6 @@ def _score_change(
             graded_status(fixture_progress.rule, fixture_progress.graded, *scores).value
         )
     return FixtureChange(status(fixture_progress.design, walk).value)
-
-
-def _exactly(head: Repeated, base: Repeated) -> FixtureChange:
-    """How a score moved that is the same each time, and no worse."""
-    risen = (head.mean or 0.0) - (base.mean or 0.0) >= LEAST_GRADED_DROP
-    return FixtureChange.IMPROVED if risen else FixtureChange.UNCHANGED
 
 
 def _refused(head: Sequence[Trial]) -> str:

@@ -44,7 +44,8 @@ def outlook(plan: Plan) -> Outlook:
     return Outlook(
         planned=plan.trial_count,
         expected=round(sum(expected_trials(planned) for planned in plan.evals)),
-        most=sum(plan.most_repetitions().values()) - _stored(plan),
+        most=sum(plan.most_repetitions().values())
+        - sum(len(one.marks) for planned in plan.evals for one in planned.stored),
         drop=max(drops, default=None),
         free_drop=max((found_drop(one.uncut) for one in by_chance), default=None),
     )
@@ -167,7 +168,3 @@ def _rule(planned: PlannedEval, stored: int) -> Design:
 def _trials(planned: PlannedEval, stored: int) -> float:
     rule = _rule(planned, stored)
     return expected(rule, STEADY_RATE, STEADY_RATE).trials
-
-
-def _stored(plan: Plan) -> int:
-    return sum(len(one.marks) for planned in plan.evals for one in planned.stored)

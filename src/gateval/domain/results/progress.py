@@ -127,7 +127,9 @@ def trial_budget_of(plan: Plan, trials: Iterable[Trial], beside: int | None = No
     every = list(trials)
     if not budget.is_set or not every:
         return TrialBudget(None)
-    share = _share(plan, beside)
+    others = sum(one.trials for one in plan.sealed) if beside is None else beside
+    own = sum(map(planned_trials, plan.evals))
+    share = own / (own + others) if others else 1
     limits: list[float] = []
     if budget.repetitions is not None:
         limits.append(budget.repetitions * share - len(every))
@@ -139,13 +141,6 @@ def trial_budget_of(plan: Plan, trials: Iterable[Trial], beside: int | None = No
         waited = waited_seconds(plan, every)
         limits.append(_left(_MINUTE * budget.minutes * share, [waited / len(every)] * len(every)))
     return TrialBudget(max(0.0, min(limits)))
-
-
-def _share(plan: Plan, beside: int | None) -> float:
-    """Return how much of the budget is for the Evals of this plan, by planned trials."""
-    others = sum(one.trials for one in plan.sealed) if beside is None else beside
-    own = sum(map(planned_trials, plan.evals))
-    return own / (own + others) if others else 1
 
 
 def left_after_planned(plan: Plan, trials: Iterable[Trial]) -> float:

@@ -28,7 +28,7 @@ from gateval.domain.base import Value
 from gateval.domain.manifests.evaluation import TOLERANCE, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, axis_of
 from gateval.domain.statistics.graded import Scores
-from gateval.domain.trials.model_call import CallsMade, RefusedBy, Usage
+from gateval.domain.trials.model_call import RefusedBy, Usage
 from gateval.domain.trials.trial import (
     DETAIL_LINES,
     OUTPUT_LIMIT,
@@ -446,11 +446,7 @@ def conclude_no_answer(
         trace=silence.trace,
         calls=silence.calls,
         endless=silence.endless,
-        repeats=silence.repeats or _is_refused(silence.calls),
+        repeats=silence.repeats or (silence.calls is not None and silence.calls.is_refused),
         usage=silence.trace.usage if silence.trace else Usage(),
         seconds=silence.seconds,
     )
-
-
-def _is_refused(calls: CallsMade | None) -> bool:
-    return calls is not None and calls.is_refused

@@ -366,7 +366,9 @@ def design(looks: tuple[Look, ...], share: float, escalation: float = ESCALATION
     low, high = 0, len(cuts)
     while low < high:
         middle = (low + high + 1) // 2
-        chance = _false_alarm(looks, regressed_region(looks, cuts[middle - 1]), going_on)
+        regressed = regressed_region(looks, cuts[middle - 1])
+        counts = regressed_by_passes(looks, arrivals(looks, regressed, going_on))
+        chance = coefficients(counts, looks[-1].trials)
         low, high = (middle, high) if never_above(chance, share) else (low, middle - 1)
     cut = cuts[low - 1] if low else 0.0
     return Design(
@@ -401,11 +403,6 @@ def counted_only(look: Look) -> Design:
     return Design(
         looks=(look,), share=0.0, escalation=0.0, cut=0.0, regressed=never, going_on=never
     )
-
-
-def _false_alarm(looks: Sequence[Look], regressed: Limits, going_on: Limits) -> list[float]:
-    counts = regressed_by_passes(looks, arrivals(looks, regressed, going_on))
-    return coefficients(counts, looks[-1].trials)
 
 
 FIXTURES = 0.03

@@ -137,43 +137,53 @@ def _of_whom(before: Eval, after: Eval) -> Iterator[Lowered]:
 
 
 def _scoring(before: Eval, after: Eval) -> Iterator[Lowered]:
+    was, now, ran, runs = before.scoring, after.scoring, before.execution, after.execution
     place = after.places.get("spec.scoring", after.place)
-    was, now = before.scoring, after.scoring
-    if asks_less(now.pass_threshold, was.pass_threshold):
-        yield Lowered(
-            place=after.places.get("spec.scoring.passThreshold", place),
-            what="passThreshold",
-            before=_threshold(was.pass_threshold),
-            after=_threshold(now.pass_threshold),
-        )
-    if was.model != now.model or (now.graded and now.pass_score < was.pass_score):
-        yield Lowered(
-            place=after.places.get("spec.scoring.passScore", place),
-            what="scoring",
-            before=_model(was),
-            after=_model(now),
-        )
-    if after.execution.deterministic != before.execution.deterministic:
-        yield Lowered(
-            place=after.places.get("spec.execution.deterministic", after.place),
-            what="deterministic",
-            before=str(before.execution.deterministic).lower(),
-            after=str(after.execution.deterministic).lower(),
-        )
-    if was.severity_weights != now.severity_weights:
-        yield Lowered(
-            place=place,
-            what="severityWeights",
-            before=_weights(was.severity_weights),
-            after=_weights(now.severity_weights),
-        )
-    if after.execution.reps_per_fixture < before.execution.reps_per_fixture:
-        yield Lowered(
-            place=after.places.get("spec.execution.repsPerFixture", after.place),
-            what="repsPerFixture",
-            before=str(before.execution.reps_per_fixture),
-            after=str(after.execution.reps_per_fixture),
-        )
+    for what, key, else_at, less, old, new in (
+        (
+            "passThreshold",
+            "scoring.passThreshold",
+            place,
+            asks_less(now.pass_threshold, was.pass_threshold),
+            show_threshold(was.pass_threshold),
+            show_threshold(now.pass_threshold),
+        ),
+        (
+            "scoring",
+            "scoring.passScore",
+            place,
+            was.model != now.model or (now.graded and now.pass_score < was.pass_score),
+            _model(was),
+            _model(now),
+        ),
+        (
+            "deterministic",
+            "execution.deterministic",
+            after.place,
+            ran.deterministic != runs.deterministic,
+            str(ran.deterministic).lower(),
+            str(runs.deterministic).lower(),
+        ),
+        (
+            "severityWeights",
+            "scoring",
+            place,
+            was.severity_weights != now.severity_weights,
+            _weights(was.severity_weights),
+            _weights(now.severity_weights),
+        ),
+        (
+            "repsPerFixture",
+            "execution.repsPerFixture",
+            after.place,
+            runs.reps_per_fixture < ran.reps_per_fixture,
+            str(ran.reps_per_fixture),
+            str(runs.reps_per_fixture),
+        ),
+    ):
+        if less:
+            at = after.places.get(f"spec.{key}", else_at)
+            yield Lowered(place=at, what=what, before=old, after=new)
 
 
 def asks_less(now: float | None, was: float | None) -> bool:
@@ -184,10 +194,6 @@ def asks_less(now: float | None, was: float | None) -> bool:
     if now is None or was is None:
         return now is not was and now != 1
     return now < was
-
-
-def _threshold(threshold: float | None) -> str:
-    return "none" if threshold is None else show_threshold(threshold)
 
 
 def _model(scoring: ScoringSpec) -> str:
@@ -335,7 +341,7 @@ def tip_doubts(
     still = _told(head.problems)
     mended = _told(base.problems) - still
     found = [p for p in tip.problems if (p.place.file, p.message) in mended]
-    aims = _aims(tip)
+    aims = {problem: one for one in tip.catalogue.contained for problem in one.problems}
     for asked in touched:
         found += about_eval(asked, tip)
     for one in tip.catalogue.broken:
@@ -410,11 +416,6 @@ def old_problems(head: Snapshot, told: Iterable[Unreadable]) -> Iterator[str]:
 def _told(problems: Iterable[Problem]) -> frozenset[tuple[str, str]]:
     """Return problems as they stay the same where only lines move."""
     return frozenset((problem.place.file, problem.message) for problem in problems)
-
-
-def _aims(snapshot: Snapshot) -> Mapping[Problem, Contained]:
-    """Return which suite each problem is of."""
-    return {problem: one for one in snapshot.catalogue.contained for problem in one.problems}
 
 
 def _eval_concerns(

@@ -268,7 +268,13 @@ def weaker_agents(
     """
     for new, old in _modified(head, base, tip, changes):
         yield from _scripted(new, old)
-        yield from _no_program(new, old)
+        if new.runtime_type == MODEL_RUNTIME and old.runtime_type != MODEL_RUNTIME:
+            yield Lowered(
+                place=_place(new, "spec.runtime"),
+                what=f"Agent {new.name} is no longer run as the program that it was",
+                before=old.runtime_type,
+                after=new.runtime_type,
+            )
 
 
 def _scripted(new: Agent, old: Agent) -> Iterator[Lowered]:
@@ -284,16 +290,6 @@ def _scripted(new: Agent, old: Agent) -> Iterator[Lowered]:
             what=f"real model of Agent {new.name} replaced by a scripted one",
             before=", ".join(before),
             after=", ".join(after),
-        )
-
-
-def _no_program(new: Agent, old: Agent) -> Iterator[Lowered]:
-    if new.runtime_type == MODEL_RUNTIME and old.runtime_type != MODEL_RUNTIME:
-        yield Lowered(
-            place=_place(new, "spec.runtime"),
-            what=f"Agent {new.name} is no longer run as the program that it was",
-            before=old.runtime_type,
-            after=new.runtime_type,
         )
 
 
