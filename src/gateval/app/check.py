@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -26,7 +26,6 @@ from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from gateval.app.run.measure import LocalMemory
-    from gateval.domain.decision.decision import Report
 
 
 def check_change(
@@ -145,7 +144,7 @@ def carry_out(
     """
     from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
     from gateval.app.run.measure import measure, remember
-    from gateval.app.run.views import write_views
+    from gateval.app.run.views import summary_for, write_views
     from gateval.app.run_history import stored_runs
     from gateval.app.show import with_spent_here
     from gateval.domain.decision.decision import make_report
@@ -168,7 +167,8 @@ def carry_out(
         memory.keep(whole)
     told = memory.told if memory is not None else _UNKNOWN[: plan.base is not None]
     with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
-        _show(report, views, settings)
+        screen = screen_of(sys.stdout, settings.environ)
+        sys.stdout.write(views["summary"] if screen == PAPER else summary_for(report, screen))
         print(f"Results: {folder.path}", file=sys.stderr)
         for said in told:
             print(said, file=sys.stderr)
@@ -185,16 +185,6 @@ def carry_out(
 
 
 _UNKNOWN = ["Measured anew: earlier runs are not known here."]
-
-
-def _show(report: Report, views: Mapping[str, str], settings: Settings) -> None:
-    screen = screen_of(sys.stdout, settings.environ)
-    if screen == PAPER:
-        sys.stdout.write(views["summary"])
-    else:
-        from gateval.app.run.views import summary_for
-
-        sys.stdout.write(summary_for(report, screen))
 
 
 CHECK_FILE = "self-check.v1.json"
@@ -231,18 +221,16 @@ def check_itself(
         path = folder.path / f"run-{number}"
         path.mkdir()
         part = ResultsFolder(folder.run, path)
-        evaluation = evaluate(
-            plan, repository, settings, part, lambda _event: None, minutes=RUN_MINUTES
-        )
-        if evaluation.interrupted:
+        found = evaluate(plan, repository, settings, part, lambda _event: None, minutes=RUN_MINUTES)
+        if found.info.interrupted:
             print("gateval: interrupted.", file=sys.stderr)
             return EXIT_INTERRUPTED
-        done.append(evaluation.results)
-        print(f"Run {number} of {runs}: {len(evaluation.results.trials)} trials.", file=sys.stderr)
-    found = self_check(plan, done)
-    folder.write(CHECK_FILE, dump(found).encode())
-    folder.write(PLOT_FILE, render_power_plot(found).encode())
+        done.append(found)
+        print(f"Run {number} of {runs}: {len(found.trials)} trials.", file=sys.stderr)
+    checked = self_check(plan, done)
+    folder.write(CHECK_FILE, dump(checked).encode())
+    folder.write(PLOT_FILE, render_power_plot(checked).encode())
     screen = screen_of(sys.stdout, environ)
-    sys.stdout.write(render_self_check(found, width=screen.width, color=screen.color))
+    sys.stdout.write(render_self_check(checked, width=screen.width, color=screen.color))
     print(f"Results: {folder.path}", file=sys.stderr)
     return EXIT_PASS

@@ -13,6 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import FrameType
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
 
 from gateval.adapters.age import identities
 from gateval.app.action.comments import RerunRequest, take_comment, without_right
@@ -26,7 +29,6 @@ from gateval.app.action.context import (
 )
 from gateval.app.action.labels import decide
 from gateval.app.action.measure import (
-    ActionMeasurement,
     confirmed_trigger,
     keep_run,
     measure_plan,
@@ -63,9 +65,12 @@ from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS, Gate
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.plan import plan_a_change, plan_everything
 from gateval.pipeline.resolved_event import ResolvedEvent, resolve_event
-from gateval.publish.github import publish
-from gateval.publish.target import Publication, PublishTarget
+from gateval.publish.github import complete_left_open, complete_unfinished, publish
+from gateval.publish.target import Publication, PublishTarget, Unfinished
 from gateval.settings import SEALED_BRANCHES
+
+if TYPE_CHECKING:
+    from gateval.app.run.sealing import MeasuredRun
 
 _DAY = timedelta(hours=20)
 """A nightly run is not always on time; what it measured yesterday is due again."""
@@ -136,7 +141,7 @@ _SAID = "gateval: interrupted; what was finished is in the results."
 
 
 def end_cancelled(
-    event: ActionEvent, measured: ActionMeasurement, progress: ActionProgress
+    event: ActionEvent, measured: MeasuredRun, progress: ActionProgress
 ) -> ActionResult:
     """Write views and record of what was completed, and complete the check as cancelled.
 
@@ -339,8 +344,6 @@ def run_action(environ: Mapping[str, str]) -> int:
 
 
 def _result(environ: Mapping[str, str], output: RunnerOutput) -> ActionResult:
-    from gateval.app.action.gate import ended_closed, run_gate
-    from gateval.app.action.progress import ActionProgress
     from gateval.render.github import announce_trouble
 
     try:
@@ -391,11 +394,6 @@ def close_action(environ: Mapping[str, str]) -> int:
     begun = environ.get(f"STATE_{STATE_TARGET}", "")
     if not kept and (not begun or environ.get(f"STATE_{STATE_DONE}")):
         return EXIT_PASS
-    from pydantic import ValidationError
-
-    from gateval.publish.github import complete_left_open, complete_unfinished
-    from gateval.publish.target import PublishTarget, Unfinished
-
     token = environ.get("INPUT_TOKEN", "")
     forge = build_forge(environ, token, environ.get("GITHUB_REPOSITORY", ""))
     try:

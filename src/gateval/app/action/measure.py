@@ -7,9 +7,9 @@ against a plan made here from git; and nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gateval import __version__
 from gateval.adapters.folders import hand_over
@@ -20,7 +20,7 @@ from gateval.adapters.results_folder import (
     read_parts,
     results_path,
 )
-from gateval.app.action.context import ActionContext, ActionEvent
+from gateval.app.action.context import ActionContext, ActionEvent, reads_unsigned
 from gateval.app.action.progress import ActionProgress
 from gateval.app.action.result import ActionResult
 from gateval.app.action.stored_runs import sets_stored
@@ -28,18 +28,27 @@ from gateval.app.run.context import part_with_keys, refuse_missing_keys, refuse_
 from gateval.app.run.views import PART_FILE, PLAN_FILE, TRIGGER_FILE
 from gateval.domain.decision.decision import Report
 from gateval.domain.forge.seals import Room
-from gateval.domain.forge.trigger import ClaimSubject, EventName, PullRequestSubject, Trigger
+from gateval.domain.forge.trigger import (
+    ClaimSubject,
+    EventName,
+    PullRequestSubject,
+    Trigger,
+    may_keep,
+)
 from gateval.domain.history.run_record import RunFacts, newest_first
 from gateval.domain.history.trend import turns
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan, without_sealed
-from gateval.domain.results.results import Results, ResultsPart, RunInfo, assemble
+from gateval.domain.results.results import Results, RunInfo, assemble
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import EXIT_PASS, GatevalError, StageFileError, UsageError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.ports.storage import RUNS
 from gateval.publish.audit import store_run
 from gateval.render.stage import TRIGGER_LIMIT, dump, dump_part, load_part, load_trigger
+
+if TYPE_CHECKING:
+    from gateval.app.run.sealing import MeasuredRun
 
 CLAIM_LIMIT = 64 * 1024 * 1024
 """Bytes of results that jobs may have written, whatever the plan: we need not trust them."""
@@ -98,9 +107,12 @@ def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool
         return Results(plan=plan, info=info)
     contents = read_parts(_folder(context), PART_FILE, limit=claim_limit(plan))
     measured = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
+    from gateval.app.run.sealing import opened_part
+
     parts = [load_part(content) for content in contents]
     over = next((part.over_budget for part in parts if part.over_budget), "")
-    opened = [_opened(context, part, plan) for part in parts if sealed and part.sealed]
+    environ = context.settings.environ
+    opened = [opened_part(part, plan, environ) for part in parts if sealed and part.sealed]
     warnings = () if all(opened) else (_UNOPENED,)
     info = info.model_copy(update={"over_budget": over, "warnings": warnings})
     results = assemble(measured, [*parts, *filter(None, opened)], info)
@@ -111,12 +123,6 @@ _UNOPENED = (
     "What a job measured of sealed Evals cannot be opened here, so it does not count: it was kept "
     "with another GATEVAL_IDENTITY than this job has, or about another head."
 )
-
-
-def _opened(context: ActionContext, part: ResultsPart, plan: Plan) -> ResultsPart | None:
-    from gateval.app.run.sealing import opened_part
-
-    return opened_part(part, plan, context.settings.environ)
 
 
 def claim_limit(plan: Plan) -> int:
@@ -134,26 +140,9 @@ def _folder(context: ActionContext) -> Path:
     return results_path(root, root / context.inputs.results)
 
 
-@dataclass(frozen=True)
-class ActionMeasurement:
-    """Results as everybody may see them, the folder of their run, and whether a signal ended it
-    early. `hidden` has what is sealed.
-    """
-
-    results: Results
-    folder: ResultsFolder
-    interrupted: bool = False
-    hidden: Results | None = None
-
-    @property
-    def whole(self) -> Results:
-        """The results with what is sealed in them."""
-        return self.hidden or self.results
-
-
 def measure_plan(
     event: ActionEvent, plan: Plan, progress: ActionProgress, left: Room = Room.FREE
-) -> ActionMeasurement:
+) -> MeasuredRun:
     """Run what can be run: all of it in a trusted run, in others what needs no key.
 
     `left` says what may be told of what is sealed; where that is nothing, it does not run.
@@ -161,7 +150,7 @@ def measure_plan(
     The step `publish` runs nothing and takes the results of other jobs. The step `run` tells
     nothing of what is sealed: nobody counts there what that gives away.
     """
-    from gateval.app.run.sealing import seal_results
+    from gateval.app.run.sealing import MeasuredRun, seal_results
 
     context = event.context
     if context.inputs.step is ActionStep.PUBLISH:
@@ -171,7 +160,7 @@ def measure_plan(
         whole = stored.model_copy(update=earlier)
         rates = left < Room.VERDICTS
         public = seal_results(whole, folder, context.settings.environ, rates=rates)
-        return ActionMeasurement(public, folder, hidden=whole)
+        return MeasuredRun(public, whole, folder)
     folder = _results_folder(context, context.inputs.results)
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())
     part: Plan | None = plan
@@ -183,18 +172,17 @@ def measure_plan(
         part = without_sealed(part)
     if part is not None:
         refuse_unpriced(part)
-    from gateval.app.action.context import reads_unsigned
     from gateval.app.run.measure import measure, store_plan
-    from gateval.domain.forge.trigger import may_keep
     from gateval.safe.redaction import Redactor
 
     if not plan.evals or part is None:
         shown = Redactor(context.settings.secrets).value(shut_plan(plan))
         store_plan(shown, folder)
-        return ActionMeasurement(Results(plan=shown, info=RunInfo(run=folder.run)), folder)
+        empty = Results(plan=shown, info=RunInfo(run=folder.run))
+        return MeasuredRun(empty, empty, folder)
     if context.inputs.step is ActionStep.ALL:
         progress.open_check(event.target)
-    evaluation = measure(
+    return measure(
         plan,
         context.repository,
         context.settings.keeping_layers(
@@ -208,10 +196,9 @@ def measure_plan(
         at_once=context.inputs.max_parallel,
         minutes=context.inputs.max_minutes,
     )
-    return ActionMeasurement(evaluation.results, folder, evaluation.interrupted, evaluation.whole)
 
 
-def store_part(context: ActionContext, measured: ActionMeasurement) -> None:
+def store_part(context: ActionContext, measured: MeasuredRun) -> None:
     """Leave the trials where the publishing job finds them; it makes the plan from git itself.
 
     Those of sealed Evals are encrypted for the gate's own key.
@@ -265,7 +252,7 @@ class StoredRunSummary(NamedTuple):
     note: str = ""
 
 
-def keep_run(event: ActionEvent, whole: Report, measured: ActionMeasurement) -> StoredRunSummary:
+def keep_run(event: ActionEvent, whole: Report, measured: MeasuredRun) -> StoredRunSummary:
     """Write the record of a run that binds, here and in git.
 
     It is in git before the job ends, and the same bytes are in the results, for an artifact.

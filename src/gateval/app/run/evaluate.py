@@ -8,7 +8,6 @@ import gc
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from gateval import __version__
 from gateval.adapters.clock import SystemClock
@@ -19,7 +18,7 @@ from gateval.app.run.interrupts import ENDING, end_in_order, handlers_kept, inte
 from gateval.app.run.isolation import isolation_for
 from gateval.app.run.sealing import SealingLog, sealed_off
 from gateval.app.run.views import TRIALS_FILE
-from gateval.candidates.isolation.isolation_level import IsolationLevel, egress_text
+from gateval.candidates.isolation.isolation_level import egress_text
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.doubts import cut_off_warnings
 from gateval.domain.results.progress import is_public_warning
@@ -36,17 +35,6 @@ WARNINGS_LIMIT = 20
 WARNING_LIMIT = 1_000
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """The results of a run. `interrupted` says that a signal ended it early.
-
-    Secrets are out of what the trials hold, but not yet out of the plan and the names in it.
-    """
-
-    results: Results
-    interrupted: bool
-
-
 def evaluate(
     plan: Plan,
     repository: GitRepository,
@@ -56,20 +44,20 @@ def evaluate(
     *,
     at_once: int | None = None,
     minutes: float,
-) -> Evaluation:
+) -> Results:
     """Run a plan to its end, for so many minutes, or to the first SIGINT, SIGTERM or SIGHUP.
 
-    At most `at_once` trials run side by side; without it, as many as the Evals say.
-    What is sealed is in the results, and nowhere else. Raises `MissingKey` before anything runs
-    when a model of the plan has no key, and `UsageError` when one has no price and the policy
-    limits dollars.
+    At most `at_once` trials run side by side; without it, as many as the Evals say. What is sealed
+    is in the results, and nowhere else. Secrets are out of what the trials hold, but not yet out of
+    the plan and the names in it. Raises `MissingKey` before anything runs when a model of the plan
+    has no key, and `UsageError` when one has no price and the policy limits dollars.
     """
     refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
     clock = SystemClock()
     started_at, begun = clock.utc_now(), clock.monotonic()
-    isolation_level = isolation_for(plan, settings, listen)
-    if isolation_level and (shown := settings.shown_secrets(plan.policy.candidate_env)):
+    level = isolation_for(plan, settings, listen)
+    if level and (shown := settings.shown_secrets(plan.policy.candidate_env)):
         listen(RunWarned(message=shown))
     warnings: dict[str, None] = {}
     under_way: dict[TrialKey, None] = {}
@@ -77,30 +65,35 @@ def evaluate(
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
         log = SealingLog(file, plan)
         run = EvaluationRun(
-            plan, repository, settings, folder, log, noting, isolation_level, at_once, minutes
+            plan, repository, settings, folder, log, noting, level, at_once, minutes
         )
         trials, interrupted = _trials_of(run)
+    timed_out = trials is None and not interrupted
+    unset = [
+        f"policy.candidateEnv names {name}, which is not set here, so agents ran without it. Set "
+        "it for the gate, or take it out."
+        for name in plan.policy.candidate_env
+        if level and name not in settings.environ
+    ]
     done = (*read_trials(folder.path / TRIALS_FILE), *log.held) if trials is None else trials
-    told = (*_unset(run), *warnings, *cut_off_warnings(plan, done))
+    told = (*unset, *warnings, *cut_off_warnings(plan, done))
     public = [one for one in told if is_public_warning(one, plan)]
     others = [one for one in told if not is_public_warning(one, plan)]
     seconds = round(clock.monotonic() - begun, 3)
-    ended = _ended(minutes) if trials is None and not interrupted else ""
     info = RunInfo(
         run=folder.run,
         started_at=started_at,
         seconds=seconds,
         gateval=__version__,
-        isolation=_isolation(plan, isolation_level),
+        isolation=f"{level.text}{egress_text(plan.policy.egress)}" if level else "",
         interrupted=interrupted,
         started=tuple(sorted(under_way, key=lambda key: key.order)),
-        ended=ended,
-        unanswered=_unanswered(run.silent, seconds) if ended else "",
+        ended=f"The time of the run was over ({minutes:g} minutes)." if timed_out else "",
+        unanswered=_unanswered(run.silent, seconds) if timed_out else "",
         over_budget=" ".join(run.over_budget),
         warnings=(*kept_warnings(public), *others[:WARNINGS_LIMIT]),
     )
-    results = results_of(plan, done, info, [*plan.agreements, *run.replays])
-    return Evaluation(results, interrupted)
+    return results_of(plan, done, info, [*plan.agreements, *run.replays])
 
 
 def kept_warnings(told: Sequence[str]) -> tuple[str, ...]:
@@ -109,10 +102,6 @@ def kept_warnings(told: Sequence[str]) -> tuple[str, ...]:
     if rest <= 1:
         return tuple(told)
     return (*told[: WARNINGS_LIMIT - 1], f"{rest} more warnings are left out here.")
-
-
-def _ended(minutes: float) -> str:
-    return f"The time of the run was over ({minutes:g} minutes)."
 
 
 def _unanswered(silent: Mapping[str, float], seconds: float) -> str:
@@ -140,23 +129,6 @@ def _trials_of(run: EvaluationRun) -> tuple[tuple[Trial, ...] | None, bool]:
             pass
     end_in_order()
     return None, True
-
-
-def _isolation(plan: Plan, isolation_level: IsolationLevel | None) -> str:
-    """Say what stood around candidates; nothing where no process ran."""
-    return f"{isolation_level.text}{egress_text(plan.policy.egress)}" if isolation_level else ""
-
-
-def _unset(run: EvaluationRun) -> Iterator[str]:
-    """Yield which variables candidates were to get and did not, as they are not set here."""
-    if run.isolation_level is None:
-        return
-    for name in run.plan.policy.candidate_env:
-        if name not in run.settings.environ:
-            yield (
-                f"policy.candidateEnv names {name}, which is not set here, so agents ran without "
-                "it. Set it for the gate, or take it out."
-            )
 
 
 def _noting(

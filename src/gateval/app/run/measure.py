@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, NamedTuple
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.folders import real_path
@@ -17,6 +16,7 @@ from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import FindingsFile, ResultsFolder
 from gateval.adapters.screen import show_here
 from gateval.app.run.evaluate import small_collections
+from gateval.app.run.sealing import MeasuredRun, runnable, seal_results
 from gateval.app.run.views import PLAN_FILE, RUN_FILE, written_views
 from gateval.domain.decision.decision import Report
 from gateval.domain.history.recorded import public_record, run_record
@@ -40,20 +40,8 @@ from gateval.render.report.kinds import count
 from gateval.render.stage import dump
 from gateval.settings import FINDINGS, Settings
 
-if TYPE_CHECKING:
-    from gateval.safe.redaction import Redactor
-
-
 FIRST_WAVE_SECONDS = 0.15
 """So long after its plan is stored, a run's first trials have the machine to themselves."""
-
-
-class MeasuredRun(NamedTuple):
-    """The results of a run as everybody may see them, the whole, and whether a signal ended it."""
-
-    results: Results
-    whole: Results
-    interrupted: bool
 
 
 def measure(
@@ -78,7 +66,6 @@ def measure(
     `MissingKey` when a model of the part has no key.
     """
     from gateval.app.run.evaluate import evaluate
-    from gateval.app.run.sealing import runnable, seal_results
     from gateval.safe.redaction import Redactor
 
     written_views(settings.views)
@@ -94,29 +81,27 @@ def measure(
         try:
             with show_progress(sys.stderr, plain=settings.plain) as listen:
                 asked = (runnable(part or plan), repository, settings, folder, listen)
-                evaluation = evaluate(*asked, at_once=at_once, minutes=minutes)
+                found = evaluate(*asked, at_once=at_once, minutes=minutes)
         finally:
             over.set()
         storing.result()
         loading.result()
-    results = _whole(evaluation.results, safe.result(), redactor)
-    results = results.model_copy(update={"earlier": tuple(map(redactor.value, earlier))})
-    public = seal_results(results, folder, settings.environ, rates=rates, tells=tells)
-    return MeasuredRun(public, results, evaluation.interrupted)
-
-
-def _whole(results: Results, plan: Plan, redactor: Redactor) -> Results:
-    """Return the results of the whole plan, out of which secrets were taken.
-
-    Trials are redacted as they finish, all but the names by which they are found in the plan.
-    """
-    keys = [redactor.value(trial.key) for trial in results.trials]
+    # Trials are redacted as they finish, all but the names by which they are found in the plan.
+    keys = [redactor.value(trial.key) for trial in found.trials]
     trials = tuple(
         trial if key is trial.key else trial.model_copy(update={"key": key})
-        for trial, key in zip(results.trials, keys, strict=True)
+        for trial, key in zip(found.trials, keys, strict=True)
     )
-    info = redactor.value(results.info)
-    return results.model_copy(update={"plan": plan, "trials": trials, "info": info})
+    whole = found.model_copy(
+        update={
+            "plan": safe.result(),
+            "trials": trials,
+            "info": redactor.value(found.info),
+            "earlier": tuple(map(redactor.value, earlier)),
+        }
+    )
+    public = seal_results(whole, folder, settings.environ, rates=rates, tells=tells)
+    return MeasuredRun(public, whole, folder, found.info.interrupted)
 
 
 def store_plan(plan: Plan, folder: ResultsFolder) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from gateval.adapters.age import own_digest, own_key, seal
 from gateval.adapters.results_folder import ResultsFolder
@@ -36,6 +37,17 @@ WORDLESS = (
     "A plan in a file holds no words of sealed Evals, so these did not run. One run with the key "
     "plans and measures them: `gateval check`, or the step `all` of the action."
 )
+
+
+class MeasuredRun(NamedTuple):
+    """The results of a run as everybody may see them, those with what is sealed, the folder of the
+    run, and whether a signal ended it early.
+    """
+
+    results: Results
+    whole: Results
+    folder: ResultsFolder
+    interrupted: bool = False
 
 
 class SealingLog:
