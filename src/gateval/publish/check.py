@@ -20,13 +20,20 @@ from gateval.domain.forge.check_run import (
     Announcement,
     CheckReport,
     CheckRun,
-    Conclusion,
-    RunFindings,
     Stamp,
 )
 from gateval.errors import ForgeError, ForgeRejected, MissingPermission, NotOnForge
 from gateval.ports.forge import CheckRuns
-from gateval.publish.target import Ending, Note, PublishTarget, Sink, failed, left, written
+from gateval.publish.target import (
+    Ending,
+    Note,
+    PublishTarget,
+    Sink,
+    ending_of,
+    failed,
+    left,
+    written,
+)
 
 FORBIDDEN = 403
 
@@ -44,42 +51,38 @@ def our_checks(
     forge: CheckRuns, target: PublishTarget, listed: Sequence[CheckRun]
 ) -> tuple[CheckRun, ...]:
     """Return those of this gate that are ours among the check runs on the commit, newest first."""
-    found = _stamped(listed, target)
-    return tuple(one.run for one in found if f"{one.run.app}[bot]" == forge.viewer())
+    return tuple(run for run, _ in _stamped(listed, target) if is_ours(forge, run))
+
+
+def is_ours(forge: CheckRuns, run: CheckRun) -> bool:
+    """Whether a check run was made by the App as which this run writes."""
+    return f"{run.app}[bot]" == forge.viewer()
 
 
 def reported(forge: CheckRuns, target: PublishTarget, other: Stamp) -> bool:
     """Whether our check runs on the commit know of the run with this stamp."""
     found = _stamped(forge.check_runs(target.head, target.check_name), target)
-    same = [
-        one.run for one in found if one.stamp.same_run(other) and one.stamp.started == other.started
-    ]
-    return any(f"{run.app}[bot]" == forge.viewer() for run in same)
+    same = [run for run, stamp in found if stamp.same_run(other) and stamp.started == other.started]
+    return any(is_ours(forge, run) for run in same)
 
 
-class _Stamped(NamedTuple):
-    run: CheckRun
-    stamp: Stamp
+_Stamped = Sequence[tuple[CheckRun, Stamp]]
 
 
-class _Present(NamedTuple):
-    """The check runs of this gate on this commit, newest first."""
+class Seen(NamedTuple):
+    """The check runs of this gate on a commit, newest first: those of newer runs, of this one and
+    of older ones; and the number of the comment that ours know of.
+    """
 
     newer: Sequence[CheckRun]
     mine: Sequence[CheckRun]
     older: Sequence[CheckRun]
+    comment: int = 0
 
     @property
     def open_ones(self) -> Sequence[CheckRun]:
         """Those that this run may take over, its own first."""
         return [run for run in (*self.mine, *self.older) if not run.completed]
-
-
-class Seen(NamedTuple):
-    """The check runs of this gate on a commit, and the number of the comment that ours know of."""
-
-    present: _Present
-    comment: int = 0
 
 
 def look(forge: CheckRuns, target: PublishTarget, listed: Sequence[CheckRun] | None = None) -> Seen:
@@ -88,14 +91,15 @@ def look(forge: CheckRuns, target: PublishTarget, listed: Sequence[CheckRun] | N
     The comment is asked of those on the head before, too, unless this run has begun its own.
     Where GitHub does not list them, this run goes by what it wrote itself, and makes its own.
     """
-    if listed is None:
-        listed = _listed(forge, target, target.head)
-    found = _stamped(listed, target)
-    present = _present(forge, target, found)
+    found = _stamped(_listed(forge, target, target.head) if listed is None else listed, target)
+    mine = [run for run, stamp in found if stamp.same_run(target.stamp)]
+    # another App's, with a stamp from the future, must not silence this gate
+    newer = [r for r, stamp in found if stamp.newer_than(target.stamp) and is_ours(forge, r)]
+    older = [run for run, stamp in found if target.stamp.newer_than(stamp)]
     comment = _known(forge, found)
-    if not comment and target.before and not present.mine:
+    if not comment and target.before and not mine:
         comment = _known(forge, _stamped(_listed(forge, target, target.before), target))
-    return Seen(present, comment)
+    return Seen(newer, mine, older, comment)
 
 
 def open_check(
@@ -104,11 +108,11 @@ def open_check(
     """Show that the gate is at work; `listed` are the check runs on the commit, if known."""
     summary = "Gateval is evaluating this commit. The result will stand here."
     try:
-        present, comment = look(forge, target, listed)
-        if present.newer:
-            return left(Sink.CHECK_RUN, _NEWER, present.newer[0].url)
-        report = _report(_knowing(target, comment), "Evaluating", summary)
-        return written(Sink.CHECK_RUN, _write(forge, target, present.open_ones, report).url)
+        seen = look(forge, target, listed)
+        if seen.newer:
+            return left(Sink.CHECK_RUN, _NEWER, seen.newer[0].url)
+        report = _report(target, seen.comment, "Evaluating", summary)
+        return written(Sink.CHECK_RUN, _write(forge, target, seen.open_ones, report).url)
     except ForgeError as error:
         return failed(Sink.CHECK_RUN, error)
 
@@ -126,37 +130,40 @@ def complete_check(
     `seen` is what a look just now gave, with the comment to keep in mind.
     """
     try:
-        present, comment = seen or look(forge, target)
-        takeable = [run for run in present.mine if not run.completed]
-        if present.newer and not takeable:
-            return (left(Sink.CHECK_RUN, _NEWER, present.newer[0].url),)
-        if not present.newer:
-            takeable = list(present.open_ones)
-        target = _knowing(target, comment)
-        report = _final(target, announcement, moved, superseded=bool(present.newer))
-        return _complete(forge, target, takeable, report, announcement.annotations)
+        seen = seen or look(forge, target)
+        takeable = [run for run in seen.mine if not run.completed]
+        if seen.newer and not takeable:
+            return (left(Sink.CHECK_RUN, _NEWER, seen.newer[0].url),)
+        notes = []
+        if moved:
+            notes.append(
+                f"Head has moved on to <code>{moved[:12]}</code> since; this is about "
+                f"<code>{target.head[:12]}</code>, and the comment is left to the run on the new "
+                "head."
+            )
+        if seen.newer:
+            notes.append("A newer run of this gate reports on this commit, too.")
+        summary = "\n\n".join((*notes, announcement.check_summary))
+        ending, record = ending_of(announcement), announcement.record
+        report = _report(target, seen.comment, ending.title, summary, ending, record)
+        runs = takeable if seen.newer else seen.open_ones
+        return _complete(forge, target, runs, report, announcement.annotations)
     except ForgeError as error:
         return (failed(Sink.CHECK_RUN, error),)
 
 
-def close_check(
-    forge: CheckRuns,
-    target: PublishTarget,
-    said: Ending,
-    summary: str,
-) -> Note:
+def close_check(forge: CheckRuns, target: PublishTarget, said: Ending, summary: str) -> Note:
     """Complete the check run of a run that has no verdict; made if this run has none yet.
 
     One that is completed already, or that a newer run writes, is left alone. Unseen, none is made:
     what has no verdict must not speak after a run that has one.
     """
     try:
-        present, comment = look(forge, target, _listed(forge, target, target.head, blind=False))
-        mine = [run for run in present.mine if not run.completed]
-        if not mine and (present.mine or present.newer):
+        seen = look(forge, target, _listed(forge, target, target.head, blind=False))
+        mine = [run for run in seen.mine if not run.completed]
+        if not mine and (seen.mine or seen.newer):
             return left(Sink.CHECK_RUN, "The check run is completed, or a newer run writes it.")
-        known = _knowing(target, comment)
-        report = _report(known, said.title, summary, said.conclusion, said.findings)
+        report = _report(target, seen.comment, said.title, summary, said)
         done = _write(forge, target, mine, report)
         _close_others(forge, mine, done, report)
         return written(Sink.CHECK_RUN, done.url)
@@ -180,42 +187,24 @@ def _listed(
         return wrote
 
 
-def _stamped(runs: Sequence[CheckRun], target: PublishTarget) -> list[_Stamped]:
+def _stamped(runs: Sequence[CheckRun], target: PublishTarget) -> _Stamped:
     """The check runs that carry this gate's stamp, of whatever App, newest first."""
-    return [
-        _Stamped(run, stamp)
-        for run in runs
-        if (stamp := Stamp.parse(run.external_id)) and stamp.gate == target.stamp.gate
-    ]
+    stamps = ((run, Stamp.parse(run.external_id)) for run in runs)
+    return [(run, stamp) for run, stamp in stamps if stamp and stamp.gate == target.stamp.gate]
 
 
-def _known(forge: CheckRuns, found: Sequence[_Stamped]) -> int:
+def _known(forge: CheckRuns, found: _Stamped) -> int:
     """Return the number of the comment that the newest of ours knows of, 0 for none.
 
     Who we are is asked only where an App of somebody's own is among them: what jobs wrote of what
     is not theirs leads to no comment, for its author would be another.
     """
-    plain = {one.run.app for one in found} == {JOBS_APP}
-    for one in found:
+    plain = {run.app for run, _ in found} == {JOBS_APP}
+    for run, stamp in found:
         with contextlib.suppress(ForgeError):  # unknown, then: the marker is left to find it by
-            if one.stamp.comment and (plain or f"{one.run.app}[bot]" == forge.viewer()):
-                return one.stamp.comment
+            if stamp.comment and (plain or is_ours(forge, run)):
+                return stamp.comment
     return 0
-
-
-def _knowing(target: PublishTarget, comment: int) -> PublishTarget:
-    stamp = target.stamp.model_copy(update={"comment": comment})
-    return target.model_copy(update={"stamp": stamp})
-
-
-def _present(forge: CheckRuns, target: PublishTarget, found: Sequence[_Stamped]) -> _Present:
-    mine = [one.run for one in found if one.stamp.same_run(target.stamp)]
-    newer = [one.run for one in found if one.stamp.newer_than(target.stamp)]
-    if newer:  # another App's, with a stamp from the future, must not silence this gate
-        viewer = forge.viewer()
-        newer = [run for run in newer if f"{run.app}[bot]" == viewer]
-    older = [one.run for one in found if target.stamp.newer_than(one.stamp)]
-    return _Present(newer, mine, older)
 
 
 def _write(
@@ -237,38 +226,22 @@ def _write(
     return forge.create_check_run(target.head, report)
 
 
-def _final(
-    target: PublishTarget, announcement: Announcement, moved: str, *, superseded: bool
-) -> CheckReport:
-    notes = []
-    if moved:
-        notes.append(
-            f"Head has moved on to <code>{moved[:12]}</code> since; this is about "
-            f"<code>{target.head[:12]}</code>, and the comment is left to the run on the new head."
-        )
-    if superseded:
-        notes.append("A newer run of this gate reports on this commit, too.")
-    stamped = target.model_copy(
-        update={"stamp": target.stamp.model_copy(update={"record": announcement.record})}
-    )
-    summary = "\n\n".join((*notes, announcement.check_summary))
-    said = announcement
-    return _report(stamped, said.title, summary, said.conclusion, said.findings)
-
-
 def _report(
     target: PublishTarget,
+    comment: int,
     title: str,
     summary: str,
-    conclusion: Conclusion | None = None,
-    findings: RunFindings | None = None,
+    ending: Ending | None = None,
+    record: str = "",
 ) -> CheckReport:
+    stamp = target.stamp.model_copy(update={"comment": comment, "record": record})
+    findings = ending.findings if ending else None
     return CheckReport(
         name=target.check_name,
-        external_id=str(target.stamp),
+        external_id=str(stamp),
         details_url=target.details_url,
-        started_at=target.stamp.started,
-        conclusion=conclusion,
+        started_at=stamp.started,
+        conclusion=ending.conclusion if ending else None,
         title=title,
         summary=summary,
         text="" if findings is None else str(findings),

@@ -52,7 +52,7 @@ from gateval.pipeline.resolved_event import StoredRecords, read_stored_records, 
 from gateval.pipeline.rules import read_rules
 from gateval.ports.storage import HISTORY, RUNS, Stored
 from gateval.publish.audit import store_verdict
-from gateval.publish.check import newest_check
+from gateval.publish.check import is_ours, newest_check
 from gateval.publish.target import PublishTarget
 
 
@@ -367,7 +367,7 @@ def _entries_on(event: ActionEvent, commit: str) -> tuple[GivenBits, ...]:
     """Return what our runs left on the commit that sealed a file, newest first."""
     forge = event.context.forge
     listed = forge.check_runs(commit, CHECK_NAME)
-    ours = [one for one in listed if f"{one.app}[bot]" == forge.viewer()]
+    ours = [one for one in listed if is_ours(forge, one)]
     return tuple(given for one in ours if (given := GivenBits.parse(one.text)) is not None)
 
 
