@@ -27,7 +27,7 @@ from gateval.domain.forge.check_run import (
 )
 from gateval.domain.forge.trigger import Comment
 from gateval.errors import ForgeError, NotOnForge
-from gateval.ports.forge import Comments, Forge
+from gateval.ports.forge import Forge
 from gateval.publish.check import reported
 from gateval.publish.target import (
     CHECK_NAME,
@@ -45,71 +45,17 @@ ACTIONS_BOT = "github-actions[bot]"
 """Who writes with the token that GitHub gives each job."""
 
 
+SWITCHED_OFF = "Comments are switched off."
+_NEWER = "A newer run of this gate has written about this head; an older one does not overwrite it."
+_VERDICT = "A trusted run has reported on this head; a claim takes nothing of it back."
+_DELETED = "The comment was deleted while it was written, as a newer run does."
+
+
 class OurComment(NamedTuple):
     """A comment and what its first line says."""
 
     comment: Comment
     marked: MarkedComment
-
-
-def marked_comments(
-    forge: Comments, target: PublishTarget, pull_request: int, known: int
-) -> list[OurComment]:
-    """Return the comments that carry the marker of any gate, by whomever, and the known one."""
-    found = []
-    for comment in forge.comments(pull_request):
-        marked = read_mark(comment.body)
-        if comment.number == known and not (marked and marked.stamp.gate == target.stamp.gate):
-            first = Stamp(gate=target.stamp.gate, started="1970-01-01T00:00:00Z", run=0, attempt=0)
-            marked = MarkedComment(stamp=first, head="0" * 40)
-        if marked is not None:
-            found.append(OurComment(comment, marked))
-    return found
-
-
-def of_viewer(forge: Comments, marked: list[OurComment]) -> list[OurComment]:
-    """Return those by our login, oldest first."""
-    if not marked:
-        return []
-    viewer = forge.viewer()
-    mine = [one for one in marked if one.comment.author == viewer]
-    return sorted(mine, key=lambda one: one.comment.number)
-
-
-def of_gate(found: list[OurComment], target: PublishTarget) -> list[OurComment]:
-    """Return those of this gate."""
-    return [one for one in found if one.marked.stamp.gate == target.stamp.gate]
-
-
-def outdated_ones(
-    forge: Comments, marked: list[OurComment], target: PublishTarget, *, written: bool
-) -> list[OurComment]:
-    """Return what is to go: claims, and, where the gate has `written`, what its other token did.
-
-    An App may not edit what the job's own token wrote before this gate became an App of somebody's
-    own, and two comments would contradict each other.
-    """
-    if not marked:
-        return []
-    viewer = forge.viewer()
-    known = {viewer, ACTIONS_BOT} if viewer.endswith("[bot]") else {viewer}
-    theirs = [one for one in marked if one.comment.author in known]
-    others = [one for one in of_gate(theirs, target) if one.comment.author != viewer]
-    return [*(others if written else ()), *_claims(theirs, target)]
-
-
-def verdict_on(every: list[OurComment], target: PublishTarget) -> OurComment | None:
-    """Return the verdict about this very head, if the target is only a claim."""
-    if target.stamp.gate != UNVERIFIED_GATE:
-        return None
-    about = (one for one in every if one.marked.head == target.head)
-    return next((one for one in about if one.marked.stamp.gate == CHECK_NAME), None)
-
-
-def _claims(every: list[OurComment], target: PublishTarget) -> list[OurComment]:
-    """Return the claims that a verdict of the whole gate takes the place of."""
-    whole = target.stamp.gate == CHECK_NAME
-    return [one for one in every if whole and one.marked.stamp.gate == UNVERIFIED_GATE]
 
 
 class WrittenComment(NamedTuple):
@@ -131,16 +77,15 @@ def publish_comment(
     `known` is the number of the one before, as the check run keeps it in mind.
     """
     if target.comment is CommentMode.OFF:
-        return WrittenComment(left(Sink.COMMENT, "Comments are switched off."), known)
+        return WrittenComment(left(Sink.COMMENT, SWITCHED_OFF), known)
+    pull = _Pull(forge, target, pull_request, known)
     try:
-        marked = marked_comments(forge, target, pull_request, known)
-        every = of_viewer(forge, marked)
-        done = _write_comment(_Pull(forge, target, pull_request, known), announcement, every)
+        marked = pull.marked()
+        done = _write_comment(pull, announcement, pull.ours(marked))
     except ForgeError as error:
         return WrittenComment(failed(Sink.COMMENT, error), known)
     with contextlib.suppress(ForgeError):  # what is written stands all the same
-        written_now = done.note.status is WriteStatus.WRITTEN
-        _delete(forge, outdated_ones(forge, marked, target, written=written_now))
+        pull.delete(pull.outdated(marked, written=done.note.status is WriteStatus.WRITTEN))
     return done
 
 
@@ -152,48 +97,99 @@ class _Pull(NamedTuple):
     number: int
     known: int
 
+    def marked(self) -> list[OurComment]:
+        """Return the comments that carry the marker of any gate, by whomever, and the known one.
+
+        One of these without this gate's marker counts as older than any run's.
+        """
+        found, gate = [], self.target.stamp.gate
+        for comment in self.forge.comments(self.number):
+            marked = read_mark(comment.body)
+            if comment.number == self.known and not (marked and marked.stamp.gate == gate):
+                first = Stamp(gate=gate, started="1970-01-01T00:00:00Z", run=0, attempt=0)
+                marked = MarkedComment(stamp=first, head="0" * 40)
+            if marked is not None:
+                found.append(OurComment(comment, marked))
+        return found
+
+    def ours(self, marked: list[OurComment]) -> list[OurComment]:
+        """Return those by our login, oldest first."""
+        if not marked:
+            return []
+        viewer = self.forge.viewer()
+        mine = [one for one in marked if one.comment.author == viewer]
+        return sorted(mine, key=lambda one: one.comment.number)
+
+    def of_gate(self, found: list[OurComment]) -> list[OurComment]:
+        """Return those of this gate."""
+        return [one for one in found if one.marked.stamp.gate == self.target.stamp.gate]
+
+    def outdated(self, marked: list[OurComment], *, written: bool) -> list[OurComment]:
+        """Return what is to go: claims, whose place the verdict of the whole gate takes, and, where
+        the gate has `written`, what its other token did.
+
+        An App may not edit what the job's own token wrote before this gate became an App of
+        somebody's own, and two comments would contradict each other.
+        """
+        if not marked:
+            return []
+        viewer, whole = self.forge.viewer(), self.target.stamp.gate == CHECK_NAME
+        known = {viewer, ACTIONS_BOT} if viewer.endswith("[bot]") else {viewer}
+        theirs = [one for one in marked if one.comment.author in known]
+        others = [one for one in self.of_gate(theirs) if one.comment.author != viewer]
+        claims = [one for one in theirs if whole and one.marked.stamp.gate == UNVERIFIED_GATE]
+        return [*(others if written else ()), *claims]
+
+    def newer(self, found: list[OurComment]) -> OurComment | None:
+        """Return the comment of a newer run on the same head.
+
+        One about another head gives way whatever its stamp: that head is no longer the head. One
+        that was changed since it was made may say falsely that it is newer: anybody who may edit
+        comments can have written that.
+        """
+        target = self.target
+        about_this = (one for one in found if one.marked.head == target.head)
+        newer = next((o for o in about_this if o.marked.stamp.newer_than(target.stamp)), None)
+        if newer is None or not newer.comment.edited:
+            return newer
+        try:
+            return newer if reported(self.forge, target, newer.marked.stamp) else None
+        except ForgeError:
+            return newer
+
+    def now(self) -> tuple[list[OurComment], OurComment | None]:
+        """Return this gate's comments as they are now, and that of a newer run."""
+        found = self.of_gate(self.ours(self.marked()))
+        return found, self.newer(found)
+
+    def delete(self, found: list[OurComment]) -> None:
+        """Delete these comments."""
+        for one in found:
+            self.forge.delete_comment(one.comment.number)
+
 
 def _write_comment(
     pull: _Pull, announcement: Announcement, every: list[OurComment]
 ) -> WrittenComment:
     forge, target, number, known = pull
-    found = of_gate(every, target)
-    if verdict := verdict_on(every, target):
-        _delete(forge, found)
-        return WrittenComment(left(Sink.COMMENT, _VERDICT, verdict.comment.url))
-    if newer := _newer(forge, found, target):
+    found = pull.of_gate(every)
+    if target.stamp.gate == UNVERIFIED_GATE:
+        about = (one for one in every if one.marked.head == target.head)
+        if verdict := next((one for one in about if one.marked.stamp.gate == CHECK_NAME), None):
+            pull.delete(found)
+            return WrittenComment(left(Sink.COMMENT, _VERDICT, verdict.comment.url))
+    if newer := pull.newer(found):
         return WrittenComment(left(Sink.COMMENT, _NEWER, newer.comment.url), known)
     if not found and (unwanted := _unwanted(target, announcement)):
         return WrittenComment(left(Sink.COMMENT, unwanted))
     body = mark(announcement.comment, MarkedComment(stamp=target.stamp, head=target.head))
-    kept = _newest(found) if found else forge.create_comment(number, body)
-    note = _write(pull, found, kept, body) if found else _settle(pull, kept)
-    return WrittenComment(note, kept.number)
-
-
-def _newer(forge: Forge, found: list[OurComment], target: PublishTarget) -> OurComment | None:
-    """Return the comment of a newer run on the same head.
-
-    One that was changed since it was made may say so falsely: anybody who may edit comments can
-    have written that.
-    """
-    about_this = (one for one in found if one.marked.head == target.head)
-    newer = next((one for one in about_this if one.marked.stamp.newer_than(target.stamp)), None)
-    if newer is None or not newer.comment.edited:
-        return newer
-    try:
-        return newer if reported(forge, target, newer.marked.stamp) else None
-    except ForgeError:
-        return newer
-
-
-_NEWER = "A newer run of this gate has written about this head; an older one does not overwrite it."
-
-
-_VERDICT = "A trusted run has reported on this head; a claim takes nothing of it back."
-
-
-_DELETED = "The comment was deleted while it was written, as a newer run does."
+    if not found:
+        kept = forge.create_comment(number, body)
+        return WrittenComment(_settle(pull, kept), kept.number)
+    newest = found[0]
+    for one in found[1:]:
+        newest = one if one.marked.stamp.newer_than(newest.marked.stamp) else newest
+    return WrittenComment(_write(pull, found, newest.comment, body), newest.comment.number)
 
 
 def _unwanted(target: PublishTarget, announcement: Announcement) -> str:
@@ -205,40 +201,20 @@ def _unwanted(target: PublishTarget, announcement: Announcement) -> str:
     return ""
 
 
-def _delete(forge: Forge, found: list[OurComment]) -> None:
-    for one in found:
-        forge.delete_comment(one.comment.number)
-
-
 def _settle(pull: _Pull, made: Comment) -> Note:
     """After making a comment: leave one, should another run have made one at the same time.
 
     The newest run keeps its own and deletes the others; every other run deletes its own. A request
     that was repeated after a broken connection may have made two of ours, too.
     """
-    found, newer = _now(pull)
+    found, newer = pull.now()
     if newer:  # it may be about to take over one of ours, so what is ours is looked up once more
-        found, _ = _now(pull)
+        found, _ = pull.now()
     mine = [one for one in found if one.marked.stamp.same_run(pull.target.stamp)]
-    _delete(pull.forge, mine if newer else [one for one in found if one not in mine[:1]])
+    pull.delete(mine if newer else [one for one in found if one not in mine[:1]])
     if newer:
         return left(Sink.COMMENT, _NEWER, newer.comment.url)
     return written(Sink.COMMENT, made.url)
-
-
-def _now(pull: _Pull) -> tuple[list[OurComment], OurComment | None]:
-    """Return this gate's comments as they are now, and that of a newer run."""
-    forge, target, number, known = pull
-    found = of_gate(of_viewer(forge, marked_comments(forge, target, number, known)), target)
-    return found, _newer(forge, found, target)
-
-
-def _newest(found: list[OurComment]) -> Comment:
-    """Return the comment of the newest run."""
-    kept = found[0]
-    for one in found[1:]:
-        kept = one if one.marked.stamp.newer_than(kept.marked.stamp) else kept
-    return kept.comment
 
 
 def _write(pull: _Pull, found: list[OurComment], kept: Comment, body: str) -> Note:
@@ -247,17 +223,15 @@ def _write(pull: _Pull, found: list[OurComment], kept: Comment, body: str) -> No
     A run that made its comment while this one was under way may be about to delete it, having seen
     a newer one. Then the comments are read once more, and a new one is made if none is left.
     """
-    forge = pull.forge
-    others = [one for one in found if one.comment is not kept]
     try:
-        forge.update_comment(kept.number, body)
+        pull.forge.update_comment(kept.number, body)
     except NotOnForge:
         return left(Sink.COMMENT, _DELETED)
-    _delete(forge, others)
+    pull.delete([one for one in found if one.comment is not kept])
     if kept.created_at >= pull.target.stamp.started:
-        still, newer = _now(pull)
+        still, newer = pull.now()
         if newer:
             return left(Sink.COMMENT, _NEWER, newer.comment.url)
         if not still:
-            return _settle(pull, forge.create_comment(pull.number, body))
+            return _settle(pull, pull.forge.create_comment(pull.number, body))
     return written(Sink.COMMENT, kept.url)

@@ -14,7 +14,7 @@ from gateval.domain.label_decision import GateLabel
 from gateval.errors import ForgeError
 from gateval.ports.forge import Forge
 from gateval.publish.check import close_check, complete_check, look, open_check
-from gateval.publish.comment import publish_comment
+from gateval.publish.comment import SWITCHED_OFF, publish_comment
 from gateval.publish.target import (
     CommentMode,
     Ending,
@@ -162,5 +162,5 @@ def _is_unfinished(note: Note) -> bool:
 
 def _no_comment(target: PublishTarget, error: ForgeError) -> Note:
     if target.comment is CommentMode.OFF:
-        return left(Sink.COMMENT, "Comments are switched off.")
+        return left(Sink.COMMENT, SWITCHED_OFF)
     return failed(Sink.COMMENT, error)
