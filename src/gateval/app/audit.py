@@ -6,9 +6,8 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
-from gateval.adapters.git.repository import GitRepository, open_repository
+from gateval.adapters.git.repository import open_repository
 from gateval.app.guard import LINE_LIMIT
 from gateval.domain.audit import AuditLog, read_log
 from gateval.domain.paths import show_path
@@ -21,16 +20,16 @@ _LOCAL = (f"refs/remotes/origin/{AUDIT_BRANCH}", f"refs/heads/{AUDIT_BRANCH}")
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
-class LogLocation(NamedTuple):
-    """Where to look: a remote's name or URL, or a ref of this clone, or neither."""
-
-    remote: str | None = None
-    ref: str | None = None
-
-
-def show_log(environ: Mapping[str, str], place: LogLocation, *, since: str, as_json: bool) -> int:
+def show_log(
+    environ: Mapping[str, str],
+    remote: str | None,
+    ref: str | None,
+    *,
+    since: str,
+    as_json: bool,
+) -> int:
     """Print the entries from `since` (the beginning of an ISO time, or empty) on, oldest first."""
-    content = _find(open_repository(Path.cwd(), environ, bare=True), environ, place)
+    content = _find(environ, remote, ref)
     if content is None:
         _note("Nothing has been recorded yet: there is no audit log.")
         return EXIT_PASS
@@ -41,7 +40,9 @@ def show_log(environ: Mapping[str, str], place: LogLocation, *, since: str, as_j
     return _told_broken(log) if log.broken else EXIT_PASS
 
 
-def verify_log(environ: Mapping[str, str], place: LogLocation, *, anchor: str | None) -> int:
+def verify_log(
+    environ: Mapping[str, str], remote: str | None, ref: str | None, *, anchor: str | None
+) -> int:
     """Check the chain, and that it holds the anchor."""
     wanted = anchor.lower() if anchor else None
     if wanted is not None and not _HASH.fullmatch(wanted):
@@ -49,7 +50,7 @@ def verify_log(environ: Mapping[str, str], place: LogLocation, *, anchor: str | 
             "An anchor is a hash of 64 hexadecimal digits.",
             hint="It stands in the check run and in the comment of the pull request.",
         )
-    content = _find(open_repository(Path.cwd(), environ, bare=True), environ, place)
+    content = _find(environ, remote, ref)
     if content is None and wanted is None:
         raise RecordsError("There is no audit log to verify: nothing has been recorded yet.")
     log = read_log(content or b"")
@@ -84,25 +85,20 @@ def _told_broken(log: AuditLog) -> int:
     return EXIT_FAILED
 
 
-def _find(
-    repository: GitRepository, environ: Mapping[str, str], place: LogLocation
-) -> bytes | None:
-    """Return the log's bytes, or None where there is none. Says on stderr where it comes from."""
-    if place.remote is not None:
-        return _remote(repository, environ, place.remote)
-    for ref in (place.ref,) if place.ref else _LOCAL:
-        if (stored := repository.stored(ref, AUDIT_LOG)) is not None:
-            _note(f"Reading {show_path(ref)} of this clone, commit {stored.commit[:12]}.")
-            return stored.content
-    if place.ref:
-        raise RecordsError(f"There is no {show_path(place.ref)} in this clone.")
-    return _remote(repository, environ, "origin")
-
-
-def _remote(repository: GitRepository, environ: Mapping[str, str], remote: str) -> bytes | None:
-    with repository.records(environ, remote=remote) as records:
-        stored = records.read(AUDIT_LOG)
-        where = records.where
+def _find(environ: Mapping[str, str], remote: str | None, named: str | None) -> bytes | None:
+    """Return the log's bytes at a remote, on a ref of this clone, or where it is without either;
+    None where there is none. Says on stderr where it comes from.
+    """
+    repository = open_repository(Path.cwd(), environ, bare=True)
+    if remote is None:
+        for ref in (named,) if named else _LOCAL:
+            if (stored := repository.stored(ref, AUDIT_LOG)) is not None:
+                _note(f"Reading {show_path(ref)} of this clone, commit {stored.commit[:12]}.")
+                return stored.content
+        if named:
+            raise RecordsError(f"There is no {show_path(named)} in this clone.")
+    with repository.records(environ, remote=remote or "origin") as records:
+        stored, where = records.read(AUDIT_LOG), records.where
     if stored is None:
         _note(f"{where} has no branch {AUDIT_BRANCH}.")
         return None

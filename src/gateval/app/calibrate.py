@@ -19,7 +19,7 @@ from gateval.app.run.views import CALIBRATIONS_FILE
 from gateval.domain.calibration import LEAST_AGREEMENT, CalibrationPhase, CalibrationReplay
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Calibration, Eval, JudgeSpec, script_name
-from gateval.domain.manifests.gate_config import AgreementPolicy, Policy
+from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.paths import nearest
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport
@@ -184,7 +184,11 @@ def calibrate_judges(
     refuse_unanswerable([str(one.spec.model) for one in asked], snapshot, settings, policy)
     made, over_budget = asyncio.run(_replays(asked, snapshot, settings, policy))
     replays = map(Redactor(settings.secrets).value, made)
-    rows = _rows(asked, replays, policy.judge.agreement)
+    rows = [
+        CalibratedJudge.of(replay, one.least, policy.judge.agreement)
+        for one, replay in zip(asked, replays, strict=True)
+    ]
+    rows.sort(key=lambda one: (one.calibration, -(-1.0 if one.kappa is None else one.kappa)))
     found = CalibrationReport(revision=revision, judges=tuple(rows))
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     _write(found, folder, plot)
@@ -194,19 +198,10 @@ def calibrate_judges(
     print(f"Results: {folder.path}", file=sys.stderr)
     if over_budget:
         print(f"gateval: {over_budget}", file=sys.stderr)
-    return EXIT_NOT_EVALUATED if over_budget else _exit_code(found)
-
-
-def _rows(
-    asked: Sequence[AskedJudge], replays: Iterable[CalibrationReplay], estimate: AgreementPolicy
-) -> list[CalibratedJudge]:
-    rows = [
-        CalibratedJudge.of(replay, one.least, estimate)
-        for one, replay in zip(asked, replays, strict=True)
-    ]
-    return sorted(
-        rows, key=lambda one: (one.calibration, -(-1.0 if one.kappa is None else one.kappa))
-    )
+    phases = {one.phase for one in found.judges}
+    if over_budget or CalibrationPhase.FAILED in phases:
+        return EXIT_NOT_EVALUATED
+    return EXIT_FAILED if CalibrationPhase.STALE in phases else EXIT_PASS
 
 
 def _write(found: CalibrationReport, folder: ResultsFolder, plot: Path | None) -> None:
@@ -224,13 +219,6 @@ def _write(found: CalibrationReport, folder: ResultsFolder, plot: Path | None) -
             raise UsageError(
                 f"The plot could not be written to {plot}: {error.strerror}."
             ) from error
-
-
-def _exit_code(found: CalibrationReport) -> int:
-    phases = {one.phase for one in found.judges}
-    if CalibrationPhase.FAILED in phases:
-        return EXIT_NOT_EVALUATED
-    return EXIT_FAILED if CalibrationPhase.STALE in phases else EXIT_PASS
 
 
 async def _replays(

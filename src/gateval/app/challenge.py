@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.folders import opened_folder, replace_file, write_new
-from gateval.adapters.git.repository import GitRepository, open_repository
+from gateval.adapters.git.repository import open_repository
 from gateval.app.guard import LINE_LIMIT
 from gateval.app.readers import registries, valid_snapshot
 from gateval.app.show import last_run
@@ -37,13 +37,6 @@ from gateval.judging.presets import preset
 from gateval.pipeline.read import find_head
 from gateval.safe.sanitize import plain_line
 from gateval.settings import read_settings
-
-
-class NewCalibration(NamedTuple):
-    """What a new calibration begins with: the verdict that was objected to, and the example."""
-
-    judged: Judged
-    example: JsonObject
 
 
 def extend(root: Path, known: Calibration, example: JsonObject) -> str:
@@ -88,24 +81,25 @@ def _number(known: Calibration, data: bytes) -> int:
 
 
 def begin(
-    root: Path, catalogue: Catalogue, evaluation: str, named: str | None, start: NewCalibration
+    root: Path,
+    catalogue: Catalogue,
+    evaluation: str,
+    named: str | None,
+    judged: Judged,
+    example: JsonObject,
 ) -> str:
     """Write a new calibration beside an Eval, and return its path from the root."""
     known = catalogue.eval(evaluation)
     folder = known.path.rpartition("/")[0] if known else ""
-    name = named or _free(f"{evaluation}-judge", catalogue)
-    text = manifest_text([new_calibration(name, start.judged, start.example)])
+    free, number = f"{evaluation}-judge", 2
+    name = named or free
+    while not named and catalogue.calibration(name) is not None:
+        name, number = f"{free}-{number}", number + 1
+    text = manifest_text([new_calibration(name, judged, example)])
     path = f"{folder}/{name}.yaml" if folder else f"{name}.yaml"
     if not write_new(root, path, text):
         raise UsageError(f"{path} is there already.", hint="Name another with --calibration.")
     return path
-
-
-def _free(name: str, catalogue: Catalogue) -> str:
-    number, free = 2, name
-    while catalogue.calibration(free) is not None:
-        free, number = f"{name}-{number}", number + 1
-    return free
 
 
 class Challenge(NamedTuple):
@@ -118,11 +112,6 @@ class Challenge(NamedTuple):
     run: str | None
     repetition: int
     calibration: str | None
-
-
-class _Found(NamedTuple):
-    judged: Judged
-    planned: PlannedEval
 
 
 def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool) -> int:
@@ -140,11 +129,13 @@ def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool
         )
     repository = open_repository(Path.cwd())
     snapshot = valid_snapshot(repository, find_head(repository, None))
-    found = _verdict(asked, _results(repository, asked.run))
+    root = repository.root
+    run = last_run(root) if asked.run is None else named_run(root, asked.run)
+    judged, planned = _verdict(asked, read_results(run))
     origin = Promoter(by=repository.who(), at=SystemClock().utc_now())
     example = example_of(
-        found.judged,
-        found.planned,
+        judged,
+        planned,
         score=asked.score,
         why=asked.why,
         note=asked.note,
@@ -152,34 +143,30 @@ def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool
     )
     if redact:
         example = _redacted(example, environ)
-    named = asked.calibration or found.planned.judge.calibration
+    named = asked.calibration or planned.judge.calibration
     known = snapshot.catalogue.calibration(named) if named else None
     path = (
-        extend(repository.root, known, example)
+        extend(root, known, example)
         if known
-        else begin(
-            repository.root,
-            snapshot.catalogue,
-            found.planned.own_name,
-            named,
-            NewCalibration(found.judged, example),
-        )
+        else begin(root, snapshot.catalogue, planned.own_name, named, judged, example)
     )
-    _tell(path, found, asked, known)
+    score = judged.verdict.score
+    said = f"{path}: the judge gave {score:g}, you give {asked.score:g} ({asked.why})."
+    print(plain_line(said, LINE_LIMIT))
+    if known is not None and known.rubric.strip() != judged.rubric.strip():
+        print(f"The rubric of {known.name} is another one than the fixture's.")
+    if known is None and planned.judge.calibration is None:
+        name = Path(path).stem
+        print(f"To have the judge measured by it, add `calibration: {name}` to the Eval's judge.")
+    print("`gateval calibrate` shows how far the judge agrees now.")
     return EXIT_PASS
 
 
-def _results(repository: GitRepository, run: str | None) -> Results:
-    if run is None:
-        return read_results(last_run(repository.root))
-    return read_results(named_run(repository.root, run))
-
-
-def _verdict(asked: Challenge, results: Results) -> _Found:
-    """The one verdict on head that the words name; of several in a trial, the lowest."""
+def _verdict(asked: Challenge, results: Results) -> tuple[Judged, PlannedEval]:
+    """The one verdict on head that the words name, of several, the lowest."""
     evaluation, _, name = asked.fixture.rpartition("/")
     found = [
-        _Found(judged, planned)
+        (judged, planned)
         for trial in results.trials
         if trial.key.side is Side.HEAD and trial.key.repetition == asked.repetition
         for planned in [results.plan.eval(trial.key.eval)]
@@ -187,7 +174,7 @@ def _verdict(asked: Challenge, results: Results) -> _Found:
         for judged in judged_in(trial, planned, results.info.run)
     ]
     if not found:
-        judged = sorted(
+        known = sorted(
             {
                 trial.key.fixture
                 for trial in results.trials
@@ -196,23 +183,19 @@ def _verdict(asked: Challenge, results: Results) -> _Found:
         )
         raise UsageError(
             f'No judge said anything of "{name}" in repetition {asked.repetition} of this run.'
-            f"{nearest(name, judged)}",
-            hint=f"Judged there: {', '.join(judged[:20]) or 'nothing'}.",
+            f"{nearest(name, known)}",
+            hint=f"Judged there: {', '.join(known[:20]) or 'nothing'}.",
         )
-    if any(one.judged.trial.output_truncated for one in found):
+    if any(judged.trial.output_truncated for judged, _ in found):
         raise UsageError(f"The answer in {name} was cut when it was stored; label it by hand.")
-    lowest = min(found, key=lambda one: one.judged.verdict.score)
-    return lowest._replace(judged=_with_rubric(lowest.judged))
-
-
-def _with_rubric(judged: Judged) -> Judged:
-    """Fill in the rubric of a preset."""
-    if not judged.preset:
-        return judged
+    lowest, planned = min(found, key=lambda one: one[0].verdict.score)
+    if not lowest.preset:
+        return lowest, planned
     try:
-        return judged.model_copy(update={"rubric": preset(judged.preset).rubric})
+        rubric = preset(lowest.preset).rubric
     except ValueError as error:  # the results are of another version of Gateval
         raise UsageError(str(error)) from None
+    return lowest.model_copy(update={"rubric": rubric}), planned
 
 
 def _redacted(example: JsonObject, environ: dict[str, str]) -> JsonObject:
@@ -221,18 +204,3 @@ def _redacted(example: JsonObject, environ: dict[str, str]) -> JsonObject:
     redactor = PersonalRedactor(read_settings(environ).secrets)
     kept: JsonObject = {key: example[key] for key in ("traceRef", "origin") if key in example}
     return {**redactor.json(example), **kept}
-
-
-def _tell(path: str, found: _Found, asked: Challenge, known: Calibration | None) -> None:
-    score = found.judged.verdict.score
-    print(
-        plain_line(
-            f"{path}: the judge gave {score:g}, you give {asked.score:g} ({asked.why}).", LINE_LIMIT
-        )
-    )
-    if known is not None and known.rubric.strip() != found.judged.rubric.strip():
-        print(f"The rubric of {known.name} is another one than the fixture's.")
-    if known is None and found.planned.judge.calibration is None:
-        name = Path(path).stem
-        print(f"To have the judge measured by it, add `calibration: {name}` to the Eval's judge.")
-    print("`gateval calibrate` shows how far the judge agrees now.")

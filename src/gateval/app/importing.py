@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gateval.adapters.folders import write_new
@@ -27,15 +26,7 @@ from gateval.render.report.kinds import count
 from gateval.safe.sanitize import plain_line
 
 _LINE = 400
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What a suite became. `agents` are those that nothing else targets."""
-
-    agents: tuple[Agent, ...]
-    evals: tuple[Eval, ...]
-    fixtures: tuple[Fixture, ...]
+_Found = tuple[Sequence[Agent], Sequence[Eval], Sequence[Fixture]]
 
 
 def import_agentv(file: Path) -> int:
@@ -47,21 +38,23 @@ def import_agentv(file: Path) -> int:
     repository = open_repository(Path.cwd())
     snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
     path = _inside(repository.root, file)
-    found = _found(path, snapshot, (repository.root / path).read_bytes())
-    if not found.evals:
+    agents, evals, fixtures = _found(path, snapshot, (repository.root / path).read_bytes())
+    if not evals:
         raise UsageError(
             f"{show_path(path)} is no suite of AgentV.",
             hint="Name a file with `evalcases` or `tests`, or a JSONL file with its companion.",
         )
     target = f"{without_ending(path)}.gateval.yaml"
-    text = carried(found.agents, found.evals, snapshot.catalogue, snapshot.tree)
+    text = carried(agents, evals, snapshot.catalogue, snapshot.tree)
     if not write_new(repository.root, target, text):
         raise UsageError(
             f"{show_path(target)} is there already.", hint="Move it away, and import again."
         )
-    agents, evals = count(len(found.agents), "Agent"), count(len(found.evals), "Eval")
-    print(f"wrote {show_path(target)}: {agents}, {evals}, {count(len(found.fixtures), 'fixture')}.")
-    for line in (*_lost(found, snapshot), *_next(path, found)):
+    held = (count(len(agents), "Agent"), count(len(evals), "Eval"), count(len(fixtures), "fixture"))
+    print(f"wrote {show_path(target)}: {', '.join(held)}.")
+    left = [f"  {one}" for one in lost(fixtures, snapshot.tree)]
+    told = ["Not as it was:", *left] if left else []
+    for line in (*told, *_next(path, agents, evals, fixtures)):
         print(plain_line(line, _LINE))
     return EXIT_PASS
 
@@ -76,8 +69,8 @@ def _inside(root: Path, file: Path) -> str:
 
 
 def _found(path: str, snapshot: Snapshot, data: bytes) -> _Found:
-    """Return what a suite became; nothing for a file of native manifests. Of a companion, what the
-    lines beside it did.
+    """Return what a suite became: the Agents that nothing else targets, Evals and fixtures; nothing
+    for a file of native manifests. Of a companion, what the lines beside it did.
     """
     catalogue: Catalogue = snapshot.catalogue
     read = read_file(path, data, registries(), formats_of(path, data))
@@ -89,48 +82,31 @@ def _found(path: str, snapshot: Snapshot, data: bytes) -> _Found:
     others = {one.target_agent for one in catalogue.evals if one.path not in files}
     targets = {one.target_agent for one in evals} - others
     fixtures = {one.name: one for each in evals for one in select_fixtures(each, catalogue)}
-    agents = tuple(one for one in catalogue.agents if one.name in targets)
-    return _Found(agents, tuple(evals), tuple(fixtures.values()))
+    agents = [one for one in catalogue.agents if one.name in targets]
+    return agents, evals, tuple(fixtures.values())
 
 
-def _lost(found: _Found, snapshot: Snapshot) -> Iterator[str]:
-    said = [*lost(found.fixtures, snapshot.tree)]
-    if said:
-        yield "Not as it was:"
-        yield from (f"  {one}" for one in said)
-
-
-def _lines(path: str, found: _Found) -> set[str]:
-    """Return the other files of JSON lines that hold the cases of a suite."""
-    files = {one.place.file for one in found.fixtures}
-    return {one for one in files if one.endswith(".jsonl") and one != show_path(path)}
-
-
-def _next(path: str, found: _Found) -> Iterator[str]:
-    lines = sorted(_lines(path, found))
+def _next(
+    path: str, agents: Sequence[Agent], evals: Sequence[Eval], fixtures: Sequence[Fixture]
+) -> Iterator[str]:
+    cases = {one.place.file for one in fixtures} - {show_path(path)}
+    lines = sorted(one for one in cases if one.endswith(".jsonl"))
     yield f"Next: git rm {show_path(path)} — its Evals and fixtures stand in both files now."
     if lines:
         files = ", ".join(lines)
         yield f"Remove {files} with it: by itself, cases in JSON lines go on being read as a suite."
-    kept = {one.target_agent for one in found.evals} - {one.name for one in found.agents}
+    kept = {one.target_agent for one in evals} - {one.name for one in agents}
     if kept:
         names = ", ".join(sorted(kept))
         yield f"Other suites target {names} too, which stays in its targets file."
-    elif found.agents:
-        files = ", ".join(sorted({show_path(one.path) for one in found.agents}))
+    elif agents:
+        files = ", ".join(sorted({show_path(one.path) for one in agents}))
         yield f"No other suite asks these targets: remove them from {files} when you like."
 
 
-@dataclass(frozen=True)
-class ImportWishes:
-    """What the person said beside format and file: each empty where it was left open."""
-
-    agent: str = ""
-    compare: str = ""
-    judge: str = ""
-
-
-def import_files(format_: str, files: Sequence[Path], wishes: ImportWishes) -> int:
+def import_files(
+    format_: str, files: Sequence[Path], *, agent: str = "", compare: str = "", judge: str = ""
+) -> int:
     """Write `NAME.gateval.yaml` beside each file, and print what does not carry over.
 
     Nothing is written before all files are read. Raises `InvalidManifests` where one cannot be
@@ -138,7 +114,7 @@ def import_files(format_: str, files: Sequence[Path], wishes: ImportWishes) -> i
     """
     repository = open_repository(Path.cwd())
     snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
-    agent = _agent(wishes.agent, snapshot.catalogue)
+    agent = _agent(agent, snapshot.catalogue)
     made: list[tuple[str, str, str, Imported]] = []
     names: list[str] = []
     evals = {one.name for one in snapshot.catalogue.evals}
@@ -148,15 +124,15 @@ def import_files(format_: str, files: Sequence[Path], wishes: ImportWishes) -> i
         request = Request(
             path,
             (repository.root / path).read_bytes(),
-            wishes.compare,
-            wishes.judge,
+            compare,
+            judge,
             lambda other: _beside(repository, other),
         )
         imported = IMPORTS[format_].read(request)
         stem = path.rpartition("/")[2].partition(".")[0]
         name = free_name(slug(stem) or "imported", evals)
         names += [name] if imported.cases else []
-        text = written(name, agent, wishes.judge, imported, fixtures)
+        text = written(name, agent, judge, imported, fixtures)
         made.append((path, f"{path.rpartition('.')[0]}.gateval.yaml", text, imported))
     taken = [show_path(target) for _, target, *_ in made if (repository.root / target).exists()]
     if taken:

@@ -84,17 +84,13 @@ def target_of(repository: GitRepository, snapshot: Snapshot, agent: Agent) -> Pr
             # what these offer, they say when asked
             return PromotionTarget(agent=agent.name, replayed=None)
         return PromotionTarget(agent=agent.name, offered=offered, replayed=offered)
-    takes = bool(offered) and _takes_tools(repository, snapshot, agent)
+    runtime = agent.spec.runtime
+    takes = runtime is not None and "{mcp." in runtime.model_dump_json()
+    if offered and not takes:
+        oids = [one.oid for one in inventory(agent, snapshot).files if one.kind == "file"]
+        contents = repository.blobs(oids, limit=_FILE_LIMIT).values()
+        takes = any(_GATES_TOOLS in data for data in contents if data)
     return PromotionTarget(agent=agent.name, replayed=offered if takes else ())
-
-
-def _takes_tools(repository: GitRepository, snapshot: Snapshot, agent: Agent) -> bool:
-    """Whether a program asks the gate for its tools: its manifest or its files say so."""
-    if agent.spec.runtime is not None and "{mcp." in agent.spec.runtime.model_dump_json():
-        return True
-    oids = [one.oid for one in inventory(agent, snapshot).files if one.kind == "file"]
-    contents = repository.blobs(oids, limit=_FILE_LIMIT).values()
-    return any(_GATES_TOOLS in data for data in contents if data)
 
 
 _NO_FIXTURE_YET = "spec.fixtureSelector"

@@ -27,7 +27,7 @@ from gateval.app.stored import read_limited
 from gateval.domain.manifests.evaluation import Eval, is_sealed, with_first_line, without_first_line
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.paths import show_path
-from gateval.domain.problems import InvalidManifests, Problem, sort_problems
+from gateval.domain.problems import InvalidManifests, sort_problems
 from gateval.domain.results.results import Results
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.base import Parsed
@@ -94,7 +94,12 @@ def _sealed(
     found = read_manifests(path, text, cache.registries)
     held = [*found.manifests, *found.templates]
     problems = [*found.problems, *(wrong for one in held if (wrong := hardly_sealed(one)))]
-    problems = problems or _problems_filled_in(found, cache)
+    if not problems:  # its templates are looked at as the Evals beside them fill them in
+        evals = [one for one in found.manifests if isinstance(one, Eval)]
+        filled = fill_in(found.templates, evals, {}, cache, all_read=False)
+        several = [filled.fixtures, *(named.values() for named in filled.by_eval.values())]
+        unfit = (hardly_sealed(one) for fixtures in several for one in fixtures)
+        problems = [*filled.problems, *dict.fromkeys(wrong for wrong in unfit if wrong)]
     if problems:
         raise InvalidManifests(sort_problems(problems), hint="Mend them; nothing was written.")
     if not held:
@@ -105,17 +110,6 @@ def _sealed(
     return absolute.parent, f"{absolute.name}.age", content, f"{show_path(target)}: {_held(found)}"
 
 
-def _problems_filled_in(found: Parsed, cache: ManifestCache) -> list[Problem]:
-    """What is wrong with its templates, as the Evals beside them fill them in."""
-    evals = [one for one in found.manifests if isinstance(one, Eval)]
-    filled = fill_in(found.templates, evals, {}, cache, all_read=False)
-    fixtures = (*filled.fixtures, *(f for named in filled.by_eval.values() for f in named.values()))
-    return [
-        *filled.problems,
-        *dict.fromkeys(wrong for one in fixtures if (wrong := hardly_sealed(one))),
-    ]
-
-
 def _held(found: Parsed) -> str:
     evals = sum(one.kind != "EvalFixture" for one in found.manifests)
     fixtures = len(found.manifests) + len(found.templates) - evals
@@ -124,22 +118,19 @@ def _held(found: Parsed) -> str:
 
 def _salt_of(environ: Mapping[str, str], repository: GitRepository, path: str) -> str:
     """The salt of the file that is sealed again: what did not change must not look changed."""
-    unseal, before = opener(environ), _sealed_before(repository, path)
+    unseal, file, limit = opener(environ), repository.root / path, ManifestCache.FILE_LIMIT
+    if file.is_file():
+        before: bytes | None = read_limited(str(file), limit)
+    else:  # as the last commit has it
+        tree = repository.tree(repository.resolve("HEAD")) if repository.has_commit() else {}
+        blobs = repository.blobs([tree[path].oid], limit=limit) if path in tree else {}
+        before = next(iter(blobs.values()), None)
     if unseal is None or before is None:
         return ""
     with suppress(CannotOpen):
         content = without_first_line(unseal(before))
         return content.salt if content.path == path else ""
     return ""
-
-
-def _sealed_before(repository: GitRepository, path: str) -> bytes | None:
-    """The sealed file as it stands here, else as the last commit has it."""
-    file, limit = repository.root / path, ManifestCache.FILE_LIMIT
-    if file.is_file():
-        return read_limited(str(file), limit)
-    tree = repository.tree(repository.resolve("HEAD")) if repository.has_commit() else {}
-    return repository.blobs([tree[path].oid], limit=limit)[tree[path].oid] if path in tree else None
 
 
 def unseal_manifests(environ: Mapping[str, str], file: Path, output: Path | None) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
@@ -18,10 +18,10 @@ from gateval.assertions.assess import assess
 from gateval.domain.base import canonical_json
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Eval, JudgeSpec
-from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import nearest
 from gateval.domain.plan.sealing import is_sealed_fixture
-from gateval.domain.promotion import NoRun, Recorded, RecordedCall
+from gateval.domain.promotion import NoRun, Recorded
 from gateval.domain.text import quote
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
@@ -40,21 +40,18 @@ if TYPE_CHECKING:
     from gateval.gateway.door import Gateway
 
 
-class Material(NamedTuple):
-    """An answer, and what has to be said of where it comes from; empty for nothing."""
-
-    answer: Answer
-    said: str = ""
-
-
-def answer_to(repository: GitRepository, fixture: Fixture, trace: Path | None) -> Material:
-    """Return the answer in the file `trace`, else head's in the last run. Raises `UsageError`."""
+def answer_to(
+    repository: GitRepository, fixture: Fixture, trace: Path | None
+) -> tuple[Answer, str]:
+    """Return the answer in the file `trace`, else head's in the last run, and what has to be said
+    of where it comes from; empty for nothing. Raises `UsageError`.
+    """
     if trace is None:
-        return Material(_last(repository.root, fixture))
+        return _last(repository.root, fixture), ""
     run = _of_file(trace, fixture)
     same = fixture.turns or run.turns or run.input.prompt.strip() == fixture.input.prompt.strip()
     said = "" if same else "This record answers to another input than the fixture's."
-    return Material(answer_of(run), said)
+    return answer_of(run), said
 
 
 def _last(root: Path, fixture: Fixture) -> Answer:
@@ -106,24 +103,13 @@ def answer_of(run: Recorded) -> Answer:
     for call in run.calls:
         builder.add(StepKind.TOOL_CALL, tool=call.tool, arguments=call.arguments)
         if call.answered:
-            builder.add(StepKind.TOOL_RESULT, _result(call), tool=call.tool)
+            told = call.result if isinstance(call.result, str) else canonical_json(call.result)
+            result = told if call.error is None else call.error
+            builder.add(StepKind.TOOL_RESULT, result, tool=call.tool)
     builder.add(StepKind.ASSISTANT, run.output)
     return Answer(
         output=run.output, trace=Trace(steps=builder.steps(), source="candidate"), seconds=0
     )
-
-
-def _result(call: RecordedCall) -> str:
-    if call.error is not None:
-        return call.error
-    return call.result if isinstance(call.result, str) else canonical_json(call.result)
-
-
-class _Chosen(NamedTuple):
-    """The fixture, as its Eval has it, and the judge."""
-
-    fixture: Fixture
-    spec: JudgeSpec
 
 
 class _Overheard:
@@ -153,42 +139,38 @@ def try_judge(
     revision = find_head(repository, None)
     policy = read_rules(repository, revision, rules_here(environ)).rules.policy
     snapshot = valid_snapshot(repository, revision)
-    chosen = _chosen(snapshot.catalogue, name, model)
-    if is_sealed_fixture(chosen.fixture, snapshot.catalogue):
+    fixture, judge = _chosen(snapshot.catalogue, name, model)
+    if is_sealed_fixture(fixture, snapshot.catalogue):
         raise UsageError(
-            f"{chosen.fixture.name} is sealed, and this would print its rubric.",
+            f"{fixture.name} is sealed, and this would print its rubric.",
             hint="Unseal a copy of it where nobody looks on, and try the judge with that.",
         )
-    judged = [one for one in chosen.fixture.assertions if one.needs_judge]
-    refuse_unanswerable([str(chosen.spec.model)], snapshot, settings, policy)
-    answer, said = answer_to(repository, chosen.fixture, trace)
-    found = asyncio.run(_asked(chosen, judged, answer, judges_gateway(snapshot, settings, policy)))
+    refuse_unanswerable([str(judge.model)], snapshot, settings, policy)
+    answer, said = answer_to(repository, fixture, trace)
+    found = asyncio.run(_asked(fixture, judge, answer, judges_gateway(snapshot, settings, policy)))
     screen = screen_of(sys.stdout, environ)
     sys.stdout.write(
-        render_judging(chosen.fixture, answer, found, said, width=screen.width, color=screen.color)
+        render_judging(fixture, answer, found, said, width=screen.width, color=screen.color)
     )
     lost = any(isinstance(one.assessment, NotAssessed) for one in found)
     return EXIT_NOT_EVALUATED if lost else EXIT_PASS
 
 
 async def _asked(
-    chosen: _Chosen,
-    judged: Sequence[AssertionSpec],
-    answer: Answer,
-    door: Gateway,
+    fixture: Fixture, judge: JudgeSpec, answer: Answer, door: Gateway
 ) -> list[TriedAssertion]:
     """Ask about one assertion after the other, so that what was said can be told apart."""
     found = []
     async with door as gateway:
-        for spec in judged:
+        for spec in (one for one in fixture.assertions if one.needs_judge):
             overheard = _Overheard(gateway)
-            alone = chosen.fixture.model_copy(update={"assertions": (spec,)})
-            (assessment,), _ = await assess(alone, answer, Judge(overheard), chosen.spec)
+            alone = fixture.model_copy(update={"assertions": (spec,)})
+            (assessment,), _ = await assess(alone, answer, Judge(overheard), judge)
             found.append(TriedAssertion(spec, assessment, tuple(overheard.said)))
     return found
 
 
-def _chosen(catalogue: Catalogue, name: str, model: str | None) -> _Chosen:
+def _chosen(catalogue: Catalogue, name: str, model: str | None) -> tuple[Fixture, JudgeSpec]:
     """Return the fixture with a judge: the model given, else that of an Eval which selects it."""
     evaluation, _, wanted = name.rpartition("/")
     selected = [
@@ -204,7 +186,7 @@ def _chosen(catalogue: Catalogue, name: str, model: str | None) -> _Chosen:
     found, fixture = min(selected, key=lambda pair: pair[0].judge.model is None)
     if not any(one.needs_judge for one in fixture.assertions):
         raise UsageError(f'No assertion of the fixture "{wanted}" asks a judge.')
-    return _Chosen(fixture, _spec(found, model))
+    return fixture, _spec(found, model)
 
 
 def _spec(evaluation: Eval, model: str | None) -> JudgeSpec:

@@ -193,10 +193,10 @@ def import_(
     carries over is written with its origin, the rest is listed with the reason, and nothing is
     guessed. No file is ever overwritten. Suites of AgentV are read as they are, without this.
     """
-    from gateval.app.importing import ImportWishes, import_agentv, import_files
+    from gateval.app.importing import import_agentv, import_files
 
     if format_ != "agentv":
-        return import_files(format_, files, ImportWishes(agent, compare or "", judge))
+        return import_files(format_, files, agent=agent, compare=compare or "", judge=judge)
     for file in files:
         import_agentv(file)
     return 0

@@ -61,11 +61,11 @@ def log_command(
 
     Exits with 1 when the chain of hashes is broken, and with 3 when the log cannot be read.
     """
-    from gateval.app.audit import LogLocation, show_log
+    from gateval.app.audit import show_log
 
     _refuse_both(remote, ref)
     start = since.strftime("%Y-%m-%dT%H:%M:%SZ") if since else ""
-    return show_log(dict(os.environ), LogLocation(remote, ref), since=start, as_json=as_json)
+    return show_log(dict(os.environ), remote, ref, since=start, as_json=as_json)
 
 
 @audit.command("verify", short_help="Check that nobody changed the log.")
@@ -78,10 +78,10 @@ def verify_command(anchor: str | None, remote: str | None, ref: str | None) -> i
     Exits with 0 when it is whole, with 1 when the chain is broken or the anchor missing, and with 3
     when the log cannot be read.
     """
-    from gateval.app.audit import LogLocation, verify_log
+    from gateval.app.audit import verify_log
 
     _refuse_both(remote, ref)
-    return verify_log(dict(os.environ), LogLocation(remote, ref), anchor=anchor)
+    return verify_log(dict(os.environ), remote, ref, anchor=anchor)
 
 
 def _refuse_both(remote: str | None, ref: str | None) -> None:
