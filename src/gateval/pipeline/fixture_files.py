@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.catalogue import Broken, Catalogue, scripted_names
@@ -45,19 +44,16 @@ TEXTS_LIMIT = 256 * 1024 * 1024
 _Key = tuple[str, str, str, str | None]
 
 
-class WithFiles(NamedTuple):
-    """A catalogue whose fixtures hold what they attach, and the files that cannot be attached."""
-
-    catalogue: Catalogue
-    problems: tuple[Problem, ...]
-
-
-def with_attached(catalogue: Catalogue, tree: Tree, cache: ManifestCache) -> WithFiles:
-    """Return the catalogue with the files of all messages. A fixture that lacks one is broken."""
+def with_attached(
+    catalogue: Catalogue, tree: Tree, cache: ManifestCache
+) -> tuple[Catalogue, tuple[Problem, ...]]:
+    """Return the catalogue with the files of all messages, and those that cannot be attached: a
+    fixture that lacks one is broken.
+    """
     several = [catalogue.fixtures, *(named.values() for named in catalogue.filled.values())]
     attaching = [one for some in several for one in some if any(one.attached())]
     if not attaching:
-        return WithFiles(catalogue, ())
+        return catalogue, ()
     files = _read(attaching, tree, cache)
     made: dict[int, Fixture | Problem] = {}
     left = TEXTS_LIMIT
@@ -65,9 +61,12 @@ def with_attached(catalogue: Catalogue, tree: Tree, cache: ManifestCache) -> Wit
         found = _filled(fixture, files, tree)
         if isinstance(found, Fixture):
             left -= sum(map(len, _texts(found)))
-        made[id(fixture)] = found if left >= 0 else _problem(fixture, _first(fixture), _TOO_MUCH)
+        if left < 0:
+            where = write_path(next(fixture.attached())[0])
+            found = _problem(fixture, where, _TOO_MUCH)
+        made[id(fixture)] = found
     problems = dict.fromkeys(one for one in made.values() if isinstance(one, Problem))
-    return WithFiles(_replaced(catalogue, made), tuple(problems))
+    return _replaced(catalogue, made), tuple(problems)
 
 
 _TOO_MUCH = f"All attached texts together have more than {TEXTS_LIMIT:,} characters. Attach less."
@@ -140,10 +139,6 @@ def _path(fixture: Fixture, part: FilePart) -> str:
 
 def _key(fixture: Fixture, part: FilePart) -> _Key:
     return _path(fixture, part), part.type, part.path, part.media_type
-
-
-def _first(fixture: Fixture) -> str:
-    return write_path(next(fixture.attached())[0])
 
 
 def _texts(fixture: Fixture) -> Iterator[str]:
@@ -288,10 +283,21 @@ def _fill_for_evals(
         if not _selects(evaluation, template, cases):
             continue
         if is_sealed(evaluation.path) and not is_sealed(template.place.file):
-            problems.append(_plain(template, evaluation))
+            # a change of what lies there plainly could say anything with what is sealed
+            message = (
+                f'The Eval "{evaluation.name}" is sealed and selects this fixture, which lies '
+                "there plainly: whoever edits it could have the sealed vars shown. Put the fixture "
+                "into the sealed file, or write its words without `vars`."
+            )
+            problems.append(Problem(place=template.place, path="spec", message=message))
             continue
         if lacking := sorted(template.asked - evaluation.vars.keys()):
-            problems.append(_lacking(template, evaluation, lacking[0]))
+            place = evaluation.places.get("spec.vars", evaluation.place)
+            message = (
+                f'The fixture "{template.name}" at {template.place} names `vars.{lacking[0]}`, but '
+                f'the Eval "{evaluation.name}", which selects it, has no such var. Add it.'
+            )
+            problems.append(Problem(place=place, path="spec.vars", message=message))
             continue
         found = expand(template, cases, evaluation.vars)
         problems += found.problems
@@ -310,26 +316,6 @@ def _selects(evaluation: Eval, template: Template, cases: Sequence[Case] | None)
         return True
     names = {template.name, *(f"{template.name}-{case.word}" for case in cases or ())}
     return not names.isdisjoint(evaluation.fixtures)
-
-
-def _lacking(template: Template, evaluation: Eval, name: str) -> Problem:
-    return Problem(
-        place=evaluation.places.get("spec.vars", evaluation.place),
-        path="spec.vars",
-        message=f'The fixture "{template.name}" at {template.place} names `vars.{name}`, but the '
-        f'Eval "{evaluation.name}", which selects it, has no such var. Add it.',
-    )
-
-
-def _plain(template: Template, evaluation: Eval) -> Problem:
-    """A change of what lies there plainly could say anything with what is sealed."""
-    return Problem(
-        place=template.place,
-        path="spec",
-        message=f'The Eval "{evaluation.name}" is sealed and selects this fixture, which lies '
-        "there plainly: whoever edits it could have the sealed vars shown. Put the fixture into "
-        "the sealed file, or write its words without `vars`.",
-    )
 
 
 def _unused(

@@ -12,7 +12,14 @@ from pydantic import JsonValue
 from gateval.candidates.environment import passed_on
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, is_sealed
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
-from gateval.domain.paths import leads_out, match_any, resolve_path
+from gateval.domain.paths import (
+    Problem,
+    SourceLocation,
+    leads_out,
+    match_any,
+    resolve_path,
+    show_path,
+)
 from gateval.domain.text import quote
 from gateval.domain.tree import (
     LINK_MODE,
@@ -67,9 +74,10 @@ class ManifestCache:
         self.variables = passed_on(registries.environ, config.policy.candidate_env)
         self.hosts = config.policy.sources
         self._narrowed = bool(config.manifests)
-        self._wanted: Callable[[str], bool] = (
+        self.wants: Callable[[str], bool] = (
             as_plain(match_any(config.manifests)) if config.manifests else lambda _path: True
         )
+        """Whether the gate config has manifests looked for at a path."""
         self._blobs: dict[str, bytes | None] = {}
         self._recognised: dict[tuple[str, str], tuple[ManifestFormat, ...]] = {}
         self._parsed: dict[tuple[str, str], Parsed] = {}
@@ -86,7 +94,7 @@ class ManifestCache:
                 and e.is_file
                 and p != GATE_CONFIG_PATH
                 and not p.startswith(_SCRIPTED)
-                and (not self._narrowed or self._wanted(p))
+                and (not self._narrowed or self.wants(p))
             }
             links = {path: entry for path, entry in tree.items() if entry.mode == LINK_MODE}
             self._shelves[id(tree)] = TreeFiles(tree, files, links)
@@ -129,17 +137,13 @@ class ManifestCache:
             self._recognised[key] = formats_of(path, data) if data is not None else ()
         return self._recognised[key]
 
-    def wants(self, path: str) -> bool:
-        """Whether the gate config has manifests looked for at a path."""
-        return self._wanted(path)
-
     def refuses_link(self, path: str, target: str) -> bool:
         """Whether a symbolic link must not stand here, where manifests are looked for.
 
         Its name is that of a manifest, and either the gate config says that manifests are here, or
         the link leads out of the repository.
         """
-        if not path.endswith(SUFFIXES) or not self._wanted(path):
+        if not path.endswith(SUFFIXES) or not self.wants(path):
             return False
         return self._narrowed or leads_out(path, target)
 
@@ -179,6 +183,11 @@ class ManifestCache:
         return cast("Made", self._made[key])
 
 
+def about_file(path: str, message: str) -> Problem:
+    """Return the problem of a file as a whole."""
+    return Problem(place=SourceLocation(file=show_path(path)), message=message)
+
+
 def as_plain(wanted: Callable[[str], bool]) -> Callable[[str], bool]:
     """Return what fits a file, or a sealed one in its place, where `wanted` fits the plain one."""
     return lambda path: wanted(path) or (is_sealed(path) and wanted(path.removesuffix(".age")))
@@ -216,16 +225,6 @@ class _Watched(Mapping[str, TreeEntry]):
         return len(self._tree)
 
 
-class _Made(NamedTuple):
-    """What was gathered, and the entries that it rests on."""
-
-    gathered: Gathered
-    seen: Mapping[str, TreeEntry | None]
-
-    def holds_in(self, tree: Tree) -> bool:
-        return all(tree.get(path) == entry for path, entry in self.seen.items())
-
-
 def gathered(parsed: Iterable[Parsed], tree: Tree, cache: ManifestCache) -> Gathered:
     """Return what the files say together that are not manifests by themselves.
 
@@ -235,10 +234,10 @@ def gathered(parsed: Iterable[Parsed], tree: Tree, cache: ManifestCache) -> Gath
     if not pending:
         return Gathered()
     key = ("gathered", *((one.path, tree[one.path].oid) for one in pending))
-    made: list[_Made] = cache.once(key, list)
-    known = next((one.gathered for one in made if one.holds_in(tree)), None)
-    if known is not None:
-        return known
+    made: list[tuple[Gathered, Mapping[str, TreeEntry | None]]] = cache.once(key, list)
+    for known, seen in made:  # each with the entries that it rests on
+        if all(tree.get(path) == entry for path, entry in seen.items()):
+            return known
     cache.read_all(tree[path] for path in _likely(pending, tree))
     watched = _Watched(tree)
 
@@ -262,7 +261,7 @@ def gathered(parsed: Iterable[Parsed], tree: Tree, cache: ManifestCache) -> Gath
     )
     found = gather(pending, around)
     if not watched.whole:
-        made.append(_Made(found, watched.seen))
+        made.append((found, watched.seen))
     return found
 
 

@@ -19,7 +19,7 @@ from gateval.formats.native.gate_config import gate_config_places
 from gateval.formats.native.manifests import looks_like_manifest
 from gateval.formats.registry import SUFFIXES, formats_of
 from gateval.formats.yaml_reader import read_documents
-from gateval.pipeline.manifests import ManifestCache, as_plain
+from gateval.pipeline.manifests import ManifestCache, about_file, as_plain
 from gateval.ports.repository import Repository
 
 _OTHER_ENDING = re.compile(
@@ -81,9 +81,9 @@ def _misnamed(paths: Iterable[str], contents: Mapping[str, bytes]) -> Iterator[P
         keys = {key for one in documents if isinstance(one.data, dict) for key in one.data}
         if keys & _NO_CONFIG or not (keys & _KEYS or path.startswith(".github/")):
             continue
-        yield Problem(
-            place=SourceLocation(file=show_path(path)),
-            message="This is not the gate config, and holds nothing: the gate reads "
+        yield about_file(
+            path,
+            "This is not the gate config, and holds nothing: the gate reads "
             f"{GATE_CONFIG_PATH}. Rename it.",
         )
 
@@ -91,9 +91,9 @@ def _misnamed(paths: Iterable[str], contents: Mapping[str, bytes]) -> Iterator[P
 def _folded(paths: Iterable[str], contents: Mapping[str, bytes]) -> Iterator[Problem]:
     for path in paths:
         if formats_of(path.lower(), contents[path]):
-            yield Problem(
-                place=SourceLocation(file=show_path(path)),
-                message="This is a manifest, and is not read: the names of those that are end in "
+            yield about_file(
+                path,
+                "This is a manifest, and is not read: the names of those that are end in "
                 "small letters, as .yaml. Rename it.",
             )
 
@@ -142,9 +142,9 @@ def other_endings(repository: Repository, tree: Tree) -> Iterator[Problem]:
     paths = [path for path in tree if _OTHER_ENDING.search(path)][:_LOOKED_AT]
     for path, data in _contents(repository, tree, paths).items():
         if _is_manifest(path, data):
-            yield Problem(
-                place=SourceLocation(file=show_path(path)),
-                message="This looks like a manifest, and is not read: the names of those that are "
+            yield about_file(
+                path,
+                "This looks like a manifest, and is not read: the names of those that are "
                 "end in .yaml or .yml. Rename it, or track what is made of it.",
             )
 
@@ -163,8 +163,8 @@ def ignored_manifests(files: Mapping[str, bytes]) -> Iterator[Problem]:
     """Yield a warning for each file that git ignores and that looks like a manifest."""
     for path, data in sorted(files.items()):
         if looks_like_manifest(data) and _FIRST_LINE.search(data):
-            yield Problem(
-                place=SourceLocation(file=show_path(path)),
-                message="This looks like a manifest, and git ignores it, so it is not read. Track "
+            yield about_file(
+                path,
+                "This looks like a manifest, and git ignores it, so it is not read. Track "
                 "it (`git add --force`), or correct .gitignore.",
             )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gateval.domain.manifests.agent import refusals
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig, Policy, RulesSource
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig, RulesSource
 from gateval.domain.manifests.strictness import Ignored, extend
 from gateval.domain.paths import show_path
 from gateval.domain.planning.snapshot import GateRules, RulesEdit
@@ -19,63 +19,40 @@ from gateval.domain.tree import Revision, Tree
 from gateval.errors import GatevalError
 from gateval.formats.native.gate_config import gate_config_places, read_gate_config
 from gateval.gateway.upstream.endpoints import PREFIXES
-from gateval.pipeline.manifests import ManifestCache
+from gateval.pipeline.manifests import ManifestCache, about_file
 from gateval.ports.repository import Repository, SharedRules
 
 
-class ExtendedConfig(NamedTuple):
-    """The config that is extended; None with the sentence why it cannot be read."""
-
-    config: GateConfig | None
-    unread: str = ""
-
-
-class Applied(NamedTuple):
-    """The rules that apply, and the sentences on what of our own does not count."""
-
-    config: GateConfig
-    warnings: tuple[str, ...] = ()
-
-
-def read_asked(shared: SharedRules, source: RulesSource) -> ExtendedConfig:
-    """Read what a gate config extends. Nothing that goes wrong there means the defaults."""
+def read_asked(shared: SharedRules, source: RulesSource) -> tuple[GateConfig | None, str]:
+    """Read what a gate config extends, or say why it cannot be read: that is never the defaults."""
+    config: GateConfig | None = None
+    why = ""
     try:
         data = shared.read(source)
+        if len(data) > ManifestCache.FILE_LIMIT:
+            why = f"It has more than {ManifestCache.FILE_LIMIT:,} bytes."
+        else:
+            config, problems = read_gate_config(source.path, data)
+            why = str(problems[0]) if config is None else ""
     except GatevalError as error:
-        return ExtendedConfig(None, _unread(source, error.sentence))
-    if len(data) > ManifestCache.FILE_LIMIT:
-        return ExtendedConfig(
-            None, _unread(source, f"It has more than {ManifestCache.FILE_LIMIT:,} bytes.")
-        )
-    config, problems = read_gate_config(source.path, data)
-    if config is None:
-        return ExtendedConfig(None, _unread(source, str(problems[0])))
-    if config.extends:
-        return ExtendedConfig(
-            None, _unread(source, "It extends another one itself; one step is allowed.")
-        )
-    return ExtendedConfig(config)
+        why = error.sentence
+    if config is not None and config.extends:
+        why = "It extends another one itself; one step is allowed."
+    if config is None or why:
+        return None, f"The rules that the gate config extends, {source}, cannot be read. {why}"
+    return config, ""
 
 
-def apply(asked: GateConfig | None, own: GateConfig, file: str) -> Applied:
-    """Return the rules of `own`, the gate config in `file`, and of what it extends, if anything."""
+def apply(
+    asked: GateConfig | None, own: GateConfig, file: str
+) -> tuple[GateConfig, tuple[str, ...]]:
+    """Return the rules of `own`, the gate config in `file`, and of what it extends, if anything;
+    and the sentences on what of our own does not count.
+    """
     if asked is None or own.source is None:
-        return Applied(own)
+        return own, ()
     extended = extend(asked, own)
-    return Applied(
-        extended.config,
-        tuple(_ignored(one, file, own.source) for one in extended.ignored),
-    )
-
-
-def locked(own: GateConfig) -> Policy:
-    """Return a policy for a run whose rules cannot be read: nobody's label counts."""
-    bypass = own.policy.bypass.model_copy(update={"roles": ()})
-    return own.policy.model_copy(update={"bypass": bypass})
-
-
-def _unread(source: RulesSource, why: str) -> str:
-    return f"The rules that the gate config extends, {source}, cannot be read. {why}"
+    return extended.config, tuple(_ignored(one, file, own.source) for one in extended.ignored)
 
 
 def _ignored(one: Ignored, file: str, source: RulesSource) -> str:
@@ -127,10 +104,11 @@ def read_rules(
     refused = _refused_variables(asked, own.source.path)
     if asked is None or refused:
         unread = unread or f"{own.source}: {refused[0]}"
-        return RulesRead(GateRules(locked(own), source, base_tip, unread=unread), own)
-    applied = apply(asked, own, show_path(path))
-    rules = GateRules(applied.config.policy, source, base_tip, ignored=applied.warnings)
-    return RulesRead(rules, applied.config, asked)
+        bypass = own.policy.bypass.model_copy(update={"roles": ()})  # nobody's label counts
+        policy = own.policy.model_copy(update={"bypass": bypass})
+        return RulesRead(GateRules(policy, source, base_tip, unread=unread), own)
+    config, ignored = apply(asked, own, show_path(path))
+    return RulesRead(GateRules(config.policy, source, base_tip, ignored=ignored), config, asked)
 
 
 def read_own(repository: Repository, revision: Revision) -> GateConfig:
@@ -157,7 +135,7 @@ def read_edit(
             problems, hint="Merged like this, the gate would refuse every later change."
         )
     before, _, _ = _config(repository, base, path)
-    whole = [one and apply(tip.asked, one, path).config for one in (before, after)]
+    whole = [one and apply(tip.asked, one, path)[0] for one in (before, after)]
     first = path in head and path not in base
     return RulesEdit(whole[0], whole[1] or after, tip.config, show_path(path), places, first)
 
@@ -174,7 +152,7 @@ def _config(
         data = repository.blobs([entry.oid], limit=ManifestCache.FILE_LIMIT)[entry.oid]
     if data is None:
         message = f"The gate config must be a file of at most {ManifestCache.FILE_LIMIT:,} bytes."
-        return None, (Problem(place=SourceLocation(file=show_path(path)), message=message),), {}
+        return None, (about_file(path, message),), {}
     config, problems = read_gate_config(path, data)
     problems = (*problems, *_refused_variables(config, path))
     if problems:

@@ -25,7 +25,7 @@ from gateval.formats.base import Gathered, Parsed
 from gateval.formats.registry import SUFFIXES
 from gateval.formats.sealed import unfit
 from gateval.pipeline.fixture_files import Filled, fill_in, read_scripts, with_attached
-from gateval.pipeline.manifests import ManifestCache, TreeFiles, gathered
+from gateval.pipeline.manifests import ManifestCache, TreeFiles, about_file, gathered
 
 Kept = TypeVar("Kept", Eval, Fixture)
 
@@ -61,6 +61,20 @@ def with_seals(catalogue: Catalogue, read: Mapping[str, Parsed], cache: Manifest
     )
 
 
+def _refuse_unfit(filled: Filled) -> None:
+    """Take out of what templates gave the sealed fixtures that may not be sealed; note why."""
+    several = [filled.fixtures, *(named.values() for named in filled.by_eval.values())]
+    every = (one for fixtures in several for one in fixtures)
+    refused = {id(one): why for one in every if is_sealed(one.path) and (why := unfit(one))}
+    if refused:
+        filled.fixtures = [one for one in filled.fixtures if id(one) not in refused]
+        for evaluation, named in filled.by_eval.items():
+            left = {name: one for name, one in named.items() if id(one) not in refused}
+            filled.by_eval[evaluation] = left
+        filled.broken += map(Broken, refused.values())
+    filled.unfit = tuple(dict.fromkeys(refused.values()))
+
+
 def without_sealed_words(
     problems: Iterable[Problem], parsed: Iterable[Parsed]
 ) -> Iterator[Problem]:
@@ -89,25 +103,15 @@ def snapshot_of(
     parsed = list(read.values())
     if agents_only and any(one.templates or one.pending for one in parsed):
         return snapshot_of(revision, tree, cache)  # only whole fixtures tell the files of checks
-    links = _links(tree_files, cache)
+    data = {path: cache.data(entry) or b"" for path, entry in tree_files.links.items()}
+    links = {path: os.fsdecode(target) for path, target in data.items()}
     unread = tuple(_unread(tree_files, links, cache))
     together = gathered(parsed, tree, cache)
     catalogue, filled = _catalogue(parsed, together, unread), Filled()
     problems = [*together.problems, *(found for one in parsed for found in one.problems)]
     if not agents_only:
         filled = _fill_in(parsed, catalogue.evals, tree, cache)
-        every = [
-            *filled.fixtures,
-            *(one for named in filled.by_eval.values() for one in named.values()),
-        ]
-        refused = {id(one): why for one in every if is_sealed(one.path) and (why := unfit(one))}
-        if refused:
-            filled.fixtures = [one for one in filled.fixtures if id(one) not in refused]
-            for evaluation, named in filled.by_eval.items():
-                left = {name: one for name, one in named.items() if id(one) not in refused}
-                filled.by_eval[evaluation] = left
-            filled.broken += map(Broken, refused.values())
-        filled.unfit = tuple(dict.fromkeys(refused.values()))
+        _refuse_unfit(filled)
         catalogue = replace(
             catalogue,
             fixtures=(*catalogue.fixtures, *filled.fixtures),
@@ -193,34 +197,29 @@ def _catalogue(
     return found.with_agents(one.target_agent for one in found.evals)
 
 
-def _links(tree_files: TreeFiles, cache: ManifestCache) -> Mapping[str, str]:
-    return {path: os.fsdecode(cache.data(entry) or b"") for path, entry in tree_files.links.items()}
-
-
 def _unread(
     tree_files: TreeFiles, links: Mapping[str, str], cache: ManifestCache
 ) -> Iterable[Problem]:
     """What stands where a manifest may be, and cannot be looked into: it is never passed over."""
     for path, target in links.items():
         if cache.refuses_link(path, target) or _hides_manifest(path, target, tree_files, cache):
-            yield Problem(
-                place=SourceLocation(file=show_path(path)),
-                message="A manifest must be a file; this is a symbolic link. "
-                "Put the file itself here.",
+            yield about_file(
+                path,
+                "A manifest must be a file; this is a symbolic link. Put the file itself here.",
             )
     where = f"say in `manifests` of {GATE_CONFIG_PATH} where manifests are."
     for path, entry in tree_files.files.items():
         data = cache.data(entry)
         if data is None:
-            yield Problem(
-                place=SourceLocation(file=show_path(path)),
-                message=f"This file has more than {cache.FILE_LIMIT:,} bytes, too many to see "
+            yield about_file(
+                path,
+                f"This file has more than {cache.FILE_LIMIT:,} bytes, too many to see "
                 f"whether it is a manifest. Make it smaller, or {where}",
             )
         elif is_lfs_pointer(data):
-            yield Problem(
-                place=SourceLocation(file=show_path(path)),
-                message="This file is a Git LFS pointer, which does not say whether it is a "
+            yield about_file(
+                path,
+                "This file is a Git LFS pointer, which does not say whether it is a "
                 f"manifest. Store the file itself in git, or {where}",
             )
 
