@@ -12,14 +12,8 @@ from pydantic import JsonValue
 from gateval.candidates.environment import passed_on
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, is_sealed
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig
-from gateval.domain.paths import (
-    Problem,
-    SourceLocation,
-    leads_out,
-    match_any,
-    resolve_path,
-    show_path,
-)
+from gateval.domain.paths import leads_out, match_any, resolve_path, show_path
+from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.domain.tree import (
     LINK_MODE,
