@@ -36,10 +36,21 @@ def replace_file(folder: int, name: str, content: bytes) -> None:
         raise
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file in a folder that is there, as `replace_file` does."""
+    with opened_folder(path.parent) as folder:
+        replace_file(folder, path.name, content)
+
+
 @contextmanager
-def opened_folder(path: Path) -> Iterator[int]:
-    """Open a folder and give its descriptor."""
-    folder = os.open(path, _FOLDER)
+def opened_folder(
+    path: Path | str, *, within: int | None = None, follow: bool = True
+) -> Iterator[int]:
+    """Open a folder, one in the open folder `within` if given, and give its descriptor.
+
+    Without `follow`, the last part of its path may be no link.
+    """
+    folder = os.open(path, _FOLDER if follow else _FOLDER | os.O_NOFOLLOW, dir_fd=within)
     try:
         yield folder
     finally:
@@ -84,11 +95,8 @@ def entered_folder(parent: int, name: str) -> Iterator[int]:
     """Open the folder `name` in an open folder, made if need be; a link is `NotADirectoryError`."""
     with suppress(FileExistsError):
         os.mkdir(name, dir_fd=parent)
-    folder = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=parent)
-    try:
+    with opened_folder(name, within=parent, follow=False) as folder:
         yield folder
-    finally:
-        os.close(folder)
 
 
 def is_being_written(path: Path) -> bool:

@@ -22,7 +22,7 @@ import re
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -35,6 +35,7 @@ from gateval.adapters.folders import (
     opened_folder,
     real_path,
     replace_file,
+    write_whole,
 )
 from gateval.adapters.screen import show_here
 from gateval.domain.text import show_bytes
@@ -64,8 +65,7 @@ class ResultsFolder:
         """
         target = self.path / name
         try:
-            with opened_folder(self.path) as folder:
-                replace_file(folder, name, content)
+            write_whole(target, content)
         except OSError as error:
             raise EvaluationError(
                 f"{show_here(target)} could not be written: {error.strerror}.",
@@ -112,8 +112,12 @@ def create_results_folder(
         entered_folder(upper, PARENTS[1]) as results,
     ):
         _hide(results)
-        run = _new_run(results, clock, token)
-    return ResultsFolder(run, parent / run)
+        for _ in range(_ATTEMPTS):
+            run = run_id(clock.utc_now(), token())
+            with suppress(FileExistsError):
+                os.mkdir(run, dir_fd=results)
+                return ResultsFolder(run, parent / run)
+    raise UsageError("There is no free name for the results folder.", hint="Remove old results.")
 
 
 def run_folders(root: Path, files: Iterable[str]) -> list[str]:
@@ -155,17 +159,6 @@ def _take(repository: Path, chosen: Path) -> Path:
         if path.is_relative_to(repository.resolve()):
             _hide(folder)
     return path
-
-
-def _new_run(results: int, clock: Clock, token: Callable[[], str]) -> str:
-    for _ in range(_ATTEMPTS):
-        run = run_id(clock.utc_now(), token())
-        try:
-            os.mkdir(run, dir_fd=results)
-        except FileExistsError:
-            continue
-        return run
-    raise UsageError("There is no free name for the results folder.", hint="Remove old results.")
 
 
 def _hide(results: int) -> None:
@@ -327,24 +320,19 @@ def read_trials(path: Path, *, limit: int = LINE_LIMIT) -> tuple[Trial, ...]:
                 if len(line) > limit:
                     raise StageFileError(f"{shown}:{number} has more than {limit:,} bytes.")
                 if line.endswith(b"\n"):
-                    trial = _trial(line, shown, number)
+                    trial = Trial.model_validate_json(line)
                     trials[trial.key] = trial
-    except OSError as error:
-        raise StageFileError(
-            f"Cannot read the runs of fixtures in {shown}: {error.strerror}."
-        ) from error
-    return tuple(trials.values())
-
-
-def _trial(line: bytes, shown: str, number: int) -> Trial:
-    try:
-        return Trial.model_validate_json(line)
     except ValidationError as error:
         raise StageFileError(
             f"{shown}:{number} is not the run of a fixture: "
             f"{error.errors(include_input=False)[0]['msg']}.",
             hint="The log was changed, or another version of Gateval wrote it.",
         ) from error
+    except OSError as error:
+        raise StageFileError(
+            f"Cannot read the runs of fixtures in {shown}: {error.strerror}."
+        ) from error
+    return tuple(trials.values())
 
 
 def _whole_lines(file: int) -> int:
@@ -366,7 +354,6 @@ _HINT = (
     "Give `results` the folder that the run step of the same version wrote, or one that holds such "
     "folders."
 )
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -378,13 +365,20 @@ def read_parts(folder: Path, name: str, *, limit: int) -> tuple[bytes, ...]:
     """
     found: list[bytes] = []
     left = limit
-    with _opened(folder) as top:
+    with ExitStack() as stack:
+        try:
+            top = stack.enter_context(opened_folder(folder, follow=False))
+        except OSError as error:
+            raise StageFileError(
+                f"The folder {show_here(folder)} cannot be read: {error.strerror}.",
+                hint="The input results names the folder that holds what the run step wrote.",
+            ) from error
         alone = _read(top, name, limit)
         if alone is not None:
             return (alone,)
         inside = [one.name for one in os.scandir(top) if one.is_dir(follow_symlinks=False)]
         for each in sorted(inside):
-            with _entered(top, each) as inner:
+            with opened_folder(each, within=top, follow=False) as inner:
                 content = _read(inner, name, left)
             if content is not None:
                 found.append(content)
@@ -413,27 +407,3 @@ def _read(folder: int, name: str, limit: int) -> bytes | None:
             f"{name} is larger than what the plan may take ({show_bytes(limit)} are left for it)."
         )
     return content
-
-
-@contextmanager
-def _opened(folder: Path) -> Iterator[int]:
-    try:
-        descriptor = os.open(folder, _FOLDER)
-    except OSError as error:
-        raise StageFileError(
-            f"The folder {show_here(folder)} cannot be read: {error.strerror}.",
-            hint="The input results names the folder that holds what the run step wrote.",
-        ) from error
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def _entered(parent: int, name: str) -> Iterator[int]:
-    descriptor = os.open(name, _FOLDER, dir_fd=parent)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

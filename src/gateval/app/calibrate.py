@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gateval.adapters.clock import SystemClock
-from gateval.adapters.folders import opened_folder, replace_file
+from gateval.adapters.folders import write_whole
 from gateval.adapters.git.repository import open_repository
 from gateval.adapters.results_folder import ResultsFolder, create_results_folder
 from gateval.adapters.screen import screen_of
@@ -213,8 +213,7 @@ def _write(found: CalibrationReport, folder: ResultsFolder, plot: Path | None) -
     folder.write(PLOT_FILE, drawn.encode())
     if plot is not None:
         try:
-            with opened_folder(plot.parent) as opened:
-                replace_file(opened, plot.name, drawn.encode())
+            write_whole(plot, drawn.encode())
         except OSError as error:
             raise UsageError(
                 f"The plot could not be written to {plot}: {error.strerror}."

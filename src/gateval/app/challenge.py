@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gateval.adapters.clock import SystemClock
-from gateval.adapters.folders import opened_folder, replace_file, write_new
+from gateval.adapters.folders import write_new, write_whole
 from gateval.adapters.git.repository import open_repository
 from gateval.app.guard import LINE_LIMIT
 from gateval.app.readers import registries, valid_snapshot
@@ -64,8 +64,7 @@ def extend(root: Path, known: Calibration, example: JsonObject) -> str:
             f"{known.place.file} is written in a way that Gateval cannot add to.",
             hint="Write its examples as a list of lines, each with a dash.",
         )
-    with opened_folder(file.parent) as folder:
-        replace_file(folder, file.name, after)
+    write_whole(file, after)
     return known.place.file
 
 

@@ -109,12 +109,12 @@ class ForgeRules:
 
     def read(self, source: RulesSource) -> bytes:
         """Return the file at that commit. Raises `ForgeError`."""
-        from gateval.adapters.github.shared_rules import GitHubRules
+        from gateval.adapters.github.shared_rules import read_shared_rules
         from gateval.adapters.github.transport import PUBLIC_API
 
         url = self.environ.get("GITHUB_API_URL") or PUBLIC_API
         trusted = self.environ.get(CA_VARIABLE, "")
-        return GitHubRules(self.token, url, where=self.where, ca_file=trusted).read(source)
+        return read_shared_rules(source, self.token, url, where=self.where, ca_file=trusted)
 
 
 def rules_here(environ: Mapping[str, str]) -> ForgeRules:

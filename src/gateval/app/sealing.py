@@ -19,7 +19,7 @@ from gateval.adapters.age import (
     opener,
     seal,
 )
-from gateval.adapters.folders import opened_folder, replace_file, write_private
+from gateval.adapters.folders import write_private, write_whole
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.app.readers import registries, rules_here
 from gateval.app.run.views import EVIDENCE_FILE, RESULTS_FILE
@@ -59,8 +59,7 @@ def seal_files(environ: Mapping[str, str], files: Sequence[Path]) -> int:
     cache = ManifestCache(repository, registries(), read.config)
     sealed = [_sealed(environ, repository, cache, file, recipients) for file in files]
     for folder, name, content, said in sealed:
-        with opened_folder(folder) as opened:
-            replace_file(opened, name, content)
+        write_whole(folder / name, content)
         print(f"wrote {said}, sealed for {count(len(recipients), 'recipient')}.")
     print("Next: take the plain files out of the repository. What was committed before stays in")
     print("git's history for everybody: write other fixtures in its place.")

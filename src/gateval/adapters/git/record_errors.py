@@ -32,11 +32,13 @@ class RefusalKind(StrEnum):
     """Repeating it would not help."""
 
 
-class Refusal(NamedTuple):
-    """What stands in the way of `action` (`read` or `write`), as an error for a person."""
+class RemoteRefused(Exception):
+    """One attempt that the remote refused, as an error for a person."""
 
-    kind: RefusalKind
-    error: RecordsError
+    def __init__(self, kind: RefusalKind, error: RecordsError) -> None:
+        super().__init__(error.message)
+        self.kind = kind
+        self.error = error
 
 
 class _Rule(NamedTuple):
@@ -124,23 +126,20 @@ _RULES = (
 )
 
 
-def refusal(action: str, ref: str, remote: str, said: str) -> Refusal:
+def refusal(action: str, ref: str, remote: str, said: str) -> RemoteRefused:
     """Return what `said` means: git's output with secrets taken out already."""
     for rule in _RULES:
         if re.search(rule.pattern, said, re.MULTILINE):
-            return Refusal(rule.kind, _error(rule, action, ref, remote, said))
+            permission = WRITE_PERMISSION if action == "write" else READ_PERMISSION
+            what = rule.what.replace("the permission", f"the permission `{permission}`")
+            error = RecordsError(
+                f"Gateval cannot {action} {ref} at {remote}: {what} ({_told(said)}).",
+                hint=rule.hint.format(permission=permission),
+                permission=permission if rule.needs_permission else "",
+            )
+            return RemoteRefused(rule.kind, error)
     message = f"Gateval cannot {action} {ref} at {remote}: {_told(said)}."
-    return Refusal(RefusalKind.FINAL, RecordsError(message))
-
-
-def _error(rule: _Rule, action: str, ref: str, remote: str, said: str) -> RecordsError:
-    permission = WRITE_PERMISSION if action == "write" else READ_PERMISSION
-    what = rule.what.replace("the permission", f"the permission `{permission}`")
-    return RecordsError(
-        f"Gateval cannot {action} {ref} at {remote}: {what} ({_told(said)}).",
-        hint=rule.hint.format(permission=permission),
-        permission=permission if rule.needs_permission else "",
-    )
+    return RemoteRefused(RefusalKind.FINAL, RecordsError(message))
 
 
 def _told(said: str) -> str:
@@ -183,14 +182,6 @@ class PushRetries(NamedTuple):
 PATIENCE = PushRetries()
 
 
-class RemoteRefused(Exception):
-    """One attempt that the remote refused."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.error.message)
-        self.refusal = refusal
-
-
 def persistently(
     retries: PushRetries, attempt: Callable[[], T], *, action: str, ref: str, where: str
 ) -> T:
@@ -203,7 +194,7 @@ def persistently(
 
     def again(error: BaseException) -> bool:
         nonlocal outages
-        kind = error.refusal.kind if isinstance(error, RemoteRefused) else RefusalKind.FINAL
+        kind = error.kind if isinstance(error, RemoteRefused) else RefusalKind.FINAL
         outages += kind is RefusalKind.OUTAGE
         return kind is RefusalKind.RACE or (
             kind is RefusalKind.OUTAGE and outages < retries.outages
@@ -211,7 +202,7 @@ def persistently(
 
     def pause(state: RetryCallState) -> float:
         error = state.outcome and state.outcome.exception()
-        outage = isinstance(error, RemoteRefused) and error.refusal.kind is RefusalKind.OUTAGE
+        outage = isinstance(error, RemoteRefused) and error.kind is RefusalKind.OUTAGE
         first = retries.outage_wait if outage else retries.race_wait
         return wait_random_exponential(multiplier=first, max=20 * first)(state)
 
@@ -224,7 +215,7 @@ def persistently(
     try:
         return retrying(attempt)
     except RemoteRefused as refused:
-        raise refused.refusal.error from None
+        raise refused.error from None
     except RepositoryError as error:
         raise refusal(action, ref, where, error.message).error
     except OSError as error:

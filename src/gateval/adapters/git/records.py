@@ -24,15 +24,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, Self, TypeVar
+from typing import Self, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from gateval.adapters.git.objects import check_name
 from gateval.adapters.git.record_errors import (
     PATIENCE,
     PushRetries,
-    Refusal,
-    RemoteRefused,
     persistently,
     refusal,
 )
@@ -149,26 +147,19 @@ _AS_A_PACK = "fastimport.unpackLimit=0"
 """Without it, git starts another process that takes the pack apart."""
 
 
-class Author(NamedTuple):
-    """Who makes the commits. Nobody reads mail to the default address."""
-
-    name: str = "Gateval"
-    email: str = "gateval@noreply.invalid"
+_WHO = "Gateval <gateval@noreply.invalid>"
+"""Who makes the commits. Nobody reads mail to the address."""
 
 
-NOBODY = Author()
-
-
-def write_commit(git: Git, path: str, edit: Edit, *, parent: str | None, author: Author) -> str:
+def write_commit(git: Git, path: str, edit: Edit, *, parent: str | None) -> str:
     """Return the id of a new commit with `edit.content` at `path`.
 
     The other files are those of `parent`; without one there are none. Raises `RepositoryError`.
     """
-    who = f"{_plain(author.name)} <{_plain(author.email)}> {int(time.time())} +0000"
     lines = [
         b"commit " + _MADE.encode(),
         b"mark :1",
-        b"committer " + who.encode(),
+        f"committer {_WHO} {int(time.time())} +0000".encode(),
         _data(edit.message.encode("utf-8", "replace")),
         *([b"from " + parent.encode()] if parent else []),
         b"M 100644 inline " + path.encode(),
@@ -184,10 +175,6 @@ def write_commit(git: Git, path: str, edit: Edit, *, parent: str | None, author:
 
 def _data(content: bytes) -> bytes:
     return b"data %d\n%b" % (len(content), content)
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[<>\x00-\x1f\x7f]", " ", text).strip() or "Gateval"
 
 
 class RecordsOnce:
@@ -289,14 +276,12 @@ class GitRecords:
         remote: Destination,
         environ: Mapping[str, str],
         *,
-        author: Author = NOBODY,
         retries: PushRetries = PATIENCE,
     ) -> None:
         self._near = near
         self._remote = remote
         self._env = environment(remote, environ)
         self._environ = environ
-        self._author = author
         self._retries = retries
         self._stack = contextlib.ExitStack()
         self._private: Git | None = None
@@ -370,15 +355,13 @@ class GitRecords:
 
     def _push(self, file: RecordFile, made: Edit, old: str) -> str:
         parent = old if file.keeps_history else ""
-        commit = write_commit(
-            self._git(), file.path, made, parent=parent or None, author=self._author
-        )
+        commit = write_commit(self._git(), file.path, made, parent=parent or None)
         # RemoteRefused unless the ref still is what was read, one that was deleted since included.
         lease = f"--force-with-lease={file.ref}:{old}"
         options = ("--porcelain", "--no-progress", "--no-verify", lease)
         answer = self._talk("push", *options, "--", REMOTE, f"{commit}:{file.ref}")
         if answer.code:
-            raise RemoteRefused(self._refusal("write", file, answer))
+            raise refusal("write", file.ref, self.where, self._said(answer))
         return commit
 
     def _fetch(self, file: RecordFile) -> Stored | None:
@@ -387,7 +370,7 @@ class GitRecords:
         answer = self._bring(f"+{file.ref}:{tip}")
         absent = bool(answer.code and _ABSENT.search(self._said(answer)))
         if answer.code and not absent:
-            raise RemoteRefused(self._refusal("read", file, answer))
+            raise refusal("read", file.ref, self.where, self._said(answer))
         self._seen[file.ref] = found = None if absent else stored_at(self._git(), tip, file)
         return found
 
@@ -425,9 +408,6 @@ class GitRecords:
         text = (answer.err + b"\n" + answer.out).decode("utf-8", "replace")
         return without_secrets(text, self._remote)
 
-    def _refusal(self, action: str, file: RecordFile, answer: GitResult) -> Refusal:
-        return refusal(action, file.ref, self.where, self._said(answer))
-
     def _persist(self, action: str, file: RecordFile, attempt: Callable[[], T]) -> T:
         return persistently(self._retries, attempt, action=action, ref=file.ref, where=self.where)
 
@@ -442,7 +422,6 @@ def open_records(
     *,
     remote: str = "origin",
     token: str = "",
-    author: Author = NOBODY,
     retries: PushRetries = PATIENCE,
 ) -> GitRecords:
     """Return the records of a remote: a URL, or a name in the repository that `near` stands in.
@@ -465,4 +444,4 @@ def open_records(
             )
         url = os.fsdecode(answer.out).split("\n", 1)[0]
     place = destination_at(url, token=token, root=near.folder)
-    return GitRecords(near, place, environ, author=author, retries=retries)
+    return GitRecords(near, place, environ, retries=retries)

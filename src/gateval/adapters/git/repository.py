@@ -181,7 +181,7 @@ class GitRepository(WorkingTree):
             if named:
                 also = objects.object_folders(self.root, self.git_folder, named)
                 self._also = tuple(dict.fromkeys((*self._also, *also)))
-                self._reader = self._git.reading(self._also)
+                self._reader = self._git.other(also=self._also)
             found = objects.with_contents(self._git, self._reader, tree) if named else tree
             self._contents[revision.tree] = found
         return self._contents[revision.tree]

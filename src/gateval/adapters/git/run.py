@@ -386,25 +386,22 @@ class Git:
         self._config = config
         self.kept = CatFilePool()
 
-    def at(self, folder: Path) -> Git:
-        """Return the same git for another folder."""
-        return self._other(folder, self._timeout)
+    def other(
+        self,
+        *,
+        folder: Path | None = None,
+        timeout: float | None = None,
+        also: tuple[Path, ...] | None = None,
+    ) -> Git:
+        """Return the same git for another folder, or with another limit of time.
 
-    def within(self, seconds: float) -> Git:
-        """Return the same git with another limit of time."""
-        return self._other(self.folder, seconds)
-
-    def reading(self, also: tuple[Path, ...]) -> Git:
-        """Return the same git, which reads these folders of objects, too. It is for reading only:
-        what it wrote might lack what it found there.
+        One that reads other folders of objects, too, is for reading only: what it wrote might lack
+        what it found there.
         """
-        return self._other(self.folder, self._timeout, also)
-
-    def _other(self, folder: Path, seconds: float, also: tuple[Path, ...] | None = None) -> Git:
         return Git(
-            folder,
+            folder or self.folder,
             self._environ,
-            timeout=seconds,
+            timeout=timeout or self._timeout,
             config=self._config,
             largest=self._largest,
             also=self._also if also is None else also,

@@ -204,7 +204,7 @@ class RemoteServer:
     def _attempt(self, command: str, *arguments: str, within: float) -> tuple[bytes, str]:
         """Return what git gave, and what it said if it failed; end it when the time is over."""
         silence = self._retries.silence
-        git = self._git.within(max(1.0, within - time.monotonic()))
+        git = self._git.other(timeout=max(1.0, within - time.monotonic()))
         try:
             answer = git.run(
                 command,

@@ -63,7 +63,7 @@ class WorkingTree:
     def __init__(self, root: Path, git_folder: Path, git: Git) -> None:
         self.root = root
         self.git_folder = git_folder
-        self._git = git.at(root)
+        self._git = git.other(folder=root)
 
     def has_changes(self) -> bool:
         """Whether the working tree differs from HEAD.

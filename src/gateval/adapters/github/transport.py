@@ -251,19 +251,6 @@ def outage(trouble: Trouble, what: str, *, detail: str, waited: float) -> ForgeE
     )
 
 
-def is_certificate(error: OSError) -> bool:
-    """Whether the server's certificate, or the file of authorities, is what was not accepted."""
-    return bool(_CERTIFICATE.search(str(error)))
-
-
-def untrusted(what: str) -> ForgeError:
-    """Return the error for a server whose certificate nobody we trust has signed."""
-    return ForgeRejected(
-        f"GitHub did not {what}: its certificate is not one that this machine trusts.",
-        hint=CERTIFICATE_HINT,
-    )
-
-
 def _wanted(answer: ApiResponse, usual: str) -> str:
     """Return the permission to name: the usual one, unless GitHub's own header has none like it.
 
@@ -401,9 +388,16 @@ class GitHubTransport:
         try:
             answer = self._send(request)
         except OSError as error:  # every error of the HTTP library is one
-            if is_certificate(error):
-                raise untrusted(request.what) from error
-            return None, None, _broken(error)
+            if _CERTIFICATE.search(str(error)):
+                raise ForgeRejected(
+                    f"GitHub did not {request.what}: its certificate is not one that this machine "
+                    "trusts.",
+                    hint=CERTIFICATE_HINT,
+                ) from error
+            name = type(error).__name__  # no addresses, or whatever else the library's text holds
+            late = "Timeout" in name
+            said = "it did not answer in time" if late else f"the connection broke ({name})"
+            return None, None, said
         if not answer.ok:
             return answer, None, f"it answered {answer.status}"
         try:
@@ -411,16 +405,11 @@ class GitHubTransport:
         except ValueError:
             return None, None, "its answer was garbled"
 
-    def _pace(self, request: ApiRequest) -> None:
-        """Pause before a write when there were some already."""
-        if request.verb == "GET" or request.path == "/graphql":
-            return
-        self._writes += 1
-        if self._writes > self._limits.quick_writes and self._limits.between_writes:
-            self._sleep(self._limits.between_writes)
-
     def _send(self, request: ApiRequest) -> ApiResponse:
-        self._pace(request)
+        if request.verb != "GET" and request.path != "/graphql":  # the first few need no pause
+            self._writes += 1
+            if self._writes > self._limits.quick_writes and self._limits.between_writes:
+                self._sleep(self._limits.between_writes)
         url = f"/repos/{request.repository or self._access.repository}{request.path}"
         if self._made is None:
             import github
@@ -451,9 +440,3 @@ class GitHubTransport:
                 hint="Check GITHUB_API_URL; the token is sent to no other host.",
             ) from error
         return ApiResponse(status, {str(k): str(v) for k, v in headers.items()}, str(text))
-
-
-def _broken(error: Exception) -> str:
-    """Say how a connection broke, without addresses or whatever else the library's text holds."""
-    name = type(error).__name__
-    return "it did not answer in time" if "Timeout" in name else f"the connection broke ({name})"
