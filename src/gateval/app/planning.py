@@ -16,18 +16,19 @@ from gateval.adapters.clock import SystemClock
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.screen import screen_of
 from gateval.app.guard import LINE_LIMIT
-from gateval.app.readers import registries, valid_snapshot
-from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.domain.manifests.evaluation import EVAL_KINDS
+from gateval.app.readers import registries, rules_here, valid_snapshot
+from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
+from gateval.domain.manifests.evaluation import EVAL_KINDS, SCRIPTED_FOLDER
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.paths import nearest, show_path
+from gateval.domain.planning.change import inventory
 from gateval.domain.text import show_bytes
 from gateval.errors import EXIT_PASS, EXIT_USAGE, GatevalError, RepositoryError, UsageError
-from gateval.pipeline.read import find_head, find_revisions, survey
-from gateval.render.report.kinds import count
+from gateval.pipeline.read import find_head, find_revisions, survey, with_outside
+from gateval.render.report.kinds import count, words_of
 from gateval.safe.sanitize import plain_line
 
 if TYPE_CHECKING:
-    from gateval.domain.manifests.catalogue import Catalogue
     from gateval.domain.plan.plan import Plan
     from gateval.domain.planning.selection import Pick
     from gateval.domain.planning.snapshot import Snapshot
@@ -62,7 +63,6 @@ def make_plan(
     with repository.reading():
         with ThreadPoolExecutor(1) as aside:
             finding = aside.submit(find_revisions, repository, base=base, head=head)
-            from gateval.app.readers import registries, rules_here
             from gateval.domain.planning.selection import ALL
             from gateval.pipeline.plan import plan_a_change
 
@@ -118,8 +118,6 @@ def _likely(plan: Plan, repository: GitRepository) -> tuple[str, ...]:
 
 def validate_manifests(paths: Sequence[Path]) -> int:
     """Print every problem of every manifest; with `paths`, only theirs."""
-    from gateval.app.readers import registries
-    from gateval.domain.manifests.catalogue import Catalogue
     from gateval.domain.manifests.catalogue_checks import warnings_of
     from gateval.domain.planning.outside import (
         missing_interpreters,
@@ -127,9 +125,6 @@ def validate_manifests(paths: Sequence[Path]) -> int:
         outside_paths,
     )
     from gateval.domain.problems import sort_problems
-    from gateval.pipeline.read import survey, with_outside
-    from gateval.render.report.kinds import count
-    from gateval.safe.sanitize import plain_line
 
     repository = open_repository(Path.cwd())
     wanted = [_inside(repository, path) for path in paths]
@@ -184,8 +179,6 @@ def _unread(repository: GitRepository, snapshot: Snapshot) -> Iterator[Problem]:
 
 
 def _counts(catalogue: Catalogue) -> str:
-    from gateval.render.report.kinds import count, words_of
-
     kinds = Counter(one.kind for one in catalogue.evals)
     of = {name: one.kind for one in catalogue.evals for name in one.fixtures}
     cases = Counter(of.get(one.name, "Eval") for one in catalogue.fixtures)
@@ -222,9 +215,6 @@ def _whatever_is_here(repository: GitRepository) -> Revision:
 
 def _surveyed_base(repository: GitRepository) -> Snapshot | None:
     """Return what is here without the change; None where there is no telling what that is."""
-    from gateval.app.readers import registries
-    from gateval.pipeline.read import survey
-
     try:
         base = find_revisions(repository, base=None, head=None).base
     except (RepositoryError, UsageError):
@@ -234,9 +224,6 @@ def _surveyed_base(repository: GitRepository) -> Snapshot | None:
 
 def _is_unread(path: str, snapshot: Snapshot) -> bool:
     """Whether a file that was named is nothing that Gateval reads."""
-    from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER
-    from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-
     known = path in snapshot.manifest_paths or path == GATE_CONFIG_PATH
     script = path.startswith(f"{SCRIPTED_FOLDER}/") and Path(path).stem in snapshot.scripts
     told = any(problem.place.file == show_path(path) for problem in snapshot.problems)
@@ -275,8 +262,6 @@ def show_closure(name: str, *, head: str | None, as_json: bool) -> int:
             f'There is no Agent "{name}" on this revision.{nearest(name, known)}',
             hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
         )
-    from gateval.domain.planning.change import inventory
-
     found = inventory(agent, snapshot)
     sizes = repository.sizes(file.oid for file in found.files if file.kind != "submodule")
     if as_json:
@@ -284,12 +269,8 @@ def show_closure(name: str, *, head: str | None, as_json: bool) -> int:
             {"path": file.shown, "kind": file.kind, "bytes": sizes.get(file.oid), "why": file.why}
             for file in found.files
         ]
-        print(
-            json.dumps(
-                {"version": "closure.v1", "agent": found.agent, "cwd": found.cwd, "files": files},
-                indent=2,
-            )
-        )
+        shown = {"version": "closure.v1", "agent": found.agent, "cwd": found.cwd, "files": files}
+        print(json.dumps(shown, indent=2))
         return EXIT_PASS
     for file in found.files:
         size = f"{sizes[file.oid]:>12,}" if file.oid in sizes else f"{file.kind:>12}"

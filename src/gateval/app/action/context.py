@@ -222,7 +222,8 @@ def open_context(environ: Mapping[str, str], request: ActionRequest) -> Iterator
             "The workspace holds no repository: nothing was checked out before the gate.",
             hint="Put `uses: actions/checkout` with `fetch-depth: 0` before the gate's step.",
         ) from error
-    remote = _remote(environ, request.inputs, request.trigger)
+    url = f"{server_url(environ)}/{request.trigger.repository}"
+    remote = Remote(url, request.inputs.token, environ)
     with RecordsOnce(
         lambda: repository.records(environ, remote=remote.url, token=remote.token)
     ) as open_records:
@@ -279,11 +280,6 @@ def _needs(inputs: ActionInputs, trigger: Trigger) -> Needs:
     if publishes and commented and CommentMode(inputs.comment.value) is not CommentMode.OFF:
         return WRITES
     return Needs(pulls="pull-requests: read")
-
-
-def _remote(environ: Mapping[str, str], inputs: ActionInputs, trigger: Trigger) -> Remote:
-    server = server_url(environ)
-    return Remote(f"{server}/{trigger.repository}", inputs.token, environ)
 
 
 @dataclass(frozen=True)
@@ -347,25 +343,31 @@ WORKFLOW_LIMIT = 1_000_000
 """Bytes of a workflow that is looked at."""
 
 
+def _own_workflow(context: ActionContext, revision: str) -> bytes | None:
+    """Return the file of the run's own workflow at a revision; None where it cannot be seen.
+
+    That of another repository, which a ruleset may require, is not.
+    """
+    path, repository = context.workflow, context.repository
+    if not path or not context.own_workflow:
+        return None
+    try:
+        entry = repository.tree(repository.resolve(revision)).get(path)
+        found = repository.blobs([entry.oid], limit=WORKFLOW_LIMIT) if entry else {}
+    except GatevalError:
+        return None
+    return next(iter(found.values()), None)
+
+
 def uploads_results(context: ActionContext, status: int) -> bool:
     """Whether the run's own workflow, as it is checked out, uploads the folder of the results once
     the gate has ended with an exit status.
-
-    That of another repository, which a ruleset may require, is not seen; so no link is made.
     """
-    path, repository = context.workflow, context.repository
-    if not path or not context.own_workflow or not context.run_url:
-        return False
-    try:
-        entry = repository.tree(repository.resolve("HEAD")).get(path)
-        found = repository.blobs([entry.oid], limit=WORKFLOW_LIMIT) if entry else {}
-    except GatevalError:
-        return False
-    data = found.get(entry.oid) if entry else None
+    data = _own_workflow(context, "HEAD") if context.run_url else None
     if data is None:
         return False
     run = GateRun(status, context.run.event, context.trigger.repository, context.job)
-    return uploads(path, data, context.inputs.results or FOLDER, run)
+    return uploads(context.workflow, data, context.inputs.results or FOLDER, run)
 
 
 def reads_unsigned(event: ActionEvent) -> bool:
@@ -375,19 +377,13 @@ def reads_unsigned(event: ActionEvent) -> bool:
     itself, whose cache no pull request writes, and a job in which nothing ran the change's code
     before the gate. The workflow is read as it is at the commit of which this run took it.
     """
-    environ = event.context.settings.environ
+    context = event.context
+    environ = context.settings.environ
     hosted = environ.get("RUNNER_ENVIRONMENT", "") == "github-hosted"
-    if not hosted or not of_default_branch(event.trigger, environ.get("GITHUB_REF", "")):
+    at = environ.get("GITHUB_WORKFLOW_SHA", "")
+    if not (hosted and at and of_default_branch(event.trigger, environ.get("GITHUB_REF", ""))):
         return False
-    context, at = event.context, environ.get("GITHUB_WORKFLOW_SHA", "")
-    if not at or not context.workflow or not context.own_workflow:
-        return False
-    try:
-        entry = context.repository.tree(context.repository.resolve(at)).get(context.workflow)
-        read = context.repository.blobs([entry.oid], limit=WORKFLOW_LIMIT) if entry else {}
-    except GatevalError:
-        return False
-    data = next(iter(read.values()), None)
+    data = _own_workflow(context, at)
     found = gate_jobs(context.workflow, data) if data else ()
     jobs = [job for job in found if job.key == context.job]
     return bool(jobs) and not any(job.ran_before or job.called for job in jobs)

@@ -46,6 +46,7 @@ from gateval.formats.github.action_inputs import ActionStep
 from gateval.ports.storage import RUNS
 from gateval.publish.audit import store_run
 from gateval.render.stage import TRIGGER_LIMIT, dump, dump_part, load_part, load_trigger
+from gateval.safe.sanitize import inline, plain_line
 
 if TYPE_CHECKING:
     from gateval.app.run.sealing import MeasuredRun
@@ -290,8 +291,6 @@ def keep_run(event: ActionEvent, whole: Report, measured: MeasuredRun) -> Stored
                 turned = tuple(one.sentence for one in turns(record, earlier))
             store_run(records, record)
     except (GatevalError, OSError) as error:
-        from gateval.safe.sanitize import plain_line
-
         why = plain_line(str(error), 1_000)
         return StoredRunSummary(
             turned, f"\nThe run is not kept, so `gateval history` lacks it. {why}\n"
@@ -303,8 +302,6 @@ def since_when(result: ActionResult, kept: StoredRunSummary) -> ActionResult:
     """Return the result with the commits between which Evals got worse, in log and summary."""
     if not kept.turned:
         return result
-    from gateval.safe.sanitize import inline, plain_line
-
     lines = "".join(f"- {inline(one, 1_000)}\n" for one in kept.turned)
     text = "".join(f"{plain_line(one, 1_000)}\n" for one in kept.turned)
     return replace(

@@ -21,6 +21,7 @@ from gateval.errors import GatevalError, MissingPermission, RepositoryError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.ports.forge import WorkflowRuns
 from gateval.ports.repository import Repository
+from gateval.safe.sanitize import plain_line
 
 ARTIFACT = "gateval-baseline"
 """The name of the artifact that holds a run's record and nothing else."""
@@ -96,8 +97,6 @@ def _doubt(runs: WorkflowRuns, record: RunRecord, home: Home) -> str:
 
 def said(error: Exception) -> str:
     """Return an error as a line of the log."""
-    from gateval.safe.sanitize import plain_line
-
     said = error.sentence if isinstance(error, GatevalError) else str(error)
     return plain_line(said, 1_000)
 

@@ -54,6 +54,7 @@ from gateval.ports.storage import HISTORY, RUNS, Stored
 from gateval.publish.audit import store_verdict
 from gateval.publish.check import is_ours, newest_check
 from gateval.publish.target import PublishTarget
+from gateval.safe.sanitize import plain_line
 
 
 class StoredVerdict(NamedTuple):
@@ -194,8 +195,6 @@ def same_plan(stored: StoredVerdict | None, plan: Plan) -> StoredVerdict | None:
 
 def said_by(error: Exception) -> str:
     """Return an error for the log: it may quote what somebody pushed."""
-    from gateval.safe.sanitize import plain_line
-
     return plain_line(str(error), 1_000)
 
 
@@ -214,8 +213,8 @@ def with_earlier_findings(
     checks, unlisted, doubtful = _checks(progress, event.target, records)
     if doubtful or (unread and unlisted):
         plan = plan.model_copy(update={"findings_lost": UNREADABLE})
-    secrets = _secrets(event)
-    own = own_key(event.context.settings.environ)
+    environ = event.context.settings.environ
+    secrets, own = identities(environ), own_key(environ)
     found = remembered(records, checks, secrets, own, event.target.head)
     plan = with_spent_budget(with_standing(plan, found, secrets), records, found.spent)
     return plan, unread + unlisted
@@ -228,10 +227,6 @@ def remembering(event: ActionEvent, said: Announcement, report: Report) -> Annou
     return said.model_copy(
         update={"findings": findings_of(report, own_key(event.context.settings.environ))}
     )
-
-
-def _secrets(event: ActionEvent) -> Sequence[str]:
-    return identities(event.context.settings.environ)
 
 
 def _records(event: ActionEvent) -> tuple[Sequence[HistoryRecord], str]:
@@ -269,14 +264,6 @@ CHECK_NAME = "gateval (sealed)"
 """The check run that a run leaves on the commit that sealed a file."""
 
 
-class Seal(NamedTuple):
-    """A commit of the target branch that wrote sealed files last, and the Evals that tell of it."""
-
-    commit: str
-    paths: tuple[str, ...]
-    evals: tuple[PlannedEval, ...]
-
-
 class SealEntry(NamedTuple):
     """What a run of a head left on a seal before it told anything: check run `number`."""
 
@@ -306,16 +293,21 @@ def counted(event: ActionEvent, plan: Plan) -> CountedPlan:
         return CountedPlan(plan, Room.FREE)
     limit, left, said, entries = plan.policy.sealed_bits, Room.FREE, list[str](), list[SealEntry]()
     try:
-        for seal in _seals(event, plan):
-            known = _entries_on(event, seal.commit)
-            given = given_in(_month(event), known)
+        for commit, paths in _seals(event, plan).items():
+            known, month = _entries_on(event, commit), event.context.clock.utc_now()[:7]
+            given = given_in(month, known)
             mine = room(given, limit)
             if mine is not Room.NONE:
                 before = head_on_seal(event.target.head, known)
-                rates = mine is not Room.VERDICTS
-                entries.append(_entry(event, seal, before, given, rates=rates))
+                evals = {one.name: one for some in paths.values() for one in some}.values()
+                bits = round(before.price(most_bits(evals, rates=mine is not Room.VERDICTS)), 2)
+                mark = GivenBits(
+                    month=month, head=event.target.head, bits=bits, before=round(given, 2)
+                )
+                made = event.context.forge.create_check_run(commit, _bits_report(event, mark))
+                entries.append(SealEntry(made.number, mark, before, tuple(evals)))
             if mine is not Room.FREE:
-                said.append(_sentence(", ".join(seal.paths), given, limit, mine))
+                said.append(_sentence(", ".join(paths), given, limit, mine))
             left = max(left, mine)
     except GatevalError as error:
         left = Room.NONE
@@ -327,25 +319,16 @@ def counted(event: ActionEvent, plan: Plan) -> CountedPlan:
     return CountedPlan(warned, left, tuple(entries))
 
 
-def _seals(event: ActionEvent, plan: Plan) -> tuple[Seal, ...]:
-    """Return the seals that a plan tells of. Files that one commit wrote share their entries."""
-    found = dict[str, Seal]()
+def _seals(event: ActionEvent, plan: Plan) -> dict[str, dict[str, tuple[PlannedEval, ...]]]:
+    """Return the commits of the target branch that wrote sealed files last, each with its files and
+    the Evals that tell of them. Files that one commit wrote share their entries.
+    """
+    found = dict[str, dict[str, tuple[PlannedEval, ...]]]()
+    tip = (plan.base_tip or plan.head).commit or event.target.head
     for path, evals in sorted(seals_of(plan).items()):
-        commit = _sealed_at(event, plan, path)
-        seal = found.get(commit, Seal(commit, (), ()))
-        more = tuple(one for one in evals if one.name not in {known.name for known in seal.evals})
-        found[commit] = Seal(commit, (*seal.paths, path), (*seal.evals, *more))
-    return tuple(found.values())
-
-
-def _entry(
-    event: ActionEvent, seal: Seal, before: HeadOnSeal, given: float, *, rates: bool
-) -> SealEntry:
-    bits = round(before.price(most_bits(seal.evals, rates=rates)), 2)
-    month, head = _month(event), event.target.head
-    mark = GivenBits(month=month, head=head, bits=bits, before=round(given, 2))
-    made = event.context.forge.create_check_run(seal.commit, _bits_report(event, mark))
-    return SealEntry(made.number, mark, before, seal.evals)
+        commit = event.context.forge.last_commit(path, tip) or tip
+        found.setdefault(commit, {})[path] = evals
+    return found
 
 
 def settled(event: ActionEvent, entries: Sequence[SealEntry], results: Results) -> str:
@@ -369,17 +352,6 @@ def _entries_on(event: ActionEvent, commit: str) -> tuple[GivenBits, ...]:
     listed = forge.check_runs(commit, CHECK_NAME)
     ours = [one for one in listed if is_ours(forge, one)]
     return tuple(given for one in ours if (given := GivenBits.parse(one.text)) is not None)
-
-
-def _sealed_at(event: ActionEvent, plan: Plan, path: str) -> str:
-    """Return the commit of the target branch that wrote a file last."""
-    tip = plan.base_tip or plan.head
-    commit = tip.commit or event.target.head
-    return event.context.forge.last_commit(path, commit) or commit
-
-
-def _month(event: ActionEvent) -> str:
-    return event.context.clock.utc_now()[:7]
 
 
 def _bits_report(event: ActionEvent, given: GivenBits) -> CheckReport:

@@ -39,7 +39,7 @@ from gateval.engine.run import RunContext
 from gateval.errors import MissingKey, UsageError
 from gateval.events import Listener, RunWarned
 from gateval.gateway.door import Gateway, embed
-from gateval.gateway.ledger import SpendingLimits
+from gateval.gateway.ledger import Pricing, SpendingLimits
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.peers import Allowed, no_candidate, nobody_tells
 from gateval.gateway.upstream.endpoints import Upstream, has_no_address, missing_keys
@@ -61,10 +61,9 @@ def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
     A provider without an address that head alone names is no matter of the environment, where base
     has others: head's Agent does not start, for the change is what breaks it.
     """
-    models = {model for planned in plan.evals for model in _models(plan, planned)}
     new = {model for planned in plan.evals for model in _new_models(plan, planned)}
     nowhere = {model for model in new if has_no_address(model, settings.upstreams)}
-    missing = missing_keys(sorted(models - nowhere), settings.upstreams)
+    missing = missing_keys(sorted(_all_models(plan) - nowhere), settings.upstreams)
     if missing:
         raise MissingKey(
             " ".join(missing),
@@ -74,22 +73,18 @@ def refuse_missing_keys(plan: Plan, settings: Settings) -> None:
 
 
 def refuse_unpriced(plan: Plan) -> None:
-    """Raise `UsageError` where the policy limits dollars and nobody knows what a model costs."""
-    refuse_unpriced_models(
-        (model for planned in plan.evals for model in _models(plan, planned)), plan.policy
-    )
+    """Refuse the models of a plan, as `refuse_unpriced_models` does."""
+    refuse_unpriced_models(_all_models(plan), plan.policy)
+
+
+def _all_models(plan: Plan) -> set[str]:
+    return {model for planned in plan.evals for model in _models(plan, planned)}
 
 
 def refuse_unpriced_models(models: Iterable[str], policy: Policy) -> None:
-    """Raise `UsageError` where the policy limits dollars and nobody knows what a model costs.
-
-    The list of prices is loaded only then.
-    """
+    """Raise `UsageError` where the policy limits dollars and nobody knows what a model costs."""
     if policy.budget.usd is None:
         return
-    from gateval.adapters.list_prices import ListPrices
-    from gateval.gateway.ledger import Pricing
-
     pricing = Pricing(ListPrices(), policy.prices)
     unknown = sorted(model for model in set(models) if not pricing.knows(model))
     if unknown:
@@ -114,13 +109,6 @@ def part_with_keys(plan: Plan, settings: Settings) -> Plan | None:
     names = {planned.agent for planned in kept}
     agents = tuple(agent for agent in plan.agents if agent.name in names)
     return plan.model_copy(update={"evals": kept, "agents": agents})
-
-
-def asks_real_models(plan: Plan) -> bool:
-    """Whether the plan names a model that a provider answers for, not rules of the repository."""
-    prefix = f"{SCRIPTED_PROVIDER}/"
-    models = (model for planned in plan.evals for model in _models(plan, planned))
-    return any(not model.startswith(prefix) for model in models)
 
 
 def _new_models(plan: Plan, planned: PlannedEval) -> set[str]:
@@ -183,6 +171,8 @@ class EvaluationRun:
 async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
     """Open all of it, and put it away at the end."""
     plan, settings = run.plan, run.settings
+    redactor = Redactor(settings.secrets_beside(plan.policy.candidate_env))
+
     async with contextlib.AsyncExitStack() as stack:
         scratch = stack.enter_context(scratch_folder(run.isolation_level))
         kept = stack.enter_context(
@@ -219,13 +209,15 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
         yield RunContext(
             candidates=candidates,
             judge=judge,
-            agreements=Agreements(plan, judge, keep=_keeping(run)),
+            agreements=Agreements(
+                plan, judge, keep=lambda replay: run.replays.append(redactor.value(replay))
+            ),
             embed=partial(embed, gateway, side=Side.HEAD),
             checks=await stack.enter_async_context(checks),
             playgrounds=await stack.enter_async_context(Playgrounds(context, plan, exports)),
             log=run.log,
             tell=run.listen,
-            redact=_redacting(run),
+            redact=partial(_redacted, redactor),
             at_once=run.at_once,
             over=lambda: gateway.ledger.ended,
         )
@@ -238,20 +230,10 @@ def _nowhere(upstreams: Mapping[str, Upstream], model: str) -> str:
     return missing_keys([model], upstreams)[0] if has_no_address(model, upstreams) else ""
 
 
-def _redacting(run: EvaluationRun) -> Callable[[Trial], Trial]:
-    """Return what takes secrets out of a trial; its key, by which it is found, stays."""
-    redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
-
-    def redacted(trial: Trial) -> Trial:
-        clean = redactor.value(trial)
-        return clean if clean.key is trial.key else clean.model_copy(update={"key": trial.key})
-
-    return redacted
-
-
-def _keeping(run: EvaluationRun) -> Callable[[CalibrationReplay], None]:
-    redactor = Redactor(run.settings.secrets_beside(run.plan.policy.candidate_env))
-    return lambda replay: run.replays.append(redactor.value(replay))
+def _redacted(redactor: Redactor, trial: Trial) -> Trial:
+    """Take secrets out of a trial; its key, by which it is found, stays."""
+    clean = redactor.value(trial)
+    return clean if clean.key is trial.key else clean.model_copy(update={"key": trial.key})
 
 
 def _warning(listen: Listener) -> Callable[[str], None]:
@@ -262,7 +244,9 @@ async def _gateway(run: EvaluationRun) -> Gateway:
     """Make the gateway, which knows prices where a real model may be asked."""
     plan, settings = run.plan, run.settings
     prices = ListPrices()
-    if asks_real_models(plan) or plan.policy.budget.usd is not None:
+    scripted = f"{SCRIPTED_PROVIDER}/"
+    real = any(not model.startswith(scripted) for model in _all_models(plan))
+    if real or plan.policy.budget.usd is not None:
         await asyncio.to_thread(prices.load)
     return Gateway(
         settings.upstreams,
