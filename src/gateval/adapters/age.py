@@ -23,6 +23,14 @@ IDENTITY_VARIABLE = "GATEVAL_IDENTITY"
 
 _KEY = re.compile(r"AGE-SECRET-KEY-1[0-9A-Za-z]+")
 _NOBODYS = "No matching keys found"
+_NOT_OURS = (
+    f"No key in {IDENTITY_VARIABLE} opens this file: it is sealed for others. Take the key that "
+    "belongs to one of `policy.recipients`, or have the file sealed again for yours."
+)
+_DAMAGED = (
+    "This file is damaged: it was cut off or changed after it was sealed, or never was. Take it "
+    "from git again, or seal it again."
+)
 
 
 def identities(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -65,21 +73,9 @@ def _opening(keys: tuple[str, ...]) -> Callable[[bytes], bytes]:
         try:
             return bytes(pyrage.decrypt(data, known))
         except pyrage.DecryptError as error:
-            raise CannotOpen(_why(str(error))) from None
+            raise CannotOpen(_NOT_OURS if str(error) == _NOBODYS else _DAMAGED) from None
 
     return opened
-
-
-def _why(said: str) -> str:
-    if said == _NOBODYS:
-        return (
-            f"No key in {IDENTITY_VARIABLE} opens this file: it is sealed for others. Take the key "
-            "that belongs to one of `policy.recipients`, or have the file sealed again for yours."
-        )
-    return (
-        "This file is damaged: it was cut off or changed after it was sealed, or never was. Take "
-        "it from git again, or seal it again."
-    )
 
 
 def seal(data: bytes, recipients: Iterable[str]) -> bytes:

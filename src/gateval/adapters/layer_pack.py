@@ -16,7 +16,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
@@ -50,10 +50,6 @@ class Listing(NamedTuple):
     leans_on: Mapping[str, Any]
     entries: tuple[LayerFile, ...]
 
-    def line(self) -> bytes:
-        """Return it as a line of JSON."""
-        return json.dumps([self.name, self.leans_on, self.entries]).encode() + b"\n"
-
 
 def read_listing(line: bytes) -> Listing:
     """Read a list. Raises `NotPacked` for one that is none, or that names what it must not."""
@@ -84,17 +80,6 @@ def _sound(entry: LayerFile) -> bool:
     )
 
 
-def outside(root: Path, entries: Iterable[LayerFile]) -> dict[str, Any]:
-    """Return what links lead to outside of the folder, and what is there: Python, above all."""
-    found: dict[str, Any] = {}
-    for entry in entries:
-        if entry.kind == "link":
-            leads = os.path.normpath((root / entry.path).parent / entry.content)
-            if not Path(leads).is_relative_to(root):
-                found[leads] = _there(leads)
-    return found
-
-
 def refuse_changed(leans_on: Mapping[str, Any]) -> None:
     """Raise `NotPacked` if something that links lead to is not what it was."""
     for path, before in leans_on.items():
@@ -108,11 +93,6 @@ def _there(path: str) -> list[Any]:
         return [real, Path(real).stat().st_size]
     except OSError:
         return [real, -1]
-
-
-def hash_of(file: IO[bytes]) -> str:
-    """Return the SHA-256 of the rest of a file, in hex."""
-    return hashlib.file_digest(cast("io.BufferedReader", file), "sha256").hexdigest()
 
 
 _HEAD = re.compile(
@@ -130,8 +110,11 @@ def pack(root: Path, name: str, file: IO[bytes], most: int, key: bytes) -> None:
     Raises `NotPacked` for what cannot be kept, or is larger than `most` bytes; `OSError`.
     """
     entries = tuple(entries_of(root, most))
-    listing = Listing(name, outside(root, entries), entries)
-    line = listing.line()
+    links = (one for one in entries if one.kind == "link")
+    leads = [os.path.normpath((root / one.path).parent / one.content) for one in links]
+    # what links lead to outside of the folder, and what is there: Python, above all
+    leans_on = {path: _there(path) for path in leads if not Path(path).is_relative_to(root)}
+    line = json.dumps([name, leans_on, entries]).encode() + b"\n"
     digest = hashlib.sha256(line).hexdigest()
     file.write(f"{FORMAT} {digest} {signature(key, name, digest)}\n".encode() + line)
     for entry in entries:
@@ -217,7 +200,9 @@ def _entry(root: Path, path: str, info: os.stat_result) -> LayerFile:
         raise NotPacked("it holds something that is no file, folder or link")
     mode = info.st_mode & 0o755 | 0o644
     with _opened(root / path) as source:
-        return LayerFile(path, "file", mode, int(info.st_mtime), info.st_size, hash_of(source))
+        reader = cast("io.BufferedReader", source)
+        digest = hashlib.file_digest(reader, "sha256").hexdigest()
+        return LayerFile(path, "file", mode, int(info.st_mtime), info.st_size, digest)
 
 
 def _opened(path: Path) -> IO[bytes]:

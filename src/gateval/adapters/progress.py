@@ -79,51 +79,31 @@ def _warning(event: CandidateWarned | RunWarned, width: int | None = None) -> st
     return textwrap.fill(shown, width, subsequent_indent="  ") if width else shown
 
 
-def _unseen(event: RunStarted) -> str:
-    names = ", ".join(one.shown_name for one in event.plan.sealed)
-    return f" Sealed, so that nothing is told of trials: {names}." if names else ""
-
-
 class Tally:
-    """Counts finished trials by outcome; runs of a benchmark's tasks by verdict."""
+    """Counts finished trials by outcome; runs of a benchmark's tasks by verdict.
+
+    `tasks` are the Evals whose fixtures are tasks, `noun` what a trial is called.
+    """
 
     def __init__(self) -> None:
         self.planned = 0
         self.counts: Counter[str] = Counter()
-        self._tasks: dict[str, ScoringModel] = {}
-        self._noun = "trial"
+        self.tasks: dict[str, ScoringModel] = {}
+        self.noun = "trial"
 
     def start(self, event: RunStarted) -> None:
         """Take in how many are planned, and what they are called."""
         evals = event.plan.evals
         self.planned = event.plan.trial_count
         models = {one.name: one.scoring.model for one in evals}
-        self._tasks = {name: model for name, model in models.items() if model.tasks}
-        self._noun = "task run" if len(self._tasks) == len(evals) > 0 else "trial"
-
-    def has_tasks(self, name: str) -> bool:
-        """Whether the fixtures of the Eval of this name are tasks."""
-        return name in self._tasks
-
-    def named(self, many: int) -> str:
-        """Return so many with their noun."""
-        return f"{many} {self._noun}{'' if many == 1 else 's'}"
-
-    @property
-    def nouns(self) -> str:
-        """All that are planned, with their noun in the plural."""
-        return f"{self.planned} {self._noun}s"
-
-    @property
-    def title(self) -> str:
-        """What a bar counts."""
-        return f"{self._noun[:1].upper()}{self._noun[1:]}s"
+        self.tasks = {name: model for name, model in models.items() if model.tasks}
+        self.noun = "task run" if len(self.tasks) == len(evals) > 0 else "trial"
 
     def add(self, event: TrialFinished) -> int:
         """Count one trial and return how many are finished."""
         trial = event.trial
         word = trial.outcome.value
-        if model := self._tasks.get(trial.key.eval):
+        if model := self.tasks.get(trial.key.eval):
             score = grade(trial)
             word = model.called(score) or "not measured"
             word = "timed out" if trial.outcome is Outcome.SKIP and score == 0 else word
@@ -148,7 +128,10 @@ class PlainProgress:
         """Print what is worth a line."""
         if isinstance(event, RunStarted):
             self._tally.start(event)
-            self._line(f"Running {self._tally.named(self._tally.planned)}.{_unseen(event)}")
+            many = f"{self._tally.planned} {self._tally.noun}{'s' * (self._tally.planned != 1)}"
+            names = ", ".join(one.shown_name for one in event.plan.sealed)
+            unseen = f" Sealed, so that nothing is told of trials: {names}." if names else ""
+            self._line(f"Running {many}.{unseen}")
         elif isinstance(event, TrialsAdded):
             self._tally.planned += len(event.keys)
             self._line(f"{len(event.keys)} more, where something looks worse or is close.")
@@ -160,7 +143,7 @@ class PlainProgress:
             finished = self._tally.add(event)
             step = max(1, self._tally.planned // PLAIN_LINES)
             if finished % step == 0 or finished == self._tally.planned:
-                self._line(f"{finished}/{self._tally.nouns}: {self._tally}")
+                self._line(f"{finished}/{self._tally.planned} {self._tally.noun}s: {self._tally}")
 
     def _line(self, text: str) -> None:
         self._stream.write(text + "\n")
@@ -191,8 +174,12 @@ class LiveProgress:
             console.print(shown, markup=False, highlight=False, emoji=False, soft_wrap=True)
         elif isinstance(event, TrialFinished):
             self._tally.add(event)
+            noun = self._tally.noun
             self._progress.update(
-                self._task, advance=1, description=self._tally.title, counts=str(self._tally)
+                self._task,
+                advance=1,
+                description=f"{noun[:1].upper()}{noun[1:]}s",
+                counts=str(self._tally),
             )
-        elif isinstance(event, TrialStarted) and self._tally.has_tasks(event.key.eval):
+        elif isinstance(event, TrialStarted) and event.key.eval in self._tally.tasks:
             self._progress.update(self._task, description=event.key.fixture[:60])

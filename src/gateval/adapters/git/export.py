@@ -117,7 +117,13 @@ def write_tree(
     wanted = [*links.values(), *(entry.oid for entry in files.values())]
     writer = TreeWriter(folder)
     with batch(git, wanted) as blobs:
-        targets = _link_targets(blobs, links)
+        targets: dict[str, str] = {}
+        for path, oid in links.items():
+            size = blobs.size(oid)
+            if size > TEXT_LIMIT:
+                shown = show_path(path)
+                raise RepositoryError(f"The symbolic link {shown} is {size:,} bytes long.")
+            targets[path] = os.fsdecode(blobs.read(size))
         check_links(targets)
         _write_files(blobs, files, writer, limit)
     for path, entry in entries.items():
@@ -157,16 +163,6 @@ def _forged(message: str) -> RepositoryError:
 
 def _shown(path: str) -> str:
     return show_path(path[:200]) or '""'
-
-
-def _link_targets(blobs: Batch, links: Mapping[str, str]) -> dict[str, str]:
-    targets: dict[str, str] = {}
-    for path, oid in links.items():
-        size = blobs.size(oid)
-        if size > TEXT_LIMIT:
-            raise RepositoryError(f"The symbolic link {show_path(path)} is {size:,} bytes long.")
-        targets[path] = os.fsdecode(blobs.read(size))
-    return targets
 
 
 def _write_files(

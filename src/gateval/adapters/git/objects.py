@@ -186,24 +186,19 @@ _NESTED_LIMIT = 10
 _ENTRIES_LIMIT = 1_000_000
 
 
-def object_folders(root: Path, git_folder: Path, paths: Iterable[str]) -> tuple[Path, ...]:
-    """Return the folders that hold objects of submodules: those below `modules` of the git folder,
-    and those of submodules at `paths` that keep theirs in the working tree.
+def object_folders(
+    root: Path, git_folder: Path, common: Path, paths: Iterable[str]
+) -> tuple[Path, ...]:
+    """Return the folders that hold objects of submodules: those below `modules` of the git folder
+    and of the `common` one of all working trees, and those of submodules at `paths` that keep
+    theirs in the working tree.
     """
-    folders = tuple(dict.fromkeys((git_folder.resolve(), _common(git_folder))))
+    folders = tuple(dict.fromkeys((git_folder.resolve(), common)))
     inside = tuple(folder.resolve() for folder in (root, *folders))
     found = [one for folder in folders for one in _below(folder / "modules", 0)]
     found += [root / path / ".git" / "objects" for path in paths]
     kept = (one for one in dict.fromkeys(found) if _is_own(one, inside))
     return tuple(kept)[:_MODULES_LIMIT]
-
-
-def _common(git_folder: Path) -> Path:
-    """The folder that a linked working tree shares with the repository's others."""
-    try:
-        return (git_folder / (git_folder / "commondir").read_text().strip()).resolve()
-    except OSError:
-        return git_folder
 
 
 def _below(folder: Path, depth: int) -> Iterator[Path]:
@@ -223,7 +218,7 @@ def _below(folder: Path, depth: int) -> Iterator[Path]:
 def _is_own(objects: Path, inside: tuple[Path, ...]) -> bool:
     """Whether this is a folder of objects that is where it says, and takes none from elsewhere."""
     try:
-        if objects.resolve(strict=True) != _plain(objects) or not objects.is_dir():
+        if objects.resolve(strict=True) != Path(os.path.normpath(objects)) or not objects.is_dir():
             return False
         alternates = objects / "info" / "alternates"
         named = alternates.read_bytes().splitlines() if os.path.lexists(alternates) else []
@@ -231,11 +226,6 @@ def _is_own(objects: Path, inside: tuple[Path, ...]) -> bool:
         return False
     others = (Path(objects, os.fsdecode(one)).resolve() for one in named if one)
     return all(any(one.is_relative_to(home) for home in inside) for one in others)
-
-
-def _plain(objects: Path) -> Path:
-    """The path with the links above the repository resolved, and none below."""
-    return Path(os.path.normpath(objects))
 
 
 def with_contents(own: Git, git: Git, tree: Mapping[str, TreeEntry]) -> Mapping[str, TreeEntry]:

@@ -125,14 +125,6 @@ def environment(destination: Destination, environ: Mapping[str, str]) -> dict[st
     )
 
 
-def without_secrets(text: str, destination: Destination) -> str:
-    """Return what git or the remote said without any secret we know, or that a URL could hold."""
-    password = destination.basic.partition(":")[2]
-    for form in secret_forms((password, destination.username)):
-        text = text.replace(form, "***")
-    return re.sub(r"(\w://)[^/\s'\"]*@", r"\1", text)
-
-
 def _without_token(destination: Destination, token: str) -> Destination:
     if token:
         raise UsageError(
@@ -405,8 +397,12 @@ class GitRecords:
         return self._private
 
     def _said(self, answer: GitResult) -> str:
+        """Return what git or the remote said without any secret that we know, or a URL holds."""
         text = (answer.err + b"\n" + answer.out).decode("utf-8", "replace")
-        return without_secrets(text, self._remote)
+        password = self._remote.basic.partition(":")[2]
+        for form in secret_forms((password, self._remote.username)):
+            text = text.replace(form, "***")
+        return re.sub(r"(\w://)[^/\s'\"]*@", r"\1", text)
 
     def _persist(self, action: str, file: RecordFile, attempt: Callable[[], T]) -> T:
         return persistently(self._retries, attempt, action=action, ref=file.ref, where=self.where)

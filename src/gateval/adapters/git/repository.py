@@ -179,7 +179,7 @@ class GitRepository(WorkingTree):
         if revision.tree not in self._contents:
             named = [path for path, entry in tree.items() if entry.is_submodule]
             if named:
-                also = objects.object_folders(self.root, self.git_folder, named)
+                also = objects.object_folders(self.root, self.git_folder, self.common_folder, named)
                 self._also = tuple(dict.fromkeys((*self._also, *also)))
                 self._reader = self._git.other(also=self._also)
             found = objects.with_contents(self._git, self._reader, tree) if named else tree

@@ -126,11 +126,6 @@ def is_outage(said: str) -> bool:
     return not re.search(CERTIFICATE, said) and bool(re.search(OUTAGE, said))
 
 
-def is_certificate(said: str) -> bool:
-    """Whether the server's certificate is what git does not accept."""
-    return bool(re.search(CERTIFICATE, said))
-
-
 GONE = "It was probably replaced by a force push; the run on the new head counts."
 
 _DENIED = re.compile(
@@ -223,7 +218,7 @@ class RemoteServer:
 
 def _refused(text: str) -> RepositoryError:
     """Return the error for a git to which the server, or this machine, said no."""
-    if is_certificate(text):
+    if re.search(CERTIFICATE, text):
         return RepositoryError(
             f"git does not trust the server: {summary(text)}.", hint=CERTIFICATE_HINT
         )

@@ -136,21 +136,12 @@ def isolation(
         yield Groups()
         return
     scratch.chmod(0o711)  # their users have to pass through it to what is theirs
-    supervisor_config = _supervisor_config(isolation_level, settings, scratch, own)._replace(
-        ports=ports, binds=binds
-    )
-    with SupervisorClient(supervisor_config) as supervisor_client:
-        yield supervisor_client
-
-
-def _supervisor_config(
-    isolation_level: IsolationLevel, settings: Settings, scratch: Path, own: Sequence[Path]
-) -> SupervisorConfig:
     homes, limits = home_folders(settings.environ), settings.limits
     hidden = hidden_places(settings.environ, [*own, *homes, scratch])
     prefixes = (sys.prefix, sys.base_prefix)
     tools = tool_places(settings.environ, prefixes, map(str, homes), map(str, own))
-    return SupervisorConfig(
+    own_users = isolation_level.users is not None
+    supervisor_config = SupervisorConfig(
         folder=str(scratch),
         users=isolation_level.users,
         landlock=isolation_level.landlock,
@@ -163,9 +154,13 @@ def _supervisor_config(
         filtered=isolation_level.filtered,
         apart=isolation_level.apart,
         visible=visible_places(hidden, tools) if isolation_level.landlock else [],
-        usable=usable_devices(own_users=isolation_level.users is not None),
-        shared=shared_places(hidden, scratch, own_users=isolation_level.users is not None),
+        usable=usable_devices(own_users=own_users),
+        shared=shared_places(hidden, scratch, own_users=own_users),
+        ports=ports,
+        binds=binds,
     )
+    with SupervisorClient(supervisor_config) as supervisor_client:
+        yield supervisor_client
 
 
 KEYLESS = (
