@@ -83,7 +83,7 @@ from gateval.settings import LAYERS, read_settings
 
 if TYPE_CHECKING:
     from gateval.adapters.github.forge import GitHubGuards
-    from gateval.adapters.github.transport import GitHubAccess, RetryLimits
+    from gateval.adapters.github.transport import GitHubAccess
 
 
 WORKFLOW_LIMIT = 1_000_000
@@ -319,13 +319,11 @@ def github_findings(
 
     With `fix`, the gate's labels are made where they are missing.
     """
-    from gateval.adapters.github.forge import GitHubGuards
-
     access = access_to(environ, name, origin)
     if isinstance(access, HealthCheck):
         yield access
         return
-    guards = GitHubGuards(access, limits_of_doctor())
+    guards = _guards(access)
     if refused := _refused(guards):
         yield refused
         return
@@ -338,20 +336,22 @@ def github_findings(
         yield HealthCheck(Health.UNKNOWN, "required", seen, error.hint)
     yield from _queue(guards, jobs)
     yield from _labels(access, fix=fix)
-    yield from _audit_branch(guards)
+    try:
+        yield about_audit_branch(AUDIT_BRANCH, guards.rules(AUDIT_BRANCH))
+    except ForgeError as error:
+        seen = f"Not seen what protects {AUDIT_BRANCH}. {error.message}"
+        yield HealthCheck(Health.UNKNOWN, "audit log", seen, error.hint)
 
 
 def missing_labels(
     environ: Mapping[str, str], origin: tuple[str, str] | None
 ) -> tuple[GateLabel, ...] | None:
     """Return which of the gate's labels the repository lacks; None where that cannot be seen."""
-    from gateval.adapters.github.forge import GitHubGuards
-
     access = access_to(environ, None, origin)
     if isinstance(access, HealthCheck):
         return None
     try:
-        return _missing(GitHubGuards(access, limits_of_doctor()))
+        return _missing(_guards(access))
     except ForgeError:
         return None
 
@@ -361,9 +361,7 @@ def _missing(labels: GitHubGuards) -> tuple[GateLabel, ...]:
 
 
 def _labels(access: GitHubAccess, *, fix: bool) -> Iterator[HealthCheck]:
-    from gateval.adapters.github.forge import GitHubGuards
-
-    labels, made = GitHubGuards(access, limits_of_doctor()), ()
+    labels, made = _guards(access), ()
     try:
         missing = _missing(labels)
         if fix:
@@ -403,11 +401,12 @@ def access_to(
         return HealthCheck(Health.PROBLEM, "GitHub", f"{chosen} cannot be asked about: {wrong}.")
 
 
-def limits_of_doctor() -> RetryLimits:
-    """Return how long a person waits who only asks."""
+def _guards(access: GitHubAccess) -> GitHubGuards:
+    """Return what is asked, for a person who waits so long and no longer."""
+    from gateval.adapters.github.forge import GitHubGuards
     from gateval.adapters.github.transport import RetryLimits
 
-    return RetryLimits(total_seconds=20, attempts=2, limit_wait=10)
+    return GitHubGuards(access, RetryLimits(total_seconds=20, attempts=2, limit_wait=10))
 
 
 def _refused(guards: GitHubGuards) -> HealthCheck | None:
@@ -438,8 +437,19 @@ def _token(guards: GitHubGuards, name: str) -> Iterator[HealthCheck]:
         "pull-requests": guards.read_pull_requests,
         "checks": lambda: guards.read_check_runs(guards.default_branch()),
     }
-    denied = [finding for topic, ask in asked.items() if (finding := _denied(topic, ask))]
-    yield from denied
+    denied = False
+    for topic, ask in asked.items():
+        try:
+            ask()
+        except (MissingPermission, NotOnForge) as error:
+            missing = isinstance(error, NotOnForge)
+            todo = error.hint or (_NAME_IT if missing else "")
+            yield HealthCheck(Health.PROBLEM, "token", error.message, todo)
+        except GatevalError as error:
+            yield HealthCheck(Health.UNKNOWN, "token", f"{topic}: {error.message}", error.hint)
+        else:
+            continue
+        denied = True
     if not denied:
         seen = f"The token reads {name}, its pull requests and its check runs."
         yield HealthCheck(Health.OK, "token", seen)
@@ -449,39 +459,16 @@ def _token(guards: GitHubGuards, name: str) -> Iterator[HealthCheck]:
     )
 
 
-def _denied(topic: str, ask: Callable[[], object]) -> HealthCheck | None:
-    try:
-        ask()
-    except MissingPermission as error:
-        return HealthCheck(Health.PROBLEM, "token", error.message, error.hint)
-    except NotOnForge as error:
-        return HealthCheck(Health.PROBLEM, "token", error.message, error.hint or _NAME_IT)
-    except GatevalError as error:
-        seen = f"{topic}: {error.message}"
-        return HealthCheck(Health.UNKNOWN, "token", seen, error.hint)
-    return None
-
-
-def _audit_branch(guards: GitHubGuards) -> Iterator[HealthCheck]:
-    try:
-        yield about_audit_branch(AUDIT_BRANCH, guards.rules(AUDIT_BRANCH))
-    except ForgeError as error:
-        seen = f"Not seen what protects {AUDIT_BRANCH}. {error.message}"
-        yield HealthCheck(Health.UNKNOWN, "audit log", seen, error.hint)
-
-
 def play_pull_request(environ: Mapping[str, str], number: int, *, repository: str | None) -> int:
     """Print the way of a pull request and what comes of it; return the exit code.
 
     The workflows are read as they are here. Raises `GatevalError` where GitHub cannot be asked.
     """
-    from gateval.adapters.github.forge import GitHubGuards
-
     opened = open_repository(Path.cwd(), environ)
     access = access_to(environ, repository, opened.facts().origin)
     if isinstance(access, HealthCheck):
         raise UsageError(access.seen, hint=access.todo)
-    guards = GitHubGuards(access, limits_of_doctor())
+    guards = _guards(access)
     pull = guards.played_pull(number)
     jobs, unread = read_workflows(opened, survey(opened, registries(), opened.worktree()))
     check = CHECK_NAME
