@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from math import isnan
 from pathlib import Path
-from typing import NamedTuple
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.folders import write_new, write_whole
@@ -101,56 +100,50 @@ def begin(
     return path
 
 
-class Challenge(NamedTuple):
-    """What a person says of the verdict in a fixture's repetition."""
-
-    fixture: str
-    score: float
-    why: Objection
-    note: str
-    run: str | None
-    repetition: int
-    calibration: str | None
-
-
-def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool) -> int:
-    """Add the example to the calibration that the Eval names, or begin one beside the Eval.
+def challenge_verdict(
+    environ: dict[str, str],
+    *,
+    fixture: str,
+    score: float,
+    reason: str,
+    note: str,
+    run: str | None,
+    repetition: int,
+    calibration: str | None,
+    redact: bool,
+) -> int:
+    """Add what a person says of a verdict, as an example, to the calibration that the Eval names,
+    or begin one beside the Eval.
 
     Raises `UsageError` where there is no such verdict, or the example is there already.
     """
-    if isnan(asked.score):
+    if isnan(score):
         raise UsageError("--score is a number from 0 to 1, not nan.")
-    if asked.calibration is not None and not re.search(NAME_PATTERN, asked.calibration):
+    if calibration is not None and not re.search(NAME_PATTERN, calibration):
         raise UsageError(
-            f"{quote(asked.calibration)} is no name of a JudgeCalibration.",
+            f"{quote(calibration)} is no name of a JudgeCalibration.",
             hint='Use lower-case letters, digits, "-" and ".", and begin and end with a letter or '
             "digit; its file gets the same name.",
         )
     repository = open_repository(Path.cwd())
     snapshot = valid_snapshot(repository, find_head(repository, None))
     root = repository.root
-    run = last_run(root) if asked.run is None else named_run(root, asked.run)
-    judged, planned = _verdict(asked, read_results(run))
+    results = read_results(last_run(root) if run is None else named_run(root, run))
+    judged, planned = _verdict(fixture, repetition, results)
     origin = Promoter(by=repository.who(), at=SystemClock().utc_now())
-    example = example_of(
-        judged,
-        planned,
-        score=asked.score,
-        why=asked.why,
-        note=asked.note,
-        origin=origin,
-    )
+    why = Objection(reason)
+    example = example_of(judged, planned, score=score, why=why, note=note, origin=origin)
     if redact:
         example = _redacted(example, environ)
-    named = asked.calibration or planned.judge.calibration
+    named = calibration or planned.judge.calibration
     known = snapshot.catalogue.calibration(named) if named else None
     path = (
         extend(root, known, example)
         if known
         else begin(root, snapshot.catalogue, planned.own_name, named, judged, example)
     )
-    score = judged.verdict.score
-    said = f"{path}: the judge gave {score:g}, you give {asked.score:g} ({asked.why})."
+    given = judged.verdict.score
+    said = f"{path}: the judge gave {given:g}, you give {score:g} ({why})."
     print(plain_line(said, LINE_LIMIT))
     if known is not None and known.rubric.strip() != judged.rubric.strip():
         print(f"The rubric of {known.name} is another one than the fixture's.")
@@ -161,13 +154,13 @@ def challenge_verdict(environ: dict[str, str], asked: Challenge, *, redact: bool
     return EXIT_PASS
 
 
-def _verdict(asked: Challenge, results: Results) -> tuple[Judged, PlannedEval]:
-    """The one verdict on head that the words name, of several, the lowest."""
-    evaluation, _, name = asked.fixture.rpartition("/")
+def _verdict(fixture: str, repetition: int, results: Results) -> tuple[Judged, PlannedEval]:
+    """The one verdict on head that `[EVAL/]FIXTURE` names; of several, the lowest."""
+    evaluation, _, name = fixture.rpartition("/")
     found = [
         (judged, planned)
         for trial in results.trials
-        if trial.key.side is Side.HEAD and trial.key.repetition == asked.repetition
+        if trial.key.side is Side.HEAD and trial.key.repetition == repetition
         for planned in [results.plan.eval(trial.key.eval)]
         if trial.key.fixture == name and evaluation in {"", planned.own_name}
         for judged in judged_in(trial, planned, results.info.run)
@@ -181,7 +174,7 @@ def _verdict(asked: Challenge, results: Results) -> tuple[Judged, PlannedEval]:
             }
         )
         raise UsageError(
-            f'No judge said anything of "{name}" in repetition {asked.repetition} of this run.'
+            f'No judge said anything of "{name}" in repetition {repetition} of this run.'
             f"{nearest(name, known)}",
             hint=f"Judged there: {', '.join(known[:20]) or 'nothing'}.",
         )

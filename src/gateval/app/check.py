@@ -33,23 +33,26 @@ def check_change(
     *,
     base: str | None,
     head: str | None,
-    pick: Pick,
+    agents: tuple[str, ...],
+    evals: tuple[str, ...],
+    fixtures: tuple[str, ...],
     failed: bool,
     fresh: bool,
     results: Path | None,
-    accept_bar: bool,
+    accept_bar_change: bool,
     minutes: float,
 ) -> int:
     """Plan a change and run what was picked of it for so many minutes.
 
     With `failed`, what did not pass in the last stored run is picked. With `fresh`, what earlier
-    checks found does not count. With `accept_bar`, a lowered bar does not block.
+    checks found does not count. With `accept_bar_change`, a lowered bar does not block.
     """
     from gateval.app.run.measure import local_memory
 
     settings = read_settings(environ)
     repository = open_repository(Path.cwd())
     memory = local_memory(repository, settings)
+    pick = Pick(agents=agents, evals=evals, fixtures=fixtures)
     if failed:
         pick = pick.model_copy(update={"failed": _failed(repository)})
     with _importing_the_run():
@@ -62,7 +65,7 @@ def check_change(
             hint="Name an older commit with --base REV; `gateval run EVAL` measures one revision.",
         )
     plan = memory.applied(plan, fresh=fresh)
-    if accept_bar:
+    if accept_bar_change:
         plan = plan.model_copy(update={"bar_accepted": "--accept-bar-change"})
     return carry_out(plan, repository, settings, results, minutes, memory=memory)
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -39,16 +40,7 @@ from gateval.cli import options
     help="Write the plot of the intervals here, too.",
 )
 @options.results
-def calibrate(
-    names: tuple[str, ...],
-    models: tuple[str, ...],
-    presets: tuple[str, ...],
-    rev: str | None,
-    plot: Path | None,
-    results: Path | None,
-    *,
-    as_json: bool,
-) -> int:
+def calibrate(**asked: Any) -> int:
     """Have judges score the examples of JudgeCalibrations, and compare with what people said.
 
     Without a name all calibrations are replayed, with the models that they and the Evals that name
@@ -61,16 +53,7 @@ def calibrate(
     """
     from gateval.app.calibrate import calibrate_judges
 
-    return calibrate_judges(
-        dict(os.environ),
-        names,
-        models,
-        presets=presets,
-        rev=rev,
-        plot=plot,
-        results=results,
-        as_json=as_json,
-    )
+    return calibrate_judges(dict(os.environ), **asked)
 
 
 REASONS = ("rubricWrong", "judgeWrong", "traceWrong")
@@ -99,7 +82,11 @@ REASONS = ("rubricWrong", "judgeWrong", "traceWrong")
     help="Which run's verdict: its id, or a path. Default: the last here.",
 )
 @click.option(
-    "--repetition", type=click.IntRange(1), metavar="N", help="Which repetition. Default: 1."
+    "--repetition",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Which repetition. Default: 1.",
 )
 @click.option(
     "--calibration",
@@ -108,27 +95,15 @@ REASONS = ("rubricWrong", "judgeWrong", "traceWrong")
     shell_complete=options.names_of("calibrations"),
 )
 @click.option("--redact", is_flag=True, help="Take out secrets and personal data first.")
-def challenge(
-    fixture: str,
-    score: float,
-    reason: str,
-    note: str,
-    run: str | None,
-    repetition: int | None,
-    calibration: str | None,
-    *,
-    redact: bool,
-) -> int:
+def challenge(**asked: Any) -> int:
     """Add the agent's answer in FIXTURE, with your score, to the examples of its judge.
 
     FIXTURE may be EVAL/FIXTURE. The example goes to the end of the JudgeCalibration that the Eval
     names; all else in that file stays as it is. An Eval without one gets a new file beside it.
     """
-    from gateval.app.challenge import Challenge, challenge_verdict
-    from gateval.domain.promotion import Objection
+    from gateval.app.challenge import challenge_verdict
 
-    asked = Challenge(fixture, score, Objection(reason), note, run, repetition or 1, calibration)
-    return challenge_verdict(dict(os.environ), asked, redact=redact)
+    return challenge_verdict(dict(os.environ), **asked)
 
 
 @click.command(short_help="Say what keeps the gate from working.")
@@ -301,15 +276,7 @@ def lock() -> int:
 )
 @click.option("--redact", is_flag=True, help="Take out secrets and personal data first.")
 @click.option("--dry-run", is_flag=True, help="Print the fixtures, and write nothing.")
-def promote(
-    trace: str,
-    agent: str | None,
-    fixture: str | None,
-    *,
-    allow_failed: bool,
-    redact: bool,
-    dry_run: bool,
-) -> int:
+def promote(**asked: Any) -> int:
     """Propose fixtures for the runs in TRACE: a file, `-`, or a run (its id, or a path).
 
     Reads results of Gateval, messages as chat APIs have them, OTLP in JSON, and JSONL of any of
@@ -320,15 +287,7 @@ def promote(
     """
     from gateval.app.promote import promote_traces
 
-    return promote_traces(
-        dict(os.environ),
-        trace,
-        agent=agent,
-        fixture=fixture,
-        allow_failed=allow_failed,
-        redact=redact,
-        dry_run=dry_run,
-    )
+    return promote_traces(dict(os.environ), **asked)
 
 
 @click.command(short_help="Print the JSON Schema of a kind.")

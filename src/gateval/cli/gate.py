@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -69,20 +70,7 @@ def action(part: str | None) -> int:
     is_flag=True,
     help="Decide as if somebody who may had accepted that the change asks less than its target.",
 )
-def check(
-    base: str | None,
-    head: str | None,
-    agents: tuple[str, ...],
-    evals: tuple[str, ...],
-    fixtures: tuple[str, ...],
-    results: Path | None,
-    views: str,
-    minutes: float,
-    *,
-    failed: bool,
-    fresh: bool,
-    accept_bar_change: bool,
-) -> int:
+def check(views: str, **asked: Any) -> int:
     """Evaluate the Agents that a change touches, compare with the base, and decide.
 
     Prints the summary on stdout and progress on stderr; writes results, comment, JUnit and a
@@ -95,20 +83,9 @@ def check(
     while anything is left out: where nothing speaks against the change, it is incomplete, exit 3.
     """
     from gateval.app.check import check_change
-    from gateval.domain.planning.selection import Pick
     from gateval.settings import VIEWS_VARIABLE
 
-    return check_change(
-        {**os.environ, VIEWS_VARIABLE: views},
-        base=base,
-        head=head,
-        pick=Pick(agents=agents, evals=evals, fixtures=fixtures),
-        failed=failed,
-        fresh=fresh,
-        results=results,
-        accept_bar=accept_bar_change,
-        minutes=minutes,
-    )
+    return check_change({**os.environ, VIEWS_VARIABLE: views}, **asked)
 
 
 @click.command(short_help="List the files of an Agent, and why each belongs.")
