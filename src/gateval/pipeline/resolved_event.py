@@ -40,7 +40,7 @@ from gateval.errors import (
 from gateval.pipeline.read import Revisions, common_ancestor
 from gateval.ports.forge import Forge, PullRequests
 from gateval.ports.repository import Repository, ServerRepository
-from gateval.ports.storage import AUDIT_LOG, HISTORY, RecordFile, Records, Stored
+from gateval.ports.storage import AUDIT_LOG, HISTORY, Records, Stored
 
 OpenRecords = Callable[[], AbstractContextManager[Records]]
 """Opens the records of the repository on the server."""
@@ -51,12 +51,6 @@ def labels_of(pull: PullRequest) -> tuple[GateLabel, ...]:
     order = (GateLabel.ACCEPT_BAR, GateLabel.BYPASS)
     there = GateLabel.among(pull.labels)
     return tuple(label for label in order if label in there)
-
-
-def read_recorded(open_records: OpenRecords, file: RecordFile) -> tuple[AuditEntry, ...]:
-    """Return the audit log's entries. Raises `RecordsError` if it is broken or unreadable."""
-    with open_records() as records:
-        return entries_in(records.read(file))
 
 
 def entries_in(stored: Stored | None) -> tuple[AuditEntry, ...]:
@@ -113,7 +107,8 @@ def read_label(
         unknown=known.unknown,
     )
     try:
-        role = _role(forge, newest_use(label, known.events))
+        use = newest_use(label, known.events)
+        role = forge.role(use.by.login) if use and use.by.human else ""
     except ForgeError as error:
         return facts.model_copy(update={"unknown": _sentence(error)})
     return facts.model_copy(update={"role": role})
@@ -121,10 +116,6 @@ def read_label(
 
 def _sentence(error: ForgeError) -> str:
     return error.sentence[:LONG]
-
-
-def _role(forge: Forge, use: LabelEvent | None) -> str:
-    return forge.role(use.by.login) if use and use.by.human else ""
 
 
 def _payload(trigger: Trigger, pull: PullRequest) -> StartingLabel | None:

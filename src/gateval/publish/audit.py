@@ -43,6 +43,11 @@ class Delivery(NamedTuple):
     problem: str = ""
     hint: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """The problem and the next step, as one line."""
+        return f"{self.problem} {self.hint}".strip()
+
 
 class AuditReceipt(NamedTuple):
     """The entry in git, or None; and each sink in the order of writing."""
@@ -170,6 +175,12 @@ class AuditLog:
         """Return the required sinks that do not have an event."""
         return receipt.failed([name.value for name in self.policy.required])
 
+    def unheard(self, receipt: AuditReceipt) -> list[str]:
+        """Return a warning for each sink that the policy names and that does not have the event."""
+        named = {name.value for name in self.policy.sinks}
+        missing = (one for one in receipt.deliveries if one.problem and one.sink in named)
+        return [f"The audit log is not complete. {one.sentence}" for one in missing]
+
     def _event(
         self, kind: AuditKind, decided: LabelDecision | None, use: LabelUse | None, why: str
     ) -> AuditEvent:
@@ -202,54 +213,24 @@ def settle(
     A grant that a required sink did not take becomes a denial. `carried` says that the label of a
     pull request is to count for its merge group.
     """
+    kind, warnings = AuditKind.BYPASS_DENIED, list[str]()
     if decided.granted:
-        return _grant(
-            decided,
-            ledger,
-            AuditKind.BYPASS_CARRIED if carried else _GRANT[decided.label],
-        )
-    if decided.status is LabelStatus.ENDED:
-        return _end(decided, ledger, labels)
-    receipt = ledger.write(AuditKind.BYPASS_DENIED, decided)
-    return Settled(_entered(decided, receipt), _unheard(ledger, receipt))
-
-
-def _grant(decided: LabelDecision, ledger: AuditLog, kind: AuditKind) -> Settled:
+        kind = AuditKind.BYPASS_CARRIED if carried else _GRANT[decided.label]
+    elif decided.status is LabelStatus.ENDED:
+        kind = AuditKind.BYPASS_ENDED
+        try:
+            labels.remove_label(decided.pull_request, decided.label)
+        except ForgeError as error:
+            warnings.append(f"The label {decided.label} could not be taken off. {error.message}")
     receipt = ledger.write(kind, decided)
-    failed = ledger.failed(receipt)
-    if not failed:
-        return Settled(_entered(decided, receipt), _unheard(ledger, receipt))
-    why = f"It could not be recorded. {_sentence(failed[0])}"
-    denied = decided.model_copy(update={"status": LabelStatus.DENIED, "why": why[:1000]})
-    ledger.write(AuditKind.BYPASS_DENIED, denied, git=receipt.entry is not None)
-    return Settled(denied)
-
-
-def _end(decided: LabelDecision, ledger: AuditLog, labels: LabelSource) -> Settled:
-    warnings: tuple[str, ...] = ()
-    try:
-        labels.remove_label(decided.pull_request, decided.label)
-    except ForgeError as error:
-        warnings = (f"The label {decided.label} could not be taken off. {error.message}",)
-    receipt = ledger.write(AuditKind.BYPASS_ENDED, decided)
-    return Settled(_entered(decided, receipt), (*warnings, *_unheard(ledger, receipt)))
-
-
-def _entered(decided: LabelDecision, receipt: AuditReceipt) -> LabelDecision:
-    if receipt.entry is None:
-        return decided
-    return decided.model_copy(update={"entry": receipt.entry.number, "hash": receipt.entry.hash})
-
-
-def _unheard(ledger: AuditLog, receipt: AuditReceipt) -> tuple[str, ...]:
-    """Return a warning for each sink that the policy names and that does not have the event."""
-    named = {name.value for name in ledger.policy.sinks}
-    missing = (one for one in receipt.deliveries if one.problem and one.sink in named)
-    return tuple(f"The audit log is not complete. {_sentence(one)}" for one in missing)
-
-
-def _sentence(delivery: Delivery) -> str:
-    return f"{delivery.problem} {delivery.hint}".strip()
+    if decided.granted and (failed := ledger.failed(receipt)):
+        why = f"It could not be recorded. {failed[0].sentence}"
+        denied = decided.model_copy(update={"status": LabelStatus.DENIED, "why": why[:1000]})
+        ledger.write(AuditKind.BYPASS_DENIED, denied, git=receipt.entry is not None)
+        return Settled(denied)
+    if entry := receipt.entry:
+        decided = decided.model_copy(update={"entry": entry.number, "hash": entry.hash})
+    return Settled(decided, (*warnings, *ledger.unheard(receipt)))
 
 
 def store_verdict(records: Records, record: HistoryRecord) -> None:

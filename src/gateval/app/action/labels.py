@@ -33,7 +33,6 @@ from gateval.pipeline.resolved_event import (
     labels_of,
     read_label,
     read_pull,
-    read_recorded,
 )
 from gateval.ports.storage import AUDIT_LOG
 from gateval.publish.audit import AuditLog, settle
@@ -110,13 +109,9 @@ class LabelReview:
         self, about: AuditEvent, kind: AuditKind, *, use: LabelUse | None = None, why: str = ""
     ) -> AuditEntry | None:
         """Record what no ruling is about; return its entry, None if git has none."""
-        receipt = self.ledger(about).write(kind, use=use, why=why)
-        named = set(self.policy.audit.sinks)
-        self.warnings += [
-            f"The audit log is not complete. {one.problem} {one.hint}".strip()
-            for one in receipt.deliveries
-            if one.problem and one.sink in named
-        ]
+        ledger = self.ledger(about)
+        receipt = ledger.write(kind, use=use, why=why)
+        self.warnings += ledger.unheard(receipt)
         return receipt.entry
 
     def _rule(self, pull: PullRequest, label: GateLabel) -> LabelDecision:
@@ -148,13 +143,16 @@ class LabelReview:
         """Return what the audit log held when it was read; nothing if it cannot be."""
         if self._recorded is None:
             try:
-                self._recorded = (
-                    entries_in(self.event.audit)
-                    if self.event.audit is not None
-                    else read_recorded(self.event.context.open_records, AUDIT_LOG)
-                )
-            except (GatevalError, OSError) as error:
-                self._recorded, self._unreadable = (), _sentence(error)
+                if self.event.audit is not None:
+                    self._recorded = entries_in(self.event.audit)
+                else:
+                    with self.event.context.open_records() as records:
+                        self._recorded = entries_in(records.read(AUDIT_LOG))
+            except GatevalError as error:
+                self._recorded, self._unreadable = (), error.sentence
+            except OSError as error:
+                self._recorded = ()
+                self._unreadable = f"The audit log cannot be read: {error.strerror}."
         return self._recorded
 
 
@@ -185,12 +183,6 @@ def _denied(decided: LabelDecision) -> LabelDecision:
         "Queue this one by itself, or put the label on each of them."
     )
     return decided.model_copy(update={"status": LabelStatus.DENIED, "why": why})
-
-
-def _sentence(error: GatevalError | OSError) -> str:
-    if isinstance(error, GatevalError):
-        return error.sentence
-    return f"The audit log cannot be read: {error.strerror}."
 
 
 def note_withdrawals(review: LabelReview, about: AuditEvent) -> None:
