@@ -6,13 +6,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from gateval.adapters.age import own_key
 from gateval.app.action.context import ActionEvent, uploads_results
 from gateval.app.action.labels import Decided, note_withdrawals, review_of
 from gateval.app.action.result import ActionResult, published
-from gateval.app.action.stored_verdicts import NOT_KEPT, keep_verdict, remembering, verdict_record
+from gateval.app.action.stored_verdicts import NOT_KEPT, keep_verdict, verdict_record
 from gateval.domain.audit import AuditEntry
 from gateval.domain.decision.decision import Decision, Report, exit_code, unverified, with_labels
 from gateval.domain.forge.check_run import Annotation, Announcement, CheckRun, RunFindings, conclude
+from gateval.domain.history.standing import findings_of
 from gateval.domain.history.verdicts import HistoryRecord, about_record, record_digest
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.gate_config import Policy
@@ -75,10 +77,8 @@ def publish_report(event: ActionEvent, decided: Decided, summary: str) -> Action
     labels = [one.label for one in report.decision.labels if one.granted]
     result, dropped = publish_statement(
         event,
-        confirming(_statement(event, report, decided.whole, frame), record),
-        confirming(_statement(event, plain, decided.whole, frame), plain_record)
-        if labels
-        else None,
+        _statement(event, report, decided.whole, frame, record),
+        _statement(event, plain, decided.whole, frame, plain_record) if labels else None,
         labels,
         warnings=(
             *((event.resolved.warning,) if event.resolved.warning and event.publishes else ()),
@@ -101,14 +101,6 @@ def _of_the_job(event: ActionEvent, result: ActionResult, report: Report) -> tup
     return annotate(ReportView(report)) if speaks and not result.outputs["check-url"] else ()
 
 
-def confirming(said: Statement, record: HistoryRecord | None) -> Statement:
-    """Return the same, with a check run that confirms a stored verdict."""
-    if record is None:
-        return said
-    told = said.announcement.model_copy(update={"record": record_digest(record)})
-    return said._replace(announcement=told)
-
-
 def frame_of(
     event: ActionEvent, policy: Policy, *, entry: AuditEntry | None = None, unverified: str = ""
 ) -> Frame:
@@ -123,7 +115,12 @@ def frame_of(
     )
 
 
-def _statement(event: ActionEvent, report: Report, whole: Report, frame: Frame) -> Statement:
+def _statement(
+    event: ActionEvent, report: Report, whole: Report, frame: Frame, record: HistoryRecord | None
+) -> Statement:
+    """Say what was found, with a check run that confirms the stored verdict and remembers findings,
+    and the pull requests of a merge group by number.
+    """
     from gateval.render.github import announce, report_outputs
     from gateval.render.view import ReportView
 
@@ -131,25 +128,16 @@ def _statement(event: ActionEvent, report: Report, whole: Report, frame: Frame) 
     status = exit_code(report.decision, claimed=claimed)
     if uploads_results(event.context, status):
         frame = frame._replace(files_url=f"{event.context.run_url}#artifacts")
-    said = remembering(event, announce(ReportView(report, frame)), whole)
-    return Statement(
-        _in_group(said, event.resolved.group),
-        status,
-        report_outputs(report, claimed=claimed),
-    )
-
-
-def _in_group(announcement: Announcement, group: tuple[int, ...]) -> Announcement:
-    """Return the announcement with the pull requests of a merge group named in it."""
-    if not group:
-        return announcement
-    named = f"Merge group of {', '.join(f'#{number}' for number in group)}.\n\n"
-    return announcement.model_copy(
-        update={
-            "check_summary": named + announcement.check_summary,
-            "job_summary": named + announcement.job_summary,
-        }
-    )
+    said = announce(ReportView(report, frame))
+    changed: dict[str, object] = {"record": record_digest(record)} if record else {}
+    if event.binds:
+        changed["findings"] = findings_of(whole, own_key(event.context.settings.environ))
+    if group := event.resolved.group:
+        named = f"Merge group of {', '.join(f'#{number}' for number in group)}.\n\n"
+        changed["check_summary"] = named + said.check_summary
+        changed["job_summary"] = named + said.job_summary
+    outputs = report_outputs(report, claimed=claimed)
+    return Statement(said.model_copy(update=changed), status, outputs)
 
 
 def restate(
@@ -215,9 +203,9 @@ def _restatement(
 ) -> Statement:
     from gateval.render.github import announce_restated
 
-    announcement = announce_restated(record, decision, frame, shown)
-    said = Statement(announcement, decision.exit_code, _outputs(record, decision))
-    return confirming(said, record)
+    said = announce_restated(record, decision, frame, shown)
+    said = said.model_copy(update={"record": record_digest(record)})
+    return Statement(said, decision.exit_code, _outputs(record, decision))
 
 
 def _stands(event: ActionEvent, decision: Decision, check: CheckRun | None) -> bool:

@@ -10,7 +10,7 @@ from gateval.adapters.age import identities, own_key
 from gateval.app.action.context import ActionContext, ActionEvent
 from gateval.app.action.progress import ActionProgress
 from gateval.domain.decision.decision import Report
-from gateval.domain.forge.check_run import Announcement, CheckReport, CheckRun, Conclusion
+from gateval.domain.forge.check_run import CheckReport, CheckRun, Conclusion
 from gateval.domain.forge.seals import (
     GivenBits,
     HeadOnSeal,
@@ -25,7 +25,6 @@ from gateval.domain.forge.seals import (
 from gateval.domain.forge.trigger import EventName, Trigger
 from gateval.domain.history.standing import (
     UNREADABLE,
-    findings_of,
     kept_findings,
     regressions_of,
     remembered,
@@ -138,23 +137,21 @@ class StoredVerdicts:
         """Return what there is to restate, whatever would run now; None if it is not asked for."""
         if self._reading is None or self._label is None:
             return None
+        why, record, check = "", None, None
         if event.context.run.attempt > 1:
-            return StoredVerdict(None, why_not="somebody asked for another attempt")
-        if GateLabel.ACCEPT_BAR in {GateLabel.named(self._label.name), *event.labels}:
-            return StoredVerdict(
-                None, why_not="what the label accept-bar-change accepts has to be measured"
-            )
-        try:
-            history = self._reading.result().history
-            record = verdict_in(history, event.target.head, event.target.check_name)
-            if record is None:
-                return StoredVerdict(None, why_not="no verdict on this revision is stored")
-            check = newest_check(event.context.forge, event.target)
-        except (GatevalError, OSError) as error:
-            return StoredVerdict(
-                None, why_not=f"the stored verdict cannot be read: {said_by(error)}"
-            )
-        why = overtaken(record, check)
+            why = "somebody asked for another attempt"
+        elif GateLabel.ACCEPT_BAR in {GateLabel.named(self._label.name), *event.labels}:
+            why = "what the label accept-bar-change accepts has to be measured"
+        else:
+            try:
+                history = self._reading.result().history
+                record = verdict_in(history, event.target.head, event.target.check_name)
+                check = newest_check(event.context.forge, event.target) if record else None
+                why = (
+                    overtaken(record, check) if record else "no verdict on this revision is stored"
+                )
+            except (GatevalError, OSError) as error:
+                why = f"the stored verdict cannot be read: {said_by(error)}"
         return StoredVerdict(None, why_not=why) if why else StoredVerdict(record, check)
 
 
@@ -218,15 +215,6 @@ def with_earlier_findings(
     found = remembered(records, checks, secrets, own, event.target.head)
     plan = with_spent_budget(with_standing(plan, found, secrets), records, found.spent)
     return plan, unread + unlisted
-
-
-def remembering(event: ActionEvent, said: Announcement, report: Report) -> Announcement:
-    """Return what is said with what its check run is to remember."""
-    if not event.binds:
-        return said
-    return said.model_copy(
-        update={"findings": findings_of(report, own_key(event.context.settings.environ))}
-    )
 
 
 def _records(event: ActionEvent) -> tuple[Sequence[HistoryRecord], str]:
