@@ -79,14 +79,17 @@ OUTAGE = (
 class Remote:
     """A repository's URL (http or https) and the token for it, "" for none.
 
-    `environ` is the environment of the gate, of which the way through the network is used.
+    `environ` is the environment of the gate, of which the way through the network is used;
+    `settings` and `variables` win over those that every remote gets.
     """
 
     url: str
     token: str = field(default="", repr=False)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    settings: tuple[tuple[str, str], ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
 
-    def variables(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         """Return the environment for a git process that speaks to this remote."""
         settings = [*_SETTINGS]
         if self.token:
@@ -95,10 +98,11 @@ class Remote:
             key = f"http.{self.url}.extraHeader"
             settings += [(key, ""), (key, header)]  # the empty one drops what checkout left there
         return network_variables(self.environ) | {
-            **as_variables(settings),
+            **as_variables([*settings, *self.settings]),
             "GIT_ALLOW_PROTOCOL": "http:https",
             "GIT_ASKPASS": "false",
             "SSH_ASKPASS": "false",
+            **self.variables,
         }
 
 
@@ -204,7 +208,7 @@ class RemoteServer:
             answer = git.run(
                 command,
                 *arguments,
-                env=self._remote.variables(),
+                env=self._remote.environment(),
                 config=("http.lowSpeedLimit=1", f"http.lowSpeedTime={silence}"),
                 accept=tuple(range(256)),
             )

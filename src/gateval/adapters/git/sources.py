@@ -30,12 +30,16 @@ _SETTINGS = {
     "extensions.partialClone": "origin",
     "core.repositoryFormatVersion": "1",
 }
+_STRICT = (("http.followRedirects", "false"), ("protocol.version", "2"))
+"""Redirects are not followed: they could leave the hosts that are allowed."""
+
 _ALONE = {
     "GIT_ALLOW_PROTOCOL": "https",
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
     "HOME": os.devnull,  # no .netrc
 }
+"""Nobody's configuration, helper or password file leads to the remote."""
 
 
 class GitSources:
@@ -123,18 +127,5 @@ class GitSources:
             git.run("init", "--quiet", "--bare", "--template=")
             for name, value in {**_SETTINGS, "remote.origin.url": repository}.items():
                 git.run("config", name, value)
-        remote = _Alone(repository, environ=self._environ)
+        remote = Remote(repository, environ=self._environ, settings=_STRICT, variables=_ALONE)
         return git, RemoteServer(git, remote, self._retries or PATIENCE)
-
-
-class _Alone(Remote):
-    """A remote that nobody's configuration, helper or password file leads to."""
-
-    def variables(self) -> dict[str, str]:
-        """See `Remote`. Redirects are not followed: they could leave the hosts that are allowed."""
-        given = super().variables()
-        number = int(given["GIT_CONFIG_COUNT"])
-        for key, value in (("http.followRedirects", "false"), ("protocol.version", "2")):
-            given |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-            number += 1
-        return given | _ALONE | {"GIT_CONFIG_COUNT": str(number)}

@@ -137,7 +137,8 @@ class StoredVerdicts:
         """Return what there is to restate, whatever would run now; None if it is not asked for."""
         if self._reading is None or self._label is None:
             return None
-        why, record, check = "", None, None
+        why: str | None = None
+        record, check = None, None
         if event.context.run.attempt > 1:
             why = "somebody asked for another attempt"
         elif GateLabel.ACCEPT_BAR in {GateLabel.named(self._label.name), *event.labels}:
@@ -146,10 +147,11 @@ class StoredVerdicts:
             try:
                 history = self._reading.result().history
                 record = verdict_in(history, event.target.head, event.target.check_name)
-                check = newest_check(event.context.forge, event.target) if record else None
-                why = (
-                    overtaken(record, check) if record else "no verdict on this revision is stored"
-                )
+                if record is not None:
+                    check = newest_check(event.context.forge, event.target)
+                    why = overtaken(record, check)
+                else:
+                    why = "no verdict on this revision is stored"
             except (GatevalError, OSError) as error:
                 why = f"the stored verdict cannot be read: {said_by(error)}"
         return StoredVerdict(None, why_not=why) if why else StoredVerdict(record, check)
