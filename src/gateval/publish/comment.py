@@ -20,6 +20,7 @@ from typing import NamedTuple
 from gateval.domain.decision.decision import UNVERIFIED_GATE
 from gateval.domain.forge.check_run import (
     Announcement,
+    CommentMode,
     MarkedComment,
     Stamp,
     mark,
@@ -31,7 +32,6 @@ from gateval.ports.forge import Forge
 from gateval.publish.check import reported
 from gateval.publish.target import (
     CHECK_NAME,
-    CommentMode,
     Note,
     PublishTarget,
     Sink,

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gateval.domain.forge.check_run import Announcement, Conclusion
+from gateval.domain.forge.check_run import Announcement, CommentMode, Conclusion
 from gateval.domain.label_decision import GateLabel
 from gateval.errors import ForgeError
 from gateval.ports.forge import Forge
 from gateval.publish.check import close_check, complete_check, look, open_check
 from gateval.publish.comment import SWITCHED_OFF, publish_comment
 from gateval.publish.target import (
-    CommentMode,
     Ending,
     Note,
     Publication,

@@ -7,21 +7,13 @@ from enum import StrEnum
 from pydantic import Field
 
 from gateval.domain.base import SHA_PATTERN, Value, digest
-from gateval.domain.forge.check_run import Announcement, Conclusion, RunFindings, Stamp
+from gateval.domain.forge.check_run import Announcement, CommentMode, Conclusion, RunFindings, Stamp
 from gateval.errors import ForgeError
 
 CHECK_NAME = "gateval"
 
 MOST = 80
 """Characters of a branch's name in the name of a check."""
-
-
-class CommentMode(StrEnum):
-    """When a comment is written. One that is already there is kept up to date by the first two."""
-
-    ALWAYS = "always"
-    ON_FAILURE = "on-failure"
-    OFF = "off"
 
 
 class PublishTarget(Value):

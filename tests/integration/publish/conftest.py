@@ -13,11 +13,12 @@ from gateval.domain.forge.check_run import (
     Annotation,
     AnnotationLevel,
     Announcement,
+    CommentMode,
     Conclusion,
     Stamp,
 )
 from gateval.domain.text import MARKER
-from gateval.publish.target import CommentMode, PublishTarget
+from gateval.publish.target import PublishTarget
 from tests.servers.github.server import GitHubServer
 from tests.servers.github.state.people import GITHUB_ACTIONS, User
 from tests.servers.github.state.pull import Pull

@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from gateval.domain.forge.check_run import Conclusion, MarkedComment, mark, read_mark
+from gateval.domain.forge.check_run import CommentMode, Conclusion, MarkedComment, mark, read_mark
 from gateval.publish.github import publish
-from gateval.publish.target import CommentMode, Sink, WriteStatus
+from gateval.publish.target import Sink, WriteStatus
 from tests.integration.publish.conftest import Shop, said
 
 

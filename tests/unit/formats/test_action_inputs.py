@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from gateval.domain.forge.check_run import CommentMode
 from gateval.errors import UsageError
 from gateval.formats.github.action_inputs import (
     NAMES,
     ActionInputs,
     ActionStep,
-    CommentWish,
     read_inputs,
 )
 
@@ -48,7 +48,7 @@ def test_everything_given() -> None:
         head_sha="a" * 40,
         agents=("billing", "support"),
         evals=("a", "b"),
-        comment=CommentWish.ON_FAILURE,
+        comment=CommentMode.ON_FAILURE,
         max_parallel=3,
         max_minutes=20,
         results="out",

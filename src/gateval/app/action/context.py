@@ -24,7 +24,7 @@ from gateval.app.readers import ForgeRules
 from gateval.domain.audit import AuditRun
 from gateval.domain.base import plain_message
 from gateval.domain.decision.decision import UNVERIFIED_GATE
-from gateval.domain.forge.check_run import Stamp
+from gateval.domain.forge.check_run import CommentMode, Stamp
 from gateval.domain.forge.trigger import (
     ClaimSubject,
     CommentSubject,
@@ -46,7 +46,7 @@ from gateval.formats.github.workflow import GateRun, gate_jobs, uploads
 from gateval.pipeline.resolved_event import OpenRecords, ResolvedEvent, labels_of
 from gateval.ports.storage import RUNS, Stored
 from gateval.publish.audit import AuditSink
-from gateval.publish.target import CommentMode, PublishTarget
+from gateval.publish.target import PublishTarget
 from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class ActionRequest:
             pull_request=pull_request,
             stamp=self.stamp.model_copy(update={"gate": gate}),
             details_url=self.run_url,
-            comment=CommentMode(self.inputs.comment.value),
+            comment=self.inputs.comment,
             into="" if own or claimed else branch,
         )
 
@@ -277,7 +277,7 @@ def _needs(inputs: ActionInputs, trigger: Trigger) -> Needs:
     """Return what the job's token needs: a run without a comment only reads pull requests."""
     commented = isinstance(trigger.subject, PullRequestSubject | ClaimSubject | CommentSubject)
     publishes = inputs.step in {ActionStep.ALL, ActionStep.PUBLISH}
-    if publishes and commented and CommentMode(inputs.comment.value) is not CommentMode.OFF:
+    if publishes and commented and inputs.comment is not CommentMode.OFF:
         return WRITES
     return Needs(pulls="pull-requests: read")
 

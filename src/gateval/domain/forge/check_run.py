@@ -287,6 +287,14 @@ _ID = re.compile(
 _MARKED = re.compile(rf"<!-- gateval:comment v1 (?P<id>{_ID.pattern}) head=(?P<head>[0-9a-f]+) -->")
 
 
+class CommentMode(StrEnum):
+    """When a comment is written. One that is already there is kept up to date by the first two."""
+
+    ALWAYS = "always"
+    ON_FAILURE = "on-failure"
+    OFF = "off"
+
+
 class Stamp(Value):
     """One attempt of one workflow run, for one gate.
 

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from gateval.domain.base import NAME_PATTERN, is_sha
+from gateval.domain.forge.check_run import CommentMode
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.paths import nearest, resolve_path
 from gateval.domain.setup.gate_job import RUN_MINUTES
@@ -28,14 +29,6 @@ class ActionStep(StrEnum):
     PLAN = "plan"
     RUN = "run"
     PUBLISH = "publish"
-
-
-class CommentWish(StrEnum):
-    """When to write a comment."""
-
-    ALWAYS = "always"
-    ON_FAILURE = "on-failure"
-    OFF = "off"
 
 
 NAMES = (
@@ -75,7 +68,7 @@ class ActionInputs:
     head_sha: str = ""
     agents: tuple[str, ...] = ()
     evals: tuple[str, ...] = ()
-    comment: CommentWish = CommentWish.ALWAYS
+    comment: CommentMode = CommentMode.ALWAYS
     max_parallel: int | None = None
     max_minutes: float = RUN_MINUTES
     results: str = ""
@@ -104,7 +97,7 @@ def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
         head_sha=_sha("head-sha", values["head-sha"]),
         agents=_names("agents", values["agents"]),
         evals=_names("evals", values["evals"]),
-        comment=_choice("comment", values["comment"], CommentWish.ALWAYS),
+        comment=_choice("comment", values["comment"], CommentMode.ALWAYS),
         max_parallel=_number("max-parallel", values["max-parallel"], MOST_PARALLEL),
         max_minutes=_number("max-minutes", values["max-minutes"], MOST_MINUTES) or RUN_MINUTES,
         results=values["results"],
