@@ -25,7 +25,6 @@ from gateval.candidates.isolation.isolation_level import (
 )
 from gateval.candidates.isolation.supervisor.kernel import PORTS_SINCE
 from gateval.candidates.isolation.visible_paths import passed_over
-from gateval.domain.base import plain_message
 from gateval.domain.forge.trigger import REPOSITORY_NAME
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.catalogue import Catalogue
@@ -35,7 +34,6 @@ from gateval.domain.paths import show_path
 from gateval.domain.planning.outside import asked_programs
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.problems import Problem
-from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.domain.setup.diagnosis import (
     LABEL_STYLES,
     Health,
@@ -378,9 +376,7 @@ def access_to(
     environ: Mapping[str, str], name: str | None, origin: tuple[str, str] | None
 ) -> GitHubAccess | HealthCheck:
     """Return where and as whom to ask, or what keeps us from asking."""
-    from pydantic import SecretStr, ValidationError
-
-    from gateval.adapters.github.transport import PUBLIC_API, GitHubAccess
+    from gateval.adapters.github.transport import access_in
 
     chosen = name or environ.get("GITHUB_REPOSITORY") or (origin[1] if origin else "")
     if not chosen:
@@ -392,13 +388,10 @@ def access_to(
     if not token:
         todo = "Set GITHUB_TOKEN or GH_TOKEN, e.g. GH_TOKEN=$(gh auth token) gateval doctor."
         return HealthCheck(Health.UNKNOWN, "GitHub", f"No token: {_NOT_SEEN}.", todo)
-    url = environ.get("GITHUB_API_URL") or PUBLIC_API
     try:
-        trusted = environ.get(CA_VARIABLE, "")
-        return GitHubAccess(repository=chosen, token=SecretStr(token), api_url=url, ca_file=trusted)
-    except ValidationError as error:
-        wrong = plain_message(error.errors(include_url=False, include_input=False)[0]["msg"])
-        return HealthCheck(Health.PROBLEM, "GitHub", f"{chosen} cannot be asked about: {wrong}.")
+        return access_in(environ, chosen, token)
+    except ValueError as error:
+        return HealthCheck(Health.PROBLEM, "GitHub", f"{chosen} cannot be asked about: {error}.")
 
 
 def _guards(access: GitHubAccess) -> GitHubGuards:

@@ -17,7 +17,6 @@ from gateval.assertions.registry import ASSERTIONS, COMBINATORS, JUDGED, WEIGHIN
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.problems import InvalidManifests
-from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.formats.base import Registries
 from gateval.gateway.upstream.endpoints import PROVIDERS
 from gateval.pipeline.manifests import Pinned
@@ -110,11 +109,8 @@ class ForgeRules:
     def read(self, source: RulesSource) -> bytes:
         """Return the file at that commit. Raises `ForgeError`."""
         from gateval.adapters.github.shared_rules import read_shared_rules
-        from gateval.adapters.github.transport import PUBLIC_API
 
-        url = self.environ.get("GITHUB_API_URL") or PUBLIC_API
-        trusted = self.environ.get(CA_VARIABLE, "")
-        return read_shared_rules(source, self.token, url, where=self.where, ca_file=trusted)
+        return read_shared_rules(source, self.token, self.environ, where=self.where)
 
 
 def rules_here(environ: Mapping[str, str]) -> ForgeRules:

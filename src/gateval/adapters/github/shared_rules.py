@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from urllib.parse import quote
-
-from pydantic import SecretStr, ValidationError
 
 from gateval.adapters.github.shapes import understood
 from gateval.adapters.github.transport import (
     ApiRequest,
-    GitHubAccess,
     GitHubTransport,
     RetryLimits,
+    access_in,
 )
-from gateval.domain.base import plain_message
 from gateval.domain.manifests.gate_config import RulesSource
 from gateval.errors import ForgeRejected, MissingPermission, NotOnForge
 
 
 def read_shared_rules(
-    source: RulesSource, token: str, api_url: str, *, where: str, ca_file: str
+    source: RulesSource, token: str, environ: Mapping[str, str], *, where: str
 ) -> bytes:
     """Return the file at that commit, as a token may see it. Raises `ForgeError`.
 
@@ -35,15 +33,9 @@ def read_shared_rules(
     if not token:
         raise ForgeRejected("There is no token to read them with.", hint=where)
     try:
-        access = GitHubAccess(
-            repository=source.repository,
-            token=SecretStr(token),
-            api_url=api_url,
-            ca_file=ca_file,
-        )
-    except ValidationError as error:
-        said = plain_message(error.errors(include_url=False, include_input=False)[0]["msg"])
-        raise ForgeRejected(f"GitHub cannot be reached with this environment: {said}.")
+        access = access_in(environ, source.repository, token)
+    except ValueError as error:
+        raise ForgeRejected(f"GitHub cannot be reached with this environment: {error}.")
     what, query = f"give {source}", {"ref": source.commit}
     path = f"/contents/{quote(source.path)}"
     try:

@@ -16,12 +16,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, ValidationError, model_validator
 
 from gateval.adapters.github.shapes import understood
-from gateval.domain.base import Value
+from gateval.domain.base import Value, plain_message
 from gateval.domain.forge.trigger import REPOSITORY_NAME
-from gateval.domain.setup.authorities import CERTIFICATE_HINT
+from gateval.domain.setup.authorities import CA_VARIABLE, CERTIFICATE_HINT
 from gateval.errors import (
     ForgeError,
     ForgeRejected,
@@ -82,6 +82,20 @@ class GitHubAccess(Value):
         if not re.fullmatch(r"[\x21-\x7e]+", self.token.get_secret_value()):
             raise ValueError("the token holds characters that no HTTP header can carry")
         return self
+
+
+def access_in(environ: Mapping[str, str], repository: str, token: str) -> GitHubAccess:
+    """Return where and as whom to ask. Raises `ValueError` that says why that cannot be."""
+    try:
+        return GitHubAccess(
+            repository=repository,
+            token=SecretStr(token),
+            api_url=environ.get("GITHUB_API_URL") or PUBLIC_API,
+            ca_file=environ.get(CA_VARIABLE, ""),
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(plain_message(first["msg"])) from None
 
 
 _SAID_LIMIT = 300

@@ -11,18 +11,15 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import SecretStr, ValidationError
-
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.git.records import RecordsOnce
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.git.server import Remote
 from gateval.adapters.github.forge import GitHubForge
-from gateval.adapters.github.transport import WRITES, GitHubAccess, Needs
+from gateval.adapters.github.transport import WRITES, Needs, access_in
 from gateval.app.action.result import audit_sinks
 from gateval.app.readers import ForgeRules
 from gateval.domain.audit import AuditRun
-from gateval.domain.base import plain_message
 from gateval.domain.decision.decision import UNVERIFIED_GATE
 from gateval.domain.forge.check_run import CommentMode, Stamp
 from gateval.domain.forge.trigger import (
@@ -38,7 +35,6 @@ from gateval.domain.history.verdicts import Occurrence
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.paths import show_path
 from gateval.domain.planning.selection import Narrowing
-from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import GatevalError, NoRepository, RepositoryError, UsageError
 from gateval.formats.github.action_inputs import ActionInputs, ActionStep, read_inputs
 from gateval.formats.github.event import PAYLOAD_LIMIT, read_trigger
@@ -103,7 +99,6 @@ def run_of(environ: Mapping[str, str], trigger: Trigger) -> AuditRun:
     )
 
 
-PUBLIC_API = "https://api.github.com"
 _EXTENDS_TOKEN = "Give the action the input extends-token: one that may read that repository."  # noqa: S105 - a sentence
 
 
@@ -256,18 +251,11 @@ def build_forge(
             "The input token is empty.",
             hint="Leave it out; then it is the job's own token, ${{ github.token }}.",
         )
-    url = environ.get("GITHUB_API_URL") or PUBLIC_API
     try:
-        access = GitHubAccess(
-            repository=repository,
-            token=SecretStr(token),
-            api_url=url,
-            ca_file=environ.get(CA_VARIABLE, ""),
-        )
-    except ValidationError as error:
-        first = plain_message(error.errors(include_url=False, include_input=False)[0]["msg"])
+        access = access_in(environ, repository, token)
+    except ValueError as error:
         raise UsageError(
-            f"GitHub cannot be reached with this environment: {first}.",
+            f"GitHub cannot be reached with this environment: {error}.",
             hint="GITHUB_API_URL, GITHUB_REPOSITORY and the input token say where and as whom.",
         ) from None
     return GitHubForge(access, needs=needs)
