@@ -20,7 +20,7 @@ from gateval.domain.calibration import LEAST_AGREEMENT, CalibrationPhase, Calibr
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Calibration, Eval, JudgeSpec, script_name
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.paths import nearest
+from gateval.domain.planning.selection import refuse_names
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport
 from gateval.domain.trials.trial import Side
@@ -47,12 +47,7 @@ def judges_asked(
 ) -> list[AskedJudge]:
     """Return the judges of the named calibrations, of all without a name. Raises `UsageError`."""
     known = [one.name for one in catalogue.calibrations]
-    for name in names:
-        if name not in known:
-            raise UsageError(
-                f'There is no JudgeCalibration "{name}" on this revision.{nearest(name, known)}',
-                hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
-            )
+    refuse_names("JudgeCalibration", names, known)
     if not known:
         raise UsageError(
             "There is no JudgeCalibration on this revision.",

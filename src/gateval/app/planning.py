@@ -20,7 +20,7 @@ from gateval.app.readers import registries, rules_here, valid_snapshot
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import EVAL_KINDS, SCRIPTED_FOLDER
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.paths import nearest, show_path
+from gateval.domain.paths import show_path
 from gateval.domain.planning.change import inventory
 from gateval.domain.text import show_bytes
 from gateval.errors import EXIT_PASS, EXIT_USAGE, GatevalError, RepositoryError, UsageError
@@ -255,14 +255,11 @@ def show_closure(name: str, *, head: str | None, as_json: bool) -> int:
     revision = find_head(repository, head)
     announce_worktree(revision)
     snapshot = survey(repository, registries(), revision)
-    agent = snapshot.catalogue.agent(name)
-    if agent is None:
-        known = [one.name for one in snapshot.catalogue.agents]
-        raise UsageError(
-            f'There is no Agent "{name}" on this revision.{nearest(name, known)}',
-            hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
-        )
-    found = inventory(agent, snapshot)
+    from gateval.domain.planning.selection import refuse_names
+
+    agents = {one.name: one for one in snapshot.catalogue.agents}
+    refuse_names("Agent", [name], [*agents])
+    found = inventory(agents[name], snapshot)
     sizes = repository.sizes(file.oid for file in found.files if file.kind != "submodule")
     if as_json:
         files = [

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, BarPolicy
 from gateval.domain.manifests.own_checks import own_checks
-from gateval.domain.paths import nearest, show_path
+from gateval.domain.paths import show_path
 from gateval.domain.plan.absent import Lacking
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -23,6 +23,7 @@ from gateval.domain.planning.selection import (
     Pick,
     narrow,
     picked,
+    refuse_names,
     refuse_unknown,
 )
 from gateval.domain.planning.shares import with_quarantine
@@ -108,8 +109,9 @@ def plan_named_evals(
     locked = snapshot.locked
     if snapshot.problems and not {*evals} <= {*known_evals}:
         raise InvalidManifests(snapshot.problems)
-    _refuse_unknown("Eval", evals, known_evals, locked)
-    _refuse_unknown("fixture", fixtures, known_fixtures, locked)
+    perhaps = f" It may be sealed: {why_locked(sorted(locked))}" if locked else ""
+    refuse_names("Eval", evals, known_evals, perhaps)
+    refuse_names("fixture", fixtures, known_fixtures, perhaps)
     plan = plan_revision(snapshot, evals, fixtures, rules)
     plan = with_quarantine(plan, today, (snapshot.catalogue,)) if today else plan
     if plan.nothing:
@@ -168,18 +170,6 @@ def _finished(repository: Repository, plan: Plan, head: Snapshot) -> Plan:
     from gateval.pipeline.exports import disk_needed  # asyncio: not where nothing is planned
 
     return plan.model_copy(update={"disk": disk_needed(repository, plan)})
-
-
-def _refuse_unknown(
-    kind: str, asked: Sequence[str], known: Sequence[str], locked: Collection[str] = ()
-) -> None:
-    perhaps = f" It may be sealed: {why_locked(sorted(locked))}" if locked else ""
-    for name in asked:
-        if name not in known:
-            raise UsageError(
-                f'There is no {kind} "{name}" on this revision.{nearest(name, known)}{perhaps}',
-                hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
-            )
 
 
 Empty = Mapping[str, str]

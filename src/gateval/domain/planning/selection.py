@@ -97,12 +97,14 @@ def refuse_unknown(narrowing: Narrowing, catalogue: Catalogue) -> None:
     refuse_names("Eval", narrowing.evals, evals or narrowing.evals)
 
 
-def refuse_names(kind: str, names: Iterable[str], known: Sequence[str]) -> None:
-    """Raise `UsageError` for the first of these names of a kind of manifest that is not known."""
+def refuse_names(kind: str, names: Iterable[str], known: Sequence[str], more: str = "") -> None:
+    """Raise `UsageError` for the first of these names of a kind of manifest that is not known; it
+    says `more`, too.
+    """
     for name in names:
         if name not in known:
             raise UsageError(
-                f'There is no {kind} "{name}" on this revision.{nearest(name, known)}',
+                f'There is no {kind} "{name}" on this revision.{nearest(name, known)}{more}',
                 hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
             )
 
