@@ -35,9 +35,16 @@ def own_authorities(environ: MutableMapping[str, str]) -> Iterator[None]:
         yield
         return
     own = _own(given, environ)
+    # the authorities that the machine trusts, or Mozilla's where it has no file
+    name = environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
+    if not name or not Path(name).is_file():
+        import certifi
+
+        name = certifi.where()
     with TemporaryDirectory(prefix="gateval-ca-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "ca.pem"
-        path.write_text(f"{_machines(environ)}\n{own}\n", encoding="utf-8")
+        machines = Path(name).read_text(encoding="utf-8", errors="replace")
+        path.write_text(f"{machines}\n{own}\n", encoding="utf-8")
         environ[CA_VARIABLE] = str(path)
         try:
             yield
@@ -74,13 +81,3 @@ def _read(name: str, environ: Mapping[str, str]) -> str:
         raise UsageError(
             f"{CA_VARIABLE} names {show_path(name)}, which cannot be read: {error.strerror}."
         ) from error
-
-
-def _machines(environ: Mapping[str, str]) -> str:
-    """Return the authorities that the machine trusts, or Mozilla's where it has no file."""
-    name = environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
-    if not name or not Path(name).is_file():
-        import certifi
-
-        name = certifi.where()
-    return Path(name).read_text(encoding="utf-8", errors="replace")

@@ -23,7 +23,7 @@ from gateval.adapters.github.forge import GitHubForge
 from gateval.adapters.github.transport import GitHubAccess
 from gateval.app.action.context import ActionContext, build_request, open_context
 from gateval.app.action.gate import run_gate
-from gateval.app.action.progress import ActionProgress
+from gateval.app.action.result import ActionProgress
 from gateval.publish.github import complete_unfinished
 from tests.helpers.github_shop import WORSE, GitHubShop
 from tests.helpers.runner import Job

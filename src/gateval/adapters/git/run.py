@@ -440,38 +440,34 @@ class Git:
         """
         settings = (*self._config, *config)
         line = ["git", *global_options(), *(part for each in settings for part in ("-c", each))]
+        line += [command, *arguments]
+        if self._largest:
+            limit = str(self._largest // _LIMIT_UNIT)
+            line = ["/bin/sh", "-c", 'ulimit -f "$0" && exec "$@"', limit, *line]
         with tempfile.TemporaryFile() as errors, _given(stdin) as given:
-            popen = self._popen([*line, command, *arguments], given, errors, env or {})
+            try:
+                popen = subprocess.Popen(
+                    line,
+                    stdin=given,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    cwd=self.folder,
+                    env={**self._environ, **(env or {})},
+                    bufsize=64 * 1024,
+                )
+            except OSError as error:
+                if not self.folder.is_dir():
+                    where = show_here(self.folder)
+                    raise RepositoryError(f"There is no folder {where}.") from error
+                raise RepositoryError(
+                    f"git cannot be started: {error.strerror}.",
+                    hint="Install git 2.31 or newer, and see that it is on PATH.",
+                ) from error
             process = GitProcess(popen, errors, command, self._timeout)
             try:
                 yield process
             finally:
                 process.close()
-
-    def _popen(
-        self, line: list[str], given: IO[bytes] | int, errors: IO[bytes], env: Mapping[str, str]
-    ) -> subprocess.Popen[bytes]:
-        if self._largest:
-            limit = str(self._largest // _LIMIT_UNIT)
-            line = ["/bin/sh", "-c", 'ulimit -f "$0" && exec "$@"', limit, *line]
-        try:
-            return subprocess.Popen(
-                line,
-                stdin=given,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                cwd=self.folder,
-                env={**self._environ, **env},
-                bufsize=64 * 1024,
-            )
-        except OSError as error:
-            if not self.folder.is_dir():
-                where = show_here(self.folder)
-                raise RepositoryError(f"There is no folder {where}.") from error
-            raise RepositoryError(
-                f"git cannot be started: {error.strerror}.",
-                hint="Install git 2.31 or newer, and see that it is on PATH.",
-            ) from error
 
 
 def _quoted(folder: Path) -> str:

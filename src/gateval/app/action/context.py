@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,9 +18,9 @@ from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.git.server import Remote
 from gateval.adapters.github.forge import GitHubForge
 from gateval.adapters.github.transport import WRITES, Needs, access_in
-from gateval.app.action.result import audit_sinks
+from gateval.adapters.runner_files import RunnerFiles
 from gateval.app.readers import ForgeRules
-from gateval.domain.audit import AuditRun
+from gateval.domain.audit import AuditEvent, AuditRun
 from gateval.domain.decision.decision import UNVERIFIED_GATE
 from gateval.domain.forge.check_run import CommentMode, Stamp
 from gateval.domain.forge.trigger import (
@@ -33,9 +34,10 @@ from gateval.domain.forge.trigger import (
 from gateval.domain.history.run_record import RunRecord, newest_first
 from gateval.domain.history.verdicts import Occurrence
 from gateval.domain.label_decision import GateLabel
+from gateval.domain.manifests.gate_config import AuditSinkName
 from gateval.domain.paths import show_path
 from gateval.domain.planning.selection import Narrowing
-from gateval.errors import GatevalError, NoRepository, RepositoryError, UsageError
+from gateval.errors import GatevalError, NoRepository, RecordsError, RepositoryError, UsageError
 from gateval.formats.github.action_inputs import ActionInputs, ActionStep, read_inputs
 from gateval.formats.github.event import PAYLOAD_LIMIT, read_trigger
 from gateval.formats.github.workflow import GateRun, gate_jobs, uploads
@@ -43,6 +45,7 @@ from gateval.pipeline.resolved_event import OpenRecords, ResolvedEvent, labels_o
 from gateval.ports.storage import RUNS, Stored
 from gateval.publish.audit import AuditSink
 from gateval.publish.target import PublishTarget
+from gateval.render.audit_log import log_line, summary_section
 from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
@@ -166,6 +169,24 @@ class ActionContext(ActionRequest):
     repository: GitRepository
     server: ServerRepository
     open_records: OpenRecords
+
+
+def audit_sinks(environ: Mapping[str, str]) -> tuple[AuditSink, ...]:
+    """Return where audit entries go besides git: the job's log, and its summary."""
+    files = RunnerFiles(environ)
+
+    def summary(event: AuditEvent) -> None:
+        if not environ.get("GITHUB_STEP_SUMMARY"):
+            raise RecordsError("This job has no summary to record in.")
+        if not files.summary(summary_section(event)):
+            raise RecordsError("The job summary has no room for an entry of the audit log.")
+
+    return (AuditSink(AuditSinkName.STDOUT, _say), AuditSink(AuditSinkName.SUMMARY, summary))
+
+
+def _say(event: AuditEvent) -> None:
+    sys.stdout.write(f"{log_line(event)}\n")
+    sys.stdout.flush()
 
 
 def build_request(environ: Mapping[str, str]) -> ActionRequest:

@@ -38,9 +38,8 @@ from gateval.app.action.measure import (
     store_part,
     store_plan_only,
 )
-from gateval.app.action.progress import ActionProgress
 from gateval.app.action.publish import frame_of, publish_report, restate
-from gateval.app.action.result import ActionResult, RunnerOutput, published
+from gateval.app.action.result import ActionProgress, ActionResult, RunnerOutput, published
 from gateval.app.action.stored_runs import with_baseline, with_stored_agreements
 from gateval.app.action.stored_verdicts import (
     StoredVerdicts,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gateval.adapters.age import identities, own_key
 from gateval.app.action.context import ActionContext, ActionEvent
-from gateval.app.action.progress import ActionProgress
+from gateval.app.action.result import ActionProgress
 from gateval.domain.decision.decision import Report
 from gateval.domain.forge.check_run import CheckReport, CheckRun, Conclusion
 from gateval.domain.forge.seals import (
