@@ -14,6 +14,7 @@ from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
 from gateval.domain.secrets import SHORTEST_SECRET, secret_values, too_short
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import UsageError
+from gateval.gateway.rehearsal import Rehearsal
 from gateval.gateway.upstream.endpoints import Upstream, read_upstreams
 
 OUTAGE_VARIABLE = "GATEVAL_OUTAGE_SECONDS"
@@ -64,6 +65,7 @@ class Settings:
     tried again. `findings` is the folder in which `check` remembers what it found; empty for that
     of git. `sealed_branches` are patterns of branches beside the default one: for changes into
     these, the action opens what is sealed. `views` are those that a run writes; empty for all.
+    `rehearsal` sees what an agent asks that `init` tries.
     """
 
     upstreams: Mapping[str, Upstream]
@@ -75,6 +77,7 @@ class Settings:
     findings: str = ""
     sealed_branches: tuple[str, ...] = ()
     views: tuple[str, ...] = ()
+    rehearsal: Rehearsal | None = None
 
     @property
     def secrets(self) -> tuple[str, ...]:

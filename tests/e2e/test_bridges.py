@@ -164,6 +164,18 @@ def test_a_renamed_tool_is_a_regression_and_a_refactoring_is_none(
     assert checked.returncode == 1, checked.stdout + checked.stderr
 
 
+def test_a_package_below_a_folder_that_can_be_none_imports_its_own(tmp_path: Path) -> None:
+    repo = desk(tmp_path, "python")
+    repo.write("agent.yaml", AGENT % ("python", "python-backend/desk/answering.py:answer"))
+    for folder in ("python-backend", "python-backend/desk"):
+        repo.write(f"{folder}/__init__.py", "")
+    repo.write("python-backend/desk/answering.py", f"from .names import NAME\n{PYTHON}")
+    repo.write("python-backend/desk/names.py", "NAME = 'desk'\n")
+    repo.commit("A package")
+    ended = gateval(repo, "run", "desk-eval")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
 def test_a_target_that_is_not_there_is_told_with_what_to_do_next(tmp_path: Path) -> None:
     repo = desk(tmp_path, "python")
     repo.write("agent.yaml", AGENT % ("python", "desk.answering:answers"))

@@ -89,7 +89,7 @@ def say_what_must_hold(repo: Repo, agent: str) -> None:
     path = repo.path / f"agents/{agent}/evals.yaml"
     asked = path.read_text().replace("What can you help me with?", QUESTION)
     held = "- {type: contains, value: in transit}\n    - {type: toolCalled, tool: order_status}"
-    path.write_text(re.sub(r"- \{type: regex.*", held, asked))
+    path.write_text(re.sub(r"- \{type: latency.*", held, asked))
 
 
 @pytest.fixture(scope="module", autouse=True)

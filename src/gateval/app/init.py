@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gateval import __version__
@@ -18,6 +19,7 @@ from gateval.app.doctor import (
     read_workflows,
     sealed_files,
 )
+from gateval.app.proof import Proof, holds_here, prove
 from gateval.app.readers import MEND, registries, valid_snapshot
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.label_decision import GateLabel
@@ -38,18 +40,23 @@ from gateval.domain.setup.program_search import (
 )
 from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
 from gateval.domain.setup.unmeasured import SEALS
+from gateval.domain.trials.trace import StepKind
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.imports.registry import format_of_name
 from gateval.gateway.upstream.endpoints import PROVIDERS
 from gateval.pipeline.read import survey
+from gateval.render.report.kinds import count
 from gateval.render.starter import (
+    ANSWERED,
     ENVIRONMENT,
     LAYERS_KEY,
+    QUESTION,
     WORKFLOW_PATH,
     agent_files,
     eval_file,
     eval_name,
     gate_files,
+    what_held,
 )
 from gateval.safe.sanitize import plain_line
 
@@ -188,32 +195,46 @@ FIRST_MODELS = {"anthropic": "anthropic/claude-haiku-4-5", "openai": "openai/gpt
 """What a new Agent asks if the provider's key is set: small, quick and cheap."""
 
 
-def start_repository(
-    environ: Mapping[str, str], *, model: str | None, wanted: str | None, choose: Choose
-) -> int:
+@dataclass(frozen=True)
+class Wishes:
+    """What the person said. They name the `program`, and a `model` where there is to be none.
+
+    `run` says that the guess is tried, `live` that its own models answer. `choose` is asked where
+    several may be the agent, `agree` before anything runs, `dare` where that would not be held back
+    as it should, and `name` for the agent where no guess answers, "" for none; None where nobody is
+    there.
+    """
+
+    choose: Choose
+    agree: Callable[[str], bool]
+    dare: Callable[[str], bool]
+    program: str | None = None
+    model: str | None = None
+    run: bool = False
+    live: bool = False
+    name: Callable[[], str] | None = None
+
+
+def start_repository(environ: dict[str, str], wishes: Wishes) -> int:
     """Write what is missing and print each file and the next steps.
 
-    A person names the program that is `wanted`; `choose` is asked where several may be the agent.
     Raises `InvalidManifests` when there are manifests that cannot be read, and `UsageError` for a
-    model or a program that cannot be one.
+    model or a program that cannot be one, or where no guess gives an answer.
     """
     repository = open_repository(Path.cwd())
     snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
-    looked = model is None and (wanted is not None or not snapshot.catalogue.agents)
-    known = programs_of(repository, snapshot, wanted) if looked else ()
-    found = tuple(one for one in known if not one.streams)
-    _refuse_streams(known, found, wanted)
-    program = one_of(found, choose) if found else None
-    chosen = sketch(
-        snapshot.catalogue,
-        snapshot.tree,
-        _model(model, environ),
-        program,
-        repository.root.name,
-    )
+    model = _model(wishes.model, environ)
+    looked = wishes.model is None and (wishes.program or not snapshot.catalogue.agents)
+    found = _found(repository, snapshot, wishes.program) if looked else ()
+    proof = None
+    if found and wishes.run:
+        proof = Proving(repository, snapshot, environ, wishes).first(found)
+    program = proof.program if proof else one_of(found, wishes.choose) if found else None
+    chosen = _sketch(repository, snapshot, model, program)
     gates, _ = read_workflows(repository, snapshot)
-    files = _files(chosen, snapshot, gates)
+    files = _files(chosen, snapshot, gates, proof)
     _say_what_was_found(snapshot, chosen, found)
+    _say_what_it_reads(program, environ)
     kept = {job.path: "the workflow" for job in gates}
     for file in files:
         if write_new(repository.root, file.path, file.text):
@@ -223,6 +244,10 @@ def start_repository(
     for path, about in kept.items():
         print(f"  kept   {plain_line(path, 200)}  ({about}; it was here, and stays as it is)")
     written = _confirm(repository, chosen)
+    if proof and chosen:
+        name = eval_name(chosen, [one.name for one in snapshot.catalogue.evals])
+        print(f"\nNext:  gateval run {name}    (then `gateval doctor` says what is missing still)")
+        return EXIT_PASS
     models = _models(chosen, snapshot.catalogue)
     steps = next_steps(
         chosen,
@@ -239,16 +264,132 @@ def start_repository(
     return EXIT_PASS
 
 
-def _refuse_streams(
-    known: Sequence[FoundProgram], found: Sequence[FoundProgram], wanted: str | None
-) -> None:
-    """Say what cannot be asked. Raises `UsageError` where nothing else was named or found."""
+def _say_what_it_reads(program: FoundProgram | None, environ: Mapping[str, str]) -> None:
+    if program and program.variables:
+        missing = ", ".join(one for one in program.variables if one not in environ)
+        print(
+            f"It reads {', '.join(program.variables)}. Agents get those alone which "
+            f"policy.candidateEnv names: {GATE_CONFIG_PATH} has a line for that."
+            + f" Not set here: {missing}."
+            * bool(missing)
+        )
+
+
+def _sketch(
+    repository: GitRepository, snapshot: Snapshot, model: str, program: FoundProgram | None
+) -> Sketch | None:
+    return sketch(snapshot.catalogue, snapshot.tree, model, program, repository.root.name)
+
+
+MOST_TRIED = 3
+
+
+@dataclass(frozen=True)
+class Proving:
+    """Tries guesses until one answers, with the person's consent."""
+
+    repository: GitRepository
+    snapshot: Snapshot
+    environ: dict[str, str]
+    wishes: Wishes
+
+    def first(self, found: Sequence[FoundProgram]) -> Proof | None:
+        """Return the proof of the first that answers; None where the person wants none.
+
+        Raises `UsageError` where none answers.
+        """
+        begun = one_of(found, self.wishes.choose)
+        others = [one for one in found if one.told != begun.told]
+        agreed: set[tuple[str, ...]] = set()
+        for program in [begun, *others][:MOST_TRIED]:
+            if not self._agreed(program, agreed):
+                return None
+            if proof := self._tried(program):
+                return proof
+        if self.wishes.name is not None and (name := self.wishes.name()):
+            program, *_ = _found(self.repository, self.snapshot, name)
+            if self._agreed(program, agreed) and (proof := self._tried(program)):
+                return proof
+        raise UsageError(
+            "No guess gave an answer, so nothing was written.",
+            hint="Name the agent with `gateval init FILE` or `gateval init FILE:OBJECT`; "
+            "`gateval init --yes` writes the likeliest without trying it.",
+        )
+
+    def _agreed(self, program: FoundProgram, agreed: set[tuple[str, ...]]) -> bool:
+        run = program.setup.run if program.setup else ()
+        if run in agreed:
+            return True
+        model = "its own models, which cost money" if self.wishes.live else "a scripted model"
+        installs = f"`{shlex.join(run)}` with the network, then " if run else ""
+        asked = f"Try {program.told}: {installs}one question, answered by {model}"
+        held = holds_here(self.environ)
+        yes = self.wishes.agree(plain_line(asked, 400))
+        yes = yes and (held or self.wishes.dare(UNHELD))
+        agreed |= {run} if yes else set()
+        return yes
+
+    def _tried(self, program: FoundProgram) -> Proof | None:
+        chosen = _sketch(self.repository, self.snapshot, "", program)
+        if chosen is None:
+            return None
+        missing = [one for one in program.variables if _SECRET.search(one)]
+        proof = prove(
+            self.repository,
+            program,
+            chosen.watch,
+            missing,
+            self.environ,
+            live=self.wishes.live,
+        )
+        told = plain_line(program.told, 200)
+        if proof.trial is not None and proof.answered:
+            counts = ", ".join(
+                count(number, what)
+                for number, what in (
+                    (proof.agents, "agent"),
+                    (len(proof.tools), "tool"),
+                    (len(proof.asked), "model"),
+                )
+            )
+            print(f"{told} answers: {counts}; first answer in {proof.trial.seconds:.1f} s.")
+            if missing:
+                print(f"For that, {', '.join(missing)} held a placeholder, which is no key.")
+            models = tuple(dict.fromkeys((*proof.asked, *program.models)))
+            return replace(proof, program=program._replace(models=models))
+        print(f"{told} gave no answer, so it is not written. {plain_line(proof.why, 600)}")
+        for line in proof.detail[-MOST_LINES:]:
+            print(f"    {plain_line(line, 200)}")
+        return None
+
+
+MOST_LINES = 6
+"""How many of the last lines are shown that a program printed which gave no answer."""
+
+UNHELD = (
+    "Nothing here holds it to the gate's gateway: it can reach the network and what your user can "
+    "read. Go on"
+)
+_SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PROJECT|_ID|CORPUS)$")
+"""Of variables in which anything will do, to see whether an agent can be asked."""
+
+
+def _found(
+    repository: GitRepository, snapshot: Snapshot, wanted: str | None
+) -> tuple[FoundProgram, ...]:
+    """Return the programs that can be asked, and say which cannot.
+
+    Raises `UsageError` where nothing else was named or found.
+    """
+    known = programs_of(repository, snapshot, wanted)
+    found = tuple(one for one in known if not one.streams)
     for one in (one for one in known if one.streams):
         path = plain_line(one.path, 200)
         said = f"{path} takes questions over WebSocket alone, which nothing here asks."
-        if wanted is not None or not found:
+        if not found:
             raise UsageError(said, hint=STREAMS)
         print(f"{said} {STREAMS}")
+    return found
 
 
 STREAMS = (
@@ -287,7 +428,10 @@ def _model(wanted: str | None, environ: Mapping[str, str]) -> str:
 
 
 def _files(
-    chosen: Sketch | None, snapshot: Snapshot, gates: Sequence[GateJob]
+    chosen: Sketch | None,
+    snapshot: Snapshot,
+    gates: Sequence[GateJob],
+    proof: Proof | None,
 ) -> tuple[StarterFile, ...]:
     catalogue = snapshot.catalogue
     files: tuple[StarterFile, ...] = ()
@@ -297,6 +441,8 @@ def _files(
             evals=[one.name for one in catalogue.evals],
             fixtures=[one.name for one in catalogue.fixtures],
             paths=snapshot.paths,
+            holds=_held(proof) if proof else ANSWERED,
+            inputs=proof.inputs if proof else (),
         )
         files = (*agent_files(chosen, __version__), first_eval)
     models = _models(chosen, catalogue)
@@ -305,8 +451,19 @@ def _files(
         address_variables(models),
         __version__,
         sealed=bool(sealed_files(snapshot)),
+        variables=chosen.program.variables if chosen and chosen.program else (),
     )
     return (*files, *(one for one in gate if one.path != WORKFLOW_PATH or not gates))
+
+
+def _held(proof: Proof) -> tuple[str, ...]:
+    """Return the assertions of the first fixture, from what its agent did."""
+    trial = proof.trial
+    steps = trial.trace.steps if trial and trial.trace else ()
+    called = [one.tool for one in steps if one.kind is StepKind.TOOL_CALL and one.tool]
+    words = re.findall(r"[A-Za-z]{6,30}", (trial.output or "") if trial else "")
+    new = [one for one in words if one.lower() not in QUESTION.lower()]
+    return what_held(proof.tools, called, max(new, key=len, default=""), live=proof.live)
 
 
 def _models(chosen: Sketch | None, catalogue: Catalogue) -> set[str]:

@@ -184,25 +184,69 @@ def import_(
     metavar="PROVIDER/MODEL",
     help="The model of a new Agent. Default: one whose key is set, else a scripted model.",
 )
-@click.option("--yes", is_flag=True, help="Ask nothing: take the likeliest program.")
-def init(program: str | None, model: str | None, *, yes: bool) -> int:
+@click.option("--yes", is_flag=True, help="Ask nothing: take the likeliest agent.")
+@click.option(
+    "--run", is_flag=True, help="Ask the agent one question first, and write what answered."
+)
+@click.option("--live", is_flag=True, help="With its own models instead of a scripted one.")
+def init(program: str | None, model: str | None, *, yes: bool, run: bool, live: bool) -> int:
     """Write what a repository needs to be gated, and say what to do next.
 
     Finds the Agents in this repository and gives one without an Eval its first fixture and Eval.
-    Without any Agent it looks for a program that is one, in Python, Node or Go, and writes how to
-    start and ask it; without a program, or with --model, it writes a small Agent. Then gate config
-    and workflow. No file is ever overwritten.
+    Without any Agent it looks for what a framework declares, then for a program that takes a
+    question, in Python, Node or Go, and writes how to start and ask it; without one, or with
+    --model, it writes a small Agent. Then gate config and workflow. No file is ever overwritten.
 
-    PROGRAM is the file that starts an agent, where the guess is wrong or there is a further one.
+    With --run, and at a terminal if you agree, it installs what the agent needs and asks it one
+    question, behind the walls of `run` and with a scripted model, before it writes anything. A
+    guess that gives no answer is not written, and the next is tried.
+
+    PROGRAM is the file that starts an agent, or FILE:OBJECT, where the guess is wrong or there is a
+    further one.
     """
-    from gateval.app.init import start_repository
+    from gateval.app.init import Wishes, start_repository
 
     ask = sys.stdin.isatty() and not yes
+    run = run or live or ask
+    if run and not (ask or yes):
+        raise click.UsageError("Nobody is here to agree to that: --yes --run tries it unasked.")
     if program is not None and model is not None:
         raise click.UsageError("A program asks its own model: leave out PROGRAM or --model.")
-    return start_repository(
-        dict(os.environ), model=model, wanted=program, choose=_ask if ask else _guess
+    wishes = Wishes(
+        choose=_ask if ask else _guess,
+        agree=_agree if ask else _agreed,
+        dare=_dare if ask else _agreed,
+        program=program,
+        model=model,
+        run=run,
+        live=live,
+        name=_name if ask else None,
     )
+    return start_repository(dict(os.environ), wishes)
+
+
+def _agree(sentence: str) -> bool:
+    """Have a person agree to something, as most do."""
+    return click.confirm(f"{sentence}?", default=True)
+
+
+def _dare(sentence: str) -> bool:
+    """Have a person agree to something that most do not."""
+    return click.confirm(f"{sentence}?", default=False)
+
+
+def _agreed(sentence: str) -> bool:
+    """Agree to it, and say so."""
+    click.echo(f"{sentence}: yes, as --yes --run says.")
+    return True
+
+
+def _name() -> str:
+    """Ask which agent is meant."""
+    asked: str = click.prompt(
+        "Which FILE or FILE:OBJECT is the agent? (empty for none)", default="", show_default=False
+    )
+    return asked.strip()
 
 
 def _ask(lines: Sequence[str]) -> int:

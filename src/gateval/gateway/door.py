@@ -22,6 +22,7 @@ from gateval.domain.trials.trial import Side
 from gateval.gateway import scripted
 from gateval.gateway.ledger import Ledger, Pricing, SpendingLimits
 from gateval.gateway.peers import Allowed
+from gateval.gateway.rehearsal import Rehearsal
 from gateval.gateway.scripted import answer
 from gateval.gateway.upstream.endpoints import PROVIDERS, Upstream, has_no_address, missing_keys
 from gateval.gateway.upstream.http_client import HttpClient, Timeouts, leads_here, pins_of, port_of
@@ -71,7 +72,9 @@ class Gateway:
         ca_file: str = "",
         wall_clock: Callable[[], float] = time.time,
         allowed: Allowed | None = None,
+        rehearsal: Rehearsal | None = None,
     ) -> None:
+        self.rehearsal = rehearsal
         self._upstreams = upstreams
         self._scripts = scripts
         self._unknown: dict[str, ModelCallError] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER
@@ -18,20 +18,36 @@ from gateval.domain.setup.starter import (
     free_name,
 )
 from gateval.domain.setup.unmeasured import SEALS
+from gateval.safe.sanitize import plain_line
 
 _PLAIN = re.compile(r"[A-Za-z./@][\w./@:+-]*")
 _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 
+QUESTION = "What can you help me with?"
+"""The first question."""
+
+
 def program_manifest(
-    name: str, program: FoundProgram, watch: tuple[str, ...], schema_url: str
+    name: str,
+    program: FoundProgram,
+    watch: tuple[str, ...],
+    schema_url: str,
+    env: Mapping[str, str] = {},
 ) -> str:
-    """Return the manifest of an Agent that is this program. `watch` is empty for its own folder."""
-    return "\n".join(_lines(name, program, watch, schema_url)) + "\n"
+    """Return the manifest of an Agent that is this program, with these variables for it.
+
+    `watch` is empty for its own folder.
+    """
+    return "\n".join(_lines(name, program, watch, schema_url, env)) + "\n"
 
 
 def _lines(
-    name: str, program: FoundProgram, watch: tuple[str, ...], schema_url: str
+    name: str,
+    program: FoundProgram,
+    watch: tuple[str, ...],
+    schema_url: str,
+    env: Mapping[str, str],
 ) -> Iterator[str]:
     yield f"# yaml-language-server: $schema={schema_url}"
     yield f"# {_comment(program.path)} ({program.framework}), as `gateval init` read it."
@@ -60,7 +76,10 @@ def _lines(
     if program.setup:
         yield from _setup(program.setup)
     if program.modules_in:
-        yield f"    env: {{PYTHONPATH: {word(program.modules_in)}}} # its modules lie there"
+        env = {"PYTHONPATH": program.modules_in, **env}
+    if env:
+        given = ", ".join(f"{key}: {word(value)}" for key, value in env.items())
+        yield f"    env: {{{given}}}" + " # its modules lie there" * bool(program.modules_in)
     if not program.target:
         yield f"    command: {_list(program.command)}"
         yield from _asked(program.invocation)
@@ -140,12 +159,55 @@ def eval_name(sketch: Sketch, taken: Iterable[str]) -> str:
     return free_name(f"{sketch.name}-eval", taken)
 
 
+_TO_FILL_IN = (
+    "# - {type: contains, value: what a right answer has to say}",
+    "# - {type: toolCalled, tool: a tool that it has to call}",
+)
+ANSWERED = (
+    "- {type: latency, maxSeconds: 300} # there is an answer; say what it has to hold:",
+    *_TO_FILL_IN,
+)
+
+
+def what_held(
+    tools: Sequence[str], called: Sequence[str], said: str, *, live: bool
+) -> tuple[str, ...]:
+    """Return the assertions of a first fixture, from a trial of the question.
+
+    `tools` are those that the model was offered, `called` those that it called, in their order,
+    `said` is a word of its answer. A scripted model's choices hold for nobody.
+    """
+    model = "- {type: cost, maxTokens: 1000000} # it called a model, and keeps to this"
+    if not live:
+        offered = f"# It has the tools {', '.join(tools)}." if tools else "# It has no tools."
+        return (
+            "- {type: latency, maxSeconds: 300} # it answered",
+            model,
+            plain_line(offered, 300),
+            *_TO_FILL_IN,
+        )
+    once = tuple(dict.fromkeys(called))
+    lines = [f"- {{type: toolCalled, tool: {word(one)}}}" for one in once]
+    if len(once) > 1:
+        lines.append(f"- {{type: toolSequence, tools: {_list(once)}}}")
+    if said:
+        lines.append(f"- {{type: contains, value: {word(said)}, ignoreCase: true}}")
+    return (*(lines or ["- {type: latency, maxSeconds: 300} # it answered"]), model)
+
+
 def eval_file(
-    sketch: Sketch, *, evals: Iterable[str], fixtures: Iterable[str], paths: Sequence[str]
+    sketch: Sketch,
+    *,
+    evals: Iterable[str],
+    fixtures: Iterable[str],
+    paths: Sequence[str],
+    holds: Sequence[str] = ANSWERED,
+    inputs: Sequence[str] = (),
 ) -> StarterFile:
     """Return the first fixture and Eval of the Agent, in a file of their own next to it.
 
-    The names and paths that are taken are given, so that nothing is written twice.
+    The names and paths that are taken are given, so that nothing is written twice. `holds` are the
+    lines of its assertions, `inputs` names in the payload beside `prompt`.
     """
     folder = f"{sketch.folder}/" if sketch.folder else ""
     stem = free_name(f"{folder}evals", (path.removesuffix(".yaml") for path in paths))
@@ -153,20 +215,32 @@ def eval_file(
         "NAME": scalar(sketch.name),
         "FIXTURE": scalar(free_name(f"{sketch.name}-says-what-it-is-for", fixtures)),
         "EVAL": scalar(eval_name(sketch, evals)),
+        "PAYLOAD": ", ".join(f"{word(key)}: {QUESTION}" for key in ("prompt", *inputs)),
+        "ASSERTIONS": "\n".join(f"    {line}" for line in holds),
     }
     return StarterFile(f"{stem}.yaml", fill("evals.yaml", values), "its first fixture and Eval")
 
 
 def gate_files(
-    key_variables: Iterable[str], address_variables: Iterable[str], version: str, *, sealed: bool
+    key_variables: Iterable[str],
+    address_variables: Iterable[str],
+    version: str,
+    *,
+    sealed: bool,
+    variables: Sequence[str] = (),
 ) -> tuple[StarterFile, ...]:
     """Return gate config and workflow, with keys from secrets and addresses from variables.
 
-    What is `sealed` needs its own, from an environment.
+    What is `sealed` needs its own, from an environment. The `variables` that an agent reads are
+    proposed.
     """
+    about = "# variables of the gate's that agents get: this one reads them"
+    proposed = f"  # candidateEnv: {_list(variables)} {about}\n" if variables else ""
     flow = workflow(key_variables, address_variables, version, sealed=sealed)
     return (
-        StarterFile(GATE_CONFIG_PATH, fill("gateval.yml", {}), "how the gate decides"),
+        StarterFile(
+            GATE_CONFIG_PATH, fill("gateval.yml", {"ENV": proposed}), "how the gate decides"
+        ),
         StarterFile(WORKFLOW_PATH, flow, "runs it on pull requests"),
     )
 

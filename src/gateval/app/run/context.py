@@ -257,6 +257,7 @@ async def _gateway(run: EvaluationRun) -> Gateway:
         policy=RetryPolicy(outage_seconds=settings.outage_seconds),
         ca_file=settings.ca_file,
         allowed=_who_may_answer(run),
+        rehearsal=settings.rehearsal,
     )
 
 

@@ -41,9 +41,10 @@ class Bridge:
 
     async def _invoked(self, given: Any) -> Any:
         saver = getattr(self._graph, "checkpointer", None)
+        context = _context(self._graph)
         if saver and not isinstance(saver, bool) and _only_sync(saver):
-            return self._graph.invoke(given, self._config)
-        return await self._graph.ainvoke(given, self._config)
+            return self._graph.invoke(given, self._config, **context)
+        return await self._graph.ainvoke(given, self._config, **context)
 
     def _input(self, question: Any) -> Any:
         """Return what the graph takes: messages if its state has some, else what its keys ask."""
@@ -109,6 +110,17 @@ def _keys(graph: Any) -> list[str]:
     written = getattr(builder, "input_schema", None) or getattr(builder, "input", None)
     names = getattr(written, "__annotations__", None) or getattr(graph, "channels", {})
     return [name for name in names if not name.startswith("__") and ":" not in name]
+
+
+def _context(graph: Any) -> dict[str, Any]:
+    """Return the context with its defaults, as LangGraph's server makes it; none where it has to be
+    given, or the graph takes none.
+    """
+    schema = getattr(graph, "context_schema", None)
+    try:
+        return {} if schema is None else {"context": schema()}
+    except Exception:
+        return {}
 
 
 def _only_sync(saver: Any) -> bool:

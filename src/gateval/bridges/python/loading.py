@@ -217,7 +217,10 @@ def _from_file(place: str, folder: str) -> ModuleType:
     root, stem = os.path.split(file[:-3])
     names = [] if stem == "__init__" else [stem]
     while os.path.isfile(os.path.join(root, "__init__.py")):
-        root, last = os.path.split(root)
+        above, last = os.path.split(root)
+        if not last.isidentifier():
+            break
+        root = above
         names.insert(0, last)
     _on_path(root)
     dotted = ".".join(names)

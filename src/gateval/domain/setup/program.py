@@ -57,7 +57,7 @@ class FoundProgram(NamedTuple):
     for it. `started` is False where nothing tells that the file is a program by itself. `target` is
     what a bridge asks instead of a command, `language` that of the bridge. `names` are what it is
     called, the best first. `streams` says that it is asked over WebSocket alone, which nothing here
-    does.
+    does. `variables` are those of the environment that it reads.
     """
 
     path: str
@@ -76,6 +76,7 @@ class FoundProgram(NamedTuple):
     language: str = ""
     names: tuple[str, ...] = ()
     streams: bool = False
+    variables: tuple[str, ...] = ()
 
     @property
     def runtime(self) -> str:

@@ -37,6 +37,7 @@ from gateval.domain.setup.program_install import (
     project_of,
     with_itself,
 )
+from gateval.domain.setup.variables import ENV_EXAMPLES, variables_of
 
 _GUARD = re.compile(r"^if __name__ == [\"']__main__[\"']", re.M)
 _AT_TOP = re.compile(
@@ -356,6 +357,7 @@ class RepositoryFiles:
     modules: Mapping[str, frozenset[str]]
     names: Mapping[str, frozenset[str]]
     declared: Mapping[str, str]
+    variables: Mapping[str, tuple[str, ...]]
 
     @staticmethod
     def of(given: Mapping[str, str], files: Iterable[str]) -> RepositoryFiles:
@@ -363,6 +365,11 @@ class RepositoryFiles:
         texts = {path: text for path, text in given.items() if path.endswith(ENDINGS)}
         projects = {path: text for path, text in given.items() if basename(path) in PROJECT_TEXTS}
         declaring = {path: text for path, text in given.items() if basename(path) in DECLARING}
+        variables = {
+            path: variables_of(text, example=basename(path) in ENV_EXAMPLES)
+            for path, text in given.items()
+            if path in texts or basename(path) in ENV_EXAMPLES
+        }
         every = frozenset(files)
         hidden = roots_of("agents", every)  # a package of the repository's own may be called so
         frameworks = {
@@ -380,6 +387,7 @@ class RepositoryFiles:
             {path: _imported(path, text) for path, text in texts.items()},
             {path: frozenset(_FILE_NAME.findall(text)) for path, text in texts.items()},
             declared(projects, every),
+            variables,
         )
 
     def below(self, folder: str) -> list[str]:
@@ -416,7 +424,7 @@ def worth_reading(path: str) -> bool:
 
 def tells_of_project(path: str) -> bool:
     """Whether a file says what a project needs and which programs or agents it has."""
-    return basename(path) in {*PROJECT_TEXTS, *DECLARING} and is_own(path)
+    return basename(path) in {*PROJECT_TEXTS, *DECLARING, *ENV_EXAMPLES} and is_own(path)
 
 
 def is_own(path: str) -> bool:
@@ -542,7 +550,16 @@ def _with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles
     data = (other for other in around.files if not other.endswith(ENDINGS) and is_own(other))
     reads = sorted(other for other in data if basename(other) in named) if not root else ()
     models = dict.fromkeys(model for other in near for model in around.models[other])
-    return program._replace(setup=setup, include=shared, reads=tuple(reads), models=tuple(models))
+    examples = [join(folder, one) for folder in {root, ""} for one in ENV_EXAMPLES]
+    read = [*near, *(path for path in examples if path in around.variables)]
+    variables = dict.fromkeys(name for other in read for name in around.variables[other])
+    return program._replace(
+        setup=setup,
+        include=shared,
+        reads=tuple(reads),
+        models=tuple(models),
+        variables=tuple(variables),
+    )
 
 
 _PROJECT_NAME = re.compile(r"^name\s*=\s*[\"']([^\"'\n]+)|^\s*\"name\":\s*\"([^\"\n]+)", re.M)

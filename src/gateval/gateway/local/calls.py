@@ -171,6 +171,9 @@ class InputCall(Call):
         """
         if self._request is None:
             raise WireError("nothing was asked")
+        if (rehearsal := self._gateway.rehearsal) is not None and rehearsal.scripted:
+            found = rehearsal.measured(self._wire.kind, self._request)
+            return Reply(200, self._wire.encode_reply(found, self._request, self._fields))
         provider, _, model_id = model.partition("/")
         upstream = None if provider == SCRIPTED_PROVIDER else self._gateway.upstream(model)
         sender = self._gateway.for_candidates
@@ -303,6 +306,10 @@ class CandidateCall(Call):
         neutral form.
         """
         whole = self._conversation
+        if (rehearsal := self._gateway.rehearsal) is not None:
+            rehearsal.saw(whole)
+            if rehearsal.scripted:
+                return self._own_reply(model, rehearsal.reply(whole, self._fields))
         provider, _, model_id = model.partition("/")
         upstream = None if provider == SCRIPTED_PROVIDER else self._gateway.upstream(model)
         if upstream is None or not upstream.speaks(self._name):

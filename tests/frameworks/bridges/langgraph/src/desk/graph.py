@@ -1,10 +1,18 @@
+from dataclasses import dataclass
+
 from langchain_core.messages import SystemMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
+from langgraph.runtime import Runtime
 
 from desk.prompts import SYSTEM
+
+
+@dataclass
+class Context:
+    system: str = SYSTEM
 
 
 @tool
@@ -13,12 +21,13 @@ def order_status(order: int) -> str:
     return "in transit"
 
 
-async def assistant(state: MessagesState) -> MessagesState:
+async def assistant(state: MessagesState, runtime: Runtime[Context]) -> MessagesState:
     model = ChatOpenAI(model="gpt-5-mini").bind_tools([order_status])
-    return {"messages": [await model.ainvoke([SystemMessage(SYSTEM), *state["messages"]])]}
+    system = SystemMessage(runtime.context.system)
+    return {"messages": [await model.ainvoke([system, *state["messages"]])]}
 
 
-builder = StateGraph(MessagesState)
+builder = StateGraph(MessagesState, context_schema=Context)
 builder.add_node("assistant", assistant)
 builder.add_node("tools", ToolNode([order_status]))
 builder.add_edge(START, "assistant")

@@ -1,0 +1,216 @@
+"""Tries a guess of `init` before anything is written: one question, asked where `run` would ask it.
+
+All of it happens in a copy of the working tree, in a repository of its own. The set-up has the
+network; the question comes after it, to a candidate that has the gateway alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import SecretStr
+
+from gateval.adapters.clock import SystemClock
+from gateval.adapters.folders import write_new
+from gateval.adapters.git.repository import GitRepository, open_repository
+from gateval.adapters.git.run import Git
+from gateval.adapters.results_folder import create_results_folder
+from gateval.app.readers import registries, rules_here
+from gateval.candidates.isolation.isolation_level import (
+    IsolationLevel,
+    build_isolation,
+    look_around,
+)
+from gateval.candidates.isolation.supervisor.kernel import PORTS_SINCE
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, EgressPolicy
+from gateval.domain.setup.program import FoundProgram, Invocation
+from gateval.domain.trials.trial import Outcome, Trial
+from gateval.gateway.rehearsal import Rehearsal
+from gateval.pipeline.plan import plan_named_evals
+from gateval.render.starter import QUESTION, program_manifest
+from gateval.settings import LayerCacheSettings, Settings, read_settings
+
+SECONDS = 60
+"""How long an answer may take."""
+
+_MINUTES = 20.0
+_FOLDER = "gateval-init"
+_PLACEHOLDER = "placeholder"
+_ASKS_FOR = re.compile(r"asks for ((?:`\w{1,80}`(?:, )?){1,20}), which the question does not give")
+_AUTHOR = ("user.name=Gateval", "user.email=gateval@localhost")
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What came of a guess. `trial` is None where its set-up failed already; `asked` are the models
+    that it called, `inputs` names beside `prompt` that it wants in the payload.
+    """
+
+    program: FoundProgram
+    trial: Trial | None
+    why: str = ""
+    detail: tuple[str, ...] = ()
+    agents: int = 0
+    tools: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    live: bool = False
+
+    @property
+    def answered(self) -> bool:
+        """Whether it gave an answer and called a model for it."""
+        return not self.why
+
+
+def holds_here(environ: Mapping[str, str]) -> bool:
+    """Whether a candidate can be held to the gateway here."""
+    level: IsolationLevel = build_isolation(look_around(), read_settings(environ).limits)
+    return level.landlock >= PORTS_SINCE and level.filtered
+
+
+@contextlib.contextmanager
+def copied(repository: GitRepository) -> Iterator[tuple[GitRepository, Git]]:
+    """Give a copy of the working tree, in a repository of its own that is gone afterwards."""
+    with TemporaryDirectory(prefix=f"{_FOLDER}-") as folder:
+        root = Path(folder) / "repository"
+        repository.export(repository.worktree(), root)
+        git = Git(root, os.environ, config=_AUTHOR)
+        git.run("init", "--quiet", "--template=", "--initial-branch=main")
+        git.run("add", "--all", "--force")  # what is tracked counts, whatever is ignored
+        yield open_repository(root), git
+
+
+def prove(
+    repository: GitRepository,
+    program: FoundProgram,
+    watch: tuple[str, ...],
+    missing: Sequence[str],
+    environ: dict[str, str],
+    *,
+    live: bool,
+) -> Proof:
+    """Ask a program one question; `watch` are its files as its manifest would name them.
+
+    Variables that are `missing` here have something in them that is no key. What the program says
+    that it wants in the payload is given to it in a second try.
+    """
+    held = holds_here(environ)
+    with copied(repository) as (copy, _):
+        (copy.root / GATE_CONFIG_PATH).unlink(missing_ok=True)  # it may narrow what is read
+        settings = _settings(environ, copy.root.parent / "layers")
+        literals = dict.fromkeys(missing, _PLACEHOLDER)
+        _write(copy.root, "program", program._replace(models=()), watch, literals)
+        if program.setup is not None and held:
+            plain = program._replace(
+                target="", language="", command=("true",), invocation=Invocation(), models=()
+            )
+            _write(copy.root, "set-up", plain, watch, literals)
+            made = _trial(copy, "set-up", settings, environ, EgressPolicy.OPEN)
+            if made.repeats:  # what `true` says is no answer; a set-up that failed is another thing
+                return Proof(program, None, made.reason, made.detail)
+        egress = EgressPolicy.GATEWAY if held else EgressPolicy.OPEN
+        inputs: tuple[str, ...] = ()
+        for number in range(2):
+            name = f"question-{number}"
+            _ask(copy.root, name, {"prompt": QUESTION, **dict.fromkeys(inputs, QUESTION)})
+            rehearsal = Rehearsal(scripted=not live)
+            rehearsing = replace(settings, rehearsal=rehearsal)
+            trial = _trial(copy, name, rehearsing, environ, egress)
+            wanted = _ASKS_FOR.search(trial.reason)
+            if wanted is None or inputs:
+                break
+            inputs = tuple(re.findall(r"\w+", wanted[1]))
+    why = _why(trial, rehearsal)
+    asked = tuple(one for one in (trial.trace.models if trial.trace else ()) if "/" in one)
+    return Proof(
+        program,
+        trial,
+        why,
+        trial.detail,
+        len(rehearsal.agents),
+        tuple(sorted(rehearsal.tools)),
+        asked,
+        inputs,
+        live,
+    )
+
+
+def _settings(environ: dict[str, str], folder: Path) -> Settings:
+    """Return the settings of a run that keeps set-ups, so that they are made before it is asked."""
+    settings = read_settings(environ)
+    if settings.layers.folder and settings.layers.writes:
+        return settings
+    key = SecretStr(secrets.token_hex(32))
+    return replace(settings, layers=LayerCacheSettings(folder=str(folder), key=key))
+
+
+def _write(
+    root: Path, name: str, program: FoundProgram, watch: tuple[str, ...], env: Mapping[str, str]
+) -> None:
+    text = program_manifest(f"{_FOLDER}-{name}", program, watch, "", env)
+    write_new(root, f"{_FOLDER}/{name}/agent.yaml", text)
+    if name == "set-up":
+        _ask(root, name, {"prompt": QUESTION}, agent=name)
+
+
+def _ask(root: Path, name: str, payload: Mapping[str, str], agent: str = "program") -> None:
+    fixture = {
+        "apiVersion": "gateval/v1",
+        "kind": "EvalFixture",
+        "metadata": {"name": f"{_FOLDER}-{name}"},
+        "spec": {
+            "input": {"type": "prompt", "payload": payload},
+            "assertions": [{"type": "latency"}],
+        },
+    }
+    evaluation = {
+        "apiVersion": "gateval/v1",
+        "kind": "Eval",
+        "metadata": {"name": f"{_FOLDER}-{name}"},
+        "spec": {
+            "targetAgent": f"{_FOLDER}-{agent}",
+            "fixtures": [f"{_FOLDER}-{name}"],
+            "execution": {"timeoutSeconds": SECONDS},
+        },
+    }
+    text = "\n---\n".join(json.dumps(one) for one in (fixture, evaluation))
+    write_new(root, f"{_FOLDER}/{name}.yaml", f"{text}\n")
+
+
+def _trial(
+    copy: GitRepository,
+    name: str,
+    settings: Settings,
+    environ: dict[str, str],
+    egress: EgressPolicy,
+) -> Trial:
+    from gateval.app.run.evaluate import evaluate  # its imports take a while
+
+    named = [f"{_FOLDER}-{name}"]
+    plan = plan_named_evals(
+        copy, registries(), copy.worktree(), rules_here(environ), evals=named, fixtures=()
+    )
+    policy = plan.policy.model_copy(update={"candidate_env": (), "egress": egress})
+    plan = plan.model_copy(update={"policy": policy})
+    folder = create_results_folder(copy.root, SystemClock(), chosen=copy.root.parent / name)
+    done = evaluate(plan, copy, settings, folder, lambda _: None, minutes=_MINUTES)
+    if done.info.interrupted or not done.trials:
+        raise KeyboardInterrupt
+    return done.trials[0]
+
+
+def _why(trial: Trial, rehearsal: Rehearsal) -> str:
+    """Return why a trial is no answer of an agent; empty if it is one."""
+    if trial.outcome is not Outcome.PASS:
+        return trial.reason or "It gave no answer."
+    if not rehearsal.calls:
+        return "It answered, and called no model."
+    return ""
