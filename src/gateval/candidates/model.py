@@ -43,6 +43,7 @@ from gateval.domain.trials.model_call import (
     ToolDefinition,
     Usage,
 )
+from gateval.domain.trials.offer import OffersOfTrial
 from gateval.domain.trials.trace import (
     NO_CALL,
     CallCost,
@@ -135,6 +136,7 @@ class ModelConversation:
         self._builder = TraceBuilder()
         self._usages: list[Usage] = []
         self._models: dict[str, None] = {}
+        self._offers = OffersOfTrial()
         self._failed: list[ModelCallError] = []
         before = request.input.messages if request.turns else request.input.messages[:-1]
         self._messages = [message_of(one) for one in before]
@@ -157,6 +159,7 @@ class ModelConversation:
 
     def hear(self, model: str, reply: ModelReply) -> Sequence[Called]:
         """Take a reply of `model`, and return its tool calls, which have to be answered."""
+        self._offers.add(model, self.request(model))
         self._usages.append(reply.usage)
         self._models[model] = None
         cost = CallCost(reply.seconds, reply.retries)
@@ -238,6 +241,7 @@ class ModelConversation:
             model_calls=len(self._usages),
             models=tuple(self._models),
             waited=round(self.waited, 3),
+            offered=self._offers.found(),
         )
 
 

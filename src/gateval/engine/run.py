@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,6 +38,7 @@ from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.fixture_progress import has_real_judge
+from gateval.domain.results.offers import OfferCollector
 from gateval.domain.results.progress import next_trials
 from gateval.domain.results.trial_verdict import conclude_answer, conclude_no_answer, unanswered
 from gateval.domain.trials.model_call import Usage
@@ -355,6 +356,7 @@ class RunContext:
     embed: Embed | None = None
     playgrounds: Playgrounds | None = None
     over: Callable[[], str] = str
+    offers: OfferCollector = field(default_factory=lambda: OfferCollector({}))
 
 
 UNLOOKED = (
@@ -522,6 +524,7 @@ class _Run:
 
     def _store(self, measured: Trial) -> None:
         trial, context = self._context.redact(measured), self._context
+        trial = context.offers.take(trial)
         if context.over() and trial.passed is None and trial.cause is Cause.GATE:
             return
         context.log.append(trial)

@@ -36,6 +36,7 @@ from gateval.render.report.evidence import (
     Pair,
     chosen,
     doubts_on_evidence,
+    offer_lines,
     prompt_edits,
     trace_sources,
 )
@@ -99,6 +100,7 @@ class SectionKind(StrEnum):
     AXES = "axis score"
     FIXTURES = "fixture"
     PROMPTS = "prompt's diff"
+    OFFERS = "change for the model"
     SILENT = "silent agent"
     BAR = "lowered bar"
     EVIDENCE = "doubt"
@@ -435,6 +437,7 @@ def _worse(report: Report, facts: Sequence[FixtureFacts]) -> Iterator[Section]:
     yield _fixtures(title, "regressed fixture", 10, FixtureStatus.REGRESSED)
     edits = prompt_edits(plan, facts)
     yield Section(SectionKind.PROMPTS, "What changed in the prompt", edits, weight=6)
+    yield Section(SectionKind.OFFERS, "What changed for the model", offer_lines(report), weight=5)
     yield Section(SectionKind.SILENT, "Does not answer any more", silent_agents(facts), weight=5)
     yield _fixtures("Looks worse, not certain", "suspect", 4, FixtureStatus.SUSPECT)
     yield _fixtures("Failing", "failing fixture", 8, FixtureStatus.FAILING)

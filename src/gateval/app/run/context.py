@@ -7,7 +7,7 @@ import contextlib
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,8 @@ from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.manifests.gate_config import LoopbackPolicy, Policy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.sealing import kept_apart
+from gateval.domain.results.offers import OfferCollector
 from gateval.domain.trials.trial import Side, Trial
 from gateval.engine.agreements import Agreements
 from gateval.engine.run import RunContext
@@ -166,6 +168,14 @@ class EvaluationRun:
     over_budget: list[str] = field(default_factory=list)
     silent: dict[str, float] = field(default_factory=dict)
 
+    @cached_property
+    def offers(self) -> OfferCollector:
+        """Takes in what models are offered."""
+        apart = kept_apart(self.plan)
+        return OfferCollector(
+            {one.name: one.agent for one in self.plan.evals if one.name not in apart}
+        )
+
 
 @contextlib.asynccontextmanager
 async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
@@ -220,6 +230,7 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
             redact=partial(_redacted, redactor),
             at_once=run.at_once,
             over=lambda: gateway.ledger.ended,
+            offers=run.offers,
         )
         if gateway.ledger.ended:
             run.over_budget.append(gateway.ledger.told)

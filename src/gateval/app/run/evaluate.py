@@ -93,7 +93,8 @@ def evaluate(
         over_budget=" ".join(run.over_budget),
         warnings=(*kept_warnings(public), *others[:WARNINGS_LIMIT]),
     )
-    return results_of(plan, done, info, [*plan.agreements, *run.replays])
+    calibrations = [*plan.agreements, *run.replays]
+    return results_of(plan, done, info, calibrations, run.offers.found())
 
 
 def kept_warnings(told: Sequence[str]) -> tuple[str, ...]:

@@ -98,6 +98,7 @@ def measure(
             "trials": trials,
             "info": redactor.value(found.info),
             "earlier": tuple(map(redactor.value, earlier)),
+            "offers": tuple(map(redactor.value, found.offers)),
         }
     )
     public = seal_results(whole, folder, settings.environ, rates=rates, tells=tells)

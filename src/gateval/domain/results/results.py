@@ -21,6 +21,7 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan, SideScripts
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import EarlierSet
+from gateval.domain.results.offers import OfferCollector, SharedOffer
 from gateval.domain.results.trial_verdict import trial_verdict
 from gateval.domain.tree import Revision
 from gateval.domain.trials.trial import Assessment, Outcome, Side, Trial, TrialKey
@@ -110,7 +111,8 @@ class Results(Value):
 
     `calibrations` are the replays by which the word of judges counts, or does not; `earlier` are
     the sets of experiments that were known when the run began. `sealed` is what everybody may know
-    of the sealed Evals that ran: their trials are not there.
+    of the sealed Evals that ran: their trials are not there. `offers` is what models were offered
+    in the others, of each Agent and side of which that was seen.
     """
 
     version: Literal["results.v1"] = "results.v1"
@@ -119,6 +121,7 @@ class Results(Value):
     calibrations: tuple[CalibrationReplay, ...] = ()
     earlier: tuple[EarlierSet, ...] = ()
     sealed: tuple[SealedVerdict, ...] = Field(default=(), exclude_if=operator.not_)
+    offers: tuple[SharedOffer, ...] = Field(default=(), exclude_if=operator.not_)
     info: RunInfo = RunInfo()
 
     @model_validator(mode="after")
@@ -186,12 +189,14 @@ def results_of(
     trials: Iterable[Trial],
     info: RunInfo,
     calibrations: Iterable[CalibrationReplay] = (),
+    offers: Iterable[SharedOffer] = (),
 ) -> Results:
     """Put trials into report order, so that no report depends on which finished first."""
     return Results(
         plan=plan,
         trials=tuple(sorted(trials, key=lambda t: t.key.order)),
         calibrations=tuple(sorted(calibrations, key=lambda one: one.binding.digest)),
+        offers=tuple(offers),
         info=info,
     )
 
@@ -228,6 +233,7 @@ class ResultsPart(Value):
     trials: tuple[Trial, ...] = ()
     calibrations: tuple[CalibrationReplay, ...] = ()
     over_budget: str = ""
+    offers: tuple[SharedOffer, ...] = Field(default=(), exclude_if=operator.not_)
     sealed: str = Field(default="", exclude_if=operator.not_)
 
 
@@ -238,6 +244,7 @@ def part_of(results: Results) -> ResultsPart:
         trials=results.trials,
         calibrations=results.calibrations,
         over_budget=results.info.over_budget,
+        offers=results.offers,
     )
 
 
@@ -262,6 +269,8 @@ def assemble(plan: Plan, parts: Sequence[ResultsPart], info: RunInfo) -> Results
     """
     trials: dict[object, Trial] = {}
     replays = {one.binding.digest: one for part in parts for one in part.calibrations}
+    collected = OfferCollector({})
+    collected.add(one for part in parts for one in part.offers)
     ours = digest_of(plan)
     names = dict(zip(ours.evals, (one.name for one in plan.evals), strict=True))
     for part in parts:
@@ -280,7 +289,7 @@ def assemble(plan: Plan, parts: Sequence[ResultsPart], info: RunInfo) -> Results
                 )
             trials[trial.key] = trial
     try:
-        return results_of(plan, trials.values(), info, replays.values())
+        return results_of(plan, trials.values(), info, replays.values(), collected.found())
     except ValidationError as error:
         said = plain_message(error.errors(include_url=False)[0]["msg"])
         raise StageFileError(

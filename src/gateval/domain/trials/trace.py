@@ -8,11 +8,13 @@ from enum import StrEnum
 from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import Field, JsonValue
+from pydantic.json_schema import SkipJsonSchema
 
 from gateval.domain.base import JsonObject, Value, canonical_json
 from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.trials.model_call import ToolDefinition, Usage
+from gateval.domain.trials.offer import ModelOffer
 
 STEP_LIMIT = 32 * 1024
 """Characters kept of one step's text."""
@@ -93,6 +95,8 @@ class Trace(Value):
     """Models that answered, as `provider/model-id`, in order of first use."""
     waited: float = Field(default=0, ge=0, json_schema_extra={"volatile": True})
     """Seconds in which providers were waited for that had refused or dropped a call."""
+    offered: SkipJsonSchema[ModelOffer | None] = Field(default=None, exclude=True)
+    """What its models were offered, None where nobody saw that; not stored with the trial."""
 
     @property
     def is_seen(self) -> bool:

@@ -14,6 +14,7 @@ from pydantic import Field
 from gateval.domain.base import Value
 from gateval.domain.manifests.fixture import FixtureInput, Severity
 from gateval.domain.trials.model_call import CallsMade, Usage, add_calls
+from gateval.domain.trials.offer import in_one_trial
 from gateval.domain.trials.trace import (
     STEP_LIMIT,
     STEPS_LIMIT,
@@ -407,6 +408,7 @@ class Turns:
             model_calls=sum(one.model_calls for one in self._traces),
             models=tuple(dict.fromkeys(name for one in self._traces for name in one.models)),
             waited=round(sum(one.waited for one in self._traces), 3),
+            offered=in_one_trial(one.offered for one in self._traces),
         )
 
     def answer(self) -> Answer:

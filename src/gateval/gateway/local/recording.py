@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gateval.domain.base import JsonObject, canonical_json, digest
 from gateval.domain.results.doubts import cut_off_note
 from gateval.domain.trials.model_call import Message, ModelReply, ModelRequest, ToolCall, Usage
+from gateval.domain.trials.offer import OffersOfTrial
 from gateval.domain.trials.trace import NO_CALL, CallCost, StepKind, Trace, TraceBuilder, add_usage
 from gateval.gateway.tools import ServedTools
 
@@ -177,6 +178,7 @@ class TraceRecorder:
         self._conversations = Conversations()
         self._usages: list[Usage] = []
         self._models: dict[str, None] = {}
+        self._offers = OffersOfTrial()
         self._tools: dict[str, str] = {}
         self._made: set[str] = set()
         self._empty = True
@@ -186,6 +188,7 @@ class TraceRecorder:
         """Record that `model` (`provider/model-id`) answered `request` with `reply`."""
         said = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
         number = self._add_history(request, [fingerprints_of(said)])
+        self._offers.add(model, request)
         self._made.update(call.id for call in reply.tool_calls)
         cost = CallCost(reply.seconds, reply.retries)
         if said.text or not said.tool_calls:
@@ -240,6 +243,7 @@ class TraceRecorder:
             usage=add_usage(self._usages),
             model_calls=self._replies + self._measured,
             models=tuple(self._models),
+            offered=self._offers.found(),
         )
 
     def _add_history(self, request: ModelRequest, answer: list[Fingerprints]) -> int:

@@ -14,6 +14,7 @@ from gateval.domain.decision.decision import Report
 from gateval.domain.decision.measured_reasons import EVIDENCE_CODES
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.comparison import FixtureStatus
+from gateval.domain.results.offers import offer_changes
 from gateval.domain.trials.trace import Step
 from gateval.domain.trials.trial import Side, Trial
 from gateval.render.report.facts import FixtureFacts
@@ -30,6 +31,9 @@ _MORE_MONEY = (
     "What was measured until then is shown. Plan fewer repetitions, or give a run more in the gate "
     "config of the target branch."
 )
+
+_OFFERS = 8
+"""Changes for the models of one Agent that are told."""
 
 _SOURCES = {
     "gateway": "read off its model calls",
@@ -57,7 +61,20 @@ def trace_sources(report: Report) -> Sequence[str]:
         parts = [f"{side} {_counted(trials)}" for side, trials in sides.items() if trials]
         if parts:
             lines.append(f"Traces of {agent}: {'; '.join(parts)}")
+    seen = {(one.agent, one.side) for one in report.results.offers}
+    agents = dict.fromkeys(one.agent for one in report.results.plan.evals if one.stored)
+    lines += [
+        f"What the models of {agent} were offered on base is not known: its trials are stored"
+        for agent in agents
+        if (agent, Side.HEAD) in seen and (agent, Side.BASE) not in seen
+    ]
     return lines
+
+
+def offer_lines(report: Report) -> Sequence[str]:
+    """Return what changed for the models of each Agent, a line each."""
+    changes = offer_changes(report.results.offers)
+    return [f"{one.agent}: {listing(one.says, _OFFERS)}" for one in changes]
 
 
 def _counted(trials: Sequence[Trial]) -> str:

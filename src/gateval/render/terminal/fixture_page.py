@@ -15,7 +15,7 @@ from gateval.domain.trials.excerpt import KINDS
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import OUTPUT_LIMIT, Trial
 from gateval.render.report.bar import whom_to_ask
-from gateval.render.report.evidence import Pair
+from gateval.render.report.evidence import Pair, offer_lines
 from gateval.render.report.facts import FixtureFacts, with_status
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.wording import evidence_icon, evidence_mark, own_score, passes
@@ -195,6 +195,8 @@ def render_list(view: ReportView, run: str, *, width: int, color: bool) -> str:
         page.line(f"{line.planned.shown_name} is sealed: {line.words}")
     if view.sealed:
         page.line(whom_to_ask(view.plan))
+    for said in offer_lines(view.report):
+        page.line(f"For the model: {said}.")
     if facts:
         first = next(fact for which in FixtureStatus for fact in with_status(facts, which))
         page.heading("To look at one:", style="")

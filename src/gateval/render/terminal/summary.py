@@ -181,6 +181,7 @@ _SHOW: Final[Mapping[SectionKind, Callable[[Page, ReportView, Section], None]]] 
             (
                 SectionKind.PROVIDERS,
                 SectionKind.PROMPTS,
+                SectionKind.OFFERS,
                 SectionKind.REMOVED,
                 SectionKind.WARNINGS,
                 SectionKind.CHANGES,
@@ -228,6 +229,7 @@ _NOTES: Final[Mapping[SectionKind, Callable[[Section], Sequence[str]]]] = Mappin
         ],
         SectionKind.PASSING: _passing,
         SectionKind.CHANGES: _changed,
+        SectionKind.OFFERS: lambda one: [f"for the model: {each}" for each in one.items],
     }
 )
 
