@@ -4,7 +4,6 @@ word counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal, Self
@@ -37,22 +36,6 @@ class Binding(Value):
     def digest(self) -> str:
         """The digest of all of it: equal digests, equal questions to the same judge."""
         return digest(self.model_dump(mode="json"))
-
-    def changed(self, now: Binding) -> Iterator[str]:
-        """Yield what is otherwise now, in words."""
-        for name, word in _WORDS.items():
-            if getattr(self, name) != getattr(now, name):
-                yield word
-
-
-_WORDS = {
-    "model": "the model",
-    "temperature": "the temperature",
-    "prompt": "Gateval's prompt for judges",
-    "rubric": "the rubric",
-    "examples": "the examples",
-    "script": "the script of the judge",
-}
 
 
 def binding_of(
@@ -233,25 +216,20 @@ LEAST_AGREEMENT = 0.6
 
 def phase_of(
     found: Agreement,
-    binding: Binding,
-    now: Binding,
     least: float = LEAST_AGREEMENT,
     estimate: AgreementPolicy = AgreementPolicy.POINT,
+    *,
+    changed: bool = False,
 ) -> CalibrationPhase:
-    """Return the phase of an agreement that was measured under `binding`, as things are `now`."""
+    """Return the phase of an agreement; `changed` says that it was measured under other terms."""
     if not found.scored:
         return CalibrationPhase.FAILED
-    return (
-        CalibrationPhase.STALE
-        if why_not(found, binding, now, least, estimate)
-        else CalibrationPhase.CALIBRATED
-    )
+    stale = changed or why_not(found, least, estimate)
+    return CalibrationPhase.STALE if stale else CalibrationPhase.CALIBRATED
 
 
 def why_not(
     found: Agreement,
-    binding: Binding,
-    now: Binding,
     least: float = LEAST_AGREEMENT,
     estimate: AgreementPolicy = AgreementPolicy.POINT,
 ) -> str:
@@ -259,9 +237,6 @@ def why_not(
 
     `least` is the kappa that is asked, `estimate` says which figure has to reach it.
     """
-    if changed := tuple(binding.changed(now)):
-        verb = "has" if len(changed) == 1 else "have"
-        return f"{' and '.join(changed)} {verb} changed since it was measured"
     if not found.scored:
         return f"it gave a verdict on none of its {found.missing} examples"
     total = found.scored + found.missing

@@ -13,6 +13,7 @@ from gateval.domain.manifests.gate_config import (
     ThresholdPolicy,
     UncalibratedPolicy,
 )
+from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import Grouped
 from gateval.domain.results.comparison import (
@@ -21,7 +22,6 @@ from gateval.domain.results.comparison import (
     FixtureComparison,
     Repeated,
 )
-from gateval.domain.results.doubts import lost_models, stand_ins
 from gateval.domain.results.judge_doubts import judge_doubt
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import EVERY_CASE, Meets
@@ -232,11 +232,38 @@ def evidence_reasons(
             warns, said = False, f"{said} There is no other assertion that decides here."
         verdict = GateVerdict.PASS if warns else GateVerdict.INCONCLUSIVE
         yield reason_of(verdict, ReasonCode.UNCALIBRATED_JUDGE, said, planned.name)
-    for found in stand_ins(results.plan, planned, trials):
-        noun = "trial" if found.answered == 1 else "trials"
+    yield from _stand_ins(results.plan, planned, trials)
+
+
+MOST = 0.2
+"""Share of a side's answered trials in which a stand-in may have answered."""
+
+
+def _stand_ins(plan: Plan, planned: PlannedEval, trials: Grouped) -> Iterator[DecisionReason]:
+    """Yield a reason for each side that says more of a stand-in than of the Agent's first model.
+
+    A stand-in is a model of `spec.models` after the first. Others that an Agent asks beside them
+    (`spec.uses`) stand in for nobody.
+    """
+    for side in planned.sides:
+        agent = plan.agent(planned.agent, side)
+        if agent is None or len(agent.models) < 2:
+            continue
+        primary, others = agent.models[0], {*agent.models[1:]} - {agent.models[0]}
+        asked = [
+            trial.trace.models
+            for name, owner in planned.owners().items()
+            for trial in trials.get((owner, name, side), ())
+            if trial.trace and trial.trace.models
+        ]
+        stood_in = [models for models in asked if not others.isdisjoint(models)]
+        if len(stood_in) <= MOST * len(asked):
+            continue
+        names = sorted({name for models in stood_in for name in models if name in others})
+        noun = "trial" if len(asked) == 1 else "trials"
         text = (
-            f"{planned.shown_name}: on {found.side}, {', '.join(found.models)} answered in "
-            f"{found.trials} of {found.answered} {noun} in place of {found.primary}, so this says "
+            f"{planned.shown_name}: on {side}, {', '.join(names)} answered in "
+            f"{len(stood_in)} of {len(asked)} {noun} in place of {primary}, so this says "
             "little of the Agent as it is meant to run. Run the gate again once that model "
             "answers; a model that the Agent asks on purpose belongs into `spec.uses`."
         )
@@ -244,16 +271,32 @@ def evidence_reasons(
 
 
 def model_reasons(results: Results) -> Iterator[DecisionReason]:
-    """Yield which Agents asked models on base and on head no longer do."""
-    for found in lost_models(results):
-        before = f"in {found.asked} of {found.base} runs" if found.asked else "in earlier runs"
+    """Yield which Agents asked models on base and on head no longer do in the whole run."""
+    evals: dict[str, list[PlannedEval]] = {}
+    for planned in results.plan.evals:
+        if planned.needs_model:
+            evals.setdefault(planned.agent, []).append(planned)
+    for agent, several in evals.items():
+        names = [one.name for one in several]
+        mine = [one for one in results.trials if one.key.eval in names and one.output is not None]
+        base = [one.calls for one in mine if one.key.side is Side.BASE]
+        head = [one.calls for one in mine if one.key.side is Side.HEAD]
+        known = [one for one in head if one is not None]
+        if not head or len(known) < len(head):
+            continue  # nobody answered, or nobody saw what was asked
+        asked = [one for one in base if one is not None and one.made]
+        talked = any(one.talks for one in asked)
+        asks = any(one.talks if talked else one.made for one in known)
+        if asks or not (asked or any(one.base_seen for one in several)):
+            continue
+        before = f"in {len(asked)} of {len(base)} runs" if asked else "in earlier runs"
         text = (
-            f"{found.agent}: base asked models {before}, and head in none of {found.head}, so no "
+            f"{agent}: base asked models {before}, and head in none of {len(head)}, so no "
             "model gave head's answers. If it lost its models, give them back. If that is meant, "
             f"accept it with the label `{GateLabel.ACCEPT_BAR}` (locally `--accept-bar-change`), "
             "or say `modelCalls: optional` in its manifest on the target branch"
         )
-        yield reason_of(GateVerdict.INCONCLUSIVE, ReasonCode.NO_MODEL_CALLS, text, found.eval)
+        yield reason_of(GateVerdict.INCONCLUSIVE, ReasonCode.NO_MODEL_CALLS, text, names[0])
 
 
 def _uncalibrated(results: Results, planned: PlannedEval, trials: Grouped) -> str:

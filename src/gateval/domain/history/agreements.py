@@ -157,7 +157,7 @@ def _standing(
     for one in newest:
         bound, counts = one.agreement.binding, one.agreement.counts
         now = bind(calibration, JudgeSpec(model=bound.model, temperature=bound.temperature))
-        phases.append(phase_of(counts, bound, now, least))
+        phases.append(phase_of(counts, least, changed=bound != now))
         by_model[bound.model] = show_kappa(counts)
         if counts.scored:
             scored.append(counts)

@@ -221,42 +221,31 @@ class Plan(Value):
         return self
 
     @model_validator(mode="after")
-    def _a_baseline_has_a_revision(self) -> Self:
-        for planned in self.evals:
-            if self.base is None and Side.BASE in planned.sides:
-                raise ValueError(f"the Eval {planned.name} is compared, but there is no base")
-        return self
-
-    @model_validator(mode="after")
-    def _reused_trials_are_planned(self) -> Self:
-        own = {
-            one.name: {fixture.name for fixture in one.fixtures}
-            for one in self.evals
-            if one.bar is None
-        }
-        for planned in self.evals:
-            if planned.bar and not own.get(planned.bar.eval, set()).issuperset(planned.bar.reused):
-                raise ValueError(f"the Eval {planned.name} reuses runs that are not planned")
-        return self
-
-    @model_validator(mode="after")
-    def _compared_fixtures_are_planned(self) -> Self:
-        for planned in self.evals:
-            names = {fixture.name for fixture in planned.fixtures}
-            if not names.issuperset((*planned.compared, *planned.added)):
-                raise ValueError(f"the Eval {planned.name} compares fixtures that are not planned")
-        return self
-
-    @model_validator(mode="after")
-    def _stored_trials_are_those_of_the_baseline(self) -> Self:
-        for planned in self.evals:
-            if planned.stored and Side.BASE not in planned.sides:
-                raise ValueError(f"the Eval {planned.name} has stored trials, but is not compared")
-            if not set(planned.compared).issuperset(planned.stored_counts()):
-                raise ValueError(f"the Eval {planned.name} has stored trials of other fixtures")
-        found = any(planned.stored for planned in self.evals)
+    def _each_eval_fits_the_plan(self) -> Self:
+        own = {one.name: {f.name for f in one.fixtures} for one in self.evals if one.bar is None}
+        for one in self.evals:
+            names = {fixture.name for fixture in one.fixtures}
+            based = Side.BASE in one.sides
+            for wrong, what in (
+                (self.base is None and based, "is compared, but there is no base"),
+                (
+                    one.bar and not own.get(one.bar.eval, set()).issuperset(one.bar.reused),
+                    "reuses runs that are not planned",
+                ),
+                (
+                    not names.issuperset((*one.compared, *one.added)),
+                    "compares fixtures that are not planned",
+                ),
+                (one.stored and not based, "has stored trials, but is not compared"),
+                (
+                    not set(one.compared).issuperset(one.stored_counts()),
+                    "has stored trials of other fixtures",
+                ),
+            ):
+                if wrong:
+                    raise ValueError(f"the Eval {one.name} {what}")
         told = self.baseline.digest if self.baseline else ""
-        if told != (self.stored_digest() if found else ""):
+        if told != (self.stored_digest() if any(one.stored for one in self.evals) else ""):
             raise ValueError("the stored trials are not those that the plan's baseline names")
         return self
 

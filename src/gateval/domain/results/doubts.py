@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.averages import Grouped, group_trials
+from gateval.domain.results.averages import group_trials
 from gateval.domain.results.results import Results
 from gateval.domain.results.trial_verdict import reassessed
 from gateval.domain.trials.model_call import CallsMade, RefusedBy, StopReason
@@ -193,83 +191,7 @@ def _unmeasured(trial: Trial, *, told: bool) -> Trial:
     return trial.model_copy(update={**changed, "repeats": False})
 
 
-class LostModels(NamedTuple):
-    """An Agent that asked models on base, in `asked` of `base` runs made now, and in none of head's
-    `head` ones. `base` is 0 where only what was stored of base tells. `eval` is one of its Evals.
-    """
-
-    agent: str
-    eval: str
-    asked: int
-    base: int
-    head: int
-
-
-def lost_models(results: Results) -> Iterator[LostModels]:
-    """Yield the Agents whose models head no longer asks in the whole run, and has to."""
-    evals: dict[str, list[str]] = {}
-    seen: set[str] = set()
-    for planned in results.plan.evals:
-        if planned.needs_model:
-            evals.setdefault(planned.agent, []).append(planned.name)
-            seen |= {planned.agent} if planned.base_seen else set()
-    for agent, names in evals.items():
-        mine = [one for one in results.trials if one.key.eval in names and one.output is not None]
-        head = [one.calls for one in mine if one.key.side is Side.HEAD]
-        base = [one.calls for one in mine if one.key.side is Side.BASE]
-        known = [one for one in head if one is not None]
-        if not head or len(known) < len(head):
-            continue  # nobody answered, or nobody saw what was asked
-        asked = [one for one in base if one is not None and one.made]
-        talked = any(one.talks for one in asked)
-        if any(one.talks if talked else one.made for one in known):
-            continue
-        if asked or agent in seen:
-            yield LostModels(agent, names[0], len(asked), len(base), len(head))
-
-
 def refusal(trials: Iterable[Trial]) -> CallsMade | None:
     """Return what became of the calls of the first trial of which all were refused."""
     refused = (one.calls for one in trials if one.calls is not None and one.calls.is_refused)
     return next(refused, None)
-
-
-MOST = 0.2
-"""Share of a side's answered trials in which a stand-in may have answered."""
-
-
-class StoodIn(NamedTuple):
-    """A side of which too much was said by stand-ins: `models` in `trials` of `answered` trials."""
-
-    side: Side
-    primary: str
-    models: tuple[str, ...]
-    trials: int
-    answered: int
-
-
-def stand_ins(plan: Plan, planned: PlannedEval, trials: Grouped) -> Iterator[StoodIn]:
-    """Yield the sides of an Eval that say more of a stand-in than of the Agent's first model.
-
-    A stand-in is a model of `spec.models` after the first. Others that an Agent asks beside them
-    (`spec.uses`) stand in for nobody.
-    """
-    for side in planned.sides:
-        agent = plan.agent(planned.agent, side)
-        if agent is None or len(agent.models) < 2:
-            continue
-        primary, others = agent.models[0], {*agent.models[1:]} - {agent.models[0]}
-        mine = [
-            trial
-            for fixture in planned.fixtures
-            for trial in trials.get((planned.measured_by(fixture.name), fixture.name, side), ())
-            if _models(trial)
-        ]
-        stood_in = [trial for trial in mine if not others.isdisjoint(_models(trial))]
-        if len(stood_in) > MOST * len(mine):
-            names = {name for trial in stood_in for name in _models(trial) if name in others}
-            yield StoodIn(side, primary, tuple(sorted(names)), len(stood_in), len(mine))
-
-
-def _models(trial: Trial) -> tuple[str, ...]:
-    return trial.trace.models if trial.trace else ()

@@ -32,8 +32,7 @@ def judge_doubt(
     replay = replay_of(planned, replays)
     if replay is None:
         return f"{calibration.name} was not replayed with {model}"
-    binding = replay.binding
-    why = why_not(replay.agreement, binding, binding, least_agreement(planned), policy.agreement)
+    why = why_not(replay.agreement, least_agreement(planned), policy.agreement)
     return f"{model} is not calibrated by {calibration.name}: {why}" if why else ""
 
 

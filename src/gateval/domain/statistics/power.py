@@ -30,7 +30,7 @@ from gateval.domain.statistics.design import (
     fixture_share,
     looks,
 )
-from gateval.domain.statistics.walk import FRESH, SEEN, borne_out, counted, walk
+from gateval.domain.statistics.walk import FRESH, SEEN, borne_out, counted, least_drop_found, walk
 
 COUNTED = 96
 """Pairs of the last look up to which ways are counted one by one."""
@@ -86,16 +86,9 @@ def smallest_fall(rule: PairedRule, base_rate: float, wanted: float = SEEN) -> f
 
     Of all units alike; rounded up to a thousandth.
     """
-    if paired_power(rule, base_rate, 0.0) < wanted:
-        return None
-    found, missed = 0.0, base_rate
-    while missed - found > _PRECISION:
-        middle = (found + missed) / 2
-        if paired_power(rule, base_rate, middle) >= wanted:
-            found = middle
-        else:
-            missed = middle
-    return base_rate - found
+    return least_drop_found(
+        lambda head: paired_power(rule, base_rate, head), base_rate, wanted, _PRECISION
+    )
 
 
 def _ways(pairs: int, worse: float, better: float) -> list[tuple[tuple[int, int], float]]:

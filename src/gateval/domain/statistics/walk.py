@@ -5,7 +5,7 @@ kappa = (p_o - p_e) / (1 - p_e), with the observed and the expected share of agr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import cache
 from math import atan, cos, exp, fsum, log, pi, sin, sqrt
@@ -105,8 +105,6 @@ def borne_out(fresh: PassCount, head: PassCount) -> bool:
 SEEN = 0.8
 """The power at which a drop counts as one that is found."""
 
-_PRECISION = 1e-4
-
 
 class TrialCost(Value):
     """Trials of each side for one fixture; stored base trials are counted in."""
@@ -135,12 +133,22 @@ def smallest_drop(design: Design, base_rate: float, wanted: float = SEEN) -> flo
     It is rounded up to a ten thousandth. Power only grows as head's rate falls (the regions are
     monotone), so bisection finds the border.
     """
-    if power(design, base_rate, 0.0) < wanted:
+    return least_drop_found(lambda head: power(design, base_rate, head), base_rate, wanted)
+
+
+def least_drop_found(
+    chance: Callable[[float], float], base_rate: float, wanted: float, precision: float = 1e-4
+) -> float | None:
+    """Return the smallest drop below `base_rate` at which `chance` of head's rate is `wanted`.
+
+    It is found by bisection, and rounded up to `precision`; None where no drop is found as often.
+    """
+    if chance(0.0) < wanted:
         return None
     found, missed = 0.0, base_rate
-    while missed - found > _PRECISION:
+    while missed - found > precision:
         middle = (found + missed) / 2
-        if power(design, base_rate, middle) >= wanted:
+        if chance(middle) >= wanted:
             found = middle
         else:
             missed = middle
@@ -157,11 +165,6 @@ def expected(design: Design, base_rate: float, head_rate: float) -> TrialCost:
         head += chance * (look.head - before.head)
         before = look
     return TrialCost(base=base, head=head)
-
-
-def most(design: Design) -> Look:
-    """Return the most trials of each side that the design can ask for."""
-    return design.looks[-1]
 
 
 @cache
