@@ -228,6 +228,7 @@ def _foot(view: ReportView, left_out: str) -> str:
         policy_source=plan.policy_source,
         policy_digest=plan.policy_digest[:12],
         left_out=left_out,
+        report=link("Report with all traces", frame.report_url) if frame.report_url else "",
         log=link("Log of this run", frame.run_url) if frame.run_url else "",
         artifacts=link("Results and traces", frame.files_url) if frame.files_url else "",
         anchor=frame.anchor,
@@ -265,7 +266,7 @@ _HOW: Final[Mapping[SectionKind, _How]] = MappingProxyType(
             lambda _, item: comment_parts.axis_score(item), align="|---|---|--:|--:|---|"
         ),
         SectionKind.FIXTURES: _How(
-            lambda view, item: cause(item, view.plan, view.frame.tree_url),
+            lambda view, item: cause(item, view.plan, view.frame),
             lambda _, item: cause_line(item),
             "\n\n",
             most=FEW,

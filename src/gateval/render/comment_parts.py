@@ -14,8 +14,8 @@ from gateval.domain.trials.excerpt import trial_excerpt
 from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict, Violation
 from gateval.render.report.bar import SealedLine
 from gateval.render.report.environment import fill
-from gateval.render.report.evidence import PromptEdit
-from gateval.render.report.facts import FailureGroup, FixtureFacts, SilentAgent
+from gateval.render.report.evidence import PromptEdit, page_address
+from gateval.render.report.facts import PLAIN, FailureGroup, FixtureFacts, Frame, SilentAgent
 from gateval.render.report.findings import UnmeasuredTrials
 from gateval.render.report.kinds import count, listing
 from gateval.render.report.reproduce import one_fixture_command
@@ -32,18 +32,19 @@ from gateval.render.report.wording import (
     passes,
 )
 from gateval.render.view import EvalRow
-from gateval.safe.sanitize import Safe, code, inline, source_link
+from gateval.safe.sanitize import Safe, code, inline, page_link, source_link
 
 NAMES_WIDTH = 4_000
 """Characters for the names of those that fail alike."""
 
 
-def cause(found: FailureGroup, plan: Plan, tree_url: str = "") -> str:
+def cause(found: FailureGroup, plan: Plan, frame: Frame = PLAIN) -> str:
     """Render everything about the worst of the fixtures that fail alike, and name the others.
 
-    The fixture and its assertions lead to their lines below `tree_url`, if that is given.
+    The fixture and its assertions lead to their lines in head, and to the run's page, where these
+    can be seen.
     """
-    fact = found.first
+    fact, tree_url = found.first, frame.tree_url
     if fact.planned.bar is not None:
         tree_url = ""  # it stands on the target branch, perhaps nowhere on head
     return fill(
@@ -59,6 +60,9 @@ def cause(found: FailureGroup, plan: Plan, tree_url: str = "") -> str:
         reason=fact.why,
         excerpts=_excerpts(fact),
         again=one_fixture_command(plan, fact),
+        trace=page_link("What it did, step by step", frame.report_url, page_address(fact))
+        if frame.report_url
+        else None,
         same={"title": _same(found), "names": _names(found)} if found.others else None,
     )
 

@@ -296,6 +296,12 @@ def source_link(words: Safe, tree_url: str, path: str, line: int) -> Safe:
     return Safe(f"[{words}]({tree_url}/{quote(path, errors='replace')}?plain=1#L{line})")
 
 
+def page_link(words: str, page_url: str, address: str) -> Safe:
+    """Return a link to an address within a page of ours, only the words when one is not plain."""
+    plain = _PLAIN_URL.fullmatch(page_url) and re.fullmatch(r"#[A-Za-z0-9._~%/-]*", address)
+    return Safe(f"[{words}]({page_url}{address})" if plain else words)
+
+
 def _break_commit(found: re.Match[str]) -> str:
     """Keep GitHub from linking to a commit of its choice; in code it does not look."""
     return BREAK.join(re.findall(".{1,6}", found[1])) if found[1] else found[0]

@@ -38,7 +38,7 @@ from gateval.app.action.measure import (
     store_part,
     store_plan_only,
 )
-from gateval.app.action.publish import frame_of, publish_report, restate
+from gateval.app.action.publish import frame_of, publish_report, restate, upload_report
 from gateval.app.action.result import ActionProgress, ActionResult, RunnerOutput, published
 from gateval.app.action.stored_runs import with_baseline, with_stored_agreements
 from gateval.app.action.stored_verdicts import (
@@ -231,8 +231,10 @@ def _measure_decide_publish(
     views = write_views(decided.report, measured.folder, asked)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
     kept = keep_run(event, decided.whole, measured)
-    note += without_memory + baseline + agreements + uncounted + kept.note
-    result = since_when(publish_report(event, decided, note + views["summary"]), kept)
+    report_url, why_not = upload_report(event, views.get("html"))
+    note += without_memory + baseline + agreements + uncounted + kept.note + why_not
+    said = publish_report(event, decided, note + views["summary"], report_url)
+    result = since_when(said, kept)
     folder = shown_folder(event.context, measured.folder)
     return replace(result, outputs={**result.outputs, "results": folder})
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from gateval.adapters.age import own_key
+from gateval.adapters.artifacts import RESULTS_URL, NoArtifact, upload_page
 from gateval.app.action.context import ActionEvent, uploads_results
 from gateval.app.action.labels import Decided, note_withdrawals, review_of
 from gateval.app.action.result import ActionResult, published
@@ -64,7 +66,27 @@ def publish_statement(
     return replace(result, outputs=outputs, warnings=(*warnings, *result.warnings)), dropped
 
 
-def publish_report(event: ActionEvent, decided: Decided, summary: str) -> ActionResult:
+def upload_report(event: ActionEvent, page: str | None) -> tuple[str, str]:
+    """Upload the page of a run, before anything is said that leads to it.
+
+    Return its address, empty where there is none, and a sentence on why for the log: GitHub
+    Enterprise Server has no such service.
+    """
+    environ = event.context.settings.environ
+    if page is None or not event.publishes or not environ.get(RESULTS_URL):
+        return "", ""
+    stamp, job = event.target.stamp, re.sub(r"[^\w-]", "-", event.context.job)
+    name = f"{stamp.gate}-report{f'-{job}' if job else ''}-{stamp.attempt or 1}.html"
+    try:
+        number = upload_page(environ, name, page.encode(), event.context.settings.ca_file)
+    except NoArtifact as error:
+        return "", f"{error.sentence} It lies in the results folder.\n"
+    return f"{event.context.run_url}/artifacts/{number}", ""
+
+
+def publish_report(
+    event: ActionEvent, decided: Decided, summary: str, report_url: str = ""
+) -> ActionResult:
     """Say what was found, and keep it for the next label event. `summary` is for the log."""
     report = decided.report
     plan = report.results.plan
@@ -73,7 +95,7 @@ def publish_report(event: ActionEvent, decided: Decided, summary: str) -> Action
     record, plain_record = (verdict_record(event, one, decided.whole) for one in (report, plain))
     lost = keep_verdict(event, record)
     frame = frame_of(event, plan.policy, entry=decided.entry, unverified=claim)
-    frame = frame._replace(unkept=NOT_KEPT if lost else "")
+    frame = frame._replace(unkept=NOT_KEPT if lost else "", report_url=report_url)
     labels = [one.label for one in report.decision.labels if one.granted]
     result, dropped = publish_statement(
         event,

@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote
 
 from gateval.domain.plan.plan import AgentChange
 from gateval.domain.trials.trace import StepKind
 from gateval.domain.trials.trial import Assessment, Trial
 from gateval.render.page.data import STATES
 from gateval.render.report.difference import first_difference, nearest_base
-from gateval.render.report.evidence import WORSE, Pair, prompt_edit
+from gateval.render.report.evidence import WORSE, Pair, page_address, prompt_edit
 from gateval.render.report.facts import FixtureFacts, SilentAgent
 from gateval.render.report.findings import UnmeasuredTrials
 from gateval.render.report.kinds import listing
@@ -81,7 +80,7 @@ def _reason(view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts]
         fact.place(check) if check else "",
         words,
         quoted,
-        address(fact, worst, number),
+        page_address(fact, worst, number),
         str(found) if found else "",
         _changed(view, fact),
         f"{len(others):,} more: {listing([one.fixture.name for one in others], 5)}"
@@ -119,15 +118,6 @@ def _step(worst: Trial | None, one: Assessment) -> tuple[str, str, int] | None:
         return None
     call = f"calls {step.tool}" if step.kind is StepKind.TOOL_CALL else step.text
     return f"Step {step.number}", call[:_QUOTE], step.number
-
-
-def address(fact: FixtureFacts, trial: Trial | None = None, step: int = 0) -> str:
-    """Return where the page shows a fixture, or one step of it: the same in every run."""
-    parts = [fact.planned.name, fact.fixture.name]
-    if trial is not None:
-        parts += [trial.key.side.value, str(trial.key.repetition)]
-        parts += [str(step)] if step else []
-    return "#" + "/".join(quote(one, safe="") for one in parts)
 
 
 class Besides(NamedTuple):

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
+from urllib.parse import quote
 
 from gateval.domain.decision.decision import Report
 from gateval.domain.decision.measured_reasons import EVIDENCE_CODES
@@ -150,6 +151,15 @@ class Pair(NamedTuple):
     def rows(self) -> list[tuple[Step | None, Step | None]]:
         """The steps of both, those that mean the same in one row: see `aligned`."""
         return aligned(_steps(self.head), _steps(self.base))
+
+
+def page_address(fact: FixtureFacts, trial: Trial | None = None, step: int = 0) -> str:
+    """Return where the page shows a fixture, or one step of it: the same in every run."""
+    parts = [fact.planned.name, fact.fixture.name]
+    if trial is not None:
+        parts += [trial.key.side.value, str(trial.key.repetition)]
+        parts += [str(step)] if step else []
+    return "#" + "/".join(quote(one, safe="") for one in parts)
 
 
 def chosen(fact: FixtureFacts, repetition: int | None) -> Pair:

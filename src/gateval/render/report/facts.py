@@ -191,8 +191,9 @@ class Frame(NamedTuple):
     empty when there is none. `may_bypass` are the
     roles whose label lets a revision through, for a pull request. `anchor` is number and hash of
     the audit log's entry about this verdict; None when this run wrote none. `unkept` is the
-    sentence that says that the verdict could not be recorded, empty if it was. `tree_url` is where
-    head's files can be seen; empty if nowhere.
+    sentence that says that the verdict could not be recorded, empty if it was. `report_url`
+    is where a browser opens the page of this run, `tree_url` where head's files can be seen; empty
+    if nowhere.
     """
 
     unverified: str = ""
@@ -202,6 +203,7 @@ class Frame(NamedTuple):
     anchor: tuple[int, str] | None = None
     tree_url: str = ""
     unkept: str = ""
+    report_url: str = ""
 
 
 PLAIN = Frame()

@@ -1,0 +1,121 @@
+"""One file as an artifact of this job, by the service that actions/upload-artifact uses.
+
+An artifact of version 7 may be a single file as it is, so that a browser shows it; `archive: false`
+does the same there. GitHub Enterprise Server has no such service.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import ssl
+import time
+import urllib.request
+from collections.abc import Mapping
+from hashlib import sha256
+from http.client import HTTPException
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+
+from gateval.errors import GatevalError
+
+RUNTIME_TOKEN = "ACTIONS_RUNTIME_TOKEN"  # noqa: S105 - the name of a variable
+RESULTS_URL = "ACTIONS_RESULTS_URL"
+
+_SERVICE = "twirp/github.actions.results.api.v1.ArtifactService"
+_SECONDS, _TRIES, _ANSWER = 30, 3, 64 * 1024
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class NoArtifact(GatevalError):
+    """A file could not be uploaded; the sentence says why."""
+
+
+def upload_page(environ: Mapping[str, str], name: str, page: bytes, ca_file: str = "") -> int:
+    """Upload a page under this name, which ends with `.html`; return the artifact's id.
+
+    Raises `NoArtifact`.
+    """
+    token, service = environ.get(RUNTIME_TOKEN, ""), environ.get(RESULTS_URL, "")
+    if not token or not service:
+        raise NoArtifact("This runner offers no service for artifacts of single files.")
+    parts = urlsplit(service)
+    job = _job(token)
+    sender = _Sender(f"{parts.scheme}://{parts.netloc}/{_SERVICE}", token, ca_file)
+    named = {**job, "name": name}
+    made = sender.call("CreateArtifact", {**named, "version": 7, "mime_type": "text/html"})
+    place = made.get("signed_upload_url") or made.get("signedUploadUrl")
+    if not made.get("ok") or not isinstance(place, str):
+        raise NoArtifact("GitHub's service for artifacts did not take the report.")
+    sender.put(place, page)
+    digest = f"sha256:{sha256(page).hexdigest()}"
+    done = sender.call("FinalizeArtifact", {**named, "size": str(len(page)), "hash": digest})
+    number = str(done.get("artifact_id") or done.get("artifactId") or "")
+    if not done.get("ok") or not re.fullmatch(r"[0-9]{1,19}", number):
+        raise NoArtifact("GitHub's service for artifacts did not keep the report.")
+    return int(number)
+
+
+def _job(token: str) -> dict[str, str]:
+    """Return what names this job to the service, from its token's scopes."""
+    try:
+        payload = token.split(".")[1]
+        scopes = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["scp"]
+        (run, job), *_ = (
+            one.split(":")[1:] for one in scopes.split() if one.startswith("Actions.Results:")
+        )
+    except (ValueError, LookupError, TypeError, AttributeError, binascii.Error):
+        raise NoArtifact("The job's token names no place for artifacts.") from None
+    return {"workflow_run_backend_id": run, "workflow_job_run_backend_id": job}
+
+
+class _Sender:
+    """Sends to the service, and to where it says."""
+
+    def __init__(self, service: str, token: str, ca_file: str) -> None:
+        self._service = service
+        self._token = token
+        self._trust = ssl.create_default_context(cafile=ca_file or None)
+
+    def call(self, method: str, asked: Mapping[str, object]) -> Mapping[str, object]:
+        """Call a method of the service; return its answer."""
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        data = json.dumps(asked).encode()
+        answer = self._send("POST", f"{self._service}/{method}", data, headers)
+        try:
+            said = json.loads(answer)
+        except ValueError:
+            said = None
+        if not isinstance(said, dict):
+            raise NoArtifact("GitHub's service for artifacts gave an answer that is none.")
+        return said
+
+    def put(self, place: str, page: bytes) -> None:
+        """Store the page where the service says."""
+        headers = {"x-ms-blob-type": "BlockBlob", "x-ms-blob-content-type": "text/html"}
+        self._send("PUT", place, page, {**headers, "Content-Type": "text/html"})
+
+    def _send(self, method: str, url: str, data: bytes, headers: Mapping[str, str]) -> bytes:
+        parts = urlsplit(url)
+        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+            raise NoArtifact("The address for artifacts does not begin with https.")
+        for left in reversed(range(_TRIES)):
+            request = urllib.request.Request(  # noqa: S310 - https, see above
+                url, data=data, headers=dict(headers), method=method
+            )
+            try:
+                with urllib.request.urlopen(  # noqa: S310
+                    request, timeout=_SECONDS, context=self._trust
+                ) as answer:
+                    return bytes(answer.read(_ANSWER))
+            except HTTPError as error:
+                why = f"it answered {error.code}"
+                if error.code < 500 and error.code != 429:
+                    break
+            except (OSError, HTTPException, ValueError) as error:
+                why = f"{type(error).__name__}"
+            if left:
+                time.sleep(_TRIES - left)
+        raise NoArtifact(f"{parts.hostname} did not take the report: {why}.")
