@@ -21,7 +21,7 @@ def test_the_comment_leads_to_the_page_at_the_fixture(
 ) -> None:
     pull = shop.open_pull(WORSE)
     job = shop.on_pull(pull)
-    ended = job.run_action(**service.environ, GITHUB_JOB="evals")
+    ended = job.run_action(inputs={}, **service.environ, GITHUB_JOB="evals")
     assert ended.code == 1, ended.errors
     ((name, page),) = service.kept.items()
     assert name == "gateval-report-evals-1.html"
@@ -38,10 +38,10 @@ def test_the_comment_leads_to_the_page_at_the_fixture(
 def test_each_attempt_has_a_page_of_its_own(shop: GitHubShop, service: ArtifactService) -> None:
     pull = shop.open_pull(WORSE)
     first = shop.on_pull(pull)
-    assert first.run_action(**service.environ).code == 1
+    assert first.run_action(inputs={}, **service.environ).code == 1
     second = shop.on_pull(pull)
     second.attempt = 2
-    second.run_action(**service.environ)
+    second.run_action(inputs={}, **service.environ)
     assert set(service.kept) <= {"gateval-report-1.html", "gateval-report-2.html"}
 
 
@@ -59,7 +59,7 @@ def test_a_page_that_is_not_taken_changes_no_verdict(
 ) -> None:
     pull = shop.open_pull(WORSE)
     service.fail = list(fail)
-    ended = shop.on_pull(pull).run_action(**service.environ)
+    ended = shop.on_pull(pull).run_action(inputs={}, **service.environ)
     assert ended.code == 1, ended.errors
     assert len(service.asked) == tries
     (comment,) = pull.comments
@@ -83,7 +83,7 @@ def test_without_a_service_there_is_no_link(
     environ = dict(service.environ)
     environ["ACTIONS_RUNTIME_TOKEN"] = token or environ["ACTIONS_RUNTIME_TOKEN"]
     environ["ACTIONS_RESULTS_URL"] = environ["ACTIONS_RESULTS_URL"] if url is None else url
-    ended = shop.on_pull(pull).run_action(**environ)
+    ended = shop.on_pull(pull).run_action(inputs={}, **environ)
     assert ended.code == 1, ended.errors
     assert said in ended.log
     assert "Report with all traces" not in pull.comments[0].body
@@ -94,5 +94,7 @@ def test_a_page_that_is_not_written_is_not_uploaded(
     shop: GitHubShop, service: ArtifactService
 ) -> None:
     pull = shop.open_pull(WORSE)
-    assert shop.on_pull(pull).run_action(**service.environ, GATEVAL_VIEWS="junit").code == 1
+    assert (
+        shop.on_pull(pull).run_action(inputs={}, **service.environ, GATEVAL_VIEWS="junit").code == 1
+    )
     assert service.asked == []
