@@ -47,7 +47,8 @@ def add_scorers(terminal: TerminalReport, points: Sequence[Point]) -> None:
         delta = _delta(means)
         circle = SAME if delta is None else f"{mark(delta)}{difference(delta)}"
         style = {UP: "green", DOWN: "red"}.get(circle[:1], "")
-        rows.append(((name, _line(means), percent(means[-1]), circle), style))
+        line = "".join(" " if mean is None else block(mean) for mean in means)
+        rows.append(((name, line, percent(means[-1]), circle), style))
     terminal.table(("SCORER", "AVERAGES", "LAST", "Δ"), rows)
 
 
@@ -56,10 +57,6 @@ def _delta(means: Sequence[float | None]) -> float | None:
     if len(means) < 2 or means[-1] is None or means[-2] is None:
         return None
     return means[-1] - means[-2]
-
-
-def _line(means: Sequence[float | None]) -> str:
-    return "".join(" " if mean is None else block(mean) for mean in means)
 
 
 def render_scorers_plot(name: str, points: Sequence[Point]) -> str:

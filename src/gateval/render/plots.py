@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from xml.sax.saxutils import escape
 
-from gateval.domain.history.compared import Table, TableCell
+from gateval.domain.history.compared import Table
 from gateval.domain.history.trend import Point
 from gateval.domain.manifests.evaluation import SCORE_FROM
 from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport, SelfCheck
@@ -234,28 +234,17 @@ def _bars(table: Table, group: int) -> Iterator[str]:
         left = LEFT + _GAP / 2 + number * group
         for at, row in enumerate(table.rows):
             cell = row.cells[number]
-            if cell is not None and cell.low is not None and cell.high is not None:
-                yield _bar(
-                    left + at * _BAR,
-                    cell,
-                    (cell.low, cell.high),
-                    row.name,
-                    _COLORS[at % len(_COLORS)],
+            if cell is not None and cell.run.low is not None and cell.run.high is not None:
+                x, top, end = left + at * _BAR, y_of(cell.run.low), y_of(cell.run.high)
+                title, color = f"{row.name}, {name}: {cell.shown}", _COLORS[at % len(_COLORS)]
+                yield (
+                    f'<g><title>{safe(title)}</title><rect x="{x + 2:.1f}" y="{top:.1f}" '
+                    f'width="{_BAR - 4}" height="{TOP + HEIGHT - top:.1f}" fill="{color}"/>'
+                    f'<path d="M{x + _BAR / 2:.1f} {end:.1f}V{top:.1f}" stroke="{color}" '
+                    f'stroke-opacity="0.4" stroke-width="4"/></g>'
                 )
         middle = left + _BAR * len(table.rows) / 2
         yield text(middle, TOP + HEIGHT + 22, name, anchor="middle")
-
-
-def _bar(x: float, cell: TableCell, ends: tuple[float, float], name: str, color: str) -> str:
-    top, end = y_of(ends[0]), y_of(ends[1])
-    middle = x + _BAR / 2
-    title = safe(f"{name}, {cell.benchmark}: {cell.shown}")
-    return (
-        f'<g><title>{title}</title><rect x="{x + 2:.1f}" y="{top:.1f}" width="{_BAR - 4}" '
-        f'height="{TOP + HEIGHT - top:.1f}" fill="{color}"/>'
-        f'<path d="M{middle:.1f} {end:.1f}V{top:.1f}" stroke="{color}" stroke-opacity="0.4" '
-        f'stroke-width="4"/></g>'
-    )
 
 
 def _legend(table: Table) -> Iterator[str]:

@@ -309,14 +309,15 @@ def _compare(name: str, before: _Taken | None, after: _Taken | None) -> Compared
         after=new.low if new and new.complete else None,
         lacking="" if old and new else "after" if old else "before",
         otherwise=otherwise,
-        fixtures=tuple(sorted(fixtures, key=_urgency)),
+        fixtures=tuple(
+            sorted(
+                fixtures,
+                key=lambda one: (not one.worse, not one.differs, not (one.before or one.after)),
+            )
+        ),
         scores=compare_scores(old, new) if old and new and scored else None,
         of=(before and before.said, after and after.said),
     )
-
-
-def _urgency(one: ComparedFixture) -> tuple[bool, bool, bool]:
-    return not one.worse, not one.differs, not (one.before or one.after)
 
 
 def _worst_first(*runs: RunEval | None) -> Sequence[str]:
@@ -361,31 +362,40 @@ def _shown(one: RunFixture | None) -> str:
     return f"{one.passes}/{one.measured}" if one and one.measured else ""
 
 
-class TableCell(Value):
-    """One benchmark of one Agent: its score as an interval in [0, 1], where and when.
+class TableCell(NamedTuple):
+    """One benchmark of one Agent, as a run measured it."""
 
-    `low` and `high` are None where nothing was measured.
-    """
+    record: RunRecord
+    run: RunEval
 
-    benchmark: str
-    low: float | None
-    high: float | None
-    verdict: str = ""
-    status: str = ""
-    axes: tuple[tuple[str, float | None], ...] = ()
-    run: str
-    revision: str
-    at: str
+    @property
+    def benchmark(self) -> str:
+        """Its name and version."""
+        return f"{self.run.eval}@{self.run.version}" if self.run.version else self.run.eval
 
     @property
     def shown(self) -> str:
         """The score and what it is called: `0.83 partial`, or the interval, and the status."""
-        score = show_score(score_of(self.low, self.high))
-        ended = "" if self.status in {"", "completed"} else f", {self.status.replace('_', ' ')}"
-        return f"{score} {self.verdict}".strip() + ended
+        score, status = show_score(score_of(self.run.low, self.run.high)), self.run.status
+        ended = "" if status in {"", "completed"} else f", {status.replace('_', ' ')}"
+        return f"{score} {self.run.called}".strip() + ended
+
+    def as_json(self) -> dict[str, JsonValue]:
+        """Return it for programs."""
+        return {
+            **({"score": self.run.low} if self.run.complete else {}),
+            "low": self.run.low,
+            "high": self.run.high,
+            "verdict": self.run.called,
+            "status": self.run.status,
+            "axes": {show_axis(one.name): one.score for one in self.run.axes},
+            "run": self.record.id,
+            "revision": self.record.commit,
+            "at": self.record.at,
+        }
 
 
-class TableRow(Value):
+class TableRow(NamedTuple):
     """One Agent, or one of several runs of it; `cells` are in the order of the columns."""
 
     name: str
@@ -393,7 +403,7 @@ class TableRow(Value):
     cells: tuple[TableCell | None, ...]
 
 
-class Table(Value):
+class Table(NamedTuple):
     """Agents and benchmarks; `benchmarks` are the columns, as `slug@version`."""
 
     benchmarks: tuple[str, ...] = ()
@@ -405,7 +415,7 @@ class Table(Value):
             {
                 "agent": row.agent,
                 "name": row.name,
-                "benchmarks": {one.benchmark: _cell(one) for one in row.cells if one},
+                "benchmarks": {one.benchmark: one.as_json() for one in row.cells if one},
             }
             for row in self.rows
         ]
@@ -417,67 +427,28 @@ def table_of(runs: Sequence[Sequence[RunRecord]]) -> Table:
     Of one Agent there is one row, unless two runs measured the same benchmark with it: then each
     run has its own.
     """
-    found: list[tuple[RunRecord, RunEval]] = []
+    found: list[TableCell] = []
     for records in runs:
-        known: set[tuple[str, str]] = set()
+        known: dict[tuple[str, str], TableCell] = {}
         for record in records:
-            for one in record.evals:
-                if has_scores(one) and (one.agent, one.eval) not in known:
-                    known.add((one.agent, one.eval))
-                    found.append((record, one))
-    columns = tuple(dict.fromkeys(_called(one) for _, one in found))
-    crowded = _crowded(found)
+            for one in filter(has_scores, record.evals):
+                known.setdefault((one.agent, one.eval), TableCell(record, one))
+        found += known.values()
+    names = [(one.run.agent, one.benchmark) for one in found]
+    crowded = {agent for agent, benchmark in names if names.count((agent, benchmark)) > 1}
     rows: dict[tuple[str, str], dict[str, TableCell]] = {}
-    for record, one in found:
-        name = f"{one.agent} ({record.revision})" if one.agent in crowded else one.agent
-        cell = _cell_of(record, one)
-        if cell.benchmark in rows.get((name, one.agent), {}):
-            name = f"{one.agent} ({record.id})"
-        rows.setdefault((name, one.agent), {})[cell.benchmark] = cell
+    for cell in found:
+        name = agent = cell.run.agent
+        if agent in crowded:
+            name = f"{agent} ({cell.record.revision})"
+        if cell.benchmark in rows.get((name, agent), {}):
+            name = f"{agent} ({cell.record.id})"
+        rows.setdefault((name, agent), {})[cell.benchmark] = cell
+    columns = tuple(dict.fromkeys(one.benchmark for one in found))
     return Table(
-        benchmarks=columns,
-        rows=tuple(
-            TableRow(name=name, agent=agent, cells=tuple(cells.get(one) for one in columns))
+        columns,
+        tuple(
+            TableRow(name, agent, tuple(map(cells.get, columns)))
             for (name, agent), cells in rows.items()
         ),
     )
-
-
-def _crowded(found: Sequence[tuple[RunRecord, RunEval]]) -> set[str]:
-    """The Agents of which one benchmark was run several times."""
-    names = [(one.agent, _called(one)) for _, one in found]
-    return {name[0] for name in names if names.count(name) > 1}
-
-
-def _called(run: RunEval) -> str:
-    return f"{run.eval}@{run.version}" if run.version else run.eval
-
-
-def _cell_of(record: RunRecord, run: RunEval) -> TableCell:
-    return TableCell(
-        benchmark=_called(run),
-        low=run.low,
-        high=run.high,
-        verdict=run.called,
-        status=run.status,
-        axes=tuple((one.name, one.score) for one in run.axes),
-        run=record.id,
-        revision=record.commit,
-        at=record.at,
-    )
-
-
-def _cell(one: TableCell) -> dict[str, JsonValue]:
-    known = one.low is not None and one.low == one.high
-    measured: dict[str, JsonValue] = {"score": one.low} if known else {}
-    return {
-        **measured,
-        "low": one.low,
-        "high": one.high,
-        "verdict": one.verdict,
-        "status": one.status,
-        "axes": {show_axis(name): score for name, score in one.axes},
-        "run": one.run,
-        "revision": one.revision,
-        "at": one.at,
-    }

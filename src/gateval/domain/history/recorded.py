@@ -217,10 +217,15 @@ def _run_fixture(
 ) -> RunFixture:
     reps = planned.execution.reps_per_fixture
     first, base = ([one for one in side if one.key.repetition <= reps] for side in sides)
-    said = [_why(one) for one in first if one.passed is not True]
+    said = [
+        one.reason or next((each.reason for each in one.assessments if not each.passed), "")
+        for one in first
+        if one.passed is not True
+    ]
     said += [cut] if compared.missing else []
     again = [a.wavered for t in first for a in t.assessments if a.again is not None]
     fixture = planned.fixture(compared.fixture)
+    own = compared.head.own if scored and (first or compared.found_at) else None
     found = RunFixture(
         fixture=compared.fixture,
         digest=fixture_digest(fixture),
@@ -234,18 +239,13 @@ def _run_fixture(
         claimed=_rests_on_claims(first),
         says=next(filter(None, said), "")[:SAID],
         score=task_score(planned, first) if scored else None,
-        own=_own(compared) if scored and (first or compared.found_at) else None,
+        own=(round(own[0], 6), round(own[1], 6)) if own else None,
         status=status,
         axes=axes_of_task(planned, fixture, first)[:SCORES_LISTED] if scored else (),
         criteria=criteria_of_task(planned, fixture, first) if scored else (),
     )
     same = found.status_shown is compared.status
     return found if same else found.model_copy(update={"shown": compared.status})
-
-
-def _own(compared: FixtureComparison) -> tuple[float, float] | None:
-    found = compared.head.own
-    return found and (round(found[0], 6), round(found[1], 6))
 
 
 def spent_on(trials: Sequence[Trial]) -> RunSpent | None:
@@ -276,11 +276,6 @@ def mark_of(trial: Trial) -> TrialStatus:
     if trial.passed:
         return TrialStatus.PASSED
     return TrialStatus.FAILED if trial.answered else TrialStatus.SILENT
-
-
-def _why(trial: Trial) -> str:
-    failed = [one.reason for one in trial.assessments if not one.passed]
-    return trial.reason or next(iter(failed), "")
 
 
 def experiments(plan: Plan) -> tuple[PlannedEval, ...]:

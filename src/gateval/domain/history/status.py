@@ -13,13 +13,13 @@ from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
 
 from gateval.domain.base import Value
-from gateval.domain.history.run_record import FixtureMark, RunEval, RunRecord, RunScore
+from gateval.domain.history.run_record import FixtureMark, RunEval, RunRecord
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.results.lifecycle import RunStatus
 from gateval.domain.text import show_score, show_score_in_full
-from gateval.domain.verdicts import GateVerdict
+from gateval.domain.verdicts import GateVerdict, score_of
 
 PULL_REQUESTS = {"pull_request", "issue_comment", "merge_group", "workflow_run"}
 """Events of runs that measure what somebody proposes, not what is."""
@@ -136,11 +136,6 @@ def newest_runs(
     return found
 
 
-def _axis_result(axis: RunScore) -> AxisResult:
-    score = "not measured" if axis.score is None else f"{axis.score:.2f}"
-    return AxisResult(name=show_axis(axis.name), score=score)
-
-
 def status_of(
     present: Present, newest: tuple[RunRecord, RunEval] | None, *, running: bool
 ) -> EvalStatus:
@@ -161,13 +156,21 @@ def status_of(
     if newest is None:
         return status
     record, run = newest
+    phase = EvalPhase.PASSED if run.verdict is GateVerdict.PASS else EvalPhase.FAILED
+    if run.closure != present.closure:
+        phase = EvalPhase.STALE
     return status.model_copy(
         update={
-            "phase": EvalPhase.RUNNING if running else _phase(present, run),
+            "phase": EvalPhase.RUNNING if running else phase,
             "last_result": _RESULTS[run.verdict],
             "status": status.status or run.status,
             "verdict": run.called,
-            "axes": tuple(map(_axis_result, run.axes)),
+            "axes": tuple(
+                AxisResult(
+                    name=show_axis(one.name), score=show_score(score_of(one.score, one.score))
+                )
+                for one in run.axes
+            ),
             "last_score": show_score_in_full(run.score, run.threshold),
             "pass_threshold": run.threshold,
             "last_run_at": record.at,
@@ -179,7 +182,19 @@ def status_of(
             "failing_fixtures": run.counted[1],
             "total_fixtures": run.total,
             "agent_revision": run.closure[:12],
-            "fixture_results": tuple(fixture_results(run)),
+            "fixture_results": tuple(
+                FixtureResult(
+                    name=one.fixture,
+                    score=show_score(one.whole_score) if one.trials or one.own else "",
+                    result=one.result,
+                    severity=one.severity,
+                    message=one.says,
+                    trials=one.trials,
+                    regressed=one.regressed,
+                    status=one.status,
+                )
+                for one in run.worst_first
+            ),
         }
     )
 
@@ -190,27 +205,6 @@ _RESULTS = {
     GateVerdict.INCOMPLETE: FixtureMark.ERROR,
     GateVerdict.INCONCLUSIVE: FixtureMark.ERROR,
 }
-
-
-def _phase(present: Present, run: RunEval) -> EvalPhase:
-    if run.closure != present.closure:
-        return EvalPhase.STALE
-    return EvalPhase.PASSED if run.verdict is GateVerdict.PASS else EvalPhase.FAILED
-
-
-def fixture_results(run: RunEval) -> Iterable[FixtureResult]:
-    """Yield how each fixture of a run ended, in the order in which the run's report has them."""
-    for one in run.worst_first:
-        yield FixtureResult(
-            name=one.fixture,
-            score=show_score(one.whole_score) if one.trials or one.own else "",
-            result=one.result,
-            severity=one.severity,
-            message=one.says,
-            trials=one.trials,
-            regressed=one.regressed,
-            status=one.status,
-        )
 
 
 StatusRow = dict[str, JsonValue]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 
 from gateval.domain.base import Value
 from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
@@ -57,11 +58,15 @@ def trend(records: Iterable[RunRecord], name: str, *, limit: int) -> tuple[Point
 
     Runs of pull requests are left out: they measure what somebody proposes.
     """
-    found: list[tuple[Point, str]] = []
-    for record in records:
-        run = record.eval(name)
-        if run is None or record.event in PULL_REQUESTS:
-            continue
+    ours = (
+        (record, run)
+        for record in records
+        if record.event not in PULL_REQUESTS and (run := record.eval(name)) is not None
+    )
+    points: list[Point] = []
+    before: tuple[RunRecord, RunEval] | None = None
+    for record, run in reversed(list(islice(ours, limit))):
+        turned = before and before[1].verdict is GateVerdict.PASS and _fails(run)
         names = [one.fixture for one in run.worst_first if one.regressed]
         point = Point(
             at=record.at,
@@ -77,28 +82,15 @@ def trend(records: Iterable[RunRecord], name: str, *, limit: int) -> tuple[Point
             total=run.total,
             regressed=(*names, *([ALL] if run.slipped else [])),
             base=record.base,
+            changed=before is not None and before[1].closure != run.closure,
+            passed_on=before[0].commit if before and turned else "",
             averages=run.averages,
             most=run.high,
             runs=run.runs,
         )
-        found.append((point, run.closure))
-        if len(found) == limit:
-            break
-    found.reverse()
-    before: list[tuple[Point, str] | None] = [None, *found[:-1]] if found else []
-    return tuple(
-        _after(point, closure, old) for (point, closure), old in zip(found, before, strict=True)
-    )
-
-
-def _after(point: Point, closure: str, before: tuple[Point, str] | None) -> Point:
-    if before is None:
-        return point
-    old, old_closure = before
-    turned = old.verdict == GateVerdict.PASS and point.verdict == GateVerdict.FAIL
-    return point.model_copy(
-        update={"changed": old_closure != closure, "passed_on": old.revision if turned else ""}
-    )
+        points.append(point)
+        before = record, run
+    return tuple(points)
 
 
 LOOKED_AT = 20
@@ -258,12 +250,12 @@ def wavering(records: Iterable[RunRecord], name: str | None = None) -> tuple[Wav
                 one = seen.setdefault((run.eval, fixture.fixture), _Seen(run, fixture))
                 if one.key == (run.setting, fixture.digest):
                     one.add(fixture)
-    found = [_wavering(*names, one) for names, one in seen.items() if _wavers(one)]
+    found = [
+        _wavering(*names, one)
+        for names, one in seen.items()
+        if one.trials >= LEAST_TRIALS and (0 < one.passes < one.trials or one.wavered > 0)
+    ]
     return tuple(sorted(found, key=lambda one: (-one.saves, one.eval, one.fixture)))
-
-
-def _wavers(one: _Seen) -> bool:
-    return one.trials >= LEAST_TRIALS and (0 < one.passes < one.trials or one.wavered > 0)
 
 
 def _wavering(evaluation: str, fixture: str, one: _Seen) -> Wavering:
