@@ -50,7 +50,9 @@ class Runs:
     def all(self, naming: Collection[str] = ()) -> Iterator[RunRecord]:
         """Yield the same with runs of a part among them."""
         known: set[str] = set()
-        both = (newest_first(self.content, naming), _of_folders(self.root))
+        folders = sorted(run_folders(self.root, (RUN_FILE,)), reverse=True)
+        here = (record_in(self.root.joinpath(*PARENTS, name)) for name in folders)
+        both = newest_first(self.content, naming), filter(None, here)
         for record in heapq.merge(*both, key=lambda one: one.at, reverse=True):
             if record.id not in known:
                 known.add(record.id)
@@ -130,12 +132,6 @@ def record_in(folder: Path) -> RunRecord | None:
     """Return the record of the run whose results lie in this folder, None without one."""
     line = _limited(folder / RUN_FILE, LINE_LIMIT)
     return read_line(line) if line else None
-
-
-def _of_folders(root: Path) -> Iterator[RunRecord]:
-    for name in sorted(run_folders(root, (RUN_FILE,)), reverse=True):
-        if (record := record_in(root.joinpath(*PARENTS, name))) is not None:
-            yield record
 
 
 def _planned(plan: Path) -> list[str]:

@@ -126,10 +126,13 @@ def show_run(
     Raises `UsageError` for a word that is neither, `StageFileError` for what cannot be read.
     """
     folder, fixture = _found(words)
-    view = ReportView(make_report(_confirmed(_read(environ, folder))))
+    results = _read(environ, folder)
+    trials = tuple(_looked_at(trial) for trial in results.trials)
+    view = ReportView(make_report(results.model_copy(update={"trials": trials})))
     screen = screen_of(sys.stdout, environ)
     if fixture is None:
-        texts = [render_list(view, _shown(folder), width=screen.width, color=screen.color)]
+        shown = folder.name if folder.parent.name == "results" else str(folder)
+        texts = [render_list(view, shown, width=screen.width, color=screen.color)]
     else:
         look = ShowOptions(screen.width, screen.color, repetition, full)
         texts = [render_fixture(view, one, look) for one in _fixtures(view, fixture, repetition)]
@@ -161,10 +164,6 @@ def _found(words: tuple[str, ...]) -> tuple[Path, str | None]:
     return last_run(root), words[0] if words else None
 
 
-def _shown(folder: Path) -> str:
-    return folder.name if folder.parent.name == "results" else str(folder)
-
-
 def _fixtures(view: ReportView, fixture: str, repetition: int | None) -> tuple[FixtureView, ...]:
     """Return the fixtures of this name, given as FIXTURE or EVAL/FIXTURE."""
     found = view.fixture(fixture)
@@ -180,11 +179,6 @@ def _fixtures(view: ReportView, fixture: str, repetition: int | None) -> tuple[F
         most = max(len(one.facts.head) for one in found)
         raise UsageError(f"{name} ran {most} times on head; there is no repetition {repetition}.")
     return found
-
-
-def _confirmed(results: Results) -> Results:
-    trials = tuple(_looked_at(trial) for trial in results.trials)
-    return results.model_copy(update={"trials": trials})
 
 
 def _looked_at(trial: Trial) -> Trial:

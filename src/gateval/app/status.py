@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -121,8 +122,6 @@ def statuses(here: LocalHistory, names: frozenset[str] | None = None) -> tuple[E
     evals = [one for one in catalogue.evals if names is None or one.name in names]
     measured: list[DatedAgreement] = []
     if any(one.judge.calibration for one in evals):
-        from gateval.app.agreements import known_agreements
-
         measured = known_agreements(here.runs, here.snapshot)
     present = [
         present_of(one, here.snapshot, judge_agreement(one, measured))
@@ -168,32 +167,26 @@ def show(environ: Mapping[str, str], kind: str, name: str | None, *, form: str, 
     return EXIT_PASS
 
 
-def _evals(here: LocalHistory, name: str | None) -> list[dict[str, JsonValue]]:
-    names = None if name is None else frozenset({name})
-    return [shown(one) for one in statuses(here, names)]
-
-
-def _of_kind(kind: EvalKind) -> Callable[[LocalHistory, str | None], list[dict[str, JsonValue]]]:
-    def rows(here: LocalHistory, name: str | None) -> list[dict[str, JsonValue]]:
-        evals = here.snapshot.catalogue.evals
-        own = {one.name for one in evals if one.kind == kind and name in {None, one.name}}
-        return [shown(one) for one in statuses(here, frozenset(own))]
-
-    return rows
-
-
-def _calibrations(here: LocalHistory, _: str | None) -> list[dict[str, JsonValue]]:
-    measured = known_agreements(here.runs, here.snapshot)
-    return calibration_rows(here.snapshot.catalogue, measured, binding(here.snapshot))
+def _evals(
+    here: LocalHistory, name: str | None, kind: EvalKind | None = None
+) -> list[dict[str, JsonValue]]:
+    own = {
+        one.name
+        for one in here.snapshot.catalogue.evals
+        if kind in {None, one.kind} and name in {None, one.name}
+    }
+    return [shown(one) for one in statuses(here, frozenset(own))]
 
 
 _KINDS: Mapping[str, Callable[[LocalHistory, str | None], list[dict[str, JsonValue]]]] = {
     "evals": _evals,
-    "benchmarks": _of_kind("Benchmark"),
-    "experiments": _of_kind("Experiment"),
+    "benchmarks": partial(_evals, kind="Benchmark"),
+    "experiments": partial(_evals, kind="Experiment"),
     "agents": lambda here, _: agent_rows(here.snapshot.catalogue, statuses(here)),
     "fixtures": lambda here, _: fixture_rows(here.snapshot.catalogue, statuses(here)),
-    "calibrations": _calibrations,
+    "calibrations": lambda here, _: calibration_rows(
+        here.snapshot.catalogue, known_agreements(here.runs, here.snapshot), binding(here.snapshot)
+    ),
 }
 
 

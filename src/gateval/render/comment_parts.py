@@ -11,7 +11,7 @@ from itertools import accumulate
 from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
 from gateval.domain.problems import SourceLocation
 from gateval.domain.trials.excerpt import trial_excerpt
-from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict, Violation
+from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict
 from gateval.render.report.bar import SealedLine
 from gateval.render.report.environment import fill
 from gateval.render.report.evidence import PromptEdit, page_address
@@ -69,12 +69,7 @@ def cause(found: FailureGroup, plan: Plan, frame: Frame = PLAIN) -> str:
 
 def cause_line(found: FailureGroup) -> str:
     """Render the same as one line of a list."""
-    return _line(found.first, _same(found) if found.others else "")
-
-
-def fixture_line(fact: FixtureFacts) -> str:
-    """Render one fixture as one line of a list."""
-    return _line(fact, "")
+    return fixture_line(found.first, _same(found) if found.others else "")
 
 
 def cause_summary(found: FailureGroup) -> str:
@@ -90,7 +85,8 @@ def cause_summary(found: FailureGroup) -> str:
     )
 
 
-def _line(fact: FixtureFacts, same: str) -> str:
+def fixture_line(fact: FixtureFacts, same: str = "") -> str:
+    """Render one fixture as one line of a list; `same` says which others fail alike."""
     label, reason = _told(fact)
     return fill(
         "line.md.j2",
@@ -178,18 +174,17 @@ def judged(verdict: Verdict | None, said: str) -> dict[str, object] | None:
     return {
         "confidence": f"{verdict.confidence:.2f}",
         "summary": "" if verdict.summary.rstrip(".") in said else verdict.summary,
-        "violations": [_violation(violation) for violation in verdict.violations],
+        "violations": [
+            {
+                "icon": evidence_icon(one),
+                "mark": evidence_mark(one),
+                "severity": one.severity,
+                "rule": one.rule,
+                "quote": one.quote,
+            }
+            for one in verdict.violations
+        ],
         "raise": verdict.what_would_raise_score,
-    }
-
-
-def _violation(violation: Violation) -> dict[str, object]:
-    return {
-        "icon": evidence_icon(violation),
-        "mark": evidence_mark(violation),
-        "severity": violation.severity,
-        "rule": violation.rule,
-        "quote": violation.quote,
     }
 
 

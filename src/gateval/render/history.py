@@ -10,6 +10,7 @@ from gateval.domain.history.compared import (
     ComparedScore,
     ComparedScores,
     Table,
+    TableCell,
 )
 from gateval.domain.history.trend import ALL, Point, Wavering
 from gateval.domain.manifests.fixture import show_axis
@@ -157,8 +158,8 @@ def render_markdown(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cells(cells: Sequence[object]) -> list[str]:
-    return [getattr(one, "shown", DASH) for one in cells]
+def _cells(cells: Sequence[TableCell | None]) -> list[str]:
+    return [one.shown if one else DASH for one in cells]
 
 
 _ARROW = "\N{RIGHTWARDS ARROW}"

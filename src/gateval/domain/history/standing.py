@@ -357,17 +357,12 @@ def new_findings(report: Report, found_at: str) -> tuple[LocalFinding, ...]:
 
     Of sealed Evals nothing is kept here: the file is not encrypted.
     """
-    apart = kept_apart(report.results.plan)
-    standing = {
-        (planned.name, one.fixture)
-        for planned in report.results.plan.evals
-        for one in planned.standing
-    }
-    when = {"found_at": found_at, "found_on": report.results.plan.head.commit or ""}
+    plan = report.results.plan
+    apart, when = kept_apart(plan), {"found_at": found_at, "found_on": plan.head.commit or ""}
     return tuple(
         LocalFinding.model_validate({**dict(one), **when})
         for one in regressions_of(report)
-        if (one.eval, one.fixture) not in standing and one.eval not in apart
+        if one.eval not in apart and plan.eval(one.eval).stands(one.fixture) is None
     )
 
 

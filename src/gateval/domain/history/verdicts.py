@@ -10,7 +10,7 @@ Anybody who may push can write it, so a line is read as a stranger's.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, JsonValue, ValidationError
@@ -409,38 +409,43 @@ class Occurrence(NamedTuple):
 def about_report(report: Report, occurrence: Occurrence) -> AuditEvent:
     """Return the event of a report's verdict, from which others are made."""
     plan, decision = report.results.plan, report.decision
-    failing = [*failing_evals(report.comparison), *_sealed(report)]
-    event = _event(occurrence, decision.evals, failing, decision.reasons)
-    return event.model_copy(
-        update={
-            "head": plan.head.commit or "0" * 40,
-            "base": (plan.base and plan.base.commit) or "",
-            "policy": plan.policy_digest,
-        }
+    failing = list(failing_evals(report.comparison))
+    for planned, told in zip(plan.sealed, report.results.sealed, strict=True):
+        if told.verdict is not GateVerdict.PASS:  # nothing is said of its fixtures
+            many = len(planned.fixtures)
+            failing.append(FailingEval(eval=planned.name, failed=0, unmeasured=0, fixtures=many))
+    return _event(
+        occurrence,
+        decision.evals,
+        failing,
+        decision.reasons,
+        head=plan.head.commit or "0" * 40,
+        base=(plan.base and plan.base.commit) or "",
+        policy=plan.policy_digest,
     )
-
-
-def _sealed(report: Report) -> Iterator[FailingEval]:
-    """Yield the sealed Evals that do not pass; nothing is said of their fixtures."""
-    results = report.results
-    for planned, told in zip(results.plan.sealed, results.sealed, strict=True):
-        if told.verdict is not GateVerdict.PASS:
-            yield FailingEval(
-                eval=planned.name, failed=0, unmeasured=0, fixtures=len(planned.fixtures)
-            )
 
 
 def about_record(record: HistoryRecord, occurrence: Occurrence) -> AuditEvent:
     """Return the same of a verdict that an earlier run has stored."""
-    failing = tuple(_failing(one) for one in record.evals if one.failed or one.unmeasured)
-    event = _event(occurrence, record.verdict, failing, record.reasons)
-    return event.model_copy(
-        update={
-            "head": record.head,
-            "base": record.base,
-            "policy": record.policy,
-            "stored_by": record.run,
-        }
+    failing = [
+        FailingEval(
+            eval=one.eval,
+            failed=one.failed,
+            unmeasured=one.unmeasured,
+            fixtures=one.passed + one.failed + one.unmeasured,
+        )
+        for one in record.evals
+        if one.failed or one.unmeasured
+    ]
+    return _event(
+        occurrence,
+        record.verdict,
+        failing,
+        record.reasons,
+        head=record.head,
+        base=record.base,
+        policy=record.policy,
+        stored_by=record.run,
     )
 
 
@@ -449,6 +454,11 @@ def _event(
     verdict: GateVerdict,
     failing: Sequence[FailingEval],
     reasons: Sequence[DecisionReason | StoredReason],
+    *,
+    head: str,
+    base: str,
+    policy: str,
+    stored_by: AuditRun | None = None,
 ) -> AuditEvent:
     bars = [reason.text for reason in reasons if reason.code in _BARS]
     return AuditEvent(
@@ -456,7 +466,10 @@ def _event(
         at=occurrence.at,
         repository=occurrence.repository,
         pull_request=occurrence.pull_request,
-        head="0" * 40,
+        head=head,
+        base=base,
+        policy=policy,
+        stored_by=stored_by,
         verdict=verdict,
         failing=tuple(failing[:EVALS_LISTED]),
         failing_total=len(failing),
@@ -464,8 +477,3 @@ def _event(
         bars_total=len(bars),
         run=occurrence.run,
     )
-
-
-def _failing(one: StoredEval) -> FailingEval:
-    total = one.passed + one.failed + one.unmeasured
-    return FailingEval(eval=one.eval, failed=one.failed, unmeasured=one.unmeasured, fixtures=total)

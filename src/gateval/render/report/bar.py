@@ -250,17 +250,16 @@ def _line(decided: LabelDecision, *, carried: bool) -> str:
         own = ", author of the pull request (self-bypass)" if use.own else ""
         when = f" put on at {use.applied_at}" if use.applied_at else ""
         what = f"{_COUNTS[decided.label]} {who}{own}, for {about}: label {decided.label}{when}."
-        said = f" Reason: {_quoted(decided.reason)}." if decided.reason else " No reason was given."
+        said = " No reason was given."
+        if decided.reason:
+            said = f" Reason: \N{LEFT DOUBLE QUOTATION MARK}{decided.reason}"
+            said += "\N{RIGHT DOUBLE QUOTATION MARK}."
     else:
         ended = decided.status is LabelStatus.ENDED
         verb = "no longer counts" if ended else "does not count"
         what = f"The label {decided.label} that {who} put on {verb} for {about}. {decided.why}"
         said = ""
     return f"{what}{said}"
-
-
-def _quoted(reason: str) -> str:
-    return f"\N{LEFT DOUBLE QUOTATION MARK}{reason}\N{RIGHT DOUBLE QUOTATION MARK}"
 
 
 _KEYS_SHOWN = 5

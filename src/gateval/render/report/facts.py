@@ -37,7 +37,11 @@ class FixtureFacts(NamedTuple):
     @property
     def worst(self) -> Trial | None:
         """Head's repetition that says most about what is wrong; None when none ran."""
-        return min(self.head, key=_badness, default=None)
+        return min(
+            self.head,
+            key=lambda t: (_WORST_FIRST.index(t.passed), t.score or 0.0, t.key.repetition),
+            default=None,
+        )
 
     @property
     def stands(self) -> KnownRegression | None:
@@ -134,10 +138,6 @@ def told(assessments: Iterable[Assessment]) -> Iterator[Assessment]:
             )
             for part in one.parts
         )
-
-
-def _badness(trial: Trial) -> tuple[int, float, int]:
-    return (_WORST_FIRST.index(trial.passed), trial.score or 0.0, trial.key.repetition)
 
 
 @known_of_last

@@ -60,7 +60,8 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
         said.append(lost)
     if files := report.results.plan.locked:
         said.append(f"{listing(files, 2)} cannot be opened without the key")
-    said += [one.text for one in _of_sealed(blocking)]
+    sealed = [one.text for one in blocking if one.code is ReasonCode.SEALED and one.eval]
+    said += sealed[:_TOGETHER]
     down = [one for one in report.decision.reasons if one.code in _DOWN]
     said += _unknowns(down)
     said += _lacking(report.results.plan.lacking)
@@ -89,11 +90,6 @@ def _ended_early(report: Report, blocking: Sequence[DecisionReason]) -> Iterator
 
 
 _OUTAGE = "the model provider was down or refused the call"
-
-
-def _of_sealed(reasons: Sequence[DecisionReason]) -> Sequence[DecisionReason]:
-    """What was decided of sealed Evals, the first of it."""
-    return [one for one in reasons if one.code is ReasonCode.SEALED and one.eval][:_TOGETHER]
 
 
 def _lacking(every: Sequence[Lacking]) -> Iterator[str]:
@@ -265,19 +261,13 @@ def _passed(report: Report) -> str:
     if lowered := warned[ReasonCode.LOWERED_BAR]:
         who = report.results.plan.bar_accepted
         said.append(f"{count(lowered, 'lowered demand')}, accepted by {who}")
-    said += _met_below(report)
-    if not warned:
-        said += _unwarned(report)
+    if edits := listing([one.what for one in met_edits(report)], 2):
+        said.append(f"less is asked ({edits}), and head meets what the target branch asks")
+    said += () if warned else _unwarned(report)
     if waiting := report.results.plan.after_merge:
         named = _names([one.eval for one in waiting], "sealed Eval")
         said.append(f"what is new in {named} first runs after the merge")
     return "; ".join(said)
-
-
-def _met_below(report: Report) -> Iterator[str]:
-    """What the change asks less, though head meets what was asked."""
-    if edits := listing([one.what for one in met_edits(report)], 2):
-        yield f"less is asked ({edits}), and head meets what the target branch asks"
 
 
 def _unwarned(report: Report) -> Iterator[str]:

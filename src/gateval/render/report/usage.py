@@ -136,7 +136,12 @@ def usage_by_agent(report: Report) -> tuple[AgentUsage, ...]:
             _spent([t for t in mine if t.key.side is Side.HEAD]),
             _spent([t for t in mine if t.key.side is Side.BASE]),
             _counted(
-                [t.judge_usage for t in mine if _was_judged(t, judged)] + replays.get(agent, [])
+                [
+                    one.judge_usage
+                    for one in mine  # one without assessments never got as far as the judge
+                    if one.assessments and (one.key.eval, one.key.fixture) in judged
+                ]
+                + replays.get(agent, [])
             ),
         )
         for agent, mine in trials.items()
@@ -166,11 +171,6 @@ def _spent(trials: Sequence[Trial]) -> Spent:
 
 def _counted(usages: Sequence[Usage]) -> Spent:
     return Spent(count_tokens(usages), count_money(usages))
-
-
-def _was_judged(trial: Trial, judged: set[tuple[str, str]]) -> bool:
-    """Whether the judge was asked: a trial without assessments never got that far."""
-    return (trial.key.eval, trial.key.fixture) in judged and bool(trial.assessments)
 
 
 def models_used(report: Report) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ Everything in stored results is untrusted: whatever is shown goes through the pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -190,7 +190,9 @@ def render_list(view: ReportView, run: str, *, width: int, color: bool) -> str:
         found = with_status(facts, which)
         if found:
             page.heading(str(which))
-            _names(page, found)
+            for fact in found:
+                name = f"{fact.planned.own_name}/{fact.fixture.name}"
+                page.line(f"{name}: {passes(fact.compared)}", indent=2)
     for line in view.sealed:
         page.line(f"{line.planned.shown_name} is sealed: {line.words}")
     if view.sealed:
@@ -202,8 +204,3 @@ def render_list(view: ReportView, run: str, *, width: int, color: bool) -> str:
         page.heading("To look at one:", style="")
         page.command(f"gateval show {run} {first.planned.own_name}/{first.fixture.name}")
     return page.text()
-
-
-def _names(page: Page, facts: Sequence[FixtureFacts]) -> None:
-    for fact in facts:
-        page.line(f"{fact.planned.own_name}/{fact.fixture.name}: {passes(fact.compared)}", indent=2)

@@ -37,8 +37,10 @@ def render_plan(
 ) -> str:
     """Return the plan as text, at most `width` columns wide; `likely` is what it may take."""
     if not plan.evals:
-        lines = (*_opening(plan), _nothing(plan.nothing), *_closing(plan))
-        return "".join(f"{_indented(line)}\n" for line in lines)
+        said = "Nothing to evaluate"
+        why = plan.nothing if plan.nothing.startswith(said) else f"{said}. {plan.nothing}"
+        lines = (*_opening(plan), why, *_closing(plan))
+        return "".join(f"{' ' * _indent(one)}{plain_line(one, LINE_LIMIT)}\n" for one in lines)
     page = Page(width, color=color)
     for line in _opening(plan):
         page.line(line.lstrip(), indent=_indent(line))
@@ -48,17 +50,8 @@ def render_plan(
     return page.text()
 
 
-def _nothing(why: str) -> str:
-    said = "Nothing to evaluate"
-    return why if why.startswith(said) else f"{said}. {why}"
-
-
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
-
-
-def _indented(line: str) -> str:
-    return " " * _indent(line) + plain_line(line, LINE_LIMIT)
 
 
 def _opening(plan: Plan) -> Iterator[str]:
