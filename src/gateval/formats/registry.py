@@ -8,7 +8,14 @@ from typing import NamedTuple
 from gateval.domain.manifests.evaluation import SUFFIXES as SEALED_SUFFIXES
 from gateval.formats.agentv.recognition import SUFFIXES as AGENTV_SUFFIXES
 from gateval.formats.agentv.recognition import may_be_suite
-from gateval.formats.base import Gathered, GatheringContext, Parsed, Pending, Registries
+from gateval.formats.base import (
+    Gathered,
+    GatheringContext,
+    Parsed,
+    Pending,
+    Registries,
+    Source,
+)
 from gateval.formats.native.manifests import (
     looks_like_manifest,
     may_hold_agent,
@@ -60,12 +67,15 @@ def _read_sealed(path: str, data: bytes, registries: Registries) -> Parsed:
 
 
 def _gather_native(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
-    from gateval.formats.native import benchmark
-    from gateval.formats.native.experiment import gather
+    from gateval.formats.native import benchmark, experiment
 
-    benchmarks = [one for one in pending if one.kind == "Benchmark"]
-    others = [one for one in pending if one.kind != "Benchmark"]
-    return gather(others, around).beside(benchmark.gather(benchmarks, around))
+    found = Gathered()
+    for one in sorted(pending, key=lambda one: one.kind == "Benchmark"):
+        if one.document is not None:
+            source = Source(one.path, one.document, around.registries)
+            read = benchmark if one.kind == "Benchmark" else experiment
+            found = found.beside(read.gather(source, around))
+    return found
 
 
 NATIVE = ManifestFormat(

@@ -19,7 +19,6 @@ from gateval.domain.manifests.evaluation import ScriptedSpec
 from gateval.domain.manifests.gate_config import GateConfig
 from gateval.formats.base import NATIVE_VERSION, Registries
 from gateval.formats.native.agent import NOT_WRITTEN
-from gateval.formats.native.experiment import EXPERIMENT
 from gateval.formats.native.experiment_document import ExperimentBody
 from gateval.formats.native.fixture import (
     COMMON_KEYS,
@@ -30,6 +29,7 @@ from gateval.formats.native.fixture import (
     FixtureBody,
 )
 from gateval.formats.native.written import KINDS as MANIFESTS
+from gateval.formats.native.written import manifest_kind
 
 Schema: TypeAlias = dict[str, Any]
 Definitions: TypeAlias = dict[str, Schema]
@@ -137,13 +137,13 @@ KINDS: tuple[str, ...] = (*MANIFESTS, *_SINGLE)
 
 def manifest_schema(kind: str, registries: Registries) -> JsonObject:
     """Return the JSON Schema (2020-12) of a kind. Raises KeyError for a kind not in `KINDS`."""
-    root = _SINGLE[kind] if kind in _SINGLE else MANIFESTS[kind].written
+    root = _SINGLE[kind] if kind in _SINGLE else manifest_kind(kind).written
     models = _Models(
         [root, FixtureBody, ExperimentBody, AssertionCommon, AgentSpec, RuntimeSpec], registries
     )
     if kind == "EvalFixture":
         _put_assertions(models, registries)
-    if kind == EXPERIMENT.name:
+    if kind == "Experiment":
         _put_scorers(models, registries)
     if kind == "Agent":
         _put_runtimes(models, registries)

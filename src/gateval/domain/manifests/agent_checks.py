@@ -38,26 +38,23 @@ from gateval.domain.tree import Tree, folders_of, has_folder
 
 def file_problems(agent: Agent, tree: Tree) -> Iterator[Problem]:
     """Yield what is wrong with the paths in an Agent's manifest; `tree` is its revision's."""
-    yield from _prompt_problems(agent, tree)
-    yield from _folder_problems(agent, tree)
+    system, runtime = agent.spec.system, agent.spec.runtime
+    file = system.file if isinstance(system, SystemFile) else None
+    cwd = runtime.own_cwd if runtime and runtime.cwd is not None else None
+    for key, written, missing in (
+        ("spec.system.file", file, _missing_file),
+        ("spec.runtime.cwd", cwd, _missing_folder),
+    ):
+        if written is None:
+            continue
+        path = resolve_path(agent.folder, written)
+        if message := _leads_out(written) if path is None else missing(path, tree):
+            yield problem_in(agent, key, message)
     yield from _pattern_problems(agent, tree)
-
-
-def _prompt_problems(agent: Agent, tree: Tree) -> Iterator[Problem]:
-    system = agent.spec.system
-    if not isinstance(system, SystemFile):
-        return
-    path = resolve_path(agent.folder, system.file)
-    message = _leads_out(system.file) if path is None else _missing_file(path, tree)
-    if message:
-        yield problem_in(agent, "spec.system.file", message)
 
 
 def _missing_file(path: str, tree: Tree) -> str:
     """Say why `path` is no file of the revision; the empty string if it is one."""
-    entry = tree.get(path)
-    if entry is not None and entry.is_file:
-        return ""
     steps = path.split("/")
     for length in range(1, len(steps) + 1):
         above = "/".join(steps[:length])
@@ -66,6 +63,8 @@ def _missing_file(path: str, tree: Tree) -> str:
             return f"{show_path(above)} is a symbolic link. Name the file itself."
         if found is not None and found.is_submodule:
             return f"{show_path(above)} is a submodule, which is not read. Copy the file here."
+    if path in tree and tree[path].is_file:
+        return ""
     return f"The file {show_path(path)} does not exist in this revision, or is not tracked."
 
 
@@ -87,7 +86,13 @@ def _pattern_problems(agent: Agent, tree: Tree) -> Iterator[Problem]:
                 message = f"{quote(pattern)} fits no tracked file of this revision."
                 yield problem_in(agent, f"{key}[{index}]", message)
     for index, made in enumerate(layer.creates if layer else ()):
-        yield from _created_problems(agent, index, made, resolve_path(cwd, made), tree)
+        where, path = f"spec.runtime.setup.creates[{index}]", resolve_path(cwd, made)
+        if path is None or made.startswith("/") or ".." in made.split("/") or not made.strip("./"):
+            message = f"{quote(made)} has to be a name below the working directory."
+            yield problem_in(agent, where, message)
+        elif path in tree or has_folder(tree, path):
+            message = f"{show_path(path)} is tracked, so no set-up can put something else there."
+            yield problem_in(agent, where, message)
 
 
 def _matches(path: str, tree: Tree) -> bool:
@@ -96,29 +101,6 @@ def _matches(path: str, tree: Tree) -> bool:
     if path in tree or has_folder(tree, path):
         return True  # a link or a submodule may have anything behind it
     return any(step in tree and not tree[step].is_file for step in folders_of(path))
-
-
-def _created_problems(
-    agent: Agent, index: int, made: str, path: str | None, tree: Tree
-) -> Iterator[Problem]:
-    where = f"spec.runtime.setup.creates[{index}]"
-    if path is None or made.startswith("/") or ".." in made.split("/") or not made.strip("./"):
-        message = f"{quote(made)} has to be a name below the working directory."
-        yield problem_in(agent, where, message)
-    elif path in tree or has_folder(tree, path):
-        message = f"{show_path(path)} is tracked, so no set-up can put something else there."
-        yield problem_in(agent, where, message)
-
-
-def _folder_problems(agent: Agent, tree: Tree) -> Iterator[Problem]:
-    runtime = agent.spec.runtime
-    if runtime is None or runtime.cwd is None:
-        return
-    written = runtime.own_cwd
-    path = resolve_path(agent.folder, written)
-    message = _leads_out(written) if path is None else _missing_folder(path, tree)
-    if message:
-        yield problem_in(agent, "spec.runtime.cwd", message)
 
 
 def _missing_folder(path: str, tree: Tree) -> str:
@@ -234,19 +216,12 @@ def key_problems(agent: Agent) -> Iterator[Problem]:
     """Yield the keys that are nearly ours, and those by which a declarative Agent names its prompt
     or its models in the words of another tool: it would run without.
     """
+    declared = agent.runtime_type == MODEL_RUNTIME and "type" not in (agent.spec.model_extra or {})
     for one in unknown_keys(agent):
-        lost = (
-            one.meant in ("system", "models")
-            and agent.runtime_type == MODEL_RUNTIME
-            and not getattr(agent.spec, one.meant)
-            and "type" not in (agent.spec.model_extra or {})
-        )
-        if one.near:
-            message = f'{quote(one.key)} means nothing here. Did you mean "{one.meant}"?'
-            yield problem_in(agent, one.path, message)
-        elif lost:
-            message = f"{quote(one.key)} means nothing here. Here it is `{one.meant}`."
-            yield problem_in(agent, one.path, message)
+        said = f'Did you mean "{one.meant}"?' if one.near else f"Here it is `{one.meant}`."
+        lost = declared and one.meant in ("system", "models") and not getattr(agent.spec, one.meant)
+        if one.near or lost:
+            yield problem_in(agent, one.path, f"{quote(one.key)} means nothing here. {said}")
 
 
 def meaningless_keys(agent: Agent) -> Iterator[Problem]:
@@ -330,14 +305,14 @@ def _model_problems(agent: Agent, *, targeted: bool) -> Iterator[Problem]:
 
 
 def _tool_problems(agent: Agent) -> Iterator[Problem]:
-    seen: set[str] = set()
-    for index, tool in enumerate(agent.spec.tools):
-        where = f"spec.tools[{index}]"
-        if not tool.tool_name:
-            yield problem_in(agent, where, "This tool has no name. Add `name`.")
-        elif tool.tool_name in seen:
-            yield problem_in(agent, where, f"The tool {quote(tool.tool_name)} stands here twice.")
-        seen.add(tool.tool_name)
+    names = [tool.tool_name for tool in agent.spec.tools]
+    for index, name in enumerate(names):
+        if not name or name in names[:index]:
+            said = f"The tool {quote(name)} stands here twice." if name else _NAMELESS
+            yield problem_in(agent, f"spec.tools[{index}]", said)
+
+
+_NAMELESS = "This tool has no name. Add `name`."
 
 
 def _runtime_problems(agent: Agent) -> Iterator[Problem]:
@@ -345,26 +320,22 @@ def _runtime_problems(agent: Agent) -> Iterator[Problem]:
     if runtime is None:
         return
     response = runtime.options.get("response")
-    if (
-        runtime.conversation is ConversationMode.PROCESS
-        and isinstance(response, dict)
-        and "file" in response
-    ):
+    goes_on = runtime.conversation is ConversationMode.PROCESS
+    if goes_on and isinstance(response, dict) and "file" in response:
         message = "A process that goes on prints its answers: a line in each turn, and no file."
         yield problem_in(agent, "spec.runtime.response", message)
-    if runtime.conversation is not ConversationMode.PROCESS and runtime.options.get("greeting"):
+    if not goes_on and runtime.options.get("greeting"):
         message = "Only a process that goes on has a greeting: add `conversation: process`."
         yield problem_in(agent, "spec.runtime.greeting", message)
     yield from _beside_problems(agent, runtime)
-    if runtime.type == MODEL_RUNTIME:
-        of_servers = ("setup", "cwd", "env") if runtime.servers else ()
-        for key in ("command", "setup", "cwd", "env", "before", "after", "services"):
-            if getattr(runtime, key) and key not in of_servers:
-                message = (
-                    f"A runtime of type {MODEL_RUNTIME} starts no process. Add "
-                    f"`type: {COMMAND_RUNTIME}`, or remove this."
-                )
-                yield problem_in(agent, f"spec.runtime.{key}", message)
+    of_servers = ("setup", "cwd", "env") if runtime.servers else ()
+    for key in ("command", "setup", "cwd", "env", "before", "after", "services"):
+        if runtime.type == MODEL_RUNTIME and getattr(runtime, key) and key not in of_servers:
+            message = (
+                f"A runtime of type {MODEL_RUNTIME} starts no process. Add "
+                f"`type: {COMMAND_RUNTIME}`, or remove this."
+            )
+            yield problem_in(agent, f"spec.runtime.{key}", message)
 
 
 def _beside_problems(agent: Agent, runtime: RuntimeSpec) -> Iterator[Problem]:
@@ -375,15 +346,11 @@ def _beside_problems(agent: Agent, runtime: RuntimeSpec) -> Iterator[Problem]:
         if service.name in known:
             message = f"The service {quote(service.name)} stands here twice."
             yield problem_in(agent, f"{where}.name", message)
-        texts = [*enumerate(service.command)]
-        yield from _unknown_name(agent, f"{where}.command", texts, known, later=True)
-        yield from _unknown_name(agent, f"{where}.env", [*service.env.items()], known, later=True)
+        yield from _unknown_name(agent, f"{where}.command", service.command, known, later=True)
+        yield from _unknown_name(agent, f"{where}.env", service.env, known, later=True)
         known.append(service.name)
-    for key, words in (
-        ("command", runtime.command), ("before", runtime.before), ("after", runtime.after)
-    ):  # fmt: skip
-        yield from _unknown_name(agent, f"spec.runtime.{key}", [*enumerate(words)], known)
-    yield from _unknown_name(agent, "spec.runtime.env", [*runtime.env.items()], known)
+    for key in ("command", "before", "after", "env"):
+        yield from _unknown_name(agent, f"spec.runtime.{key}", getattr(runtime, key), known)
     for name, text in runtime.env.items():
         for word in (TOOLS_URL, TOOLS_COMMAND):
             if word in text and not any(tool.enabled for tool in agent.spec.tools):
@@ -394,12 +361,12 @@ def _beside_problems(agent: Agent, runtime: RuntimeSpec) -> Iterator[Problem]:
 def _unknown_name(
     agent: Agent,
     where: str,
-    texts: list[tuple[int, str]] | list[tuple[str, str]],
+    texts: tuple[str, ...] | dict[str, str],
     known: list[str],
     *,
     later: bool = False,
 ) -> Iterator[Problem]:
-    for key, text in texts:
+    for key, text in texts.items() if isinstance(texts, dict) else enumerate(texts):
         path = f"{where}[{key}]" if isinstance(key, int) else f"{where}.{key}"
         for name, part in references(text):
             if name not in known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -69,17 +69,13 @@ def _missing(kind: str, name: str, catalogue: Catalogue) -> str:
 
 def _selection_problems(evaluation: Eval, catalogue: Catalogue) -> Iterator[Problem]:
     selector = evaluation.fixture_selector
-    all_known = not any(one.kind == "EvalFixture" for one in catalogue.broken)
-    all_known = all_known and not catalogue.locked
+    unknown = catalogue.locked or any(one.kind == "EvalFixture" for one in catalogue.broken)
     if selector is None and not evaluation.fixtures:
-        yield _problem(
-            evaluation,
-            "spec.fixtures",
-            f'The Eval "{evaluation.name}" selects no fixtures. Add fixtures or fixtureSelector.',
-        )
-    if selector is not None and all_known and not catalogue.labelled(selector.match_labels):
-        wanted = ", ".join(f"{key}: {value}" for key, value in selector.match_labels.items())
-        message = f"No fixture carries these labels: {quote(wanted)}."
+        message = f'The Eval "{evaluation.name}" selects no fixtures.'
+        message += " Add fixtures or fixtureSelector."
+        yield _problem(evaluation, "spec.fixtures", message)
+    if selector is not None and not unknown and not catalogue.labelled(selector.match_labels):
+        message = f"No fixture carries these labels: {quote(_shown(selector.match_labels))}."
         yield _problem(evaluation, "spec.fixtureSelector", message)
     for index, name in enumerate(evaluation.fixtures):
         if message := _missing("EvalFixture", name, catalogue):
@@ -169,10 +165,8 @@ def check_catalogue(
     catalogue = replace(catalogue, broken=sound) if apart else catalogue
     targets = {evaluation.target_agent for evaluation in catalogue.evals}
     problems = [
-        *_doubles(catalogue.agents),
-        *_doubles(catalogue.evals),
-        *_doubles(catalogue.fixtures),
-        *_doubles(catalogue.calibrations),
+        *(*_doubles(catalogue.agents), *_doubles(catalogue.evals)),
+        *(*_doubles(catalogue.fixtures), *_doubles(catalogue.calibrations)),
     ]
     for agent in catalogue.agents:
         targeted = agent.name in targets
@@ -194,26 +188,19 @@ def check_catalogue(
 
 def warnings_of(catalogue: Catalogue) -> tuple[Problem, ...]:
     """Return what is allowed but hardly meant; of what is sealed, only where that is."""
-    return (
-        *dict.fromkeys(map(_without_sealed_words, _hardly_meant(catalogue))),
-        *(
-            Problem(
-                place=SourceLocation(file=show_path(path)),
-                message="This is sealed, and the key is not here (GATEVAL_IDENTITY), so nothing in "
-                "it was checked.",
-            )
-            for path in sorted(catalogue.locked)
-        ),
+    sealed = (
+        "This is sealed, and the key is not here (GATEVAL_IDENTITY), so nothing in it was checked."
     )
+    told = (
+        _about_file(one.place.file, SEALED_WARNING) if is_sealed(one.place.file) else one
+        for one in _hardly_meant(catalogue)
+    )
+    locked = sorted(catalogue.locked)
+    return (*dict.fromkeys(told), *(_about_file(show_path(path), sealed) for path in locked))
 
 
-def _without_sealed_words(found: Problem) -> Problem:
-    file = found.place.file
-    return (
-        Problem(place=SourceLocation(file=file), message=SEALED_WARNING)
-        if is_sealed(file)
-        else found
-    )
+def _about_file(file: str, message: str) -> Problem:
+    return Problem(place=SourceLocation(file=file), message=message)
 
 
 def _hardly_meant(catalogue: Catalogue) -> tuple[Problem, ...]:
@@ -298,7 +285,7 @@ def _unselected(catalogue: Catalogue, selected: Container[str]) -> Iterator[Prob
 def _wanted_labels(fixture: Fixture, catalogue: Catalogue) -> str:
     """Say which labels the Evals of its Agent ask for; empty if that is not known."""
     wanted = {
-        ", ".join(f"{key}: {value}" for key, value in one.fixture_selector.match_labels.items())
+        _shown(one.fixture_selector.match_labels)
         for one in catalogue.evals
         if one.fixture_selector
         and fixture.target_agent in {None, one.target_agent}
@@ -306,8 +293,12 @@ def _wanted_labels(fixture: Fixture, catalogue: Catalogue) -> str:
     }
     if not wanted or len(wanted) > LABELS_SHOWN:
         return ""
-    has = ", ".join(f"{key}: {value}" for key, value in fixture.labels.items()) or "none"
-    return f" Its labels are {quote(has)}; Evals select {' or '.join(map(quote, sorted(wanted)))}."
+    has = quote(_shown(fixture.labels) or "none")
+    return f" Its labels are {has}; Evals select {' or '.join(map(quote, sorted(wanted)))}."
+
+
+def _shown(labels: Mapping[str, str]) -> str:
+    return ", ".join(f"{key}: {value}" for key, value in labels.items())
 
 
 def _doubles(manifests: Sequence[Manifest]) -> Iterator[Problem]:

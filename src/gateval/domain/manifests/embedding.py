@@ -13,10 +13,8 @@ from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 
-EMBEDDED = "similar"
+EMBEDDED, MODEL = "similar", "model"
 """The assertion that may ask a model for embeddings, and the option that names the model."""
-
-MODEL = "model"
 
 _SCRIPTED = f"{SCRIPTED_PROVIDER}/"
 

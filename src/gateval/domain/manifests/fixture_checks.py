@@ -28,19 +28,10 @@ from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree, has_folder, under
 
-STATE_CHECKS = frozenset(
-    {
-        "fileExists",
-        "fileEquals",
-        "fileMatches",
-        "fileJson",
-        "directoryListing",
-        "environmentVariable",
-        "commandResult",
-        "httpResponse",
-        "sqlQuery",
-    }
-)
+STATE_CHECKS = frozenset({
+    "fileExists", "fileEquals", "fileMatches", "fileJson", "directoryListing",
+    "environmentVariable", "commandResult", "httpResponse", "sqlQuery",
+})  # fmt: skip
 """The assertions that look at a playground's end state."""
 
 _PRIVATE = ("HOME", "TMPDIR", "PATH")
@@ -87,13 +78,11 @@ def _wrong(spec: PlaygroundSpec, fixture: Fixture, tree: Tree) -> Iterator[tuple
         if path is None:
             yield key, f"{quote(written)} leads out of the repository."
         elif under(folder, {path}):
-            yield (
-                key,
-                (
-                    f"{quote(written)} holds the manifest itself. Give the playground a "
-                    "folder of its own, as agents get it in its trials alone."
-                ),
+            said = (
+                f"{quote(written)} holds the manifest itself. Give the playground a folder of its "
+                "own, as agents get it in its trials alone."
             )
+            yield key, said
         elif not _is_there(key, path, tree):
             kind = "file" if key == "sqlite.source" else "folder with files"
             yield key, f"{show_path(path)} is no {kind} of this revision. Correct it, or track it."

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from enum import StrEnum
 from typing import Annotated, Literal, Self, TypeAlias
 
@@ -117,14 +118,19 @@ def attach(part: FilePart, path: str, oid: str, data: bytes | None) -> TextPart 
         raise ValueError(f"{shown} is a Git LFS pointer. Store the file itself in git.")
     if not data:
         raise ValueError(f"{shown} is empty. Fill it, or leave it out.")
-    media = part.media_type or _sniffed(data)
+    webp = "image/webp" if data.startswith(b"RIFF") and data[8:12] == b"WEBP" else None
+    sniffed = next((media for magic, media in _MAGIC if data.startswith(magic)), webp)
+    media = part.media_type or sniffed  # None for text and what nobody knows
     if part.type == "image" and not (media or "").startswith("image/"):
         raise ValueError(
             f"{shown} is no PNG, JPEG, GIF or WebP image. Attach it with `type: file`, or say in "
             "`mediaType` which image it is."
         )
-    text = _text(data) if media is None or media.startswith(_TEXTS) else None
-    if text is None:
+    text = None
+    if media is None or media.startswith(_TEXTS):
+        with suppress(UnicodeDecodeError):
+            text = data.decode("utf-8-sig")
+    if text is None or "\0" in text:
         facts = Attached(
             name=name,
             media_type=media or "application/octet-stream",
@@ -138,21 +144,6 @@ def attach(part: FilePart, path: str, oid: str, data: bytes | None) -> TextPart 
     ended = "" if text.endswith("\n") else "\n"
     told = f'<file name="{_plain(name)}">\n{text}{ended}</file>'
     return TextPart(type="text", text=told, file=name)
-
-
-def _sniffed(data: bytes) -> str | None:
-    """Return the media type that the first bytes tell; None for text and what nobody knows."""
-    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((media for magic, media in _MAGIC if data.startswith(magic)), None)
-
-
-def _text(data: bytes) -> str | None:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
 
 
 def _plain(name: str) -> str:

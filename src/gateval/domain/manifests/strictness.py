@@ -69,26 +69,15 @@ def number(*, lower: bool, absent: bool = False) -> Direction:
     return Direction(words + (order_of_none if absent else ""), laxer, strictest)
 
 
-def fewer() -> Direction:
-    """A list that is stricter with fewer entries."""
+def fewer(read: Callable[[JsonValue], Sequence[JsonValue]] | None = None) -> Direction:
+    """A list that is stricter with fewer entries, as `read` gives them: as text, unless it says."""
+    listed = read or _entries
 
     def laxer(before: JsonValue, after: JsonValue) -> bool:
-        return not set(_entries(after)) <= set(_entries(before))
+        return any(one not in listed(before) for one in listed(after))
 
     def strictest(asked: JsonValue, own: JsonValue) -> JsonValue:
-        return [one for one in _entries(own) if one in _entries(asked)]
-
-    return Direction("fewer entries", laxer, strictest)
-
-
-def fewer_records() -> Direction:
-    """A list of records, each with keys of its own, that is stricter with fewer of them."""
-
-    def laxer(before: JsonValue, after: JsonValue) -> bool:
-        return any(one not in _list(before) for one in _list(after))
-
-    def strictest(asked: JsonValue, own: JsonValue) -> JsonValue:
-        return [one for one in _list(own) if one in _list(asked)]
+        return [one for one in listed(own) if one in listed(asked)]
 
     return Direction("fewer entries", laxer, strictest)
 
@@ -210,7 +199,7 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.sources": fewer(),
     "policy.egress": ports(),
     "policy.loopbackUpstreams": order(*LoopbackPolicy),
-    "policy.bindPorts": fewer_records(),
+    "policy.bindPorts": fewer(_list),
     "policy.gateway.allow": fewer(),
     "policy.gateway.maxTokens": number(lower=True),
     "policy.gateway.callsPerRun": number(lower=True),
@@ -230,7 +219,7 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.baseline.maxAgeDays": number(lower=True),
     "policy.baseline.workflows": fewer(),
     "policy.baseline.repetitions": free(),
-    "policy.quarantine": fewer_records(),
+    "policy.quarantine": fewer(_list),
     "policy.recipients": fewer(),
     "policy.sealedBits": number(lower=True),
     "policy.bypass.roles": fewer(),

@@ -18,7 +18,6 @@ from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.formats.imports.base import (
     Case,
     Imported,
-    Left,
     NotCarried,
     Request,
     compared,
@@ -70,30 +69,27 @@ class _Criteria(NamedTuple):
 def read(request: Request) -> Imported:
     """Return the cases of a file. Raises `InvalidManifests` for one that is none of ADK's."""
     document = document_of(request)
-    criteria, left = _criteria(request)
+    criteria = _criteria(request)
     cases: list[Case] = []
     data = document.data
     if isinstance(data, dict) and isinstance(data.get("eval_cases"), list):
         for place, case in entries(document, ("eval_cases",)):
-            turns, said = _invocations(place, case)
-            _add(request, str(case.get("eval_id") or ""), place, turns, criteria, cases, said)
-            left += said
-    elif isinstance(data, list) and data and all(_is_old(one) for one in data):
+            turns = _invocations(request, place, case)
+            cases += _case(request, str(case.get("eval_id") or ""), place, turns, criteria)
+    elif isinstance(data, list) and data and all(map(_is_old, data)):
         named = [one for one in entries(document, ()) if "data" in one[1]]
         for index, (place, case) in enumerate(named):
+            if _has_state(case):
+                request.leave(place, "initial_session", _STATE)
             turns = _queries(document, (index, "data"))
-            said = [Left(place, "initial_session", _STATE)] if _has_state(case) else []
-            _add(request, str(case.get("name") or ""), place, turns, criteria, cases, said)
-            left += said
+            cases += _case(request, str(case.get("name") or ""), place, turns, criteria)
         if not named:
-            turns = _queries(document, ())
-            _add(request, "", document.place((0,)), turns, criteria, cases, left)
+            cases += _case(request, "", document.place((0,)), _queries(document, ()), criteria)
     else:
-        raise InvalidManifests(
-            [Problem(place=request.place(), message="This is no eval set of ADK: it has no "
-            "`eval_cases`, and is no list of queries.")]
-        )  # fmt: skip
-    return Imported(cases, left)
+        raise request.refused(
+            "This is no eval set of ADK: it has no `eval_cases`, and is no list of queries."
+        )
+    return Imported(cases, request.left)
 
 
 _STATE = "your program makes its own session: set the state there, or in the fixture's payload"
@@ -101,56 +97,49 @@ _STATE = "your program makes its own session: set the state there, or in the fix
 
 def _has_state(case: Mapping[str, JsonValue]) -> bool:
     found = [case.get(key) for key in ("session_input", "initial_session", "initial_state")]
-    return any(isinstance(one, dict) and any(map(_is_state, one.values())) for one in found)
-
-
-def _is_state(value: JsonValue) -> bool:
-    return isinstance(value, dict) and bool(value)
+    inner = [one for each in found if isinstance(each, dict) for one in each.values()]
+    return any(isinstance(one, dict) and one for one in inner)
 
 
 def _is_old(value: JsonValue) -> bool:
     return isinstance(value, dict) and ("query" in value or isinstance(value.get("data"), list))
 
 
-def _criteria(request: Request) -> tuple[_Criteria, list[Left]]:
+def _criteria(request: Request) -> _Criteria:
     data = request.sibling(_CONFIG)
     place = SourceLocation(file=f"{request.folder}/{_CONFIG}".lstrip("/"))
     if data is None:
-        return _Criteria(_DEFAULT, place), []
+        return _Criteria(_DEFAULT, place)
     try:
         found = read_json(data.decode("utf-8-sig"))
     except (UnicodeDecodeError, NotStrictJson) as error:
         raise InvalidManifests([Problem(place=place, message=f"This is not JSON: {error}.")])
     given = found.get("criteria") if isinstance(found, dict) else None
     if not isinstance(given, dict):
-        return _Criteria(_DEFAULT, place), []
+        return _Criteria(_DEFAULT, place)
     known = {*_DEFAULT, "final_response_match_v2", *_RUBRICS}
-    left = [
-        Left(place, name, "no assertion measures it") for name in given if name not in known
-    ]  # fmt: skip
-    return _Criteria(given, place), left
+    for name in (one for one in given if one not in known):
+        request.leave(place, name, "no assertion measures it")
+    return _Criteria(given, place)
 
 
 _RUBRICS = ("rubric_based_final_response_quality_v1", "rubric_based_tool_use_quality_v1")
 
 
-def _invocations(place: SourceLocation, case: JsonObject) -> tuple[list[_Turn], list[Left]]:
-    left: list[Left] = []
+def _invocations(request: Request, place: SourceLocation, case: JsonObject) -> list[_Turn]:
     if _has_state(case):
-        left.append(Left(place, "session_input.state", _STATE))
+        request.leave(place, "session_input.state", _STATE)
     turns: list[_Turn] = []
     spoken = case.get("conversation")
     if not isinstance(spoken, list):
-        return [], [*left, Left(place, "the case", "it has no `conversation` to be replayed")]
-    for one in spoken:
-        if not isinstance(one, dict):
-            continue
+        request.leave(place, "the case", "it has no `conversation` to be replayed")
+    for one in objects(spoken):
         user, answer = _text(one.get("user_content")), _text(one.get("final_response"))
         if user is None:
-            return [], [*left, Left(place, "the case", "the user sends more than text")]
-        told = one.get("intermediate_data")
-        turns.append(_Turn(place, user, list(_calls(told)), answer or ""))
-    return turns, left
+            request.leave(place, "the case", "the user sends more than text")
+            return []
+        turns.append(_Turn(place, user, list(_calls(one.get("intermediate_data"))), answer or ""))
+    return turns
 
 
 def _text(content: JsonValue) -> str | None:
@@ -199,22 +188,16 @@ def _queries(document: Document, path: DocumentPath) -> list[_Turn]:
     ]
 
 
-def _add(
-    request: Request,
-    name: str,
-    place: SourceLocation,
-    turns: list[_Turn],
-    criteria: _Criteria,
-    cases: list[Case],
-    left: list[Left],
-) -> None:
-    """Add the fixture of one session, and to `left` what of it stays behind."""
+def _case(
+    request: Request, name: str, place: SourceLocation, turns: list[_Turn], criteria: _Criteria
+) -> Iterator[Case]:
+    """Yield the fixture of one session, if anything of it can be asserted."""
     if not turns:
         return
-    asserted = [list(_assertions(request, turn, criteria, left, len(turns))) for turn in turns]
-    whole = list(_rubrics(request, criteria, left))
+    asserted = [list(_assertions(request, turn, criteria, len(turns))) for turn in turns]
+    whole = list(_rubrics(request, criteria))
     if not any(asserted) and not whole:
-        left.append(Left(place, "the case", "nothing of it can be asserted"))
+        request.leave(place, "the case", "nothing of it can be asserted")
         return
     spec: JsonObject
     if len(turns) == 1:
@@ -231,20 +214,20 @@ def _add(
         spec["reference"] = {"answer": turns[-1].answer}
     if whole:
         spec["assertions"] = [*whole]
-    cases.append(Case(name, place, spec))
+    yield Case(name, place, spec)
 
 
 def _assertions(
-    request: Request, turn: _Turn, criteria: _Criteria, left: list[Left], turns: int
+    request: Request, turn: _Turn, criteria: _Criteria, turns: int
 ) -> Iterator[JsonObject]:
     lowest = criteria.threshold("tool_trajectory_avg_score")
     if lowest > 0:
         yield from _trajectory(turn, criteria.mode)
         if lowest < 1 and turns > 1:
             why = "a mean over turns is none of ours: each turn must call its tools here"
-            left.append(Left(turn.place, f"tool_trajectory_avg_score {lowest:g}", why))
+            request.leave(turn.place, f"tool_trajectory_avg_score {lowest:g}", why)
     elif turn.calls:
-        left.append(Left(turn.place, "the tools told", f"{_CONFIG} does not measure them"))
+        request.leave(turn.place, "the tools told", f"{_CONFIG} does not measure them")
     if not turn.answer:
         return
     lowest = criteria.threshold("response_match_score")
@@ -253,14 +236,14 @@ def _assertions(
         try:
             yield judged(request, {"preset": "factuality", "minScore": alike})
         except NotCarried as error:
-            left.append(Left(turn.place, "final_response_match_v2", str(error)))
+            request.leave(turn.place, "final_response_match_v2", error)
     if lowest > 0 and request.compare and (turns == 1 or request.compare != "judge"):
         try:
             yield compared(request, turn.answer)
         except NotCarried as error:
-            left.append(Left(turn.place, "the answer told", str(error)))
+            request.leave(turn.place, "the answer told", error)
     elif lowest > 0:
-        left.append(Left(turn.place, f"response_match_score {lowest:g}", _NO_ROUGE))
+        request.leave(turn.place, f"response_match_score {lowest:g}", _NO_ROUGE)
 
 
 def _trajectory(turn: _Turn, mode: str) -> Iterator[JsonObject]:
@@ -280,7 +263,7 @@ def _trajectory(turn: _Turn, mode: str) -> Iterator[JsonObject]:
         yield {"type": "executionMetrics", "maxToolCalls": len(turn.calls), "minScore": 1}
 
 
-def _rubrics(request: Request, criteria: _Criteria, left: list[Left]) -> Iterator[JsonObject]:
+def _rubrics(request: Request, criteria: _Criteria) -> Iterator[JsonObject]:
     for name in _RUBRICS:
         given = criteria.given.get(name)
         for one in objects(given.get("rubrics")) if isinstance(given, dict) else ():
@@ -291,4 +274,4 @@ def _rubrics(request: Request, criteria: _Criteria, left: list[Left]) -> Iterato
                     lowest = criteria.threshold(name)
                     yield judged(request, {"rubric": text, "minScore": lowest})
             except NotCarried as error:
-                left.append(Left(criteria.place, name, str(error)))
+                request.leave(criteria.place, name, error)

@@ -58,7 +58,8 @@ class Request:
     """A file to import: its tracked path and content, and what the person said beside it.
 
     `compare` is one of `COMPARES`, or empty; `judge` is the model that judges, or empty. `beside`
-    reads a file by its path from the repository's root; None where there is none.
+    reads a file by its path from the repository's root; None where there is none. `left` takes what
+    does not carry over.
     """
 
     path: str
@@ -66,6 +67,7 @@ class Request:
     compare: str
     judge: str
     beside: Callable[[str], bytes | None] = field(repr=False)
+    left: list[Left] = field(default_factory=list)
 
     @property
     def folder(self) -> str:
@@ -75,6 +77,14 @@ class Request:
     def place(self, line: int = 1) -> SourceLocation:
         """A line of this file."""
         return SourceLocation(file=show_path(self.path), line=line)
+
+    def refused(self, message: str) -> InvalidManifests:
+        """Return that this file is none of the format."""
+        return InvalidManifests([Problem(place=self.place(), message=message)])
+
+    def leave(self, place: SourceLocation, what: str, why: object) -> None:
+        """Note what does not carry over, and why, as half a sentence."""
+        self.left.append(Left(place, what, str(why)))
 
     def sibling(self, name: str) -> bytes | None:
         """Read a file that is named relative to this one."""
@@ -156,7 +166,7 @@ def document_of(request: Request) -> Document:
     documents, problems = read_documents(request.path, request.data)
     if problems or len(documents) != 1:
         said = f"There are {len(documents)} documents in this file, and one is needed."
-        raise InvalidManifests(problems or [Problem(place=request.place(), message=said)])
+        raise InvalidManifests(problems) if problems else request.refused(said)
     return documents[0]
 
 
@@ -165,14 +175,13 @@ def _json_document(request: Request) -> Document:
     try:
         data = read_json(request.data.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        said = "This file is not UTF-8. Save it as UTF-8."
-        raise InvalidManifests([Problem(place=request.place(), message=said)]) from None
+        raise request.refused("This file is not UTF-8. Save it as UTF-8.") from None
     except NotStrictJson as error:
         line = re.search(r"line (\d+)", str(error))
-        place = request.place(int(line[1]) if line else 1)
-        raise InvalidManifests(
-            [Problem(place=place, message=f"This is not JSON: {error}.")]
-        ) from None
+        said = Problem(
+            place=request.place(int(line[1]) if line else 1), message=f"This is not JSON: {error}."
+        )
+        raise InvalidManifests([said]) from None
     # Only lines are wanted of it: YAML knows no tabs before values and no halves of a character.
     plain = _HALF.sub(rb"\\u0078", request.data.replace(b"\t", b" "))
     documents, problems = read_documents(request.path, plain)

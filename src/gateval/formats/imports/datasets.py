@@ -15,15 +15,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.problems import InvalidManifests, SourceLocation
-from gateval.formats.imports.base import (
-    Case,
-    Imported,
-    Left,
-    NotCarried,
-    Request,
-    compared,
-    objects,
-)
+from gateval.formats.imports.base import Case, Imported, NotCarried, Request, compared, objects
 from gateval.formats.native.cases import read_rows
 
 _ROLES = {"system", "user", "assistant"}
@@ -50,30 +42,27 @@ class RowFormat:
         if problems:
             raise InvalidManifests(problems)
         cases: list[Case] = []
-        left: list[Left] = []
         for row in rows:
             place = request.place(row.line)
             try:
-                cases.append(self._case(request, place, row.value, left))
+                cases.append(self._case(request, place, row.value))
             except NotCarried as error:
-                left.append(Left(place, "the row", str(error)))
-        return Imported(cases, left)
+                request.leave(place, "the row", error)
+        return Imported(cases, request.left)
 
-    def _case(
-        self, request: Request, place: SourceLocation, row: JsonValue, left: list[Left]
-    ) -> Case:
+    def _case(self, request: Request, place: SourceLocation, row: JsonValue) -> Case:
         if not isinstance(row, dict) or row.get(self.input) in (None, "", [], {}):
             raise NotCarried(f"it has no `{self.input}`")
         for column, why in self.refused.items():
             if row.get(column):
                 raise NotCarried(f"it has `{column}`: {why}")
         known = {self.input, self.expected, self.name, self.tools, *self.context}
-        left += [
-            Left(place, f"the column `{key}`", "it has no counterpart here")
-            for key, value in row.items()
-            if key not in known and value not in (None, "", [], {})
-        ]
-        expected = _plain(row.get(self.expected))
+        for key, value in row.items():
+            if key not in known and value not in (None, "", [], {}):
+                request.leave(place, f"the column `{key}`", "it has no counterpart here")
+        expected = row.get(self.expected)
+        if isinstance(expected, dict) and len(expected) == 1:  # such as `{"answer": "4"}`
+            (expected,) = expected.values()
         asserted = list(self._assertions(request, row, expected))
         if not asserted:
             raise NotCarried("it expects nothing that can be asserted")
@@ -99,26 +88,11 @@ class RowFormat:
 
     def _reference(self, row: JsonObject, expected: JsonValue) -> JsonObject:
         told: JsonObject = {"answer": expected} if isinstance(expected, str) and expected else {}
-        texts = [
-            text
-            for column in self.context
-            for text in _listed(row.get(column))
-            if isinstance(text, str)
-        ]
-        if texts:
+        values = [row.get(column) for column in self.context]
+        listed = [text for one in values for text in (one if isinstance(one, list) else [one])]
+        if texts := [text for text in listed if isinstance(text, str)]:
             told["context"] = "\n\n".join(texts)
         return told
-
-
-def _listed(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else [value]
-
-
-def _plain(value: JsonValue) -> JsonValue:
-    """Return the one value of a mapping with one, such as `{"answer": "4"}`, else the value."""
-    if isinstance(value, dict) and len(value) == 1:
-        (value,) = value.values()
-    return value
 
 
 def _input(given: JsonValue) -> JsonObject:
@@ -152,15 +126,9 @@ def _conversation(messages: list[JsonValue]) -> JsonObject:
 
 _SANDBOX = "a playground would have to be made for it"
 
+_SANDBOXED = dict.fromkeys(("sandbox", "files", "setup"), _SANDBOX)
 INSPECT = RowFormat(
-    "input",
-    "target",
-    refused={
-        "choices": "how they are shown is the solver's",
-        "sandbox": _SANDBOX,
-        "files": _SANDBOX,
-        "setup": _SANDBOX,
-    },
+    "input", "target", refused={"choices": "how they are shown is the solver's", **_SANDBOXED}
 )
 OPENAI_EVALS = RowFormat("input", "ideal")
 DEEPEVAL = RowFormat(

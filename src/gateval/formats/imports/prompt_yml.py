@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pydantic import JsonValue
+
 from gateval.domain.base import JsonObject
-from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
 from gateval.formats.imports.base import (
     Case,
     Imported,
-    Left,
     NotCarried,
     Request,
     document_of,
@@ -32,9 +32,7 @@ def read(request: Request) -> Imported:
     document = document_of(request)
     prompt = document.data
     if not isinstance(prompt, dict) or not isinstance(prompt.get("messages"), list):
-        wrong = "This is no prompt of GitHub Models: it has no `messages`."
-        raise InvalidManifests([Problem(place=request.place(), message=wrong)])
-    left: list[Left] = []
+        raise request.refused("This is no prompt of GitHub Models: it has no `messages`.")
     evaluators = objects(prompt.get("evaluators"))
     said = [str(one.get("content") or "") for one in objects(prompt["messages"])
             if one.get("role") == "user"]  # fmt: skip
@@ -43,37 +41,28 @@ def read(request: Request) -> Imported:
         try:
             asked = filled(said[-1], row) if said else ""
         except NotCarried as error:
-            left.append(Left(place, "the case", f"its prompt cannot be filled in: {error}"))
+            request.leave(place, "the case", f"its prompt cannot be filled in: {error}")
             continue
-        asserted = list(_assertions(request, evaluators, row, place, left))
+        asserted: list[JsonValue] = []
+        for one in evaluators:
+            name = str(one.get("name") or "evaluator")
+            try:
+                made = [*_made(request, one, row)]
+                asserted += [{"type": each["type"], "name": name, **each} for each in made]
+            except NotCarried as error:
+                request.leave(place, f"the evaluator `{name}`", error)
         if not asserted:
-            left.append(Left(place, "the case", "nothing of it can be asserted"))
+            request.leave(place, "the case", "nothing of it can be asserted")
             continue
         payload: JsonObject = {**row, "prompt": asked} if asked else dict(row)
         expected = payload.pop("expected", None)
         spec: JsonObject = {"input": {"type": "prompt", "payload": payload}}
         if isinstance(expected, str):
             spec["reference"] = {"answer": expected}
-        cases.append(Case("", place, {**spec, "assertions": [*asserted]}))
+        cases.append(Case("", place, {**spec, "assertions": asserted}))
     why = "they belong to the Agent; the last of the user is a fixture's prompt"
-    left.append(Left(document.place(("messages",)), "messages and model", why))
-    return Imported(cases, left)
-
-
-def _assertions(
-    request: Request,
-    evaluators: list[JsonObject],
-    row: JsonObject,
-    place: SourceLocation,
-    left: list[Left],
-) -> Iterator[JsonObject]:
-    for one in evaluators:
-        name = str(one.get("name") or "evaluator")
-        try:
-            for made in _made(request, one, row):
-                yield {"type": made["type"], "name": name, **made}
-        except NotCarried as error:
-            left.append(Left(place, f"the evaluator `{name}`", str(error)))
+    request.leave(document.place(("messages",)), "messages and model", why)
+    return Imported(cases, request.left)
 
 
 def _made(request: Request, evaluator: JsonObject, row: JsonObject) -> Iterator[JsonObject]:

@@ -14,11 +14,10 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
+from gateval.domain.problems import SourceLocation
 from gateval.formats.imports.base import (
     Case,
     Imported,
-    Left,
     NotCarried,
     Request,
     document_of,
@@ -38,6 +37,7 @@ _OF_CONFIG: Final = {
 _OF_TEST: Final = {"assert", "description", "vars"}
 _OF_ASSERTION: Final = {"metric", "threshold", "type", "value", "weight"}
 
+_NO_COUNTERPART = "it has no counterpart here"
 _WHY = {
     "scenarios": "write its cases under `tests` first",
     "redteam": "attacks are made up anew in each run; write those you want to keep as tests",
@@ -55,41 +55,35 @@ def read(request: Request) -> Imported:
     document = document_of(request)
     config = document.data
     if not isinstance(config, dict) or not ({"tests", "scenarios"} & config.keys()):
-        said = "This is no config of promptfoo: it has no `tests`."
-        raise InvalidManifests([Problem(place=request.place(), message=said)])
-    left = [
-        Left(document.place((key,)), key, _WHY.get(key, "it has no counterpart here"))
-        for key in config
-        if key not in _OF_CONFIG
-    ]
+        raise request.refused("This is no config of promptfoo: it has no `tests`.")
+    for key in (one for one in config if one not in _OF_CONFIG):
+        request.leave(document.place((key,)), key, _WHY.get(key, _NO_COUNTERPART))
     default = config.get("defaultTest")
     shared = default if isinstance(default, dict) else {}
-    prompt = _prompt(request, config.get("prompts"), document.place(("prompts",)), left)
+    prompt = _prompt(request, config.get("prompts"), document.place(("prompts",)))
     cases: list[Case] = []
     tests = config.get("tests")
     found: Iterable[tuple[SourceLocation, JsonObject]] = entries(document, ("tests",))
     files = [tests] if isinstance(tests, str) else tests if isinstance(tests, list) else []
     for name in files:
         if isinstance(name, str):
-            found = itertools.chain(found, _file(request, name, document.place(("tests",)), left))
+            found = itertools.chain(found, _file(request, name, document.place(("tests",))))
     for place, test in found:
-        _add(request, place, test, shared, prompt, cases, left)
-    return Imported(cases, left, _execution(config.get("evaluateOptions")))
-
-
-def _execution(options: JsonValue) -> dict[str, JsonValue]:
+        cases += _cases(request, place, test, shared, prompt)
+    options = config.get("evaluateOptions")
     repeat = options.get("repeat") if isinstance(options, dict) else None
-    return {"repsPerFixture": repeat} if isinstance(repeat, int) and repeat > 1 else {}
+    execution = {"repsPerFixture": repeat} if isinstance(repeat, int) and repeat > 1 else {}
+    return Imported(cases, request.left, execution)
 
 
-def _prompt(request: Request, prompts: JsonValue, place: SourceLocation, left: list[Left]) -> str:
+def _prompt(request: Request, prompts: JsonValue, place: SourceLocation) -> str:
     """Return the one prompt that is a text; empty where the cases' values are the input."""
     listed = prompts if isinstance(prompts, list) else [prompts] if prompts else []
     texts = [one for one in listed if isinstance(one, str)]
     if len(listed) != 1 or not texts:
         if listed:
             why = "they belong to the Agent; a fixture's input is its `vars`"
-            left.append(Left(place, "prompts", why))
+            request.leave(place, "prompts", why)
         return ""
     text = texts[0]
     if text.startswith("file://"):
@@ -98,22 +92,22 @@ def _prompt(request: Request, prompts: JsonValue, place: SourceLocation, left: l
         text = data.decode("utf-8", "replace") if plain and data is not None else ""
     if not text or text.lstrip().startswith(("[", "{\n", '{"')):
         why = "it is no plain text: it belongs to the Agent, and a fixture's input is its `vars`"
-        left.append(Left(place, "prompts", why))
+        request.leave(place, "prompts", why)
         return ""
     return text
 
 
 def _file(
-    request: Request, name: str, place: SourceLocation, left: list[Left]
+    request: Request, name: str, place: SourceLocation
 ) -> Iterator[tuple[SourceLocation, JsonObject]]:
     path = name.removeprefix("file://")
     data = request.sibling(path)
     if data is None or not path.endswith((".csv", ".yaml", ".yml", ".json", ".jsonl")):
-        left.append(Left(place, name, "only files of this repository with plain cases are read"))
+        request.leave(place, name, "only files of this repository with plain cases are read")
         return
     read_in = read_cases(path, data)
     if read_in.problems:
-        left.append(Left(place, name, read_in.problems[0].message))
+        request.leave(place, name, read_in.problems[0].message)
     for case in read_in.cases:
         where = SourceLocation(file=path, line=case.line)
         yield where, _of_columns(case.values) if path.endswith(".csv") else case.values
@@ -138,41 +132,36 @@ def _of_columns(row: JsonObject) -> JsonObject:
     return {**told, "vars": values, "assert": asserted}
 
 
-def _add(
+def _cases(
     request: Request,
     place: SourceLocation,
     test: JsonObject,
     shared: Mapping[str, JsonValue],
     prompt: str,
-    cases: list[Case],
-    left: list[Left],
-) -> None:
+) -> Iterator[Case]:
     own, common = test.get("vars"), shared.get("vars")
     values: JsonObject = {
         **(common if isinstance(common, dict) else {}),
         **(own if isinstance(own, dict) else {}),
     }
-    left += [
-        Left(place, key, _WHY.get(key, "it has no counterpart here"))
-        for key in {**shared, **test}
-        if key not in _OF_TEST
-    ]
+    for key in (one for one in {**shared, **test} if one not in _OF_TEST):
+        request.leave(place, key, _WHY.get(key, _NO_COUNTERPART))
     try:
         every = list(_each(request, values))
     except NotCarried as error:
-        left.append(Left(place, "the case", str(error)))
+        request.leave(place, "the case", error)
         return
     for one in every:
         wanted = [*objects(shared.get("assert")), *objects(test.get("assert"))]
-        asserted = list(_assertions(request, wanted, one, place, left))
+        asserted = list(_assertions(request, wanted, one, place))
         if not asserted:
-            left.append(Left(place, "the case", "nothing of it can be asserted"))
+            request.leave(place, "the case", "nothing of it can be asserted")
             continue
         payload: JsonObject = dict(one)
         try:
             payload |= {"prompt": filled(prompt, one)} if prompt else {}
         except NotCarried as error:
-            left.append(Left(place, "the case", f"its prompt cannot be filled in: {error}"))
+            request.leave(place, "the case", f"its prompt cannot be filled in: {error}")
             continue
         named = str(test.get("description") or "")
         spec: JsonObject = {
@@ -180,7 +169,7 @@ def _add(
             "input": {"type": "prompt", "payload": payload},
             "assertions": [*asserted],
         }
-        cases.append(Case(named, place, spec))
+        yield Case(named, place, spec)
 
 
 def _each(request: Request, values: JsonObject) -> Iterator[JsonObject]:
@@ -207,20 +196,16 @@ def _assertions(
     wanted: Iterable[JsonObject],
     values: JsonObject,
     place: SourceLocation,
-    left: list[Left],
 ) -> Iterator[JsonObject]:
     for one in wanted:
         kind = str(one.get("type") or one.get("$ref") or "an assertion without type")
         try:
             yield _assertion(request, one, values)
         except NotCarried as error:
-            left.append(Left(place, f"the assertion `{kind}`", str(error)))
+            request.leave(place, f"the assertion `{kind}`", error)
             continue
-        left += [
-            Left(place, f"`{key}` of the assertion `{kind}`", "it has no counterpart here")
-            for key in one
-            if key not in _OF_ASSERTION
-        ]
+        for key in (each for each in one if each not in _OF_ASSERTION):
+            request.leave(place, f"`{key}` of the assertion `{kind}`", _NO_COUNTERPART)
 
 
 def _assertion(request: Request, written: JsonObject, values: JsonObject) -> JsonObject:
@@ -297,40 +282,13 @@ def _several(kind: str, **options: JsonValue) -> Callable[[Request, JsonValue, A
     return make
 
 
-def _equals(_request: Request, value: JsonValue, _threshold: Any) -> JsonObject:
-    return {"type": "equals", "value": value}
-
-
-def _regex(_request: Request, value: JsonValue, _threshold: Any) -> JsonObject:
-    return {"type": "regex", "pattern": _text(value)}
-
-
-def _json(_request: Request, value: JsonValue, _threshold: Any) -> JsonObject:
-    return (
-        {"type": "jsonSchema", "schema": value} if isinstance(value, dict) else {"type": "isJson"}
-    )
-
-
 def _rubric(request: Request, value: JsonValue, threshold: Any) -> JsonObject:
     lowest: JsonObject = {} if threshold is None else {"minScore": _number(threshold)}
     return judged(request, {"rubric": _text(value), **lowest})
 
 
-def _factuality(request: Request, value: JsonValue, threshold: Any) -> JsonObject:
-    rubric = f"The answer is factually consistent with this reference:\n\n{_text(value)}"
-    return _rubric(request, rubric, threshold)
-
-
-def _latency(_request: Request, _value: JsonValue, threshold: Any) -> JsonObject:
-    return {"type": "executionMetrics", "maxSeconds": _number(threshold) / 1000, "minScore": 1}
-
-
-def _cost(_request: Request, _value: JsonValue, threshold: Any) -> JsonObject:
-    return {"type": "executionMetrics", "maxUSD": _number(threshold), "minScore": 1}
-
-
 _KINDS: Mapping[str, Callable[[Request, JsonValue, Any], JsonObject]] = {
-    "equals": _equals,
+    "equals": lambda _request, value, _threshold: {"type": "equals", "value": value},
     "contains": _one("contains"),
     "icontains": _one("contains", ignoreCase=True),
     "starts-with": _one("startsWith"),
@@ -338,13 +296,27 @@ _KINDS: Mapping[str, Callable[[Request, JsonValue, Any], JsonObject]] = {
     "contains-any": _several("any"),
     "icontains-all": _several("all", ignoreCase=True),
     "icontains-any": _several("any", ignoreCase=True),
-    "regex": _regex,
-    "is-json": _json,
+    "regex": lambda _request, value, _threshold: {"type": "regex", "pattern": _text(value)},
+    "is-json": lambda _request, value, _threshold: (
+        {"type": "jsonSchema", "schema": value} if isinstance(value, dict) else {"type": "isJson"}
+    ),
     "llm-rubric": _rubric,
     "grade": _rubric,
     "g-eval": _rubric,
-    "factuality": _factuality,
-    "latency": _latency,
-    "cost": _cost,
+    "factuality": lambda request, value, threshold: _rubric(
+        request,
+        f"The answer is factually consistent with this reference:\n\n{_text(value)}",
+        threshold,
+    ),
+    "latency": lambda _request, _value, threshold: {
+        "type": "executionMetrics",
+        "maxSeconds": _number(threshold) / 1000,
+        "minScore": 1,
+    },
+    "cost": lambda _request, _value, threshold: {
+        "type": "executionMetrics",
+        "maxUSD": _number(threshold),
+        "minScore": 1,
+    },
 }
 """By promptfoo's type: what makes the assertion of a value and a threshold."""

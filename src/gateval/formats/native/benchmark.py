@@ -11,10 +11,10 @@ runs them. Nothing but the Agent is said here, so that scores can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Literal, Self, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 from pydantic.alias_generators import to_camel
 
 from gateval.domain.base import JsonObject, Name, Spec, digest
@@ -43,12 +43,18 @@ from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.formats.base import Gathered, GatheringContext, Pending, Source
-from gateval.formats.native.cron import check_cron, check_zone
+from gateval.formats.native.cron import Schedule, TimeZone
 from gateval.formats.native.fixture import read_check
 from gateval.formats.native.manifests import broken_manifest
-from gateval.formats.native.written import ManifestKind, ReadDocument, Written, canonical, meaning
+from gateval.formats.native.written import (
+    ManifestKind,
+    ReadDocument,
+    Written,
+    canonical,
+    envelope,
+    meaning,
+)
 from gateval.formats.problems import problem_at, validate
-from gateval.formats.yaml_document import Document
 from gateval.formats.yaml_reader import read_documents
 
 
@@ -159,9 +165,9 @@ class BenchmarkBody(Spec):
     """The mean score that is asked for. If absent, nothing may regress where there is a baseline,
     and elsewhere it is 0.9."""
     judge: JudgeSpec = JudgeSpec()
-    schedule: Annotated[str, AfterValidator(check_cron)] | None = None
+    schedule: Schedule = None
     """Cron expression of five fields: when a job by the clock runs it."""
-    time_zone: Annotated[str, AfterValidator(check_zone)] = "UTC"
+    time_zone: TimeZone = "UTC"
     """The time zone of `schedule`, such as `Europe/Berlin`."""
     sealed: bool = False
     """Whether criteria and evidence are shown to holders of the key alone (`policy.recipients`).
@@ -210,8 +216,11 @@ def read(source: Source) -> ReadDocument:
         return ReadDocument(None, problems)
     if document.spec.source is not None:
         return ReadDocument(Pending(source.path, source.document), ())
-    if doubles := tuple(_doubles(source, document.spec)):
-        return ReadDocument(None, doubles)
+    names = [task.name for task in document.spec.tasks]
+    if doubles := [number for number, name in enumerate(names) if name in names[:number]]:
+        said = 'There are two tasks "{}". Give one another name.'
+        at = [(("spec", "tasks", one, "name"), said.format(names[one])) for one in doubles]
+        return ReadDocument(None, tuple(problem_at(source.document, *one) for one in at))
     fixtures = tuple(
         _task(source, document, number, checks) for number in range(len(document.spec.tasks))
     )
@@ -234,25 +243,15 @@ def _checks(source: Source) -> tuple[_Checks, tuple[Problem, ...]]:
     return found, tuple(problems)
 
 
-def _doubles(source: Source, spec: BenchmarkBody) -> Iterator[Problem]:
-    seen: set[str] = set()
-    for number, task in enumerate(spec.tasks):
-        if task.name in seen:
-            message = f'There are two tasks "{task.name}". Give one another name.'
-            yield problem_at(source.document, ("spec", "tasks", number, "name"), message)
-        seen.add(task.name)
-
-
 def _eval(source: Source, written: BenchmarkDocument, tasks: tuple[Fixture, ...]) -> Eval:
-    spec, metadata = written.spec, written.metadata
+    spec = written.spec
     apart = canonical(spec)
     del apart["tasks"]
     apart.pop("playground", None)  # it is the tasks'
     return Eval(
+        **envelope(source, written),
         kind=written.kind,
-        name=metadata.name,
         version=spec.version,
-        labels=metadata.labels,
         target_agent=spec.target_agent,
         fixtures=tuple(one.name for one in tasks),
         judge=spec.judge,
@@ -270,10 +269,8 @@ def _eval(source: Source, written: BenchmarkDocument, tasks: tuple[Fixture, ...]
         schedule=spec.schedule,
         time_zone=spec.time_zone,
         sealed=spec.sealed,
-        place=source.document.place(("metadata", "name")),
         places=source.document.key_places(("spec",), depth=2),
-        path=source.path,
-        digest=meaning(written.kind, metadata, apart),
+        digest=meaning(written.kind, written.metadata, apart),
     )
 
 
@@ -317,42 +314,42 @@ def _task(source: Source, written: BenchmarkDocument, number: int, checks: _Chec
 BENCHMARK = ManifestKind("Benchmark", BenchmarkDocument, read)
 
 
-_FROM = ("spec", "from")
-
-
 class _NotUsable(ValueError):
     """The published file cannot be used; the message is a sentence."""
 
 
-def gather(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
-    """Return the benchmarks of these manifests, each with the tasks of the file that it names.
+def gather(source: Source, around: GatheringContext) -> Gathered:
+    """Return the benchmark of a manifest, with the tasks of the file that it names.
 
-    Raises `RepositoryError` where a file may not be fetched in this run, or was not.
+    Raises `RepositoryError` where the file may not be fetched in this run, or was not.
     """
-    found = Gathered()
-    for one in pending:
-        if one.document is not None:
-            found = found.beside(_benchmark(one.path, one.document, around))
-    return found
-
-
-def _benchmark(path: str, document: Document, around: GatheringContext) -> Gathered:
+    path, document = source.path, source.document
     own = frozenset({path})
-    body = Source(path, document, around.registries).body
-    written, _ = validate(BenchmarkDocument, body, document)
+    written, _ = validate(BenchmarkDocument, source.body, document)
     if written is None or written.spec.source is None:
         return Gathered(own=own)
     try:
         evaluation, tasks = _published(written.spec.source, around)
     except ValueError as error:
-        problem = problem_at(document, _FROM, str(error))
+        problem = problem_at(document, ("spec", "from"), str(error))
         broken: Broken = broken_manifest("Benchmark", document, [problem])
         return Gathered(problems=(problem,), broken=(broken,), own=own)
-    place = document.place(("metadata", "name"))
-    name, agent = written.metadata.name, written.spec.target_agent
-    ours = tuple(_published_task(one, evaluation.name, name, agent, path, place) for one in tasks)
-    found = _published_eval(evaluation, written, ours, path, place)
-    return Gathered(evals=(found,), fixtures=ours, own=own)
+    here = {**envelope(source, written), "target_agent": written.spec.target_agent, "places": {}}
+    fixtures = tuple(_published_task(one, evaluation.name, here) for one in tasks)
+    runs = {
+        "reps_per_fixture": written.spec.runs_per_task,
+        "deterministic": written.spec.deterministic,
+    }
+    changed = {
+        **here,
+        "fixtures": tuple(one.name for one in fixtures),
+        "execution": evaluation.execution.model_copy(update=runs),
+        "schedule": written.spec.schedule,
+        "time_zone": written.spec.time_zone,
+        "digest": digest([evaluation.digest, written.spec.model_dump(mode="json")]),
+    }
+    found = evaluation.model_copy(update=changed)
+    return Gathered(evals=(found,), fixtures=fixtures, own=own)
 
 
 def _published(url: str, around: GatheringContext) -> tuple[Eval, tuple[Fixture, ...]]:
@@ -365,7 +362,7 @@ def _published(url: str, around: GatheringContext) -> tuple[Eval, tuple[Fixture,
     documents, problems = read_documents(url, around.foreign(url))
     if problems:
         raise _NotUsable(_wrong(url, problems[0]))
-    ours = [one for one in documents if _is_benchmark(one)]
+    ours = [one for one in documents if one.data_at(("kind",)) == "Benchmark"]
     if len(ours) != 1:
         raise _NotUsable(f"{quote(url)} holds {len(ours) or 'no'} benchmarks; it must be one.")
     read: ReadDocument = BENCHMARK.read(Source(url, ours[0], around.registries))
@@ -382,54 +379,20 @@ def _published(url: str, around: GatheringContext) -> tuple[Eval, tuple[Fixture,
     return read.manifest, read.fixtures
 
 
-def _is_benchmark(document: Document) -> bool:
-    return isinstance(document.data, dict) and document.data.get("kind") == "Benchmark"
-
-
 def _wrong(url: str, problem: Problem) -> str:
     place = f"{problem.place.line}:{problem.place.column}"
     return f"{quote(url)} is no benchmark that this version reads: at {place}, {problem.message}"
 
 
-def _published_eval(
-    theirs: Eval,
-    written: BenchmarkDocument,
-    tasks: Sequence[Fixture],
-    path: str,
-    place: SourceLocation,
-) -> Eval:
-    spec: BenchmarkBody = written.spec
-    runs = {"reps_per_fixture": spec.runs_per_task, "deterministic": spec.deterministic}
-    return theirs.model_copy(
-        update={
-            "name": written.metadata.name,
-            "labels": written.metadata.labels,
-            "target_agent": spec.target_agent,
-            "fixtures": tuple(one.name for one in tasks),
-            "execution": theirs.execution.model_copy(update=runs),
-            "schedule": spec.schedule,
-            "time_zone": spec.time_zone,
-            "place": place,
-            "places": {},
-            "path": path,
-            "digest": digest([theirs.digest, spec.model_dump(mode="json")]),
-        }
-    )
-
-
-def _published_task(
-    theirs: Fixture, before: str, name: str, agent: str, path: str, place: SourceLocation
-) -> Fixture:
-    return theirs.model_copy(
-        update={
-            "name": f"{name}{theirs.name.removeprefix(before)}",
-            "target_agent": agent,
-            "assertions": tuple(_placed(one, place) for one in theirs.assertions),
-            "place": place,
-            "places": {},
-            "path": path,
-        }
-    )
+def _published_task(theirs: Fixture, before: str, here: dict[str, Any]) -> Fixture:
+    """Return a task of the benchmark `before` as one of the manifest that stands `here`."""
+    place = here["place"]
+    changed = {
+        **{key: here[key] for key in ("target_agent", "place", "places", "path")},
+        "name": f"{here['name']}{theirs.name.removeprefix(before)}",
+        "assertions": tuple(_placed(one, place) for one in theirs.assertions),
+    }
+    return theirs.model_copy(update=changed)
 
 
 def _placed(spec: AssertionSpec, place: SourceLocation) -> AssertionSpec:

@@ -6,7 +6,10 @@ It follows Debian's cron, also where clocks are set forward and back.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator
 
 _LONGEST = 200
 _FIELDS = {
@@ -84,3 +87,10 @@ def _reckoned(schedule: str, zone: str, now: datetime, *, reverse: bool) -> date
     there = now.astimezone(ZoneInfo(zone) if zone != "UTC" else UTC)
     found = next(iter(CronSim(schedule, there, reverse=reverse)), None)
     return found.astimezone(UTC) if found else None
+
+
+Schedule = Annotated[str, AfterValidator(check_cron)] | None
+"""A cron expression as people write it, if any."""
+
+TimeZone = Annotated[str, AfterValidator(check_zone)]
+"""The name of a time zone."""

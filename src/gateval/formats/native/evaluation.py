@@ -1,4 +1,4 @@
-"""Reads an Eval."""
+"""Reads an Eval, and the calibration of a judge."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
-from gateval.domain.base import Name, Spec
+from gateval.domain.base import ModelName, Name, Spec
 from gateval.domain.manifests.evaluation import (
+    Calibration,
+    CalibrationExample,
     Eval,
     ExecutionSpec,
     FixtureSelector,
@@ -16,8 +18,15 @@ from gateval.domain.manifests.evaluation import (
 )
 from gateval.domain.manifests.fixture import Severity, Weight
 from gateval.formats.base import Source
-from gateval.formats.native.cron import check_cron, check_zone
-from gateval.formats.native.written import ManifestKind, ReadDocument, Written, canonical, meaning
+from gateval.formats.native.cron import Schedule, TimeZone
+from gateval.formats.native.written import (
+    ManifestKind,
+    ReadDocument,
+    Written,
+    canonical,
+    envelope,
+    meaning,
+)
 from gateval.formats.problems import validate
 
 VarName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=100)]
@@ -40,9 +49,8 @@ class WrittenScoring(Spec):
 
 
 def _of_evals(scoring: WrittenScoring) -> WrittenScoring:
-    if scoring.model in {"benchmark", "experiment"}:
-        kind = scoring.model.capitalize()
-        raise ValueError(f"The scoring model `{scoring.model}` is that of `kind: {kind}`.")
+    if (name := scoring.model) in {"benchmark", "experiment"}:
+        raise ValueError(f"The scoring model `{name}` is that of `kind: {name.capitalize()}`.")
     return scoring
 
 
@@ -61,10 +69,10 @@ class EvalBody(Spec):
     judge: JudgeSpec = JudgeSpec()
     scoring: Annotated[WrittenScoring, AfterValidator(_of_evals)] = WrittenScoring()
     execution: ExecutionSpec = ExecutionSpec()
-    schedule: Annotated[str, AfterValidator(check_cron)] | None = None
+    schedule: Schedule = None
     """Cron expression of five fields: a job that runs by the clock runs the Eval when it is due,
     and every time without one."""
-    time_zone: Annotated[str, AfterValidator(check_zone)] = "UTC"
+    time_zone: TimeZone = "UTC"
     """The time zone of `schedule`, such as `Europe/Berlin`."""
     sealed: bool = False
     """Whether what its fixtures ask, and the evidence on them, is shown to holders of the key alone
@@ -78,31 +86,52 @@ class EvalDocument(Written):
     spec: EvalBody
 
 
-def read(source: Source) -> ReadDocument:
+def _read_eval(source: Source) -> ReadDocument:
     """Return the Eval and its problems; `places` goes two levels deep (`spec.fixtures[0]`)."""
     document, problems = validate(EvalDocument, source.body, source.document)
     if document is None:
         return ReadDocument(None, problems)
     spec = document.spec
+    scoring = ScoringSpec.model_validate(spec.scoring.model_dump())
     evaluation = Eval(
-        name=document.metadata.name,
-        labels=document.metadata.labels,
-        target_agent=spec.target_agent,
-        fixture_selector=spec.fixture_selector,
-        fixtures=spec.fixtures,
-        vars=spec.vars,
-        judge=spec.judge,
-        scoring=ScoringSpec.model_validate(spec.scoring.model_dump()),
-        execution=spec.execution,
-        schedule=spec.schedule,
-        time_zone=spec.time_zone,
-        sealed=spec.sealed,
-        place=source.document.place(("metadata", "name")),
+        **envelope(source, document),
+        **{**dict(spec), "scoring": scoring},
         places=source.document.key_places(("spec",), depth=2),
-        path=source.path,
         digest=meaning(document.kind, document.metadata, canonical(spec)),
     )
     return ReadDocument(evaluation, problems)
 
 
-EVAL = ManifestKind("Eval", EvalDocument, read)
+EVAL = ManifestKind("Eval", EvalDocument, _read_eval)
+
+
+class CalibrationBody(Spec):
+    """`spec` of a JudgeCalibration."""
+
+    rubric: str = Field(min_length=1)
+    """What the judge is asked, as in a judge assertion."""
+    judge_models: tuple[ModelName, ...] = Field(min_length=1)
+    """The models to measure, each `provider/model-id`."""
+    examples: tuple[CalibrationExample, ...] = Field(min_length=1)
+    """Answers that people scored."""
+
+
+class CalibrationDocument(Written):
+    """Human-labelled examples that a judge is measured against before it may block."""
+
+    kind: Literal["JudgeCalibration"]
+    spec: CalibrationBody
+
+
+def _read_calibration(source: Source) -> ReadDocument:
+    """Return the calibration and its problems."""
+    document, problems = validate(CalibrationDocument, source.body, source.document)
+    if document is None:
+        return ReadDocument(None, problems)
+    spec = document.spec
+    digest = meaning(document.kind, document.metadata, canonical(spec))
+    calibration = Calibration(**envelope(source, document), **dict(spec), digest=digest)
+    return ReadDocument(calibration, problems)
+
+
+CALIBRATION = ManifestKind("JudgeCalibration", CalibrationDocument, _read_calibration)

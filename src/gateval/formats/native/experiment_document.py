@@ -5,9 +5,9 @@ The program is an argument of the interpreter, so that it needs no file beside t
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from gateval.domain.base import JsonObject, ModelName, Name, Spec
 from gateval.domain.manifests.agent import Agent, AgentSpec, LayerSpec, RuntimeSpec
@@ -17,8 +17,8 @@ from gateval.domain.problems import Problem
 from gateval.domain.text import quote
 from gateval.domain.tree import is_lfs_pointer
 from gateval.formats.base import GatheringContext, Source
-from gateval.formats.native.cron import check_cron, check_zone
-from gateval.formats.native.written import Written, canonical, meaning
+from gateval.formats.native.cron import Schedule, TimeZone
+from gateval.formats.native.written import Written, canonical, envelope, meaning
 from gateval.formats.problems import problem_at
 from gateval.formats.yaml_document import DocumentPath
 
@@ -83,10 +83,10 @@ class ExperimentBody(Spec):
     score that fell, beyond what chance does."""
     feedback: FeedbackSpec | None = None
     """What people said of answers, shown beside the scores."""
-    schedule: Annotated[str, AfterValidator(check_cron)] | None = None
+    schedule: Schedule = None
     """Cron expression of five fields: a job that runs by the clock runs the experiment when it is
     due, and every time without one."""
-    time_zone: Annotated[str, AfterValidator(check_zone)] = "UTC"
+    time_zone: TimeZone = "UTC"
     """The time zone of `schedule`, such as `Europe/Berlin`."""
 
     @model_validator(mode="after")
@@ -182,11 +182,8 @@ def task_agent(source: Source, written: ExperimentDocument) -> Agent | None:
     spec = AgentSpec(models=task.models, runtime=runtime, include=task.include, watch=task.watch)
     place = source.document.key_place(("spec", "task"))
     return Agent(
-        name=written.metadata.name,
-        labels=written.metadata.labels,
+        **{**envelope(source, written), "place": place},
         spec=spec,
-        place=place,
-        path=source.path,
         places={"spec.runtime": place, "spec.runtime.command": place, "spec.models": place},
         digest=meaning("Agent", written.metadata, canonical(spec)),
     )

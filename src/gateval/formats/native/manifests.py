@@ -38,9 +38,9 @@ from gateval.formats.base import (
     Source,
     Template,
 )
-from gateval.formats.native.case_templates import TemplateRead, is_template, read_template
+from gateval.formats.native.case_templates import is_template, read_template
 from gateval.formats.native.fixture import FIXTURE
-from gateval.formats.native.written import KINDS, ManifestKind, ReadDocument
+from gateval.formats.native.written import KINDS, ManifestKind, ReadDocument, manifest_kind
 from gateval.formats.problems import (
     PROBLEM_LIMIT,
     expected_sentence,
@@ -55,19 +55,18 @@ from gateval.formats.yaml_reader import read_documents
 def broken_manifest(kind: str, document: Document, problems: Sequence[Problem]) -> Broken:
     """Return what such a manifest says of itself; nothing if its YAML is ambiguous."""
     name = document.data_at(("metadata", "name"))
-    agent = document.data_at(("spec", "targetAgent"))
+    agent, labels = document.data_at(("spec", "targetAgent")), None
     metadata = document.data_at(("metadata",))
-    labels = metadata.get("labels", {}) if isinstance(metadata, dict) else None
     if document.problems:
-        agent, labels = None, None
+        agent = None
+    elif isinstance(metadata, dict) and isinstance(given := metadata.get("labels", {}), dict):
+        labels = {key: str(value) for key, value in given.items()}
     return Broken(
         problem=problems[0],
         kind=kind,
         name=name if isinstance(name, str) else "",
         agent=agent if isinstance(agent, str) else "",
-        labels={key: str(value) for key, value in labels.items()}
-        if isinstance(labels, dict)
-        else None,
+        labels=labels,
         references=_references(document, problems)
         if kind in EVAL_KINDS and not document.problems
         else (),
@@ -123,16 +122,14 @@ def is_like_ours(version: str) -> bool:
         return False
     folded = version.casefold()
     group = folded.partition("/")[0]
-    return group in _GROUPS or any(_ratio(folded, known) >= _ALIKE for known in _KNOWN)
+    return group in _GROUPS or any(
+        SequenceMatcher(None, folded, known).ratio() >= _ALIKE for known in _KNOWN
+    )
 
 
 def has_group(version: str) -> bool:
     """Whether an apiVersion names a group with a dot, as every product but Kubernetes has to."""
     return "." in version.partition("/")[0]
-
-
-def _ratio(one: str, other: str) -> float:
-    return SequenceMatcher(None, one, other).ratio()
 
 
 _MARKERS = (b"gateval/v", b"pai.io/v1")
@@ -202,7 +199,7 @@ def may_name_files(data: bytes) -> bool:
     return b"\\" in data and _ESCAPE.search(data) is not None
 
 
-_PAI_GROUP = PAI_VERSION.partition("/")[0]
+_NO_UTF8 = re.compile("[\ud800-\udfff]")
 
 
 def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
@@ -231,8 +228,10 @@ def read_manifests(path: str, data: bytes, registries: Registries) -> Parsed:
         else:
             found.take(kind, Source(path, document, registries, may_be_template))
     ours = [problem for problem in yaml_problems if problem not in foreign]
-    if (found.manifests or found.pending or found.problems or ours) and not _is_utf8(path):
-        return Parsed((), (_rename(path),), (Broken(_rename(path)),))
+    if (found.manifests or found.pending or found.problems or ours) and _NO_UTF8.search(path):
+        said = "The name of this file is not UTF-8, so results could not name it. Rename it."
+        rename = Problem(place=SourceLocation(file=show_path(path)), message=said)
+        return Parsed((), (rename,), (Broken(rename),))
     named = {problem for document in documents for problem in document.problems}
     return Parsed(
         manifests=tuple(found.manifests),
@@ -256,7 +255,10 @@ class _Found:
 
     def take(self, kind: ManifestKind, source: Source) -> None:
         """Read one document."""
-        read, document = _read(kind, source), source.document
+        document = source.document
+        read = (
+            read_template(source) if kind is FIXTURE and is_template(source) else kind.read(source)
+        )
         self.problems += read.problems
         manifest = read[0]
         if manifest is None or document.problems:
@@ -271,12 +273,6 @@ class _Found:
             self.manifests += read.fixtures if isinstance(read, ReadDocument) else ()
 
 
-def _read(kind: ManifestKind, source: Source) -> ReadDocument | TemplateRead:
-    if kind is FIXTURE and is_template(source):
-        return read_template(source)
-    return kind.read(source)
-
-
 def _kind_of(document: Document) -> ManifestKind | Problem | None:
     """The document's kind, or what is wrong with its head, or None if it is not ours."""
     head = document.data
@@ -286,7 +282,7 @@ def _kind_of(document: Document) -> ManifestKind | Problem | None:
     if version not in API_VERSIONS:
         return _other_version(document, version, kind)
     if isinstance(kind, str) and kind in KINDS:
-        return KINDS[kind]
+        return manifest_kind(kind)
     if kind is None:
         return problem_at(document, ("kind",), missing_key("kind"))
     if not isinstance(kind, str):
@@ -307,7 +303,7 @@ def _other_version(document: Document, version: JsonValue, kind: JsonValue) -> P
             wrong = f"{missing_key('apiVersion')} Write {NATIVE_VERSION}."
         return problem_at(document, ("apiVersion",), wrong)
     if is_like_ours(version):
-        meant = ours or not version.casefold().startswith(_PAI_GROUP)
+        meant = ours or not version.casefold().startswith("pai.io")
     else:
         meant = ours and kind != "Agent" and not has_group(version)
     if not meant:
@@ -331,21 +327,6 @@ def _is_slip(kind: str) -> bool:
     """Whether an unknown kind is one of ours, misspelled: `EvalFixtures`, `agent`."""
     folded = kind.casefold()
     return any(folded.removesuffix("s") == known.casefold() for known in KINDS)
-
-
-def _is_utf8(path: str) -> bool:
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _rename(path: str) -> Problem:
-    return Problem(
-        place=SourceLocation(file=show_path(path)),
-        message="The name of this file is not UTF-8, so results could not name it. Rename it.",
-    )
 
 
 def _tidy(yaml_problems: Iterable[Problem], problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import ConfigDict, JsonValue
 
@@ -76,36 +76,30 @@ def canonical(spec: Spec) -> dict[str, JsonValue]:
     return spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
-_MODULES: Final = {
+def envelope(source: Source, written: Written) -> dict[str, Any]:
+    """Return what every manifest says of itself, as fields of its value."""
+    return {
+        "name": written.metadata.name,
+        "labels": written.metadata.labels,
+        "place": source.document.place(("metadata", "name")),
+        "path": source.path,
+    }
+
+
+KINDS: Final = {
     "Agent": "agent:AGENT",
     "Eval": "evaluation:EVAL",
     "EvalFixture": "fixture:FIXTURE",
-    "JudgeCalibration": "calibration:CALIBRATION",
+    "JudgeCalibration": "evaluation:CALIBRATION",
     "Benchmark": "benchmark:BENCHMARK",
     "Experiment": "experiment:EXPERIMENT",
 }
-
-
-class _Kinds(Mapping[str, ManifestKind]):
-    def __getitem__(self, name: str) -> ManifestKind:
-        return _loaded(_MODULES[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_MODULES)
-
-    def __len__(self) -> int:
-        return len(_MODULES)
-
-    def __contains__(self, name: object) -> bool:
-        return name in _MODULES
-
-
-KINDS: Final[Mapping[str, ManifestKind]] = _Kinds()
-"""By the word that stands at `kind:`."""
+"""Where each kind is read, by the word that stands at `kind:`; loaded when there is one."""
 
 
 @cache
-def _loaded(where: str) -> ManifestKind:
-    module, _, name = where.partition(":")
-    kind: ManifestKind = getattr(import_module(f"gateval.formats.native.{module}"), name)
+def manifest_kind(name: str) -> ManifestKind:
+    """Return the kind of this name. Raises KeyError for an unknown one."""
+    module, _, constant = KINDS[name].partition(":")
+    kind: ManifestKind = getattr(import_module(f"gateval.formats.native.{module}"), constant)
     return kind
