@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
@@ -56,13 +56,6 @@ class LackingVariable(TemplateError):
     """A line names a variable that candidates do not get. The text is a clause."""
 
 
-class AskedFile(NamedTuple):
-    """A file of a case: where it lies below the folder of files, and what is in it."""
-
-    name: str
-    data: bytes
-
-
 def filled_line(line: str, values: Mapping[str, str], environ: Mapping[str, str]) -> str:
     """Return the line for a shell. `values` are what placeholders stand for, quoted already;
     `environ` what variables (`${{ NAME }}`) do. Raises `LackingVariable`.
@@ -77,21 +70,6 @@ def filled_line(line: str, values: Mapping[str, str], environ: Mapping[str, str]
     return whole.sub(
         lambda found: environ[found[1]] if found[1] else values.get(found[2], found[0]), line
     )
-
-
-def listed_files(names: list[str], written: str | None) -> str:
-    """Return what `{FILES}` stands for: each path as `files_format` has it, with blanks between."""
-    return " ".join(
-        (written or "{path}")
-        .replace("{path}", shlex.quote(name))
-        .replace("{basename}", shlex.quote(PurePosixPath(name).name))
-        for name in names
-    )
-
-
-def case_id(asked: FixtureInput) -> str:
-    """Return what `{EVAL_ID}` stands for: the same for equal questions, and no case's name."""
-    return f"case-{digest(question(asked))[:12]}"
 
 
 def prompt_of(asked: FixtureInput) -> str:
@@ -109,23 +87,22 @@ def prompt_of(asked: FixtureInput) -> str:
     return "\n\n".join(part.strip() for _, parts in visible for part in parts)
 
 
-def files_of(asked: FixtureInput) -> list[AskedFile]:
-    """Return the files of a case, each once, at paths that differ, and of which none is a folder of
-    another.
+def files_of(asked: FixtureInput) -> list[tuple[str, bytes]]:
+    """Return the files of a case, each once: where it lies below the folder of files, and what is
+    in it. None lies at the path of another, or in it.
     """
-    found: dict[str, AskedFile] = {}
-    for message in asked.messages:
-        for part in parts_of(message.content):
-            data, written = _data(part), _name(part)
-            if data is not None and written not in found:
-                name, taken = _safe(written), [one.name for one in found.values()]
-                clash = any(_meet(name, other) for other in taken)
-                found[written] = AskedFile(f"_{len(found)}/{name}" if clash else name, data)
+    found: dict[str, tuple[str, bytes]] = {}
+    for part in (part for message in asked.messages for part in parts_of(message.content)):
+        data, written = _data(part), _name(part)
+        if data is not None and written not in found:
+            steps = [one for one in PurePosixPath(written).parts if one not in {"/", "..", "."}]
+            name = "/".join(steps) or "file"
+            clash = any(
+                f"{name}/".startswith(f"{other}/") or f"{other}/".startswith(f"{name}/")
+                for other, _ in found.values()
+            )
+            found[written] = (f"_{len(found)}/{name}" if clash else name, data)
     return list(found.values())
-
-
-def _meet(one: str, other: str) -> bool:
-    return one == other or one.startswith(f"{other}/") or other.startswith(f"{one}/")
 
 
 def _segments(message: InputMessage) -> Iterator[str]:
@@ -152,16 +129,9 @@ def _data(part: Part) -> bytes | None:
     return f"{inner}\n".encode()
 
 
-def _safe(name: str) -> str:
-    """Return a file's name as a path below a folder."""
-    steps = [step for step in PurePosixPath(name).parts if step not in {"/", "..", "."}]
-    return "/".join(steps) or "file"
-
-
 def read_output(written: bytes, prompt: str) -> ProgramAnswer:
-    """Read the answer of a command line to `prompt`, with which its steps begin.
-
-    Raises `ClaimError` for one that is empty or ambiguous.
+    """Read the answer of a command line to `prompt`, with which its steps begin. Raises
+    `ClaimError` for one that is empty or ambiguous.
     """
     text = written.decode("utf-8", "replace").removeprefix("\ufeff").strip()
     if is_blank(text):
@@ -218,15 +188,10 @@ def _final(messages: list[JsonValue]) -> JsonValue:
     for message in reversed(messages):
         if isinstance(message, dict) and message.get("role", "assistant") == "assistant":
             content = message.get("content")
-            if isinstance(content, list) and content and all(isinstance(b, dict) for b in content):
-                return "\n".join(_block_text(block) for block in content)
-            return content
+            blocks = content if isinstance(content, list) else []
+            texts = [str(b.get("text", b.get("value", ""))) for b in blocks if isinstance(b, dict)]
+            return "\n".join(texts) if texts and len(texts) == len(blocks) else content
     return None
-
-
-def _block_text(block: JsonValue) -> str:
-    given = block if isinstance(block, dict) else {}
-    return str(given.get("text", given.get("value", "")))
 
 
 def _steps(messages: list[JsonValue]) -> Iterator[JsonObject]:
@@ -292,18 +257,23 @@ class AgentvRuntime(CommandRuntime):
         """
         del turns
         folder = Path(tempfile.mkdtemp(prefix="asked-", dir=commands.private.home.parent))
-        prompt, files = prompt_of(asked), files_of(asked)
-        _write(folder / "prompt.txt", prompt.encode("utf-8", "replace"))
-        places = [folder / "files" / one.name for one in files]
-        for place, one in zip(places, files, strict=True):
-            _write(place, one.data)
-        names = [str(place) for place in places]
+        prompt, listed = prompt_of(asked), []
+        (folder / "prompt.txt").write_bytes(prompt.encode("utf-8", "replace"))
+        for name, data in files_of(asked):
+            place = folder / "files" / name
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place.write_bytes(data)
+            written = (self.given.files_format or "{path}").replace(
+                "{path}", shlex.quote(str(place))
+            )
+            listed.append(written.replace("{basename}", shlex.quote(place.name)))
         values = {
             "PROMPT": shlex.quote(prompt),
             "PROMPT_FILE": shlex.quote(str(folder / "prompt.txt")),
-            "FILES": listed_files(names, self.given.files_format),
+            "FILES": " ".join(listed),
             "OUTPUT_FILE": shlex.quote(str(folder / _ANSWER)),
-            "EVAL_ID": shlex.quote(case_id(asked)),
+            # the same for equal questions, and no case's name
+            "EVAL_ID": shlex.quote(f"case-{digest(question(asked))[:12]}"),
             "ATTEMPT": "0",
             "GUIDELINES": "''",
         }
@@ -314,8 +284,3 @@ class AgentvRuntime(CommandRuntime):
     def said(self, answered: bytes, asked: FixtureInput) -> ProgramAnswer:
         """See `CommandRuntime`."""
         return read_output(answered, asked.prompt)
-
-
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.write_bytes(data)

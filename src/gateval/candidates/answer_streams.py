@@ -39,16 +39,14 @@ def read_stream(stream: str, body: bytes, path: str | None, *, join: bool) -> st
     `path` is the JSONPath of a text in each item, for `sse` and `ndjson`; with `join` all that it
     finds are one text, else the last is the message. Raises `StreamError`.
     """
-    if stream == "sse":
-        return _found(_events(body), path, join=join)
-    if stream == "ndjson":
-        return _found(_lines(body), path, join=join)
-    if stream == "aisdk":
-        events = _parts(body) if re.match(rb"\s*[0-9a-z]:", body) else _events(body)
-        return _aisdk(events)
-    if stream == "a2a" and body.lstrip().startswith(b"{"):
-        return _a2a([StreamItem("", _value(body.decode("utf-8", "replace")))])
-    return _FORMATS[stream](_events(body))
+    if stream in PATHED:
+        return _found(_events(body) if stream == "sse" else _lines(body), path, join=join)
+    items: Iterable[StreamItem] = _events(body)
+    if stream == "aisdk" and re.match(rb"\s*[0-9a-z]:", body):
+        items = _parts(body)
+    elif stream == "a2a" and body.lstrip().startswith(b"{"):
+        items = [StreamItem("", _value(body.decode("utf-8", "replace")))]
+    return _FORMATS[stream](items)
 
 
 def _value(text: str) -> JsonValue:
@@ -144,8 +142,9 @@ def _openai(items: Iterable[StreamItem]) -> str:
         kind = value.get("type") or name
         if value.get("error") or kind in {"error", "response.failed"}:
             raise StreamError(_told(value.get("error") or value))
-        if kind == "response.output_item.added" and _is_message(value.get("item")):
-            text = ""
+        item = value.get("item")
+        if kind == "response.output_item.added" and isinstance(item, dict):
+            text = "" if item.get("type") == "message" else text
         if kind == "response.output_text.delta":
             text += str(value.get("delta") or "")
         ended = ended or kind == "response.completed"
@@ -156,10 +155,6 @@ def _openai(items: Iterable[StreamItem]) -> str:
                 text += str(delta.get("content") or "") if isinstance(delta, dict) else ""
                 ended = ended or bool(choice.get("finish_reason"))
     return _ended(text, ended=ended)
-
-
-def _is_message(item: JsonValue) -> bool:
-    return isinstance(item, dict) and item.get("type") == "message"
 
 
 def _anthropic(items: Iterable[StreamItem]) -> str:
@@ -260,6 +255,7 @@ def _texts(parts: JsonValue, key: str) -> str:
 
 
 _FORMATS: Mapping[str, Callable[[Iterable[StreamItem]], str]] = {
+    "aisdk": _aisdk,
     "openai": _openai,
     "anthropic": _anthropic,
     "ag-ui": _ag_ui,
@@ -269,5 +265,5 @@ _FORMATS: Mapping[str, Callable[[Iterable[StreamItem]], str]] = {
 }
 
 PATHED = ("sse", "ndjson")
-STREAMS = (*PATHED, "aisdk", *_FORMATS)
+STREAMS = (*PATHED, *_FORMATS)
 """Kinds of streams: those of which a JSONPath finds the texts, and those that know themselves."""

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 class SeenTrial(NamedTuple):
     """What the gateway saw of a trial: why models were out of reach, if they were, and the rest.
-
     All of it is None where there was no door to models.
     """
 
@@ -182,17 +181,13 @@ class Runtime(ABC):
 
     @abstractmethod
     async def answer(self, request: TrialRequest) -> Answer | NoAnswer:
-        """Ask the candidate once. Trials may run side by side.
-
-        Never raises for anything that the candidate does, and leaves nothing of it behind, also
-        when the awaiting task is cancelled.
+        """Ask the candidate once. Trials may run side by side. Never raises for anything that the
+        candidate does, and leaves nothing of it behind, also when the awaiting task is cancelled.
         """
 
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Ask the turns of `request` one after the other, each with all messages before it."""
-        return await converse(
-            StatelessConversation(request, self.answer), request, self.context.clock
-        )
+        return await converse(with_history(request, self.answer), request, self.context.clock)
 
     @abstractmethod
     async def close(self) -> None:
@@ -222,58 +217,34 @@ def _held(facts: Attached, found: Mapping[str, bytes]) -> Attached:
     return facts.model_copy(update={"data": base64.b64encode(data).decode("ascii")})
 
 
-class Conversation(ABC):
-    """One trial's conversation. Its maker closes it, however it ended."""
-
-    @abstractmethod
-    async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
-        """Have the candidate answer within so many seconds.
-
-        `asked.prompt` is what the user says now, `asked.messages` all that was said, this included.
-        The trace holds what is new.
-        """
-
-    async def close(self) -> None:  # noqa: B027 - most have nothing of their own
-        """End what runs for this conversation alone."""
-
+Say = Callable[[FixtureInput, float], Awaitable[Answer | NoAnswer]]
+"""Has the candidate answer within so many seconds. `prompt` of the input is what the user says now,
+`messages` all that was said, this included. The trace holds what is new."""
 
 Ask = Callable[["TrialRequest"], Awaitable[Answer | NoAnswer]]
 
 
-class StatelessConversation(Conversation):
-    """Sends all messages again with every turn: the candidate keeps nothing between turns."""
-
-    def __init__(self, request: TrialRequest, ask: Ask) -> None:
-        self._request = request
-        self._ask = ask
-
-    async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
-        """Ask with the history in `messages`."""
-        return await self._ask(
-            replace(self._request, input=asked, turns=(), timeout_seconds=seconds)
-        )
+def with_history(request: TrialRequest, ask: Ask) -> Say:
+    """Send all messages again with every turn: the candidate keeps nothing between turns."""
+    return lambda asked, seconds: ask(
+        replace(request, input=asked, turns=(), timeout_seconds=seconds)
+    )
 
 
-async def converse(
-    conversation: Conversation, request: TrialRequest, clock: Clock
-) -> Answer | NoAnswer:
-    """Have the candidate answer the turns of `request`, which share its time; close `conversation`.
-
-    The first turn without an answer ends the conversation.
+async def converse(say: Say, request: TrialRequest, clock: Clock) -> Answer | NoAnswer:
+    """Have the candidate answer the turns of `request`, which share its time. The first without an
+    answer ends it.
     """
     turns, began, before = Turns(), clock.monotonic(), request.input.messages
-    try:
-        for number, turn in enumerate(request.turns, 1):
-            asked = request.input.said(before, turn)
-            left = request.timeout_seconds - (clock.monotonic() - began)
-            given = await conversation.say(asked, max(round(left, 2), 0.01))
-            if isinstance(given, NoAnswer):
-                return _in_turn(given, number, len(request.turns), turns)
-            turns.add(asked, given)
-            said = InputMessage(role=Role.ASSISTANT, content=given.output)
-            before = (*asked.messages, said)
-    finally:
-        await conversation.close()
+    for number, turn in enumerate(request.turns, 1):
+        asked = request.input.said(before, turn)
+        left = request.timeout_seconds - (clock.monotonic() - began)
+        given = await say(asked, max(round(left, 2), 0.01))
+        if isinstance(given, NoAnswer):
+            return _in_turn(given, number, len(request.turns), turns)
+        turns.add(asked, given)
+        said = InputMessage(role=Role.ASSISTANT, content=given.output)
+        before = (*asked.messages, said)
     return turns.answer()
 
 

@@ -47,19 +47,16 @@ class Nothing(PathError):
 
 
 def check_path(expression: str) -> None:
-    """Raise `PathError` unless the expression may be used.
-
-    Plain ones are told by their look: the library takes 50 ms to import, and planning need not.
+    """Raise `PathError` unless the expression may be used. Plain ones are told by their look: the
+    library takes 50 ms to import, and planning need not.
     """
     if len(expression) > EXPRESSION_LIMIT or not _SINGLE.fullmatch(expression):
         _compiled(expression)
 
 
 def find(expression: str, document: JsonValue) -> JsonValue:
-    """Return the one value that the expression names.
-
-    `document` is what `strict_json.read_json` gave. Raises `Nothing` for no value, and `PathError`
-    for more than one or for too much work.
+    """Return the one value that the expression names. `document` is what `strict_json.read_json`
+    gave. Raises `Nothing` for no value, and `PathError` for more than one or for too much work.
     """
     query, parts = _compiled(expression)
     if not query.singular_query() and _count(document) * parts > WORK_LIMIT:
@@ -169,9 +166,8 @@ _PLACEHOLDER = re.compile(
 
 
 def check_template(source: str) -> None:
-    """Raise `TemplateError` unless `source` is a template that may be rendered.
-
-    The usual ones are told by their look: Jinja2 takes 50 ms to import, and planning need not.
+    """Raise `TemplateError` unless `source` is a template that may be rendered. The usual ones are
+    told by their look: Jinja2 takes 50 ms to import, and planning need not.
     """
     usual = len(source) <= SOURCE_LIMIT and source.count("{{") <= PARTS_LIMIT // 20
     if not usual or re.search(r"\{[{%#]", _PLACEHOLDER.sub("", source)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -17,7 +18,7 @@ from gateval.candidates.base import RuntimeContext
 from gateval.candidates.environment import candidate_environment, instance_environment
 from gateval.candidates.failures import failure, from_the_export
 from gateval.candidates.once import Once
-from gateval.candidates.preparing import Layer, layer_of, working_directory
+from gateval.candidates.preparing import Layer, Preparation, working_directory
 from gateval.candidates.processes import Programs
 from gateval.candidates.program import (
     KIB,
@@ -75,10 +76,9 @@ class CheckLayers:
             closure="",
             files=files.rules,
         )
-        hidden = frozenset(files.hidden)
-        inputs = _AtRevision(self.files, revision, hidden)
+        inputs = _AtRevision(self.files, revision, frozenset(files.hidden))
         context = replace(self.context, environ=self.environ)
-        return await layer_of(check, spec, context, inputs, programs, name)
+        return await Preparation(check, context, inputs, programs, name).layer(spec)
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,8 @@ class CheckExports(Protocol):
     async def check_folder(
         self, files: CheckFiles, revision: Revision, links: Mapping[str, Path]
     ) -> Path:
-        """The folder with these files at this revision. Raises `RepositoryError`.
-
-        `links` are symbolic links to what a set-up made: path in the folder → target.
+        """The folder with these files at this revision. Raises `RepositoryError`. `links` are
+        symbolic links to what a set-up made: path in the folder → target.
         """
 
 
@@ -223,8 +222,10 @@ class Checks:
         try:
             ran = await self._run(order, revision, limits)
         except NotStarted as error:
+            missing = _NOT_THERE.format(error.missing)  # no set-up of an Agent installs it
             gate = error.cause is Cause.GATE
-            raise CheckFailed(Cause.GATE if gate else Cause.CHECK, _not_there(error))
+            reason = missing if error.missing else error.reason
+            raise CheckFailed(Cause.GATE if gate else Cause.CHECK, reason)
         except RepositoryError as error:
             raise CheckFailed(Cause.GATE, f"Its files could not be exported: {error.message}")
         failed = failure("It", ran, order.argv, limits)
@@ -233,13 +234,25 @@ class Checks:
         raise self._failed(failed)
 
     async def _run(self, order: CheckOrder, revision: Revision, limits: ProgramLimits) -> Ran:
-        layer = await self._layer(order, revision) if order.setup else None
+        layer: Layer | None = None
+        if order.setup is not None:
+            if self._layers is None:
+                raise CheckFailed(Cause.GATE, "Nothing makes its set-up here.")
+            made = await self._layers.layer(
+                order.setup, order.files, revision, self._programs, self._name
+            )
+            if isinstance(made, NoAnswer):
+                raise self._failed(made)
+            layer = made
         links = layer.links if layer else {}
         export = await self._exports.check_folder(order.files, revision, links)
         folder = working_directory(export, path_of_text(order.files.rules.folder))
         if isinstance(folder, NoAnswer):
             raise RepositoryError("the fixture's folder is none of them.")
-        library = await self._library.get("library", self._written) if order.python else None
+        library: Path | None = None
+        if order.python:
+            write = partial(asyncio.to_thread, write_library, self._scratch / "check-library")
+            library = await self._library.get("library", write)
         async with self._places, private_folders(self._scratch) as private:
             literals = {VARIABLE: str(order.playground)} if order.playground else {}
             env = instance_environment(self._environ, self._name, private, literals)
@@ -249,25 +262,11 @@ class Checks:
             program = Program(argv, folder, env, order.stdin, lent, reads, offline=True)
             return await self._programs.run(program, limits)
 
-    async def _layer(self, order: CheckOrder, revision: Revision) -> Layer | None:
-        """Return what the check's set-up made. Raises `CheckFailed`."""
-        if order.setup is None or self._layers is None:
-            raise CheckFailed(Cause.GATE, "Nothing makes its set-up here.")
-        made = await self._layers.layer(
-            order.setup, order.files, revision, self._programs, self._name
-        )
-        if not isinstance(made, NoAnswer):
-            return made
-        raise self._failed(made)
-
     def _failed(self, silence: NoAnswer) -> CheckFailed:
         told = from_the_export(silence, self._scratch)
         last = f" It said last: {told.detail[-1]}" if len(told.detail) > 1 else ""
         gate = silence.cause is Cause.GATE
         return CheckFailed(Cause.GATE if gate else Cause.CHECK, f"{told.reason}{last}")
-
-    async def _written(self) -> Path:
-        return await asyncio.to_thread(write_library, self._scratch / "check-library")
 
 
 @dataclass(frozen=True)
@@ -281,12 +280,8 @@ class _Bound:
         return await self.checks.run(order, self.revision)
 
 
-def _not_there(error: NotStarted) -> str:
-    """Return why a check did not start; no set-up of an Agent installs what it needs."""
-    if not error.missing:
-        return error.reason
-    return (
-        f"`{error.missing}` was not found. A check has what this machine has and its own files, no "
-        "set-up of an Agent: install it here, add it to an image made FROM the gate's, or name a "
-        "program of the repository in `command`."
-    )
+_NOT_THERE = (
+    "`{}` was not found. A check has what this machine has and its own files, no set-up of an "
+    "Agent: install it here, add it to an image made FROM the gate's, or name a program of the "
+    "repository in `command`."
+)

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gateval.candidates.base import (
-    Conversation,
     Runtime,
     RuntimeContext,
-    StatelessConversation,
     TrialRequest,
     converse,
     end_trial,
+    with_history,
 )
 from gateval.candidates.contract import (
     ELSEWHERE,
@@ -73,9 +72,8 @@ class ProcessInvocation(NamedTuple):
 
 
 class CommandRuntime(Runtime):
-    """Starts `runtime.command` in the export for each trial. Speaks `contract/`.
-
-    Another contract overrides `line`, `asking` and `said`.
+    """Starts `runtime.command` in the export for each trial. Speaks `contract/`. Another contract
+    overrides `line`, `asking` and `said`.
     """
 
     _beside: SideServices
@@ -99,9 +97,8 @@ class CommandRuntime(Runtime):
     def asking(
         self, asked: FixtureInput, commands: CommandContext, *, turns: bool = False
     ) -> ProcessInvocation:
-        """Return how the program is asked. Raises `TemplateError`.
-
-        With `turns` the same process will be asked more.
+        """Return how the program is asked. Raises `TemplateError`. With `turns` the same process
+        will be asked more.
         """
         del turns
         home, file = commands.private.home, self.options_given.response.file
@@ -157,12 +154,14 @@ class CommandRuntime(Runtime):
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Run it for each turn, or have one process go on if the Agent says so."""
 
-        def answered(place: Workplace, commands: CommandContext) -> Awaitable[Answer | NoAnswer]:
+        async def answered(place: Workplace, commands: CommandContext) -> Answer | NoAnswer:
+            clock = self.context.clock
             if self.agent.runtime.conversation is ConversationMode.PROCESS:
-                going_on = OneProcess(self, request, place, commands)
-                return converse(going_on, request, self.context.clock)
-            anew = StatelessConversation(request, lambda one: self._asked(one, place, commands))
-            return converse(anew, request, self.context.clock)
+                process = OneProcess(self, request, place, commands)
+                async with contextlib.aclosing(process):
+                    return await converse(process.say, request, clock)
+            say = with_history(request, lambda one: self._asked(one, place, commands))
+            return await converse(say, request, clock)
 
         return await self._trial(request, answered)
 
@@ -285,8 +284,8 @@ class CommandRuntime(Runtime):
 _FLUSH = "It has to print each answer as one line and flush it."
 
 
-class OneProcess(Conversation):
-    """Started with the first turn, ended with the conversation."""
+class OneProcess:
+    """A conversation with one process, which starts with the first turn. Its maker closes it."""
 
     def __init__(
         self,
@@ -370,7 +369,7 @@ class OneProcess(Conversation):
         asks = not self._in_step and self._session is not None and self._session.asks
         return asks or (bool(self._unread().strip()) and not running.ended.done())
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """End the program, and its way to models."""
         try:
             if self._running is not None:

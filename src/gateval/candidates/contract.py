@@ -105,12 +105,12 @@ def read_steps(claim: JsonValue) -> TraceBuilder:
     for index, item in enumerate(claim):
         where = f"trace[{index}]"
         step = _validated(_Step, item, where)
-        calls = step.kind is StepKind.TOOL_CALL
+        calls, text = step.kind is StepKind.TOOL_CALL, step.text or ""
         if calls and not step.tool:
             raise ClaimError(f"`{where}` is a tool call without `tool`")
         builder.add(
             step.kind,
-            _as_text(step.text),
+            text if isinstance(text, str) else canonical_json(text),
             tool=step.tool,
             arguments=(step.arguments or {}) if calls else None,
             call_id=None if step.call_id is None else str(step.call_id),
@@ -126,19 +126,12 @@ def read_usage(claim: JsonValue) -> Usage:
 
 
 def read_reported(claim: JsonObject) -> tuple[float | None, Claimed]:
-    """Read the dollars, the time and the model calls that an answer of AgentV reports.
-
-    Raises `ClaimError`.
+    """Read the dollars, the time and the model calls that an answer of AgentV reports. Raises
+    `ClaimError`.
     """
     told = _validated(_Reported, claim, "")
     seconds = None if told.duration_ms is None else told.duration_ms / 1000
     return told.cost_usd, Claimed(seconds=seconds, model_calls=told.llm_call_count)
-
-
-def _as_text(value: JsonValue) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else canonical_json(value)
 
 
 def _validated(model: type[C], claim: JsonValue, where: str) -> C:
@@ -197,12 +190,20 @@ def read_answer(printed: bytes) -> ProgramAnswer:
     if is_blank(text):
         raise ClaimError("it is empty")
     document = object_in(text, {"output"})
-    return ProgramAnswer(output=text) if document is None else _read_document(document)
+    if document is None:
+        return ProgramAnswer(output=text)
+    for key in document:
+        if key not in KEYS:
+            known = ", ".join(KEYS)
+            raise ClaimError(f"it has the unknown key `{key[:80]}`; known are {known}")
+    if document.get("version", CONTRACT_VERSION) != CONTRACT_VERSION:
+        raise ClaimError(f"`version` is not {CONTRACT_VERSION}")
+    trace, usage = document.get("trace"), document.get("usage")
+    return claimed_answer(document["output"], "`output`", trace, usage)
 
 
 def object_in(text: str, keys: AbstractSet[str]) -> JsonObject | None:
     """Return the JSON object that a text is, if it has one of these keys; None for plain text.
-
     Raises `ClaimError` for one that JSON readers would read differently.
     """
     if not text.startswith("{"):
@@ -220,23 +221,11 @@ def object_in(text: str, keys: AbstractSet[str]) -> JsonObject | None:
     return cast("JsonObject", strict)
 
 
-def _read_document(document: JsonObject) -> ProgramAnswer:
-    for key in document:
-        if key not in KEYS:
-            known = ", ".join(KEYS)
-            raise ClaimError(f"it has the unknown key `{key[:80]}`; known are {known}")
-    if document.get("version", CONTRACT_VERSION) != CONTRACT_VERSION:
-        raise ClaimError(f"`version` is not {CONTRACT_VERSION}")
-    trace, usage = document.get("trace"), document.get("usage")
-    return claimed_answer(document["output"], "`output`", trace, usage)
-
-
 def claimed_answer(
     output: JsonValue, what: str, trace: JsonValue, usage: JsonValue
 ) -> ProgramAnswer:
-    """Return an answer with its claims, each None where nothing is claimed.
-
-    `what` names the output in a sentence. Raises `ClaimError`.
+    """Return an answer with its claims, each None where nothing is claimed. `what` names the output
+    in a sentence. Raises `ClaimError`.
     """
     claimed = Usage() if usage is None else read_usage(usage)
     said = said_output(output, what)
@@ -247,9 +236,8 @@ def claimed_answer(
 
 
 def said_output(output: JsonValue, what: str) -> str:
-    """Return a claimed output as text; what is no text becomes canonical JSON.
-
-    `what` names it in a sentence. Raises `ClaimError` for one that is blank.
+    """Return a claimed output as text; what is no text becomes canonical JSON. `what` names it in a
+    sentence. Raises `ClaimError` for one that is blank.
     """
     text = output if isinstance(output, str) else canonical_json(output)
     if output is None or is_blank(text):
@@ -273,21 +261,16 @@ _LINES = "one JSON value per line"
 _JOINED = "JSON objects one behind the other"
 _BINARY = "an event stream of AWS"
 
+_OF_LINES = (
+    "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonl",
+    "application/jsonlines", "application/x-jsonlines", "application/json-lines",
+    "application/x-json-stream", "application/stream+json", "application/json-seq", "text/jsonl",
+    "text/x-ndjson",
+)  # fmt: skip
 _DECLARED: Mapping[str, str] = {
     "text/event-stream": _EVENTS,
-    "application/x-ndjson": _LINES,
-    "application/ndjson": _LINES,
-    "application/jsonl": _LINES,
-    "application/x-jsonl": _LINES,
-    "application/jsonlines": _LINES,
-    "application/x-jsonlines": _LINES,
-    "application/json-lines": _LINES,
-    "application/x-json-stream": _LINES,
-    "application/stream+json": _LINES,
-    "application/json-seq": _LINES,
-    "text/jsonl": _LINES,
-    "text/x-ndjson": _LINES,
     "application/vnd.amazon.eventstream": _BINARY,
+    **dict.fromkeys(_OF_LINES, _LINES),
 }
 _LOOKED_AT = 50
 """Lines of a body by which it is told."""
@@ -318,9 +301,8 @@ ADVICE: Mapping[str, str] = {"server": _SERVER, "program": _PROGRAM, "agentv": _
 
 
 def refuse_stream(body: bytes, of: str, kind: str = "") -> None:
-    """Raise `ClaimError` for a body that is a stream, or is declared as one by its media type.
-
-    `of` names the advice.
+    """Raise `ClaimError` for a body that is a stream, or is declared as one by its media type. `of`
+    names the advice.
     """
     lines = _BREAK.split(body.decode("utf-8", "replace").removeprefix("\ufeff"))
     written = [one for line in lines if (one := line.lstrip("\x1e").strip())]
@@ -413,42 +395,27 @@ def only_line(printed: bytes, greeting: int) -> bytes:
 
 
 def read_response(paths: Response, body: bytes, kind: str | None = None) -> ProgramAnswer:
-    """Read what an agent gave back. Raises `ClaimError`.
-
-    `kind` is the media type that a server declares, empty for none; None for a program.
+    """Read what an agent gave back. Raises `ClaimError`. `kind` is the media type that a server
+    declares, empty for none; None for a program.
     """
-    if isinstance(paths, HttpResponse) and paths.stream is not None:
-        return _streamed(paths.stream, paths, body)
-    refuse_stream(body, "program" if kind is None else "server", kind or "")
-    if paths.output is None:
-        return read_answer(body)
-    described = "" if kind is None else f", {_declared(kind)}"
-    document = _document(body, described)
+    shown = quote(body[:200].decode("utf-8", "replace"))
     try:
+        if isinstance(paths, HttpResponse) and paths.stream is not None:
+            text = read_stream(paths.stream, body, paths.output, join=paths.join)
+            return claimed_answer(text, "the final message of the stream", None, None)
+        refuse_stream(body, "program" if kind is None else "server", kind or "")
+        if paths.output is None:
+            return read_answer(body)
+        document = read_json(body.decode("utf-8", "replace").removeprefix("\ufeff"))
         output = bounded.find(paths.output, document)
-    except bounded.PathError as error:
-        raise ClaimError(f"{error}: {_shown(body)}")
+    except (StreamError, bounded.PathError) as error:
+        raise ClaimError(f"{error}: {shown}") from None
+    except NotStrictJson as error:
+        declared = f", declared as {quote(kind)}" if kind else ", without a Content-Type"
+        described = "" if kind is None else declared
+        raise ClaimError(f"it is no JSON ({error}){described}: {shown}")
     trace, usage = _claim(paths.trace, document), _claim(paths.usage, document)
     return claimed_answer(output, f"the value at `{paths.output}`", trace, usage)
-
-
-def _streamed(stream: str, paths: HttpResponse, body: bytes) -> ProgramAnswer:
-    try:
-        text = read_stream(stream, body, paths.output, join=paths.join)
-    except StreamError as error:
-        raise ClaimError(f"{error}: {_shown(body)}") from None
-    return claimed_answer(text, "the final message of the stream", None, None)
-
-
-def _declared(kind: str) -> str:
-    return f"declared as {quote(kind)}" if kind else "without a Content-Type"
-
-
-def _document(body: bytes, described: str) -> JsonValue:
-    try:
-        return read_json(body.decode("utf-8", "replace").removeprefix("\ufeff"))
-    except NotStrictJson as error:
-        raise ClaimError(f"it is no JSON ({error}){described}: {_shown(body)}")
 
 
 def _claim(path: str | None, document: JsonValue) -> JsonValue:
@@ -461,10 +428,6 @@ def _claim(path: str | None, document: JsonValue) -> JsonValue:
         return None
     except bounded.PathError as error:
         raise ClaimError(str(error))
-
-
-def _shown(body: bytes) -> str:
-    return quote(body[:200].decode("utf-8", "replace"))
 
 
 def write_words(

@@ -24,21 +24,10 @@ if TYPE_CHECKING:
 MARKER = "GATEVAL_CANDIDATE"
 """Carries the instance's name in every process of a candidate."""
 
-HARMLESS = frozenset(
-    {
-        "PATH",
-        "LANG",
-        "LANGUAGE",
-        "TZ",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "REQUESTS_CA_BUNDLE",
-        "CURL_CA_BUNDLE",
-        "NODE_EXTRA_CA_CERTS",
-        "GIT_SSL_CAINFO",
-        "PIP_CERT",
-    }
-)
+HARMLESS = frozenset({
+    "PATH", "LANG", "LANGUAGE", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "PIP_CERT",
+})  # fmt: skip
 """Passed to every candidate, and everything that begins with `LC_`."""
 
 SDK_DEFAULTS = {
@@ -83,9 +72,8 @@ SWITCHES: Mapping[str, str] = {
 
 
 def candidate_environment(environ: Mapping[str, str], names: Iterable[str] = ()) -> dict[str, str]:
-    """Return what candidates may see of the gate's environment.
-
-    `names` are `policy.candidateEnv`; those that `refusal` speaks of are left out.
+    """Return what candidates may see of the gate's environment. `names` are `policy.candidateEnv`;
+    those that `refusal` speaks of are left out.
     """
     own = {
         name: value for name, value in environ.items() if name in HARMLESS or name.startswith("LC_")

@@ -56,9 +56,8 @@ def repeating(silence: NoAnswer, *, prepared: bool) -> NoAnswer:
 
 
 def failure(what: str, ran: Ran, argv: tuple[str, ...], limits: ProgramLimits) -> NoAnswer | None:
-    """Return why a program that has ended counts as failed, or None if it does not.
-
-    `what` is the subject of the sentence, such as `The agent`.
+    """Return why a program that has ended counts as failed, or None if it does not. `what` is the
+    subject of the sentence, such as `The agent`.
     """
     if ran.end is End.EXITED and ran.code == 0:
         return None
@@ -76,9 +75,13 @@ def how_it_ended(ran: Ran, limits: ProgramLimits) -> str:
         return f"{_USED_UP[ran.end]} and was ended"
     if ran.end in {End.STDOUT_OVER, End.STDERR_OVER}:
         most = limits.stdout_bytes if ran.end is End.STDOUT_OVER else limits.stderr_bytes
-        return f"printed more than {_size(most)} on {ran.end} and was ended"
+        size = f"{most // MIB} MiB" if most >= MIB else f"{most // KIB} KiB"
+        return f"printed more than {size} on {ran.end} and was ended"
+    if ran.code == -signal.SIGKILL:
+        return "was ended by SIGKILL, perhaps for lack of memory"
     if ran.code < 0:
-        return f"was ended by {_signal_name(-ran.code)}"
+        names = {int(one): one.name for one in signal.Signals}
+        return f"was ended by {names.get(-ran.code, f'signal {-ran.code}')}"
     return f"ended with exit code {ran.code}"
 
 
@@ -131,9 +134,8 @@ def out_of_reach(given: Answer | NoAnswer, seen: SeenTrial) -> Answer | NoAnswer
 
 
 def from_the_export(silence: NoAnswer, scratch: Path) -> NoAnswer:
-    """Return it with paths as seen from the export, or from whatever else lies in `scratch`.
-
-    Where that is on this machine differs from run to run, and is nobody's business in a report.
+    """Return it with paths as seen from the export, or from whatever else lies in `scratch`. Where
+    that is on this machine differs from run to run, and is nobody's business in a report.
     """
     roots = "|".join(re.escape(str(path)) for path in {scratch, scratch.resolve()})
     own = re.compile(rf"(?:{roots})/[\w.-]+(/?)")
@@ -153,25 +155,9 @@ def command_line(argv: tuple[str, ...]) -> str:
 
 def server_line(argv: tuple[str, ...]) -> str:
     """Return the command of a server for a shell; its port is in its environment as well."""
-    return f"$ {' '.join(map(_with_port, argv))}"[:LINE_WIDTH]
-
-
-def _with_port(word: str) -> str:
-    if "{port}" not in word:
-        return shlex.quote(word)
-    return "$PORT".join(shlex.quote(part) if part else "" for part in word.split("{port}"))
-
-
-def _size(count: int) -> str:
-    return f"{count // MIB} MiB" if count >= MIB else f"{count // KIB} KiB"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-    return f"{name}, perhaps for lack of memory" if name == "SIGKILL" else name
+    parts = ([shlex.quote(part) if part else "" for part in one.split("{port}")] for one in argv)
+    words = ("$PORT".join(quoted) or "''" for quoted in parts)
+    return f"$ {' '.join(words)}"[:LINE_WIDTH]
 
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

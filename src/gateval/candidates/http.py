@@ -19,7 +19,6 @@ from pydantic import JsonValue
 
 from gateval.candidates import bounded
 from gateval.candidates.base import (
-    Conversation,
     Playground,
     Runtime,
     RuntimeContext,
@@ -129,7 +128,7 @@ class _Failed(Exception):
         self.broken = broken
 
 
-class Exchange(Conversation):
+class Exchange:
     """The questions of one trial to one instance, until one is not answered in order.
 
     `heard` is what came of the last. `whole`: it ended in order, and the server can go on. `dead`:
@@ -316,7 +315,9 @@ class HttpRuntime(Runtime):
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Ask one instance all turns; it gets the messages again unless it remembers them."""
         clock = self.context.clock
-        return await self._exchange(request, lambda exchange: converse(exchange, request, clock))
+        return await self._exchange(
+            request, lambda exchange: converse(exchange.say, request, clock)
+        )
 
     async def close(self) -> None:
         """Stop all instances, and kill what still runs."""

@@ -73,7 +73,6 @@ class Streams:
 
 class Http:
     """Streamable HTTP: a POST for each message, answered by JSON or by a stream that ends.
-
     `version` is the one that was agreed on; it says it again and again.
     """
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
-from gateval.candidates.base import Conversation, Runtime, RuntimeContext, TrialRequest, converse
+from gateval.candidates.base import Runtime, RuntimeContext, TrialRequest, converse
 from gateval.candidates.mcp_servers import ServerFault, Servers, running_servers
 from gateval.candidates.playground_state import in_playground
 from gateval.candidates.processes import Programs
@@ -245,7 +245,8 @@ class ModelConversation:
         )
 
 
-_Ask: TypeAlias = Callable[[ModelConversation, Servers | None], Awaitable[Answer | NoAnswer]]
+Given: TypeAlias = Answer | NoAnswer
+_Ask: TypeAlias = Callable[[ModelConversation, Servers | None], Awaitable[Given]]
 
 _NO_MODEL = "The Agent names no model; add `spec.models`, or a `spec.runtime` that starts it."
 
@@ -282,9 +283,14 @@ class ModelRuntime(Runtime):
     async def converse(self, request: TrialRequest) -> Answer | NoAnswer:
         """Go on with the model's own messages and tool results."""
         clock = self.context.clock
-        return await self._beside(
-            request, lambda talk, live: converse(_GoingOn(self, talk, live), request, clock)
-        )
+
+        def ask(conversation: ModelConversation, live: Servers | None) -> Awaitable[Given]:
+            def say(asked: FixtureInput, seconds: float) -> Awaitable[Given]:
+                return self.say(conversation, live, asked.asked, seconds)  # it knows the rest
+
+            return converse(say, request, clock)
+
+        return await self._beside(request, ask)
 
     async def _beside(self, request: TrialRequest, ask: _Ask) -> Answer | NoAnswer:
         """Have `ask` converse while the servers of the agent's tools run."""
@@ -305,9 +311,8 @@ class ModelRuntime(Runtime):
         content: Content,
         seconds: float,
     ) -> Answer | NoAnswer:
-        """Say this as the user and return what the model answers within so many seconds.
-
-        `live` answers the calls that the fixture leaves to servers.
+        """Say this as the user and return what the model answers within so many seconds. `live`
+        answers the calls that the fixture leaves to servers.
         """
         clock = self.context.clock
         conversation.hear_user(content)
@@ -370,9 +375,8 @@ class ModelRuntime(Runtime):
     async def _converse(
         self, conversation: ModelConversation, live: Servers | None
     ) -> ModelReply | None:
-        """Return the first reply without tool calls, or None after too many turns.
-
-        A model that is out is not asked again in this trial; the next one takes over.
+        """Return the first reply without tool calls, or None after too many turns. A model that is
+        out is not asked again in this trial; the next one takes over.
         """
         models = list(self.agent.models)
         for _ in range(TURN_LIMIT):
@@ -401,19 +405,6 @@ class ModelRuntime(Runtime):
                 if error.fault is not ModelCallFault.OUTAGE or len(models) == 1:
                     raise
                 models.pop(0)
-
-
-class _GoingOn(Conversation):
-    def __init__(
-        self, runtime: ModelRuntime, conversation: ModelConversation, live: Servers | None
-    ) -> None:
-        self._runtime = runtime
-        self._conversation = conversation
-        self._live = live
-
-    async def say(self, asked: FixtureInput, seconds: float) -> Answer | NoAnswer:
-        """Say what is new: the conversation knows the rest."""
-        return await self._runtime.say(self._conversation, self._live, asked.asked, seconds)
 
 
 async def _answered(

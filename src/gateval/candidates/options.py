@@ -6,9 +6,9 @@ They stand apart from what uses them: `plan` reads manifests and runs nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
@@ -20,12 +20,16 @@ from gateval.domain.text import quote
 from gateval.formats.templates import TemplateError
 
 
-def _json_path(expression: str) -> str:
-    bounded.check_path(expression)
-    return expression
+def _checked_by(check: Callable[[Any], None]) -> AfterValidator:
+    def checked(value: Any) -> Any:
+        check(value)
+        return value
+
+    return AfterValidator(checked)
 
 
-JsonPath = Annotated[str, AfterValidator(_json_path)]
+JsonPath = Annotated[str, _checked_by(bounded.check_path)]
+Template = Annotated[str, _checked_by(bounded.check_template)]
 
 
 class Response(Spec):
@@ -79,22 +83,16 @@ class HttpResponse(Response):
         return self
 
 
-def _template(source: str) -> str:
-    bounded.check_template(source)
-    return source
-
-
-def _file(path: str) -> str:
+def _check_file(path: str) -> None:
     parts = PurePosixPath(path).parts
     if not parts or parts[0] == "/" or ".." in parts:
         raise ValueError("the file is named relative to the program's HOME, without `..`")
-    return path
 
 
 class CommandResponse(Response):
     """Where the answer stands in what the program printed, or in a file that it wrote."""
 
-    file: Annotated[str, Field(max_length=500), AfterValidator(_file)] | None = Field(
+    file: Annotated[str, Field(max_length=500), _checked_by(_check_file)] | None = Field(
         default=None,
         description="A file below the program's HOME that holds the answer, in place of what it "
         "prints: `answer.json`. `{home}/answer.json` names it in `command`.",
@@ -106,7 +104,7 @@ class CommandOptions(Spec):
     in it is the program's HOME.
     """
 
-    stdin: Annotated[str, AfterValidator(_template)] | None = Field(
+    stdin: Template | None = Field(
         default=None,
         description="What the program reads on its standard input, a template: `{{ prompt }}`. "
         'Default: `{"version": 1, "input": {"type", "payload"}, "prompt"}` on one line.',
@@ -154,24 +152,29 @@ _FRAMEWORK = (
 )
 
 
-def _words(words: tuple[str, ...]) -> tuple[str, ...]:
+def _check_words(words: tuple[str, ...]) -> None:
     if any("{" in word or "\0" in word for word in words):
         raise ValueError("nothing is filled in here: write words without braces")
-    return words
 
 
-Interpreter = Annotated[tuple[str, ...], AfterValidator(_words)]
+Interpreter = Annotated[tuple[str, ...], _checked_by(_check_words)]
 
 
-def _check_framework(name: str, known: tuple[str, ...], endings: tuple[str, ...]) -> str:
-    if name in known:
-        return name
-    if name.endswith(endings) and not name.startswith("/") and "\0" not in name:
-        return name
-    raise ValueError(
-        f"{quote(name)} is no framework that is known here.{nearest(name, known)} Known are "
-        f"{', '.join(known)}, or the file of a bridge of your own ({' or '.join(endings)})"
-    )
+def _framework(known: tuple[str, ...], *endings: str) -> AfterValidator:
+    def check(name: str) -> None:
+        own_file = name.endswith(endings) and not name.startswith("/") and "\0" not in name
+        if name not in known and not own_file:
+            raise ValueError(
+                f"{quote(name)} is no framework that is known here.{nearest(name, known)} Known "
+                f"are {', '.join(known)}, or the file of a bridge of your own "
+                f"({' or '.join(endings)})"
+            )
+
+    return _checked_by(check)
+
+
+PythonFramework = Annotated[str, _framework(PYTHON_FRAMEWORKS, ".py")]
+NodeFramework = Annotated[str, _framework(NODE_FRAMEWORKS, ".mjs", ".js")]
 
 
 class PythonOptions(Spec):
@@ -183,15 +186,12 @@ class PythonOptions(Spec):
         description="What answers: `module:object`, `path/to/file.py:object` or `langgraph.json`, "
         "relative to `cwd`. With `()` behind it, what it makes when it is called.",
     )
-    framework: str = Field(default="", description=_FRAMEWORK + ", ".join(PYTHON_FRAMEWORKS) + ".")
+    framework: PythonFramework = Field(
+        default="", description=_FRAMEWORK + ", ".join(PYTHON_FRAMEWORKS) + "."
+    )
     interpreter: Interpreter = Field(
         default=(), description=f"{_INTERPRETER}`.venv/bin/python` if it is there, else `python3`."
     )
-
-    @field_validator("framework")
-    @classmethod
-    def _known(cls, name: str) -> str:
-        return _check_framework(name, PYTHON_FRAMEWORKS, (".py",))
 
 
 class NodeOptions(Spec):
@@ -204,34 +204,20 @@ class NodeOptions(Spec):
         "export, `POST` of a route, or the only one that can be asked. With `()` behind it, what "
         "it makes.",
     )
-    framework: str = Field(default="", description=_FRAMEWORK + ", ".join(NODE_FRAMEWORKS) + ".")
+    framework: NodeFramework = Field(
+        default="", description=_FRAMEWORK + ", ".join(NODE_FRAMEWORKS) + "."
+    )
     interpreter: Interpreter = Field(default=(), description=f"{_INTERPRETER}`node`, 20 or newer.")
-
-    @field_validator("framework")
-    @classmethod
-    def _known(cls, name: str) -> str:
-        return _check_framework(name, NODE_FRAMEWORKS, (".mjs", ".js"))
 
 
 BODY_PARTS_LIMIT = 500
 """Values in the body of a request."""
 
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-_OURS = frozenset(
-    {
-        "accept-encoding",
-        "connection",
-        "content-encoding",
-        "content-length",
-        "expect",
-        "host",
-        "keep-alive",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
+_OURS = frozenset({
+    "accept-encoding", "connection", "content-encoding", "content-length", "expect", "host",
+    "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
+})  # fmt: skip
 """Headers that belong to the connection, which is the gate's."""
 
 

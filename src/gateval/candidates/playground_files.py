@@ -51,7 +51,6 @@ class ListedFile(NamedTuple):
 
 def look(root: Path, path: str) -> FoundPath | None:
     """Return what stands at a path below `root`; None if nothing does, or a link is on the way.
-
     `path` has no `.`, `..` or empty step. Raises `Unreadable`.
     """
     with _around(root, path) as (folder, name):
@@ -59,9 +58,8 @@ def look(root: Path, path: str) -> FoundPath | None:
 
 
 def content(root: Path, path: str, limit: int) -> bytes | FoundPath | None:
-    """Return the bytes of a file, what else stands there, or None for nothing.
-
-    Raises `Unreadable`, also for a file of more than `limit` bytes.
+    """Return the bytes of a file, what else stands there, or None for nothing. Raises `Unreadable`,
+    also for a file of more than `limit` bytes.
     """
     with _around(root, path) as (folder, name):
         found = None if folder is None else _found(folder, name)
@@ -189,9 +187,8 @@ class NotCopied(Exception):
 
 
 def copied(source: Path, scratch: Path) -> Path:
-    """Return a fresh folder below `scratch`, for its owner alone, with all that `source` holds.
-
-    cp does it, which follows no link with -P and opens no FIFO with -R. Raises `NotCopied`.
+    """Return a fresh folder below `scratch`, for its owner alone, with all that `source` holds. cp
+    does it, which follows no link with -P and opens no FIFO with -R. Raises `NotCopied`.
     """
     target = Path(tempfile.mkdtemp(prefix="playground-", dir=scratch))
     copy_into(source, target)

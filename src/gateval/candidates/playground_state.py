@@ -270,9 +270,8 @@ class EndState:
         return _answer(ran)
 
     async def ask(self, service: str, request: LocalRequest, seconds: float) -> LocalReply:
-        """Ask a service, which was started for this trial. Raises `StateUnavailable`.
-
-        One that has ended is not asked: by now its port may be another program's.
+        """Ask a service, which was started for this trial. Raises `StateUnavailable`. One that has
+        ended is not asked: by now its port may be another program's.
         """
         at = self._services.get(service)
         if at is None:

@@ -120,9 +120,8 @@ class PipeReader:
 
 
 class PipeWriter:
-    """Feeds a program as fast as it reads. One that does not want to read is not forced to.
-
-    The pipe is closed behind `data`, unless `more` is to come.
+    """Feeds a program as fast as it reads. One that does not want to read is not forced to. The
+    pipe is closed behind `data`, unless `more` is to come.
     """
 
     def __init__(self, pipe: IO[bytes], data: bytes, *, more: bool = False) -> None:
@@ -265,9 +264,8 @@ class Running:
         return self._writer.taken
 
     async def line(self, since: int) -> bytes:
-        """Wait for the end of the line that begins after `since` printed bytes, and return it.
-
-        It ends with a line break, unless the program ended or printed too much before.
+        """Wait for the end of the line that begins after `since` printed bytes, and return it. It
+        ends with a line break, unless the program ended or printed too much before.
         """
         while True:
             text, end, _ = self.stdout.after(since).partition(b"\n")
@@ -317,7 +315,6 @@ class Programs:
 
     async def run(self, program: Program, limits: ProgramLimits) -> Ran:
         """Run a program until its first process ends or a limit is reached; then end its group.
-
         Raises `NotStarted`. When the awaiting task is cancelled, the group is ended all the same.
         """
         running = self.start(program, limits)

@@ -52,9 +52,8 @@ class Program:
 
 @dataclass(frozen=True)
 class ProgramLimits:
-    """How long a program may run and how much it may print; more than that ends it.
-
-    Of each stream the last `..._kept` bytes are kept.
+    """How long a program may run and how much it may print; more than that ends it. Of each stream
+    the last `..._kept` bytes are kept.
     """
 
     seconds: float
@@ -67,7 +66,6 @@ class ProgramLimits:
 
 class End(StrEnum):
     """How a program ended: by itself, or stopped for its time, for what it printed or used.
-
     `UNWATCHED`: the process of the gate that minded it ended first, and the program with it.
     """
 
@@ -93,9 +91,8 @@ class Ran:
 
 
 class NotStarted(Exception):
-    """A program could not be started: a sentence, and whose fault it is.
-
-    `missing` is its name where no such program is there.
+    """A program could not be started: a sentence, and whose fault it is. `missing` is its name
+    where no such program is there.
     """
 
     def __init__(self, reason: str, cause: Cause, *, missing: str = "") -> None:
@@ -106,9 +103,8 @@ class NotStarted(Exception):
 
 
 class Started(ABC):
-    """A program that runs: its three pipes, and how it is watched and ended.
-
-    `exited` is done once its first process has ended.
+    """A program that runs: its three pipes, and how it is watched and ended. `exited` is done once
+    its first process has ended.
     """
 
     stdin: IO[bytes]
@@ -160,10 +156,8 @@ POLL_SECONDS = 0.02
 
 
 class ExitWatch:
-    """`exited` is done once the process has ended.
-
-    Linux tells through a pidfd (pidfd_open(2)). Elsewhere, or where that is forbidden, the process
-    is polled, and thereby reaped.
+    """`exited` is done once the process has ended. Linux tells through a pidfd (pidfd_open(2)).
+    Elsewhere, or where that is forbidden, the process is polled, and thereby reaped.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], *, poll: bool = False) -> None:
@@ -208,9 +202,8 @@ _SHORTAGES = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 
 
 class Groups(Starter):
-    """Starts each program in a session of its own, as the gate's user, and nothing more.
-
-    For systems without the parts of Linux that `isolation/` is made of.
+    """Starts each program in a session of its own, as the gate's user, and nothing more. For
+    systems without the parts of Linux that `isolation/` is made of.
     """
 
     def start(self, program: Program) -> Started:

@@ -10,7 +10,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from gateval.candidates import bounded
+from gateval.candidates.bounded import check_template
 from gateval.candidates.options import (
     AgentvOptions,
     CommandOptions,
@@ -28,10 +28,6 @@ class NoOptions(Spec):
     """A runtime without keys of its own: what it needs stands beside `runtime` in the Agent."""
 
 
-def any_word(word: str) -> None:
-    """Find nothing wrong with a word of `command`."""
-
-
 class RuntimeType(NamedTuple):
     """What manifests may say of a runtime, and the class that starts it, as `module:class`.
 
@@ -43,7 +39,7 @@ class RuntimeType(NamedTuple):
     implementation: str
     options: type[Spec] = NoOptions
     requires: tuple[str, ...] = ()
-    check_word: Callable[[str], None] = any_word
+    check_word: Callable[[str], None] = lambda _: None
     bridge: str = ""
 
     def load(self) -> type[Runtime]:
@@ -59,7 +55,7 @@ RUNTIMES: Mapping[str, RuntimeType] = MappingProxyType(
             "gateval.candidates.command:CommandRuntime",
             CommandOptions,
             ("command",),
-            bounded.check_template,
+            check_template,
         ),
         "http": RuntimeType("gateval.candidates.http:HttpRuntime", HttpOptions, ("command",)),
         "agentv": RuntimeType("gateval.candidates.agentv:AgentvRuntime", AgentvOptions),

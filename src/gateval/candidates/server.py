@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gateval.candidates.base import Addresses, Runtime, RuntimeContext
 from gateval.candidates.environment import instance_environment
 from gateval.candidates.failures import how_it_ended, no_start, server_line, told
-from gateval.candidates.preparing import Workplace, prepare_workplace
+from gateval.candidates.preparing import Preparation, Workplace
 from gateval.candidates.processes import Programs, Running
 from gateval.candidates.program import (
     KIB,
@@ -88,7 +88,7 @@ async def prepare_launch(
 ) -> Launch | NoAnswer:
     """Prepare where an Agent's own command works; return how it is started, or why it cannot be."""
     agent, context, name = runtime.agent, runtime.context, runtime.name
-    place = await prepare_workplace(agent, context, programs, name)
+    place = await Preparation(agent, context, context.exports, programs, name).workplace()
     if isinstance(place, NoAnswer):
         return place
     spec = agent.runtime
@@ -111,9 +111,8 @@ _HOSTS = {"127.0.0.1": socket.AF_INET, "::1": socket.AF_INET6}
 
 
 class NotReady(Exception):
-    """The server cannot be asked. The text is a clause to be put after `The server`.
-
-    `ended` says that it is no longer there.
+    """The server cannot be asked. The text is a clause to be put after `The server`. `ended` says
+    that it is no longer there.
     """
 
     def __init__(self, message: str, *, ended: bool = False) -> None:
@@ -132,12 +131,11 @@ async def wait_until_ready(
         left = until - clock.monotonic()
         said = "did not begin to listen"
         for host in _HOSTS:
-            try:
-                await _poll(host, port, ready, http, running, max(min(left, POLL_SECONDS), 0.01))
-            except _NotYet as answer:
-                said = str(answer) or said
-            else:
+            seconds = max(min(left, POLL_SECONDS), 0.01)
+            why = await _why_not_yet(host, port, ready, http, running, seconds)
+            if why is None:
                 return host
+            said = why or said
         if not told or left >= LEAST_POLL_SECONDS:
             told = said
         await asyncio.wait({running.ended}, timeout=pause)
@@ -148,16 +146,12 @@ async def wait_until_ready(
         pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
 
 
-class _NotYet(Exception):
-    """The server is not ready yet: why, as a clause; the empty string for no reaction at all."""
-
-
-async def _poll(
+async def _why_not_yet(
     host: str, port: int, ready: Ready, http: LocalHttp, running: Running, seconds: float
-) -> None:
+) -> str | None:
+    """Return as a clause why the server is not ready yet, "" for no reaction; None if it is."""
     if ready.path is None:
-        await _connect(host, port, seconds)
-        return
+        return None if await listens(host, port, seconds) else ""
     asked = LocalRequest("GET", ready.path)
     try:
         reply = await http.ask(
@@ -166,39 +160,29 @@ async def _poll(
     except NoPortLeft:
         raise
     except LocalHttpError as error:
-        raise _NotYet("" if error.refused else f"{error.message} to GET {ready.path}")
-    if not 200 <= reply.status < 300:
-        raise _NotYet(f"answered GET {ready.path} with status {reply.status}")
+        return "" if error.refused else f"{error.message} to GET {ready.path}"
+    ok = 200 <= reply.status < 300
+    return None if ok else f"answered GET {ready.path} with status {reply.status}"
 
 
 async def listens(host: str, port: int, seconds: float) -> bool:
     """Whether somebody accepts connections there within this time."""
     try:
-        await _connect(host, port, seconds)
-    except _NotYet:
-        return False
-    return True
-
-
-async def _connect(host: str, port: int, seconds: float) -> None:
-    family = _HOSTS[host]
-    try:
         async with asyncio.timeout(seconds):
-            _, writer = await asyncio.open_connection(host, port, family=family)
+            _, writer = await asyncio.open_connection(host, port, family=_HOSTS[host])
     except (OSError, TimeoutError) as error:
         if isinstance(error, OSError) and error.errno == errno.EADDRNOTAVAIL:
             raise NoPortLeft
-        raise _NotYet("")
+        return False
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
+    return True
 
 
 def free_port() -> int:
-    """Return a port of the loopback address that nobody listens on.
-
-    Another program may take it before the server does; the caller tries another then. Raises
-    `NoPortLeft`.
+    """Return a port of the loopback address that nobody listens on. Another program may take it
+    before the server does; the caller tries another then. Raises `NoPortLeft`.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         try:

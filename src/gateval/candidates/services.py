@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from gateval.candidates.base import Addresses
 from gateval.candidates.environment import instance_environment
@@ -32,23 +32,26 @@ DYING_SECONDS = 0.25
 """How long the end of a service may still show after its port has closed."""
 
 
-class Lost(NamedTuple):
-    """A service that cannot be asked. `why` is a clause where it lives: it has no port any more."""
+class SeenService(NamedTuple):
+    """A service that was looked at. It is lost where it is dead or has no port any more: `why` is a
+    clause on that.
+    """
 
     service: ServiceSpec
     instance: Instance
+    dead: bool
     why: str
-
-    @classmethod
-    def seen(cls, service: ServiceSpec, instance: Instance) -> Self:
-        """Look at one, which need not be lost."""
-        return cls(service, instance, "" if instance.dead else instance.why_no_port())
 
     async def stop(self) -> tuple[str, Ran]:
         """End it; return as a sentence how it was lost, and how it ended."""
         ran = await self.instance.stop()
         how = self.why or self.instance.how_it_ended(ran)
         return f"The service `{self.service.name}` {how}", ran
+
+
+def _look(running: tuple[ServiceSpec, Instance]) -> SeenService:
+    service, one = running
+    return SeenService(service, one, one.dead, "" if one.dead else one.why_no_port())
 
 
 @dataclass(eq=False)
@@ -59,10 +62,9 @@ class Lease:
     instances: list[tuple[ServiceSpec, Instance]] = field(default_factory=list)
     spent: bool = False
 
-    def lost(self) -> Lost | None:
+    def lost(self) -> SeenService | None:
         """Return the first that has ended by itself, or has lost its port; None if none has."""
-        seen = (Lost.seen(*one) for one in self.instances)
-        return next((one for one in seen if one.instance.dead or one.why), None)
+        return next((one for one in map(_look, self.instances) if one.dead or one.why), None)
 
     async def settle(self) -> None:
         """Wait until the end of one that is lost has shown, but not for long."""
@@ -76,9 +78,8 @@ class Lease:
 
 
 class Services:
-    """Starts them when they are first needed, and anew when one was lost.
-
-    `launch` is that of the Agent; `warn` is told of losses between trials.
+    """Starts them when they are first needed, and anew when one was lost. `launch` is that of the
+    Agent; `warn` is told of losses between trials.
     """
 
     def __init__(self, launch: Launch, warn: Callable[[str], None]) -> None:
@@ -159,10 +160,9 @@ class Services:
     async def _end(self, lease: Lease) -> str:
         """End them all, and return how one was lost before: the empty string if none was."""
         lost = ""
-        for service, instance in reversed(lease.instances):
-            one, gone = Lost.seen(service, instance), instance.dead
+        for one in map(_look, reversed(lease.instances)):
             loss, _ = await one.stop()
-            lost = loss if gone or one.why else lost
+            lost = loss if one.dead or one.why else lost
         return lost
 
 

@@ -45,9 +45,8 @@ _KEPT = 1_000
 
 
 class Hints:
-    """Names the file in the reason where the output fits one; else tells the plain hint, once.
-
-    In the end all files that were missed are told in one warning for each Agent and side.
+    """Names the file in the reason where the output fits one; else tells the plain hint, once. In
+    the end all files that were missed are told in one warning for each Agent and side.
     """
 
     def __init__(self, context: RuntimeContext) -> None:
@@ -68,7 +67,10 @@ class Hints:
         lines = (silence.reason, *silence.detail[1:])
         absent, advice = tuple(absent_files(lines, agent.cwd, around)), ""
         if absent:
-            self._note(agent, absent)
+            missed = self._missed.setdefault((agent.name, agent.side), {})
+            for one in absent:
+                if len(missed) < _KEPT:
+                    missed.setdefault(one.path, one)
             advice = absent_sentence(agent.name, absent[0])
         else:
             missing = set_up_advice(lines, agent.cwd, around.given | around.outside)
@@ -94,12 +96,6 @@ class Hints:
                 CandidateWarned(agent=name, side=side, message=said, lasting=True)
             )
         self._missed.clear()
-
-    def _note(self, agent: AgentDefinition, absent: tuple[AbsentFile, ...]) -> None:
-        missed = self._missed.setdefault((agent.name, agent.side), {})
-        for one in absent:
-            if len(missed) < _KEPT:
-                missed.setdefault(one.path, one)
 
     def _refused_port(self, lines: Sequence[str]) -> str:
         """Return which ports may be listened on, where not all may and something was refused."""
@@ -145,9 +141,8 @@ class Candidates:
         await self.close()
 
     async def answer(self, agent: AgentDefinition, request: TrialRequest) -> Answer | NoAnswer:
-        """Have this Agent answer. Prepares it first, once for all trials that ask for it.
-
-        A runtime that raises is a fault of the gate, and costs this trial only.
+        """Have this Agent answer. Prepares it first, once for all trials that ask for it. A runtime
+        that raises is a fault of the gate, and costs this trial only.
         """
         prepared = True
         try:

@@ -56,9 +56,8 @@ def with_tools(literals: Mapping[str, str], door: Mapping[str, str]) -> dict[str
 
 
 def _write_command(folder: Path, url: str) -> Path:
-    """Write the program into a folder that nobody else can look into; it is gone with that.
-
-    An earlier program of the same trial may have left links there, so it gets a fresh folder in it.
+    """Write the program into a folder that nobody else can look into; it is gone with that. An
+    earlier program of the same trial may have left links there, so it gets a fresh folder in it.
     """
     own = Path(tempfile.mkdtemp(prefix="tools-", dir=folder))
     own.chmod(0o755)
@@ -77,7 +76,6 @@ def untouched_tools(
     given: Answer | NoAnswer, request: TrialRequest, session: Session | None
 ) -> Answer | NoAnswer:
     """Return what a program gave, unless its own tools acted where the fixture answers for them.
-
     That is so where such a tool was called and the program never spoke to the gate's MCP server.
     """
     if session is None or session.tools_asked or not isinstance(given, Answer) or not given.trace:

@@ -13,9 +13,8 @@ from gateval.judging.judge import Judge, prompt_digest, replay
 
 
 class Agreements:
-    """The replays of one run. Each is made once, and begins when the first trial needs it.
-
-    Those that the plan knows need not be made; `keep` gets those that are.
+    """The replays of one run. Each is made once, and begins when the first trial needs it. Those
+    that the plan knows need not be made; `keep` gets those that are.
     """
 
     def __init__(

@@ -271,9 +271,8 @@ async def judge_again(
 
 
 def _flipped(base: Iterable[Trial], head: Iterable[Trial], *, passed_before: bool) -> list[Trial]:
-    """The outputs that disagree: those that passed before and those that fail now.
-
-    Of stored trials there is no output, only that one `passed_before`.
+    """The outputs that disagree: those that passed before and those that fail now. Of stored trials
+    there is no output, only that one `passed_before`.
     """
     passed = [trial for trial in base if trial.passed and _is_whole(trial)][:SHOWN]
     failed = [trial for trial in head if trial.passed is False and _is_whole(trial)][:SHOWN]
@@ -436,7 +435,6 @@ class _Run:
 
     async def conclude_waiting(self) -> None:
         """Conclude the trials that wait, now that no candidate runs: what they start, one by one.
-
         Where something of a candidate lives all the same, nothing is started for them: an error.
         """
         context = self._context

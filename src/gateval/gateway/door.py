@@ -252,9 +252,8 @@ async def measure(
     sender: Sender,
     tries: Tries,
 ) -> InputReply:
-    """Have `model` (`provider/model-id`) measure the texts; `request.model` is ignored.
-
-    `side` says whose scripted models answer. Raises `ModelCallError`.
+    """Have `model` (`provider/model-id`) measure the texts; `request.model` is ignored. `side` says
+    whose scripted models answer. Raises `ModelCallError`.
     """
     provider, _, model_id = model.partition("/")
     request = request.model_copy(update={"model": model_id})

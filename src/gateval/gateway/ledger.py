@@ -28,7 +28,6 @@ from gateval.ports.model_calls import ModelCallError, ModelCallFault, Prices
 
 class Pricing:
     """Prices usages by a list; without `prices` all money is unknown, but for scripted models.
-
     `own` are the prices that the policy names, by `provider/model-id`: they count before the list.
     """
 
@@ -44,9 +43,8 @@ class Pricing:
         return reply if usage is reply.usage else reply.model_copy(update={"usage": usage})
 
     def usage(self, model: str, usage: Usage, *, answered: str = "", tier: str = "") -> Usage:
-        """Return the usage with its price; what has one, or no tokens, stays as it is.
-
-        Rules in the repository bill nothing. A model that the list lacks is named.
+        """Return the usage with its price; what has one, or no tokens, stays as it is. Rules in the
+        repository bill nothing. A model that the list lacks is named.
         """
         if usage.usd is not None or usage.input_tokens is None or usage.output_tokens is None:
             return usage
@@ -98,19 +96,14 @@ class Taken(NamedTuple):
     tokens: int = 0
     usd: float = 0.0
 
-    def plus(self, other: Taken) -> Taken:
-        """Return both together."""
-        return Taken(self.tokens + other.tokens, self.usd + other.usd)
-
-    def minus(self, other: Taken) -> Taken:
-        """Return what is left of it without the other."""
-        return Taken(self.tokens - other.tokens, self.usd - other.usd)
+    def plus(self, other: Taken, sign: int = 1) -> Taken:
+        """Return both together, or with `sign` -1 what is left without the other."""
+        return Taken(self.tokens + sign * other.tokens, self.usd + sign * other.usd)
 
 
 class CallEntry:
-    """An attempt at a call, from `Ledger.enter` until one of its methods says how it went.
-
-    What is said after the first time changes nothing.
+    """An attempt at a call, from `Ledger.enter` until one of its methods says how it went. What is
+    said after the first time changes nothing.
     """
 
     def __init__(self, ledger: Ledger, model: str, held: Taken) -> None:
@@ -121,7 +114,6 @@ class CallEntry:
 
     def answered(self, reply: ModelReply | None, measured: InputReply | None = None) -> None:
         """It was answered, and the provider says what that took; refused where neither is given.
-
         Measuring without usage costs no tokens.
         """
         told = reply or measured
@@ -202,7 +194,11 @@ class Ledger:
             try:
                 await asyncio.wait_for(self._room.wait(), self._longest_wait)
             except TimeoutError:
-                raise self._held_up(model, may_take)
+                message = (
+                    f"{self._too_much(model, may_take, self.held)}. None of them was over within "
+                    f"{self._longest_wait:g} s, so this call is not made; the run goes on."
+                )
+                raise ModelCallError(ModelCallFault.HELD, message)
         if self.ended:
             raise ModelCallError(ModelCallFault.BUDGET, self.ended)
         self.calls += 1
@@ -213,7 +209,7 @@ class Ledger:
     def close(self, entry: CallEntry, usage: Usage, answered: str, tier: str) -> None:
         """Give back what an entry holds and count what it took; `CallEntry` calls this once."""
         self._open -= 1
-        self.held = self.held.minus(entry.held) if self._open else Taken()
+        self.held = self.held.plus(entry.held, -1) if self._open else Taken()
         if usage.output_tokens is not None:
             self._largest[entry.model] = max(usage.output_tokens, self._largest.get(entry.model, 0))
         priced = self._pricing.usage(entry.model, usage, answered=answered, tier=tier)
@@ -242,14 +238,6 @@ class Ledger:
             self._end(self._too_much(model, more, Taken()))
         return bool(self.ended) or not self._too_much(model, more, self.held)
 
-    def _held_up(self, model: str, more: Taken) -> ModelCallError:
-        """Refuse one call, which others left no room for all the time that it may wait."""
-        message = (
-            f"{self._too_much(model, more, self.held)}. None of them was over within "
-            f"{self._longest_wait:g} s, so this call is not made; the run goes on."
-        )
-        return ModelCallError(ModelCallFault.HELD, message)
-
     def _too_much(self, model: str, more: Taken, held: Taken) -> str:
         """Say which limit a call would pass after what was taken and others hold back; the empty
         string if none.
@@ -257,25 +245,21 @@ class Ledger:
         usd, tokens = self.limits.usd, self.limits.tokens
         taken = self.spent.plus(held)
         if usd is not None and taken.usd + more.usd > usd:
-            return (
-                f"The run has taken {show_usd(self.spent.usd)} of the {show_usd(usd)} that "
-                f"policy.budget.usd gives it,{_holding(show_usd(held.usd), held)} "
-                f"and the next call of {model} may take {show_usd(more.usd)}"
-            )
-        if taken.tokens + more.tokens > tokens:
-            return (
-                f"The run has taken {self.spent.tokens:,} of the {tokens:,} tokens that "
-                f"policy.gateway.tokensPerRun gives it,{_holding(f'{held.tokens:,}', held)} "
-                f"and the next call of {model} may take "
-                f"{more.tokens:,}"
-            )
-        return ""
+            spent, given = show_usd(self.spent.usd), f"{show_usd(usd)} that policy.budget.usd"
+            held_back, next_one = show_usd(held.usd), show_usd(more.usd)
+        elif taken.tokens + more.tokens > tokens:
+            spent = f"{self.spent.tokens:,}"
+            given = f"{tokens:,} tokens that policy.gateway.tokensPerRun"
+            held_back, next_one = f"{held.tokens:,}", f"{more.tokens:,}"
+        else:
+            return ""
+        held_by = f" calls that are not over hold back {held_back} of it," if held.tokens else ""
+        return (
+            f"The run has taken {spent} of the {given} gives it,{held_by} and the next call of "
+            f"{model} may take {next_one}"
+        )
 
     def _end(self, why: str) -> None:
         if why and not self.ended:
             self.ended = f"{why}, so no model is asked any more."
             self._room.set()
-
-
-def _holding(amount: str, held: Taken) -> str:
-    return f" calls that are not over hold back {amount} of it," if held.tokens else ""

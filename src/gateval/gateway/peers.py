@@ -103,7 +103,6 @@ class Tables:
 
     def listening(self, port: int, address: Address | None = None) -> list[BoundSocket]:
         """Return the sockets that may be given a connection to a port of `address`, None of any.
-
         Raises `OSError` where this system has no such tables.
         """
         with suppress(OSError):
@@ -157,9 +156,8 @@ class Peers:
         self._tables = tables or Tables()
 
     async def check(self, ours: socket.socket, allowed: Allowed) -> None:
-        """Return if a fresh connection leads to whom it may. Raises `NotTheirs`.
-
-        What leads off this machine is not looked at.
+        """Return if a fresh connection leads to whom it may. Raises `NotTheirs`. What leads off
+        this machine is not looked at.
         """
         there = _place(ours.getpeername())
         if not is_own(there[0]):
@@ -247,7 +245,6 @@ def _taken(port: int) -> NotTheirs:
 
 def nobody_tells(untold: Callable[[], bool]) -> Allowed:
     """Allow everybody if `untold` does, which is asked each time: here nothing tells who answers.
-
     Raises `NotTheirs` otherwise.
     """
 
@@ -299,7 +296,6 @@ def no_candidate(
 
 def owned_by(owner: Owner) -> Allowed:
     """Allow an instance's own user alone; where it runs as the gate's, what its guard started.
-
     Another user's is no candidate then: an engine forwards the port to a container.
     """
     if owner.user is not None:
@@ -321,9 +317,8 @@ def owned_by(owner: Owner) -> Allowed:
 
 
 def is_own(address: Address) -> bool:
-    """Whether an address is this machine's: loopback, or one that the kernel delivers here.
-
-    Where the kernel's routes cannot be asked, one that can be bound here.
+    """Whether an address is this machine's: loopback, or one that the kernel delivers here. Where
+    the kernel's routes cannot be asked, one that can be bound here.
     """
     if address.is_loopback or address.is_unspecified:
         return True
@@ -342,7 +337,6 @@ def is_own(address: Address) -> bool:
 
 def _route_type(address: Address) -> int:
     """Return how the kernel routes what is sent to an address, see rtnetlink(7); 0 for not at all.
-
     Raises `OSError` where it cannot be asked.
     """
     if not sys.platform.startswith("linux"):

@@ -38,9 +38,8 @@ class Holders:
         self._began: dict[int, int] = {}
 
     def of(self, inode: int) -> tuple[int, ...]:
-        """Return the processes that hold a socket, as far as their descriptors may be read.
-
-        Of those `trusted` before, the first that holds it is enough.
+        """Return the processes that hold a socket, as far as their descriptors may be read. Of
+        those `trusted` before, the first that holds it is enough.
         """
         wanted = f"socket:[{inode}]"
         for pid, numbers in self._known.items():
@@ -73,9 +72,8 @@ class Holders:
 
 
 def is_below(pid: int, ancestor: int) -> bool | None:
-    """Whether a process is `ancestor` or descends from it; None where nobody can tell.
-
-    A daemon becomes its reaper's child. Another user's process is no descendant.
+    """Whether a process is `ancestor` or descends from it; None where nobody can tell. A daemon
+    becomes its reaper's child. Another user's process is no descendant.
     """
     way = _way_up(pid, ancestor)
     return way if way is None else bool(way)
@@ -90,9 +88,8 @@ def is_candidate(pid: int, gate: int) -> bool:
 
 
 def may_be_unseen(gate: int) -> bool:
-    """Whether a process that we cannot find may live where we do not see, in another namespace.
-
-    It does not where one below the gate hides, or may.
+    """Whether a process that we cannot find may live where we do not see, in another namespace. It
+    does not where one below the gate hides, or may.
     """
     namespace = 0
     with suppress(OSError):

@@ -21,9 +21,8 @@ class Bridge:
         self._target = target
 
     def ask(self, question: Any) -> Any:
-        """Return what the function gives; the parts of a generator that yields texts are joined.
-
-        It is called while no event loop runs, so that it may run one of its own.
+        """Return what the function gives; the parts of a generator that yields texts are joined. It
+        is called while no event loop runs, so that it may run one of its own.
         """
         given = self._called(question)
         if inspect.isawaitable(given) or hasattr(given, "__aiter__"):

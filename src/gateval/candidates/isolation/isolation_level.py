@@ -115,7 +115,6 @@ _TRIES = (
 @dataclass(frozen=True)
 class System:
     """The rights of the gate's process. `highest_user` is the largest user id that exists for it.
-
     `filters` says that system calls can be filtered: by the kernel, with libseccomp there.
     """
 
@@ -217,20 +216,14 @@ def build_isolation(system: System, limits: ResourceLimits) -> IsolationLevel:
 
 
 def why_not_apart(isolation_level: IsolationLevel) -> str:
-    """Return why candidates cannot have PID namespaces here, in a clause; empty if they can.
-
-    A process of its own tries it, and takes a moment.
+    """Return why candidates cannot have PID namespaces here, in a clause; empty if they can. A
+    process of its own tries it, and takes a moment.
     """
     if not isolation_level.supervised or isolation_level.users is None:
         return "it takes Linux, and root with the right to give agents users of their own"
+    argv = [sys.executable, "-I", "-S", "-c", _TRIES, str(_SOURCE)]
     tried = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", _TRIES, str(_SOURCE)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env={},
-        cwd="/",
-        text=True,
-        check=False,
+        argv, stdin=subprocess.DEVNULL, capture_output=True, env={}, cwd="/", text=True, check=False
     )
     return tried.stdout.strip() if tried.returncode == 0 else "nothing here can try it"
 
@@ -238,33 +231,22 @@ def why_not_apart(isolation_level: IsolationLevel) -> str:
 def look_around() -> System:
     """Return what holds for this process."""
     if sys.platform != "linux":
-        return System(
-            linux=False, user=os.getuid(), capabilities=0, highest_user=0, landlock=0, filters=False
-        )
-    from gateval.candidates.isolation.supervisor.kernel import knows_filters, there_is_a_library
+        return System(False, os.getuid(), 0, 0, 0, filters=False)  # noqa: FBT003 - no Linux
+    from gateval.candidates.isolation.supervisor.kernel import filter_library, knows_filters
 
+    status, rows = Path("/proc/self/status").read_text(), list[str]()
+    capabilities = status.partition("\nCapEff:")[2].split()[:1] or ["0"]
+    with contextlib.suppress(OSError):
+        rows = Path("/proc/self/uid_map").read_text().splitlines()
+    ids = (map(int, row.split()) for row in rows)
     return System(
         linux=True,
         user=os.geteuid(),
-        capabilities=_capabilities(),
-        highest_user=_highest_user(),
+        capabilities=int(capabilities[0], 16),
+        highest_user=max((first + count - 1 for first, _, count in ids), default=0),
         landlock=landlock_version(),
-        filters=knows_filters() and there_is_a_library(),
+        filters=knows_filters() and filter_library() is not None,
     )
-
-
-def _capabilities() -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("CapEff:"):
-            return int(line.split()[1], 16)
-    return 0
-
-
-def _highest_user() -> int:
-    with contextlib.suppress(OSError):
-        rows = [line.split() for line in Path("/proc/self/uid_map").read_text().splitlines()]
-        return max((int(first) + int(count) - 1 for first, _, count in rows), default=0)
-    return 0
 
 
 def _listing(parts: list[str]) -> str:
@@ -290,15 +272,11 @@ def ports_to_listen_on(
     """
     if not upstreams or isolation_level.landlock < PORTS_SINCE:
         return None
-    return sorted({*listed, *(port for port in _chosen_from() if port not in upstreams)})
-
-
-def _chosen_from() -> range:
-    """Return the ports from which the kernel chooses; none where it does not say."""
+    chosen_from = range(0)
     with contextlib.suppress(OSError, ValueError):
         first, last = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
-        return range(first, last + 1)
-    return range(0)
+        chosen_from = range(first, last + 1)
+    return sorted({*listed, *(port for port in chosen_from if port not in upstreams)})
 
 
 def egress_text(egress: Egress) -> str:
@@ -346,9 +324,8 @@ _VARIABLES = ("DOCKER_HOST", "CONTAINER_HOST")
 
 
 def open_engines(environ: Mapping[str, str], user: int) -> tuple[str, ...]:
-    """Return the sockets of container engines that this process may open, links resolved.
-
-    `user` is the user id whose runtime folder is looked into; `environ` names others.
+    """Return the sockets of container engines that this process may open, links resolved. `user` is
+    the user id whose runtime folder is looked into; `environ` names others.
     """
     runtime = {f"/run/user/{user}", environ.get("XDG_RUNTIME_DIR", "")}
     named = (environ.get(name, "") for name in _VARIABLES)

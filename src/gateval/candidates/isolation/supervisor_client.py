@@ -199,9 +199,8 @@ class SupervisorClient(Starter):
                 remove_tree(self._supervisor_config.folder)
 
     def _end_orphans(self) -> None:
-        """End what a supervisor has left that was killed.
-
-        Processes that this one had before (of git, say) are none of its.
+        """End what a supervisor has left that was killed. Processes that this one had before (of
+        git, say) are none of its.
         """
         deadline = time.monotonic() + ORPHANS_SECONDS
         while kill_descendants(0, self._since) and time.monotonic() < deadline:

@@ -14,18 +14,14 @@ import contextlib
 import os
 import pwd
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 RUNNER_FILES = (
-    "GITHUB_EVENT_PATH",
-    "GITHUB_ENV",
-    "GITHUB_OUTPUT",
-    "GITHUB_PATH",
-    "GITHUB_STATE",
+    "GITHUB_EVENT_PATH", "GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STATE",
     "GITHUB_STEP_SUMMARY",
-)
+)  # fmt: skip
 """Variables that name files of the runner; the folders they lie in are hidden."""
 
 RUNNER_FOLDER = "GATEVAL_ON_RUNNER"
@@ -36,14 +32,8 @@ RUNNER_FOLDERS = ("GITHUB_WORKSPACE", "RUNNER_TEMP", "HOME", RUNNER_FOLDER)
 ALWAYS_HIDDEN = ("/github", "/run/user", "/var/run/docker.sock", "/run/containerd", "/run/podman")
 
 DEVICES = (
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/tty",
-    "/dev/ptmx",
-)
+    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx",
+)  # fmt: skip
 """Devices that may be read and written: none of them leads to anything that others have."""
 
 TERMINALS = "/dev/pts"
@@ -59,9 +49,8 @@ ENTRIES = 2_000
 
 
 def hidden_places(environ: Mapping[str, str], own: Iterable[Path]) -> frozenset[str]:
-    """Return what candidates must not see, links resolved.
-
-    `environ` is the gate's environment, `own` the gate's folders: workspace, results, scratch.
+    """Return what candidates must not see, links resolved. `environ` is the gate's environment,
+    `own` the gate's folders: workspace, results, scratch.
     """
     files = [os.path.dirname(environ[name]) for name in RUNNER_FILES if environ.get(name)]
     folders = [environ[name] for name in RUNNER_FOLDERS if environ.get(name)]
@@ -81,9 +70,8 @@ def home_folders(environ: Mapping[str, str]) -> list[Path]:
 
 
 def visible_places(hidden: frozenset[str], tools: frozenset[str]) -> list[str]:
-    """Return folders and files that together are everything beside the hidden places.
-
-    A place of tools that contains a hidden place is not made visible as a whole.
+    """Return folders and files that together are everything beside the hidden places. A place of
+    tools that contains a hidden place is not made visible as a whole.
     """
     visible = _beside("/", hidden | {"/dev", *SHARED})
     return visible + sorted(tool for tool in tools if tool != "/" and not _holds(tool, hidden))
@@ -227,15 +215,11 @@ class Tools:
         for program in _programs(folder):
             target = os.path.realpath(program)
             if os.path.dirname(target) != folder:
-                known = [self.toolchain(str(around)) for around in self._above(target)]
+                above = [str(one) for one in Path(target).parents]
+                homes = [one for one in (*self.homes, *PASSING) if _within(target, one)]
+                known = [self.toolchain(f) for h in homes for f in above if _within(f, h)]
                 if not any(known):
                     self.found.add(target)
-
-    def _above(self, path: str) -> Iterator[Path]:
-        """The folders around a path, if it lies in a home or among passing files: those below."""
-        for home in (*self.homes, *PASSING):
-            if _within(path, home):
-                yield from (one for one in Path(path).parents if _within(str(one), home))
 
 
 def tool_places(

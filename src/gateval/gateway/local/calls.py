@@ -60,9 +60,8 @@ def error_reply(wire: Format, status: int, message: str) -> Reply:
 
 
 class Call(ABC):
-    """A request that came to `place`, in a trial of a session.
-
-    `timer` is told when a model is waited for.
+    """A request that came to `place`, in a trial of a session. `timer` is told when a model is
+    waited for.
     """
 
     def __init__(
@@ -93,9 +92,8 @@ class Call(ABC):
         """Ask `model` (`provider/model-id`). Raises `WireError` or `ModelCallError`."""
 
     async def answer(self, body: bytes) -> Reply | Stream:
-        """Answer the request and record it in the trial.
-
-        Never raises for anything that a candidate or a provider does.
+        """Answer the request and record it in the trial. Never raises for anything that a candidate
+        or a provider does.
         """
         model = ""
         try:

@@ -171,10 +171,8 @@ class HttpServer(web.Server):
             writer: AbstractStreamWriter,
             task: asyncio.Task[None],
         ) -> web.BaseRequest:
-            loop = asyncio.get_running_loop()
-            return web.BaseRequest(
-                message, payload, protocol, writer, task, loop, client_max_size=body_limit
-            )
+            told = (message, payload, protocol, writer, task, asyncio.get_running_loop())
+            return web.BaseRequest(*told, client_max_size=body_limit)
 
         super().__init__(
             handler,
@@ -205,42 +203,36 @@ NAME_LIMIT = 200
 """Characters kept of the name of a tool that there is not."""
 
 
-async def answer_tools(request: web.BaseRequest, session: Session) -> web.StreamResponse:
-    """Answer one request at the address of `session`. Never raises for what a candidate does."""
+async def answer_tools(request: web.BaseRequest, session: Session) -> Reply | None:
+    """Answer one request at the address of `session`; None for what wants no answer. Never raises
+    for what a candidate does. Of a body that is too long no more is kept than allowed.
+    """
     if request.method != "POST":
-        said = mcp.error(None, mcp.INVALID, "Nothing is streamed here; send messages by POST.")
-        return write_reply(Reply(405, said))
+        return _error(405, "Nothing is streamed here; send messages by POST.", mcp.INVALID)
     if session.turns.is_full:
-        said = mcp.error(None, mcp.REFUSED, "Too many calls of this candidate wait for their turn.")
-        return write_reply(Reply(429, said))
+        return _error(429, _FULL)
+    body = bytearray()
     async with session.turns.turn(request.content_length):
         try:
             async with asyncio.timeout(session.limits.body_seconds):
-                body = await _read(request)
+                async for chunk in request.content.iter_chunked(64 * 1024):
+                    body += chunk
+                    if len(body) > TOOL_BODY_LIMIT:
+                        return _error(413, f"A message may have {TOOL_BODY_LIMIT} bytes.")
         except TimeoutError:
-            said = mcp.error(None, mcp.REFUSED, "The message was not here in time.")
-            return write_reply(Reply(408, said))
-    if body is None:
-        said = mcp.error(None, mcp.REFUSED, f"A message may have {TOOL_BODY_LIMIT} bytes.")
-        return write_reply(Reply(413, said))
+            return _error(408, "The message was not here in time.")
     try:
-        message = mcp.read(body)
+        message = mcp.read(bytes(body))
     except WireError as error:
-        return write_reply(Reply(400, mcp.error(None, mcp.UNREADABLE, f"The message is {error}.")))
+        return _error(400, f"The message is {error}.", mcp.UNREADABLE)
     session.tools_asked = True
     if message.id is None or not message.method:
-        return web.Response(status=202)
-    return write_reply(await _answer(message, session))
+        return None
+    return await _answer(message, session)
 
 
-async def _read(request: web.BaseRequest) -> bytes | None:
-    """Return the body, or None for one that is too long; of that no more is kept than allowed."""
-    kept = bytearray()
-    async for chunk in request.content.iter_chunked(64 * 1024):
-        kept += chunk
-        if len(kept) > TOOL_BODY_LIMIT:
-            return None
-    return bytes(kept)
+def _error(status: int, told: str, code: int = mcp.REFUSED) -> Reply:
+    return Reply(status, mcp.error(None, code, told))
 
 
 async def _answer(message: mcp.McpMessage, session: Session) -> Reply:
@@ -257,25 +249,26 @@ async def _answer(message: mcp.McpMessage, session: Session) -> Reply:
 
 
 async def _call(message: mcp.McpMessage, session: Session) -> Reply:
+    def refused(code: int, told: str, status: int = 200) -> Reply:
+        return Reply(status, mcp.error(message.id, code, told))
+
     try:
         name, arguments = mcp.call(message.params)
     except WireError as error:
-        return Reply(200, mcp.error(message.id, mcp.BAD_PARAMS, f"{error}."))
+        return refused(mcp.BAD_PARAMS, f"{error}.")
     if not is_strict(arguments):
-        told = "The arguments are nested too deeply."
-        return Reply(200, mcp.error(message.id, mcp.BAD_PARAMS, told))
+        return refused(mcp.BAD_PARAMS, "The arguments are nested too deeply.")
     trial = session.trial
     if trial is None:
-        told = "No trial is under way, so no tool may be called."
-        return Reply(200, mcp.error(message.id, mcp.REFUSED, told))
-    if refused := trial.tools.refusal():
-        return Reply(429, mcp.error(message.id, mcp.REFUSED, refused))
+        return refused(mcp.REFUSED, "No trial is under way, so no tool may be called.")
+    if why := trial.tools.refusal():
+        return refused(mcp.REFUSED, why, 429)
     names = [tool.name for tool in session.tools]
     answer = await trial.tools.answer(name[:NAME_LIMIT], arguments, names)
     if name not in names:
-        return Reply(200, mcp.error(message.id, mcp.BAD_PARAMS, answer.text))
+        return refused(mcp.BAD_PARAMS, answer.text)
     if answer.status is not None:
-        return Reply(answer.status, mcp.error(message.id, mcp.REFUSED, answer.text))
+        return refused(mcp.REFUSED, answer.text, answer.status)
     return _said(message, mcp.answered(answer))
 
 
@@ -289,7 +282,6 @@ _METHODS = ("generateContent", "streamGenerateContent", "embedContent", "batchEm
 
 def list_models(names: tuple[str, ...], asked: str, wire: Format) -> Reply:
     """Return the models `names` (`provider/model-id`), or the one that is `asked` for by its name.
-
     They are called by their bare ids, as a program asks for them. `wire` says in which shape.
     """
     if asked and asked not in names:
@@ -454,10 +446,11 @@ class GatewayServer:
     async def _handle_tools(self, request: web.BaseRequest) -> web.StreamResponse:
         session = self._tool_keys.get(request.path.removeprefix(TOOLS_PATH))
         if session is None:
-            return await self._refuse(Reply(401, mcp.error(None, mcp.REFUSED, UNKNOWN_KEY)))
+            return await self._refuse(_error(401, UNKNOWN_KEY))
         self.connections.claimed(request.protocol, session)
         try:
-            return await answer_tools(request, session)
+            reply = await answer_tools(request, session)
+            return web.Response(status=202) if reply is None else write_reply(reply)
         finally:
             self.connections.rests(request.protocol)
 

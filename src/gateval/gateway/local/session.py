@@ -195,9 +195,8 @@ class Session:
         )
 
     def begin(self, repetition: int = 1, replay: Replay | None = None) -> None:
-        """Admit calls from now on, into a fresh trace. A trial still under way is ended.
-
-        `replay` answers for tools; without it each is shadowed.
+        """Admit calls from now on, into a fresh trace. A trial still under way is ended. `replay`
+        answers for tools; without it each is shadowed.
         """
         self.end()
         draw = f"{self.side}:{repetition}"

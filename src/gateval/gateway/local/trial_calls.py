@@ -24,8 +24,7 @@ from gateval.domain.trials.model_call import (
 from gateval.domain.trials.trace import Replay, Trace
 from gateval.domain.trials.trial import Cause
 from gateval.gateway.ledger import Ledger
-from gateval.gateway.local.recording import TraceRecorder
-from gateval.gateway.tools import TrialTools
+from gateval.gateway.local.recording import TraceRecorder, TrialTools
 from gateval.gateway.upstream.retry import Tries, Wait, together
 from gateval.ports.model_calls import (
     LATE,
@@ -127,9 +126,8 @@ class _Stored(NamedTuple):
 
 
 class StoredReplies:
-    """Remembers the conversations of one trial, each reply with the one that it continues.
-
-    Only these may be continued. The provider knows others, of other trials and other people.
+    """Remembers the conversations of one trial, each reply with the one that it continues. Only
+    these may be continued. The provider knows others, of other trials and other people.
     """
 
     def __init__(self) -> None:
@@ -301,9 +299,8 @@ class TrialCalls:
     def replied(
         self, model: str, request: ModelRequest, reply: ModelReply, *, heard: bool = True
     ) -> None:
-        """Record that `model` (`provider/model-id`) answered `request`, which is whole.
-
-        The candidate may have gone before it `heard` a word of that.
+        """Record that `model` (`provider/model-id`) answered `request`, which is whole. The
+        candidate may have gone before it `heard` a word of that.
         """
         self._talked += heard
         self._used(reply.usage)
@@ -356,7 +353,6 @@ class TrialCalls:
         self, trouble: ModelTrouble, by: RefusedBy, said: str, status: int | None = None
     ) -> None:
         """Note how a call failed: the latest counts, but as long as none succeeded an outage does.
-
         Had the provider been there, what the candidate asked instead would not matter.
         """
         self._refused += 1

@@ -113,10 +113,8 @@ class Upstream(Value):
 
 
 def read_upstreams(environ: Mapping[str, str]) -> Mapping[str, Upstream]:
-    """Return the upstream of every provider whose address is known, by provider name.
-
-    Raises `UsageError` that names the variable, never its value, when a base URL or a key cannot
-    be used.
+    """Return the upstream of every provider whose address is known, by provider name. Raises
+    `UsageError` that names the variable, never its value, when a base URL or a key cannot be used.
     """
     upstreams = {}
     for provider in PROVIDERS.values():
@@ -134,9 +132,8 @@ def read_upstreams(environ: Mapping[str, str]) -> Mapping[str, Upstream]:
 
 
 def missing_keys(models: Iterable[str], upstreams: Mapping[str, Upstream]) -> tuple[str, ...]:
-    """Return a sentence for each of `models` (`provider/model-id`) that cannot be called.
-
-    An empty result means that nothing is missing. Scripted models need nothing.
+    """Return a sentence for each of `models` (`provider/model-id`) that cannot be called. An empty
+    result means that nothing is missing. Scripted models need nothing.
     """
     complaints = (_complaint(model, upstreams) for model in dict.fromkeys(models))
     return tuple(complaint for complaint in complaints if complaint)
@@ -212,17 +209,12 @@ def _proxy(url: str, environ: Mapping[str, str]) -> SecretStr | None:
     variable = f"{parts.scheme}_proxy"
     proxy = environ.get(variable) or environ.get(variable.upper())
     exempt = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
-    if not proxy or _is_exempt(parts.hostname or "", parts.netloc, exempt):
+    # NO_PROXY names hosts, domains, or everything; loopback is always exempt.
+    names = {*LOOPBACK, *(name.strip().lstrip(".").lower() for name in exempt.split(","))} - {""}
+    here = [f".{parts.hostname or ''}", f".{parts.netloc.lower()}"]
+    is_exempt = "*" in names or any(one.endswith(f".{name}") for name in names for one in here)
+    if not proxy or is_exempt:
         return None
     if not proxy.startswith(("http://", "https://")):
         raise UsageError(f"{variable.upper()} is no http or https URL; other proxies do not work.")
     return SecretStr(proxy)
-
-
-def _is_exempt(host: str, netloc: str, exempt: str) -> bool:
-    """Whether NO_PROXY names this host, a domain it is in, or everything; loopback always is."""
-    names = {*LOOPBACK, *(name.strip().lstrip(".").lower() for name in exempt.split(","))} - {""}
-    here = {host, netloc.lower()}
-    return "*" in names or any(
-        place == name or place.endswith(f".{name}") for name in names for place in here
-    )

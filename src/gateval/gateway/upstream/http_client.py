@@ -178,18 +178,14 @@ async def _pin(host: str, port: int) -> tuple[str, ...]:
         addresses = tuple(dict.fromkeys(str(one[4][0]) for one in found))
         own = tuple(one for one in addresses if _means_here(one))
         if own:
-            answering = [one for one in own if await _answers(one, port)]
-            return tuple(answering[:1]) or own
+            for one in own:
+                with suppress(OSError, TimeoutError):
+                    async with asyncio.timeout(CONNECT_SECONDS):
+                        _, writer = await asyncio.open_connection(one, port)
+                    writer.close()
+                    return (one,)
+            return own
     return ()
-
-
-async def _answers(address: str, port: int) -> bool:
-    with suppress(OSError, TimeoutError):
-        async with asyncio.timeout(CONNECT_SECONDS):
-            _, writer = await asyncio.open_connection(address, port)
-        writer.close()
-        return True
-    return False
 
 
 def _means_here(address: str) -> bool:
@@ -217,9 +213,8 @@ CONNECTIONS = 512
 
 
 class Timeouts(Value):
-    """Seconds: `connect` for a connection, `answer` for a whole attempt, connection included.
-
-    Of a stream, `answer` is the longest wait for its next piece.
+    """Seconds: `connect` for a connection, `answer` for a whole attempt, connection included. Of a
+    stream, `answer` is the longest wait for its next piece.
     """
 
     connect: float = Field(default=10, gt=0)
@@ -232,10 +227,8 @@ class Timeouts(Value):
 
 
 class ReceivedResponse(NamedTuple):
-    """A provider's response: any status, the decompressed body, and its headers.
-
-    `reply` is what a success says, once somebody has read it; `measured` if it was asked to measure
-    texts.
+    """A provider's response: any status, the decompressed body, and its headers. `reply` is what a
+    success says, once somebody has read it; `measured` if it was asked to measure texts.
     """
 
     status: int
@@ -309,9 +302,8 @@ class HttpClient(PooledClient):
     async def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, proxy: str | None
     ) -> ReceivedResponse | OpenStream:
-        """Send `body` and return a stream that has begun, or the answer if it is none.
-
-        Raises like `post`. The caller closes the stream.
+        """Send `body` and return a stream that has begun, or the answer if it is none. Raises like
+        `post`. The caller closes the stream.
         """
         with _in_sentences(self._timeouts):
             response = await self._opened().post(

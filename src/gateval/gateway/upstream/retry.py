@@ -33,9 +33,8 @@ RETRIED_BELOW_500 = frozenset({408, 429})
 
 
 def is_transient(status: int, headers: Mapping[str, str]) -> bool:
-    """Whether an answer with this status is worth another attempt.
-
-    Both official SDKs let the provider forbid it by `x-should-retry: false`; so do we.
+    """Whether an answer with this status is worth another attempt. Both official SDKs let the
+    provider forbid it by `x-should-retry: false`; so do we.
     """
     if headers.get("x-should-retry") == "false":
         return False
@@ -270,9 +269,8 @@ def call_error(provider: str, failure: AttemptFailed) -> ModelCallError:
 
 
 def retrying(policy: RetryPolicy, breaker: CircuitBreaker) -> AsyncRetrying:
-    """Return what calls a function again on `Transient`, and raises the last one in the end.
-
-    A model whose `breaker` is lost is not called again.
+    """Return what calls a function again on `Transient`, and raises the last one in the end. A
+    model whose `breaker` is lost is not called again.
     """
     enough, late = stop_after_attempt(policy.attempts), stop_before_delay(policy.total_seconds)
     garbled_enough = stop_after_attempt(GARBLED_ATTEMPTS)
@@ -325,7 +323,12 @@ class Retrier:
         in `tries`. The first is made beforehand and only handed to tenacity if it failed: most
         calls need no retry, and its bookkeeping takes a third of the gate's own time for a call.
         """
-        breaker, again_on_failure = self._watched(model)
+        # A candidate that invents names has one breaker for all the rest.
+        name = model if model in self._models or len(self._models) < MODELS_WATCHED else ""
+        if name not in self._models:
+            breaker = CircuitBreaker(self._policy.outage_seconds)
+            self._models[name] = (breaker, retrying(self._policy, breaker))
+        breaker, again_on_failure = self._models[name]
         failures: list[Transient] = []
         try:
             return await _felt(breaker, attempt, tries)
@@ -339,14 +342,6 @@ class Retrier:
 
         result: Result = await again_on_failure.copy()(again)
         return result
-
-    def _watched(self, model: str) -> tuple[CircuitBreaker, AsyncRetrying]:
-        """The breaker of a model. A candidate that invents names shares one for all the rest."""
-        name = model if model in self._models or len(self._models) < MODELS_WATCHED else ""
-        if name not in self._models:
-            breaker = CircuitBreaker(self._policy.outage_seconds)
-            self._models[name] = (breaker, retrying(self._policy, breaker))
-        return self._models[name]
 
 
 async def _felt(
@@ -383,9 +378,8 @@ _SENTENCE = "Your credit balance is too low"
 
 
 def cannot_pay(status: int, body: bytes) -> bool:
-    """Whether an answer with this HTTP status says that the account has nothing left.
-
-    A message that quotes the request is no such answer: only its beginning and its code count.
+    """Whether an answer with this HTTP status says that the account has nothing left. A message
+    that quotes the request is no such answer: only its beginning and its code count.
     """
     if status not in _STATUSES:
         return False
@@ -430,7 +424,6 @@ def fault_of(status: int) -> ModelCallFault:
 
 def status_text(status: int, said: str, *, no_quota: bool = False) -> str:
     """Return the end of a sentence on an answer other than 2xx; `said` is its own message.
-
     `no_quota` where it says that the account has nothing left, which waiting does not mend.
     """
     meaning = _MEANINGS.get(status, "")
@@ -455,9 +448,8 @@ def unreadable(provider: str, why: str) -> ModelCallError:
 
 
 def http_status(error: ModelCallError) -> int:
-    """Return the status with which the local server passes `error` on to a candidate.
-
-    That of an account without quota is one that clients take for final: they try 429 again.
+    """Return the status with which the local server passes `error` on to a candidate. That of an
+    account without quota is one that clients take for final: they try 429 again.
     """
     if error.lasting and error.status == 429:
         return _FAULT_STATUSES[error.fault]

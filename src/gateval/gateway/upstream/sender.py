@@ -112,7 +112,11 @@ class KeyGuard:
         """Return the events that may go on now. Raises `KeyEchoed`."""
         self._held.append(event)
         if self._scrubber.longest and event.data is not None:
-            self._join(event.data)
+            for place, text in _texts(event.data):
+                tail = self._tails.get(place, "") + text
+                if self._scrubber.holds(tail):
+                    raise KeyEchoed
+                self._tails[place] = tail[-self._scrubber.longest :]
             if any(self._scrubber.may_grow(tail) for tail in self._tails.values()):
                 return []
         return self.rest()
@@ -126,13 +130,6 @@ class KeyGuard:
     def is_holding(self) -> bool:
         """Whether something is held back."""
         return bool(self._held)
-
-    def _join(self, data: str) -> None:
-        for place, text in _texts(data):
-            tail = self._tails.get(place, "") + text
-            if self._scrubber.holds(tail):
-                raise KeyEchoed
-            self._tails[place] = tail[-self._scrubber.longest :]
 
 
 def _texts(data: str) -> Iterator[tuple[str, str]]:

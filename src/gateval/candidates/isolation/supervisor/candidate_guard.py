@@ -42,9 +42,8 @@ STOP_PASSES = 20
 
 
 def descendants(since: int = 0) -> Iterator[int]:
-    """Give the ids of all processes below this one, parents first.
-
-    Children of this process that started before `since` are left out, with all below them.
+    """Give the ids of all processes below this one, parents first. Children of this process that
+    started before `since` are left out, with all below them.
     """
     waiting = [pid for pid in _children(os.getpid()) if started_at(pid) >= since]
     seen = set()
@@ -297,9 +296,8 @@ class CandidateGuard:
         return "disk" if disk.over() else None
 
     def _reap(self) -> bool:
-        """Reap all children that have ended; True when the first process is found to have.
-
-        In a namespace its process 1 tells that, which stays until nothing is left there.
+        """Reap all children that have ended; True when the first process is found to have. In a
+        namespace its process 1 tells that, which stays until nothing is left there.
         """
         ran = self._code is None
         with contextlib.suppress(ChildProcessError):

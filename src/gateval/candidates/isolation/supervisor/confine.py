@@ -33,9 +33,8 @@ from gateval.candidates.isolation.supervisor.kernel import called, libc
 
 
 def lend(folder: str, user: int) -> None:
-    """Make this user the owner of all that is ours in the folder.
-
-    Files with several names stay ours: an earlier set-up may have linked one from elsewhere.
+    """Make this user the owner of all that is ours in the folder. Files with several names stay
+    ours: an earlier set-up may have linked one from elsewhere.
     """
     own = str(os.getuid())
     single = ("(", "-links", "1", "-o", "-type", "d", ")")
@@ -65,9 +64,8 @@ _CODE_BYTES = 16
 
 
 def fork_apart() -> int:
-    """Fork, as `os.fork` does, a child that is the first process of a namespace if it may.
-
-    What is forked later is in ours again. Raises `OSError`.
+    """Fork, as `os.fork` does, a child that is the first process of a namespace if it may. What is
+    forked later is in ours again. Raises `OSError`.
     """
     own = os.open(_OWN_PIDS, os.O_RDONLY | os.O_CLOEXEC)
     apart = libc.unshare(_NEW_PIDS) == 0
@@ -122,9 +120,8 @@ def code_told(told: int) -> int | None:
 
 
 def refusal() -> str:
-    """Return why no candidate can have a namespace here, in a clause; empty if each can.
-
-    A child tries it, which changes what this process forks for a moment.
+    """Return why no candidate can have a namespace here, in a clause; empty if each can. A child
+    tries it, which changes what this process forks for a moment.
     """
     if os.geteuid() != 0:
         return "it takes root"

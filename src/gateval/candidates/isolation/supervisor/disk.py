@@ -60,9 +60,8 @@ def belonging_to(user: int, folder: str) -> Iterator[str]:
 
 
 def remove_tree(path: str) -> None:
-    """Remove a file or folder however deep, without following links; what resists is left.
-
-    rm does it: a walk in Python would open a file per level, or follow a path that is too long.
+    """Remove a file or folder however deep, without following links; what resists is left. rm does
+    it: a walk in Python would open a file per level, or follow a path that is too long.
     """
     for command in (["rm", "-rf"], ["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
         if os.path.lexists(path):
@@ -137,10 +136,8 @@ _ADD_UP = 'du -sck --files0-from="$0" | tail -n 1; du -sc --inodes --files0-from
 
 
 class DiskWatch:
-    """Watches some folders. `cap` is in bytes.
-
-    With `since_now`, what they hold now does not count. `shared` are folders in which what belongs
-    to `user` counts too.
+    """Watches some folders. `cap` is in bytes. With `since_now`, what they hold now does not count.
+    `shared` are folders in which what belongs to `user` counts too.
     """
 
     def __init__(

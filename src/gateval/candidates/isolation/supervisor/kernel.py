@@ -116,9 +116,8 @@ def knows_filters() -> bool:
 
 
 def load_filter(program: bytes) -> None:
-    """Have this process and its descendants make no call that the BPF `program` refuses.
-
-    It needs `gain_no_privileges` before. Raises `OSError`.
+    """Have this process and its descendants make no call that the BPF `program` refuses. It needs
+    `gain_no_privileges` before. Raises `OSError`.
     """
     filled = _Program(len(program) // _INSTRUCTION, program)
     called(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(filled), 0, 0))
@@ -160,9 +159,8 @@ def landlock_version() -> int:
 
 
 class LandlockRuleset:
-    """A Landlock domain under construction: nothing of the file system but what is allowed.
-
-    `ports` are those that TCP may connect to, None for all of them. Raises `OSError`.
+    """A Landlock domain under construction: nothing of the file system but what is allowed. `ports`
+    are those that TCP may connect to, None for all of them. Raises `OSError`.
     """
 
     def __init__(self, version: int, ports: Sequence[int] | None = None) -> None:
@@ -291,7 +289,7 @@ def compiled(*, sockets: bool, cut_off: bool = False, plain_tcp: bool = False) -
     `cut_off` refuses all but pairs, and what could be left for later or changed in processes of
     others; `plain_tcp` what is another way to listen for TCP.
     """
-    library = _library()
+    library = filter_library()
     if library is None:
         return None
     context = library.seccomp_init(_ALLOW)
@@ -299,7 +297,11 @@ def compiled(*, sockets: bool, cut_off: bool = False, plain_tcp: bool = False) -
         library.seccomp_attr_set(context, _BAD_ARCHITECTURE, _ERRNO | errno.ENOSYS)
         ways = _sockets() if sockets else _other_tcp() if plain_tcp else ()
         for rule in (*_calls(), *(_traces() if cut_off else ways)):
-            _add(library, context, rule)
+            number = library.seccomp_syscall_resolve_name(rule.name.encode())
+            if number >= 0:  # else this architecture, or this libseccomp, has no such call
+                count, action = len(rule.tests), _ERRNO | rule.number
+                tests = (_Test * count)(*(_Test(*test) for test in rule.tests))
+                _checked(library.seccomp_rule_add_array(context, action, number, count, tests))
         file = os.memfd_create("filter", os.MFD_CLOEXEC)
         with os.fdopen(file, "rb") as program:
             _checked(library.seccomp_export_bpf(context, file))
@@ -309,12 +311,8 @@ def compiled(*, sockets: bool, cut_off: bool = False, plain_tcp: bool = False) -
         library.seccomp_release(context)
 
 
-def there_is_a_library() -> bool:
-    """Whether libseccomp can be loaded here."""
-    return _library() is not None
-
-
-def _library() -> ctypes.CDLL | None:
+def filter_library() -> ctypes.CDLL | None:
+    """Return libseccomp, None where it cannot be loaded."""
     try:
         library = ctypes.CDLL(LIBRARY)
     except OSError:
@@ -328,15 +326,6 @@ def _library() -> ctypes.CDLL | None:
         ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int, ctypes.c_uint, ctypes.POINTER(_Test),
     ]  # fmt: skip
     return library
-
-
-def _add(library: ctypes.CDLL, context: int, rule: SyscallRule) -> None:
-    number = library.seccomp_syscall_resolve_name(rule.name.encode())
-    if number < 0:  # this architecture, or this release of libseccomp, has no such call
-        return
-    tests = (_Test * len(rule.tests))(*(_Test(*test) for test in rule.tests))
-    action = _ERRNO | rule.number
-    _checked(library.seccomp_rule_add_array(context, action, number, len(tests), tests))
 
 
 def _checked(result: int) -> None:
@@ -384,9 +373,8 @@ def _other_tcp() -> Iterator[SyscallRule]:
 
 
 def _sockets() -> Iterator[SyscallRule]:
-    """Refuse what Landlock's rules for TCP do not see.
-
-    Numbers between those that are allowed are refused one by one, and all above them at once.
+    """Refuse what Landlock's rules for TCP do not see. Numbers between those that are allowed are
+    refused one by one, and all above them at once.
     """
     no = errno.EPROTONOSUPPORT
     families = {int(socket.AF_UNIX), int(socket.AF_INET), int(socket.AF_INET6)}

@@ -73,7 +73,6 @@ class Supervisor:
 
     def _say_how_many_live(self, answer: int) -> None:
         """Tell on this socket how many processes live of all that was ever started, and guards.
-
         Descent says so, which no process escapes. What has no guard any more is ended.
         """
         if not self._guards:
@@ -155,18 +154,12 @@ def _room(shared_descriptors: SharedDescriptors) -> int:
     if shared_descriptors.supervisor_config.users is not None:
         return caps.processes
     soft, _ = resource.getrlimit(resource.RLIMIT_NPROC)
-    bound = _tasks_of(os.getuid()) + PARALLEL * caps.processes
+    bound = PARALLEL * caps.processes
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if os.stat(f"/proc/{name}").st_uid == os.getuid():
+                bound += os.stat(f"/proc/{name}/task").st_nlink - 2
     return bound if soft == resource.RLIM_INFINITY else min(bound, soft)
-
-
-def _tasks_of(user: int) -> int:
-    tasks = 0
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError):
-                if os.stat(f"/proc/{name}").st_uid == user:
-                    tasks += os.stat(f"/proc/{name}/task").st_nlink - 2
-    return tasks
 
 
 def main() -> None:
