@@ -169,7 +169,8 @@ def test_arguments_too_deep_for_a_results_file_are_not_kept(tmp_path: Path) -> N
     reply = ModelReply(tool_calls=(ToolCall(id="c", name="find", arguments=deep),))
     _, trace = answered(converse(tmp_path, [reply, says("sorry")]))
     assert trace.steps[1].arguments == {}
-    assert Trace.model_validate_json(trace.model_dump_json()) == trace
+    stored = trace.model_copy(update={"offered": None})
+    assert Trace.model_validate_json(trace.model_dump_json()) == stored
 
 
 def test_fallbacks_answer_only_after_an_outage_and_stay(tmp_path: Path) -> None:
