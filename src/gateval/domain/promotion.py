@@ -215,16 +215,22 @@ def propose(
     assertions = [*_assertions(run, calls)]
     if not assertions:
         raise NoRun("it has neither an answer nor a call of a tool of that Agent")
+    said = {
+        "traceId": run.trace_id,
+        "side": run.side,
+        "promotedAt": origin.at,
+        "promotedBy": origin.by,
+    }
     spec: JsonObject = {
         "targetAgent": target.agent,
         "kind": "bad" if run.failed else "golden",
-        "origin": _origin(run, origin),
+        "origin": {key: text for key, text in said.items() if text},
     }
     given = run.input.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     if not run.turns or len(given) > 1:
         spec["input"] = given
     if run.turns:
-        spec["turns"] = [{"user": said} for said in run.turns]
+        spec["turns"] = [{"user": turn} for turn in run.turns]
     spec["assertions"] = [] if run.failed else assertions
     replayed = [c for c in calls if target.replayed is None or c.tool in target.replayed]
     if replay := [*_replay(replayed)]:
@@ -284,16 +290,6 @@ def _is_shadow(call: RecordedCall) -> bool:
     plain = _SPELLING.sub("", told).lower()
     part = rf"\[?\{{type:text,text:{re.escape(_SHADOW)}\}}\]?"
     return plain == _SHADOW or re.fullmatch(part, plain) is not None
-
-
-def _origin(run: Recorded, origin: Promoter) -> JsonValue:
-    said = {
-        "traceId": run.trace_id,
-        "side": run.side,
-        "promotedAt": origin.at,
-        "promotedBy": origin.by,
-    }
-    return {key: text for key, text in said.items() if text}
 
 
 def _name(run: Recorded, target: PromotionTarget, taken: Collection[str]) -> str:

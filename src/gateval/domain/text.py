@@ -33,7 +33,8 @@ def cut_to(limit: int) -> BeforeValidator:
         start = value[:limit]
         if not start.isascii():
             start = start.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        return start if len(value) <= limit else _marked(start, len(value), limit)
+        mark = f"\N{HORIZONTAL ELLIPSIS} ({len(value):,} characters)"
+        return start if len(value) <= limit else start[: limit - len(mark)] + mark
 
     return BeforeValidator(cut)
 
@@ -43,11 +44,6 @@ def first_of(limit: int) -> BeforeValidator:
     return BeforeValidator(
         lambda value: value[:limit] if isinstance(value, list | tuple) else value
     )
-
-
-def _marked(start: str, length: int, limit: int) -> str:
-    mark = f"\N{HORIZONTAL ELLIPSIS} ({length:,} characters)"
-    return start[: limit - len(mark)] + mark
 
 
 ShortText = Annotated[str, cut_to(SHORT), StringConstraints(max_length=SHORT)]
@@ -74,17 +70,16 @@ def same(one: JsonValue, other: JsonValue) -> bool:
 def _differing(before: JsonValue, after: JsonValue) -> tuple[JsonValue, JsonValue]:
     """Leave out what both have, as long as they are of one kind."""
     if isinstance(before, str) and isinstance(after, str):
-        return _lines(before.splitlines(), after.splitlines())
+        old, new = _apart(before.splitlines(), after.splitlines())
+        return " ".join(old), " ".join(new)
     if isinstance(before, dict) and isinstance(after, dict):
         return _keys(before, after)
     if isinstance(before, list) and isinstance(after, list):
-        return _items(list(before), list(after))
+        less, more = _apart([*before], [*after])
+        if len(less) == len(more) == 1 and isinstance(less[0], dict) and isinstance(more[0], dict):
+            return _named(less[0], more[0])
+        return less, more
     return before, after
-
-
-def _lines(old: list[str], new: list[str]) -> tuple[str, str]:
-    old, new = _apart(old, new)
-    return " ".join(old), " ".join(new)
 
 
 def _apart(old: list[Item], new: list[Item]) -> tuple[list[Item], list[Item]]:
@@ -103,13 +98,6 @@ def _shared(old: list[Item], new: list[Item]) -> int:
 def _keys(old: JsonObject, new: JsonObject) -> tuple[JsonValue, JsonValue]:
     keys = [k for k in {**old, **new} if k not in old or k not in new or not same(old[k], new[k])]
     return {k: old[k] for k in keys if k in old}, {k: new[k] for k in keys if k in new}
-
-
-def _items(old: list[JsonValue], new: list[JsonValue]) -> tuple[JsonValue, JsonValue]:
-    old, new = _apart(old, new)
-    if len(old) == len(new) == 1 and isinstance(old[0], dict) and isinstance(new[0], dict):
-        return _named(old[0], new[0])
-    return old, new
 
 
 def _named(old: JsonObject, new: JsonObject) -> tuple[JsonValue, JsonValue]:
@@ -261,3 +249,9 @@ MARKER = "<!-- gateval:comment v1 -->"
 
 BORDER = "<!-- gateval:evals -->"
 """The line of a comment below which stands what the evals found, and nothing about labels."""
+
+
+def listing(names: Sequence[str], most: int = 5) -> str:
+    """Return the first `most` names and how many more there are."""
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown

@@ -10,6 +10,7 @@ from itertools import accumulate
 
 from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
 from gateval.domain.problems import SourceLocation
+from gateval.domain.text import listing
 from gateval.domain.trials.excerpt import trial_excerpt
 from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict
 from gateval.render.report.bar import SealedLine
@@ -17,7 +18,7 @@ from gateval.render.report.environment import fill
 from gateval.render.report.evidence import PromptEdit, page_address
 from gateval.render.report.facts import PLAIN, FailureGroup, FixtureFacts, Frame, SilentAgent
 from gateval.render.report.findings import UnmeasuredTrials
-from gateval.render.report.kinds import count, listing
+from gateval.render.report.kinds import count
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.scores import AxisLine, AxisShare, ScorerLine
 from gateval.render.report.usage import AgentUsage

@@ -14,9 +14,9 @@ from gateval.domain.history.compared import (
 )
 from gateval.domain.history.trend import ALL, Point, Wavering
 from gateval.domain.manifests.fixture import show_axis
-from gateval.domain.text import DASH, show_percent, show_score_in_full
+from gateval.domain.text import DASH, listing, show_percent, show_score_in_full
 from gateval.render.plots import BOTTOM, LEFT, block, lines_of, plot_of_runs, sparkline, text
-from gateval.render.report.kinds import count, listing, words_of
+from gateval.render.report.kinds import count, words_of
 from gateval.render.report.scores import DOWN, SAME, UP, difference, mark, percent
 from gateval.render.tables import ROWS, TerminalReport
 from gateval.safe.sanitize import inline

@@ -35,6 +35,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.offers import OfferCollector
+from gateval.domain.text import listing
 from gateval.domain.trials.trial import Side, Trial
 from gateval.engine.agreements import Agreements
 from gateval.engine.run import RunContext
@@ -49,7 +50,6 @@ from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import ClosureExports
 from gateval.ports.storage import TrialLog
-from gateval.render.report.kinds import listing
 from gateval.safe.redaction import Redactor
 
 if TYPE_CHECKING:

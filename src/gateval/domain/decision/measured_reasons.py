@@ -112,7 +112,9 @@ def fixture_reasons(
         text = f"{name} regressed: {passes_before_and_now(fixture)}"
         yield from _regression(text, compared.eval, name, policy)
     elif fixture.change in _WORSE and policy.regressions is not RegressionPolicy.OFF:
-        text = f"{name} looks worse: {passes_before_and_now(fixture)}; {_not_confirmed(fixture)}"
+        outdated = f"base does no better today, so {OUTDATED}"
+        why = outdated if fixture.outdated else "not confirmed"
+        text = f"{name} looks worse: {passes_before_and_now(fixture)}; {why}"
         yield reason_of(GateVerdict.PASS, ReasonCode.SUSPECT, text, compared.eval, name)
     elif has_to_pass_alone(planned, fixture) and _fails_alone(fixture):
         text = f"{name} is new or changed and does not pass: {show_passes(fixture.head_all)} now"
@@ -122,12 +124,6 @@ def fixture_reasons(
 def refused_words(fixture: FixtureComparison) -> str:
     """Why no model answered head, to be put behind a reason."""
     return f". {fixture.refused.rstrip('.')}" if fixture.refused else ""
-
-
-def _not_confirmed(fixture: FixtureComparison) -> str:
-    if fixture.outdated:
-        return f"base does no better today, so {OUTDATED}"
-    return "not confirmed"
 
 
 def failing_as_before(planned: PlannedEval, compared: EvalComparison) -> Iterator[DecisionReason]:

@@ -60,16 +60,18 @@ def rise_reasons(comparison: Comparison, policy: Policy) -> Iterator[DecisionRea
         limit, blocks = rule.max_ratio, rule.over is RiseEffect.BLOCK
         if limit is None:
             continue
+        verdict, text = GateVerdict.PASS, ""
+        key = f"policy.{rise.measure}.maxRatio"
         if rise.over(limit):
-            verdict = GateVerdict.FAIL if blocks else GateVerdict.PASS
-            yield _reason(rise, verdict, f"{_risen(rise)}, over the {limit:g} of {_key(rise)}")
+            verdict = GateVerdict.FAIL if blocks else verdict
+            text = f"{_risen(rise)}, over the {limit:g} of {key}"
         elif rise.unknown:
-            verdict = GateVerdict.INCONCLUSIVE if blocks else GateVerdict.PASS
+            verdict = GateVerdict.INCONCLUSIVE if blocks else verdict
             text = f"its {rise.measure} cannot be held against base: {rise.unknown}"
-            yield _reason(rise, verdict, text)
         elif rise.ratio and rise.ratio.low is None and rise.ratio.mean > limit:
-            text = f"{_risen(rise)}, which one fixture alone does not prove ({_key(rise)})"
-            yield _reason(rise, GateVerdict.PASS, text)
+            text = f"{_risen(rise)}, which one fixture alone does not prove ({key})"
+        if text:
+            yield reason_of(verdict, _CODES[rise.measure], f"{rise.eval}: {text}", rise.eval)
 
 
 def _risen(rise: Rise) -> str:
@@ -77,14 +79,6 @@ def _risen(rise: Rise) -> str:
     low, high = rise.ratio.low, rise.ratio.high
     between = "" if low is None or high is None else f" ({show_ratio(low)} to {show_ratio(high)})"
     return f"{_WHAT[rise.measure]} {show_ratio(rise.ratio.mean)} times what it did on base{between}"
-
-
-def _key(rise: Rise) -> str:
-    return f"policy.{rise.measure}.maxRatio"
-
-
-def _reason(rise: Rise, verdict: GateVerdict, text: str) -> DecisionReason:
-    return reason_of(verdict, _CODES[rise.measure], f"{rise.eval}: {text}", rise.eval)
 
 
 _LEFT = "and the budget of the run (policy.budget) leaves nothing to look again"

@@ -36,6 +36,7 @@ from gateval.domain.plan.sealing import NO_KEY, OwnKey, kept_apart
 from gateval.domain.results.averages import Grouped, group_trials
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
 from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.text import listing
 from gateval.domain.trials.excerpt import trial_excerpt
 from gateval.domain.trials.trial import Side
 from gateval.domain.verdicts import GateVerdict, ReasonCode
@@ -375,9 +376,8 @@ def measured_anew(plan: Plan, found: Remembered) -> Plan:
     if not names:
         said = "measured anew (--fresh); no earlier finding was known"
     else:
-        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-        listed = ", ".join(names[:_NAMED])
-        said = f"measured anew (--fresh), though an earlier run found regressed: {listed}{more}"
+        listed = listing(names, _NAMED)
+        said = f"measured anew (--fresh), though an earlier run found regressed: {listed}"
     return plan.model_copy(update={"fresh": said})
 
 

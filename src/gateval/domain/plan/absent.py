@@ -14,6 +14,7 @@ from itertools import islice
 
 from gateval.domain.base import Value
 from gateval.domain.paths import resolve_path, show_path
+from gateval.domain.text import listing
 
 _ABSENT = re.compile(
     r"no such file|not found|enoent|cannot find|can't find|can't open|cannot open|no module"
@@ -155,15 +156,9 @@ def missed_sentence(absent: Iterable[AbsentFile]) -> str:
     noun, them = ("a file", "it") if len(found) == 1 else (f"{len(found):,} files", "them")
     return (
         f"runs without an answer seem to have looked for {noun} of the repository that the Agent "
-        f"does not get: {_some(paths)}. This is a hint and decides nothing; if it needs {them}, "
-        f"add {_some(patterns)} to spec.include."
+        f"does not get: {listing(paths, _NAMED)}. This is a hint and decides nothing; if it needs "
+        f"{them}, add {listing(patterns, _NAMED)} to spec.include."
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    """Return the first names as words of a sentence, and how many there are besides."""
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 def is_explained(reason: str) -> bool:

@@ -401,30 +401,18 @@ class PlannedEval(Value):
         """The tests of several compared fixtures together, those of axes last; none where that
         says nothing.
         """
-        axes = self._axis_tests
-        if not self.broad_share or self.deterministic:
-            return axes
-        tests = joint_tests(self.fixtures, self._blocking, self.execution.reps_per_fixture)
-        return (
-            *(
-                one._replace(share=self.family_share if one.family else self.broad_share)
-                for one in tests
-            ),
-            *axes,
-        )
-
-    @property
-    def _axis_tests(self) -> tuple[Joint, ...]:
-        if not self.axis_share:
-            return ()
-        tests = axis_tests(self.fixtures, self._blocking, self.execution.reps_per_fixture)
-        return tuple(one._replace(share=self.axis_share) for one in tests)
-
-    @property
-    def _blocking(self) -> list[str]:
-        """The compared fixtures that are not in quarantine."""
         apart = {one.fixture for one in self.quarantined}
-        return [name for name in self.compared if name not in apart]
+        blocking = [name for name in self.compared if name not in apart]
+        reps, found = self.execution.reps_per_fixture, list[Joint]()
+        if self.broad_share and not self.deterministic:
+            found += [
+                one._replace(share=self.family_share if one.family else self.broad_share)
+                for one in joint_tests(self.fixtures, blocking, reps)
+            ]
+        if self.axis_share:
+            axes = axis_tests(self.fixtures, blocking, reps)
+            found += [one._replace(share=self.axis_share) for one in axes]
+        return tuple(found)
 
     def most(self) -> dict[str, Look]:
         """The most trials of each side that can be asked for, by own fixture.

@@ -157,23 +157,22 @@ def shut_fixture(fixture: Fixture) -> Fixture:
         severity=fixture.severity,
         input=FixtureInput(type=fixture.input.type),
         timeout_seconds=fixture.timeout_seconds,
-        assertions=tuple(map(_shut_assertion, fixture.assertions)),
+        assertions=tuple(
+            AssertionSpec(
+                type=SEALED,
+                weight=spec.weight,
+                required=spec.required,
+                severity=spec.severity,
+                axis=spec.axis,
+                needs_judge=spec.needs_judge,
+                place=_place(spec.place),
+            )
+            for spec in fixture.assertions
+        ),
         place=_place(fixture.place),
         path=fixture.path,
         digest=fixture.digest,
         family=fixture.family,
-    )
-
-
-def _shut_assertion(spec: AssertionSpec) -> AssertionSpec:
-    return AssertionSpec(
-        type=SEALED,
-        weight=spec.weight,
-        required=spec.required,
-        severity=spec.severity,
-        axis=spec.axis,
-        needs_judge=spec.needs_judge,
-        place=_place(spec.place),
     )
 
 

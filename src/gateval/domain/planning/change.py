@@ -32,7 +32,7 @@ from gateval.domain.planning.closure import (
     working_directory,
 )
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.text import excerpts, same
+from gateval.domain.text import excerpts, listing, same
 from gateval.domain.tree import TreeEntry, changed_paths, under
 
 TELLING_BYTES = 256
@@ -287,10 +287,9 @@ def why_locked(files: Sequence[str]) -> str:
     """Return the sentence about locked files; empty for none."""
     if not files:
         return ""
-    more = f" and {len(files) - 3:,} more" if len(files) > 3 else ""
     verb, asks = ("is", "it asks") if len(files) == 1 else ("are", "they ask")
     return (
-        f"{', '.join(files[:3])}{more} {verb} sealed, and the key is not here, so what {asks} was "
+        f"{listing(files, 3)} {verb} sealed, and the key is not here, so what {asks} was "
         "not run. A run with GATEVAL_IDENTITY in its environment measures that: a maintainer's, or "
         "yours if you hold the key of one of policy.recipients."
     )

@@ -16,7 +16,6 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +32,7 @@ from gateval.domain.paths import (
     show_path,
 )
 from gateval.domain.planning.snapshot import Snapshot
-from gateval.domain.tree import FileRules, file_rules, folders_of, under, walk_links
+from gateval.domain.tree import FileRules, below, file_rules, folders_of, under, walk_links
 
 
 def follow_links(
@@ -82,15 +81,8 @@ def _linked(
         passed |= {link: f"on the way to {show_path(path)}" for link in on_the_way}
         if on_the_way and end is not None and not under(end, found.keys()):
             found[end] = f"link {show_path(path)}"
-            todo += _inside(end, names)
+            todo += below(names, end)
     return {**passed, **found}
-
-
-def _inside(folder: str, names: Sequence[str]) -> Sequence[str]:
-    """Those of the sorted names that stand in the folder; "" is the root."""
-    if not folder:
-        return names
-    return names[bisect_left(names, f"{folder}/") : bisect_left(names, f"{folder}0")]
 
 
 _NO_FILE_FOLLOWS = frozenset({"-m", "-c", "-e", "--eval", "-p"})

@@ -39,6 +39,7 @@ from gateval.domain.plan.planned_eval import (
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.problems import SourceLocation
 from gateval.domain.statistics.design import BROAD, FIXTURES, fixture_share, split
+from gateval.domain.text import listing
 from gateval.domain.trials.trial import Side
 from gateval.errors import UsageError
 
@@ -254,9 +255,7 @@ def _sentences(kept: Sequence[PlannedEval], left: Sequence[SkippedEval]) -> Iter
     names += [f"all of {one.name}" for one in left]
     names = list(dict.fromkeys(names))
     if names:
-        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-        shown = ", ".join(names[:_NAMED])
-        yield f"left out, though the change calls for them: {shown}{more}"
+        yield f"left out, though the change calls for them: {listing(names, _NAMED)}"
 
 
 def _gone(plan: Plan, pick: Pick) -> Iterator[str]:
@@ -265,9 +264,8 @@ def _gone(plan: Plan, pick: Pick) -> Iterator[str]:
     gone = [f"{evaluation}/{name}" for evaluation, name in pick.failed or ()
             if (evaluation, name) not in here]  # fmt: skip
     if gone:
-        more = f" and {len(gone) - _NAMED:,} more" if len(gone) > _NAMED else ""
-        shown = ", ".join(gone[:_NAMED])
-        yield f"did not pass before, and the change does not call for it now: {shown}{more}"
+        shown = listing(gone, _NAMED)
+        yield f"did not pass before, and the change does not call for it now: {shown}"
 
 
 OnSide = TypeVar("OnSide", AgentDefinition, SideScripts, HiddenFiles)

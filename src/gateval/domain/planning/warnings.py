@@ -19,7 +19,7 @@ from gateval.domain.planning.fixture_files import check_closures
 from gateval.domain.planning.outside import outside_warnings
 from gateval.domain.planning.snapshot import RulesEdit, Snapshot
 from gateval.domain.problems import SourceLocation
-from gateval.domain.text import quote
+from gateval.domain.text import listing, quote
 from gateval.domain.tree import changed_paths
 
 
@@ -75,9 +75,7 @@ def _part(one: AfterMerge) -> str:
     if not one.instead:
         cases = "1 fixture" if one.fixtures == 1 else f"{one.fixtures:,} fixtures"
         return f"the {one.kind} {one.eval}, with {cases}"
-    names = ", ".join(one.named[:_NAMED])
-    more = len(one.named) - _NAMED
-    what = f"{names}{f' and {more:,} more' if more > 0 else ''}" if names else "what is edited"
+    what = listing(one.named, _NAMED) if one.named else "what is edited"
     return f"{what} of {one.eval}, which runs here as the target branch has it"
 
 
@@ -143,21 +141,16 @@ def idle_warnings(planned: Sequence[PlannedEval], head: Snapshot, base: Snapshot
         before = known_tools(base.catalogue.agent(one.agent))
         for fixture in one.fixtures if known is not None else ():
             earlier = base.catalogue.fixture(fixture.name)
-            for named in _idle(fixture, known or frozenset()):
+            names = {one.name for one in named_tools(earlier)} if earlier is not None else set()
+            for named in named_tools(fixture):
+                if not named.idle or named.name in (known or ()):
+                    continue
                 taken = before is not None and named.name in before
-                if not taken and earlier is not None and named.name in _names(earlier):
+                if not taken and named.name in names:
                     continue
                 said = _idle_sentence(one, fixture, named, taken=taken)
                 told[said + nearest(named.name, sorted(known or ()))] = None
     return told
-
-
-def _idle(fixture: Fixture, known: frozenset[str]) -> Iterable[NamedTool]:
-    return (one for one in named_tools(fixture) if one.idle and one.name not in known)
-
-
-def _names(fixture: Fixture) -> frozenset[str]:
-    return frozenset(one.name for one in named_tools(fixture))
 
 
 def _idle_sentence(one: PlannedEval, fixture: Fixture, named: NamedTool, *, taken: bool) -> str:
@@ -199,12 +192,6 @@ def tip_warnings(base: Snapshot, tip: Snapshot | None) -> Iterable[str]:
 
 
 Owned = Callable[[str], bool]
-
-
-def homeless(head: Snapshot, base: Snapshot) -> Sequence[str]:
-    """Return the changed paths that belong to no Agent and are no manifest, sorted."""
-    changed = sorted(changed_paths(head.tree, base.tree))
-    return _strays(changed, head, base, measured=False)
 
 
 def unclaimed(
@@ -276,22 +263,19 @@ def why_nothing(
     between = f"between {base.revision.short} and {head.revision.short}"
     edits = list(_edits(head, base))
     if edits:
-        more = f" and {len(edits) - NAMED:,} more" if len(edits) > NAMED else ""
-        named = f"{', '.join(edits[:NAMED])}{more}"
-        return f"{said}: {named} {between}, but no Eval on head runs for that.{_files(head, base)}"
+        named = f"{listing(edits, NAMED)} {between}"
+        return f"{said}: {named}, but no Eval on head runs for that.{_files(head, base)}"
     return f"{said}: no Agent, Eval or fixture changed {between}.{_files(head, base)}"
 
 
 def _files(head: Snapshot, base: Snapshot) -> str:
     """Name changed files that nothing measures; a person who knows better declares them."""
-    paths = homeless(head, base)
+    changed = sorted(changed_paths(head.tree, base.tree))
+    paths = _strays(changed, head, base, measured=False)
     if not paths:
         return ""
-    named = ", ".join(map(show_path, paths[:FILES_NAMED]))
-    if len(paths) == 1:
-        return f" No Agent depends on the changed file {named}."
-    more = f" and {len(paths) - FILES_NAMED:,} more" if len(paths) > FILES_NAMED else ""
-    return f" No Agent depends on the {len(paths):,} changed files {named}{more}."
+    what = "changed file" if len(paths) == 1 else f"{len(paths):,} changed files"
+    return f" No Agent depends on the {what} {listing([*map(show_path, paths)], FILES_NAMED)}."
 
 
 def _edits(head: Snapshot, base: Snapshot) -> Iterator[str]:

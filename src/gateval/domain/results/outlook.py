@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import inf
 from typing import Literal
 
@@ -134,12 +134,9 @@ def _falls(test: Joint | None, spare: float) -> float | None:
         for index in range(len(looks))
     ]
     reached = sum(units * (one.trials - looks[0].trials) <= spare for one in looks)
-    return smallest_fall(_paired(test, parts, reached), STEADY_RATE)
-
-
-def _paired(test: Joint, parts: Sequence[float], reached: int) -> PairedRule:
-    pairs = tuple(look.head * len(test.fixtures) for look in test.looks[:reached])
-    return PairedRule(pairs, tuple(parts[:reached]), test.least_drop, early=bool(test.axis))
+    pairs = tuple(look.head * units for look in looks[:reached])
+    rule = PairedRule(pairs, tuple(parts[:reached]), test.least_drop, early=bool(test.axis))
+    return smallest_fall(rule, STEADY_RATE)
 
 
 def expected_trials(planned: PlannedEval) -> float:
@@ -154,7 +151,8 @@ def expected_trials(planned: PlannedEval) -> float:
     stored = planned.stored_counts()
     counts = Counter(stored.get(name, 0) for name in compared)
     return alone + sum(
-        times * (_trials(planned, many) - many) for many, times in sorted(counts.items())
+        times * (expected(_rule(planned, many), STEADY_RATE, STEADY_RATE).trials - many)
+        for many, times in sorted(counts.items())
     )
 
 
@@ -163,8 +161,3 @@ def _rule(planned: PlannedEval, stored: int) -> Design:
     if planned.scoring.graded:
         return on_passes(graded_rule_of(planned))
     return design(planned.looks_with(stored), planned.fixture_share)
-
-
-def _trials(planned: PlannedEval, stored: int) -> float:
-    rule = _rule(planned, stored)
-    return expected(rule, STEADY_RATE, STEADY_RATE).trials

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from gateval.domain.plan.plan import AgentChange
+from gateval.domain.text import listing
 from gateval.domain.trials.trace import StepKind
 from gateval.domain.trials.trial import Assessment, Trial
 from gateval.render.page.data import STATES
@@ -17,7 +18,6 @@ from gateval.render.report.difference import first_difference, nearest_base
 from gateval.render.report.evidence import WORSE, Pair, page_address, prompt_edit
 from gateval.render.report.facts import FixtureFacts, SilentAgent
 from gateval.render.report.findings import UnmeasuredTrials
-from gateval.render.report.kinds import listing
 from gateval.render.report.usage import AgentUsage
 from gateval.render.report.wording import GAP_TITLES, next_step, passes
 from gateval.render.view import EvalRow, ReportView, Section, SectionKind

@@ -14,9 +14,9 @@ from gateval.domain.planning.change import why_locked
 from gateval.domain.results.comparison import EvalComparison
 from gateval.domain.results.results import STEPS, SealedVerdict
 from gateval.domain.results.scoring import EVERY_CASE, Meets
-from gateval.domain.text import show_score
+from gateval.domain.text import listing, show_score
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.report.kinds import count, listing, words_of
+from gateval.render.report.kinds import count, words_of
 
 _MEETS = {
     Meets.YES: "which head meets",

@@ -16,10 +16,11 @@ from gateval.domain.decision.measured_reasons import EVIDENCE_CODES
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.results.offers import offer_changes
+from gateval.domain.text import listing
 from gateval.domain.trials.trace import Step
 from gateval.domain.trials.trial import Side, Trial
 from gateval.render.report.facts import FixtureFacts
-from gateval.render.report.kinds import count, listing
+from gateval.render.report.kinds import count
 
 _MORE_TIME = (
     "What was measured until then is shown. Give it more (`max-minutes`), or let more trials run "

@@ -10,10 +10,11 @@ from gateval.domain.decision.reasons import never_began, why_silent
 from gateval.domain.plan.absent import Lacking
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.comparison import distinct
+from gateval.domain.text import listing
 from gateval.domain.trials.trial import Side
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import met_edits, shown_evals
-from gateval.render.report.kinds import KindLabels, count, listing, words_of
+from gateval.render.report.kinds import KindLabels, count, words_of
 
 
 def headline(report: Report) -> str:

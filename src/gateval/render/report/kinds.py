@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 
@@ -35,9 +35,3 @@ def words_of(kinds: Iterable[str]) -> KindLabels:
 def count(number: int, noun: str) -> str:
     """Return `1 trial` or `2 trials`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def listing(names: Sequence[str], most: int = 5) -> str:
-    """Return the first `most` names and how many more there are."""
-    shown = ", ".join(names[:most])
-    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown

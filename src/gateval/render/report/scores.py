@@ -24,9 +24,10 @@ from gateval.domain.results.averages import (
 )
 from gateval.domain.results.comparison import AxisComparison, FixtureChange
 from gateval.domain.results.lifecycle import BenchmarkRun, RunStatus, TaskPhase, run_of
+from gateval.domain.text import listing
 from gateval.domain.trials.trial import Assessed, Side
 from gateval.render.report.facts import FixtureFacts
-from gateval.render.report.kinds import count, listing
+from gateval.render.report.kinds import count
 
 
 class AxisShare(NamedTuple):

@@ -19,12 +19,12 @@ from gateval.domain.results.judge_doubts import judge_doubt, replay_of
 from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.results.progress import left_after_planned
 from gateval.domain.statistics.walk import Ratio
-from gateval.domain.text import show_ratio, show_score, show_usd
+from gateval.domain.text import listing, show_ratio, show_score, show_usd
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
 from gateval.domain.verdicts import ReasonCode
-from gateval.render.report.kinds import KindLabels, count, listing, words_of
+from gateval.render.report.kinds import KindLabels, count, words_of
 from gateval.render.report.plan_wording import budget_lines, models_needed
 
 _UNPRICED_SHOWN = 3

@@ -9,10 +9,9 @@ from gateval.domain.manifests.gate_config import Policy, RegressionPolicy
 from gateval.domain.plan.planned_eval import Baseline
 from gateval.domain.results.comparison import EvalComparison, FixtureComparison
 from gateval.domain.results.scoring import EvalScore
-from gateval.domain.text import show_score, show_score_in_full
+from gateval.domain.text import listing, show_score, show_score_in_full
 from gateval.domain.trials.trial import Assessment, Cause, NotAssessed, Side, Violation
 from gateval.domain.verdicts import GateVerdict, ReasonCode, score_of
-from gateval.render.report.kinds import listing
 
 MINUS = "\N{MINUS SIGN}"
 

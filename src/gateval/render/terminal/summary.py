@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from gateval.domain.text import listing
 from gateval.domain.trials.trial import Verdict
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.facts import FixtureFacts
-from gateval.render.report.kinds import count, listing, words_of
+from gateval.render.report.kinds import count, words_of
 from gateval.render.report.reproduce import after_check, one_fixture_command
 from gateval.render.report.scores import DOWN, UP
 from gateval.render.report.usage import AgentUsage, Spent

@@ -24,7 +24,7 @@ from gateval.domain.planning.change import prompt_path, system_text
 from gateval.domain.planning.closure import closure_of, closure_paths
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.problems import SourceLocation
-from gateval.domain.text import excerpts
+from gateval.domain.text import excerpts, listing
 
 _NAMING = ("tool", "tools", "value", "pattern", "name", "command", "function", "to")
 """Options that tell one assertion of a type from another, in the order in which they are shown."""
@@ -44,12 +44,6 @@ class _Group:
     place: SourceLocation
     more_asks_less: bool = False
     negated: bool = False
-
-
-def lowered_assertions(before: Fixture, after: Fixture) -> Iterator[Lowered]:
-    """Yield what the assertions of `after` ask less than those of `before`, or differently."""
-    group = _Group(f"fixture {before.name}", after.place)
-    yield from _lowered(before.assertions, after.assertions, group)
 
 
 def _lowered(
@@ -229,7 +223,8 @@ def _lowered_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:
             yield Lowered(place=after.place, what=f"{key} of fixture {name}", before=was, after=now)
     if before.playground == after.playground and _ground(before) != _ground(after):
         yield Lowered(place=after.place, what=f"files of the playground of fixture {name} changed")
-    yield from lowered_assertions(before, after)
+    group = _Group(f"fixture {name}", after.place)
+    yield from _lowered(before.assertions, after.assertions, group)
 
 
 def _ground(fixture: Fixture) -> tuple[object, str]:
@@ -309,12 +304,11 @@ def narrowed_closures(
     for new, old in _modified(head, base, tip, changes):
         lost = _lost(new, old, head, base)
         if lost:
-            names = ", ".join(map(show_path, lost[:NAMES_SHOWN]))
-            more = f" and {len(lost) - NAMES_SHOWN:,} more" if len(lost) > NAMES_SHOWN else ""
+            names = listing([*map(show_path, lost)], NAMES_SHOWN)
             noun = "file" if len(lost) == 1 else "files"
             yield Lowered(
                 place=_place(new, "spec.watch", "spec.runtime"),
-                what=f"Agent {new.name} no longer depends on {len(lost):,} {noun}: {names}{more}",
+                what=f"Agent {new.name} no longer depends on {len(lost):,} {noun}: {names}",
             )
 
 
