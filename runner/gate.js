@@ -8,8 +8,8 @@ const { ended, program } = require('./programs.js')
 const START = path.join(__dirname, 'start.py')
 const SIGNALS = ['SIGINT', 'SIGTERM']
 
-// Tokens for the runner's own services, and what would change how the gate's Python works.
-const NOT_PASSED = /^(ACTIONS_|LD_|DYLD_|PYTHON)/
+// Tokens for the runner's own services but that for artifacts, and what would change how the gate's Python works.
+const NOT_PASSED = /^(ACTIONS_(?!(RUNTIME_TOKEN|RESULTS_URL)$)|LD_|DYLD_|PYTHON)/
 
 /**
  * Run the gate of an environment and return its exit status.

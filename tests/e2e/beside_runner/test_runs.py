@@ -13,6 +13,7 @@ from tests.helpers.beside_runner import BOTH_RUNNERS, Runner
 from tests.helpers.isolation import open_folder
 from tests.helpers.program_shop import RUDELY, ProgramShop
 from tests.helpers.runner import Ended, Job
+from tests.servers.artifacts import artifact_service, runtime_token
 
 
 def results(ended: Ended) -> dict[str, Any]:
@@ -41,6 +42,16 @@ def test_a_change_that_makes_it_worse(shop: ProgramShop, runner: Runner) -> None
     requests = shop.server.log.count()
     assert runner.run_post(job).code == 0
     assert shop.server.log.count() == requests, "there is nothing left to do"
+
+
+def test_the_page_of_a_run_is_uploaded(shop: ProgramShop, runner: Runner) -> None:
+    pull = shop.change(RUDELY)
+    with artifact_service() as service:
+        ended = runner.run_main(shop.on_pull(pull), inputs={}, **service.environ)
+    assert ended.code == 1, ended.log + ended.errors
+    assert list(service.kept) == ["gateval-report-1.html"], ended.log
+    assert "[Report with all traces](" in pull.comments[0].body
+    assert runtime_token() not in json.dumps(results(ended))
 
 
 def test_a_change_that_does_no_harm_and_what_its_agent_is_held_by(

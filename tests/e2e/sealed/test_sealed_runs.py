@@ -8,8 +8,17 @@ import sys
 from pathlib import Path
 
 from tests.helpers.command import ROOT, gateval
+from tests.helpers.page import ReadPage
 from tests.helpers.providers import provider
-from tests.helpers.sealed import KEY, PRIVATE, SECRET_WORDS, judges, leaks, sealed_shop
+from tests.helpers.sealed import (
+    KEY,
+    PRIVATE,
+    SECRET_WORDS,
+    hidden_words,
+    judges,
+    leaks,
+    sealed_shop,
+)
 from tests.servers.model_server import Answer, Call
 
 
@@ -25,6 +34,9 @@ def test_what_is_sealed_is_found_only_encrypted_and_at_the_judges(tmp_path: Path
     assert "greets" not in said
     assert leaks([tmp_path], [said]) == []
     assert not leaks_of_key(tmp_path, said)
+    page = ReadPage((out / "report.html").read_text("utf-8"))
+    assert "held-out" in page.text
+    assert "greets" not in f"{page.text}{page.lines}{page.blocks}"
     evidence = out / "results.v1.json.age"
     assert evidence.read_bytes().startswith(b"-----BEGIN AGE ENCRYPTED FILE-----")
     results = json.loads((out / "results.v1.json").read_text("utf-8"))
@@ -44,6 +56,7 @@ def test_what_is_sealed_is_found_only_encrypted_and_at_the_judges(tmp_path: Path
     folder = tmp_path / "opened"
     assert gateval(shop, "unseal", str(out), "--output", str(folder), **KEY).returncode == 0
     assert leaks([folder]), "the search finds what is there"
+    assert {"ZANZIBAR", "quokka"} <= hidden_words((folder / "report.html").read_bytes())
     shown = gateval(shop, "show", str(folder), "greets")
     assert "quokka" in shown.stdout, shown.stdout + shown.stderr
 
