@@ -137,7 +137,8 @@ def exhibit(fixture_input: FixtureInput, transcript: Trace, limit: int) -> str:
 
     `limit` bounds the characters of all texts and arguments together, as shown; the frame around
     them (about 60 characters a step) and the marks of cuts are not counted. `characters_cut` in a
-    step counts what was left out of it. `conversation` stands in steps where there were several.
+    step counts what was left out of it. `conversation` stands in steps where there were several
+    agents, `agent` where it is known what they are called.
     """
     payload: JsonValue = fixture_input.payload
     messages: JsonValue = [message.as_json() for message in fixture_input.messages]
@@ -188,6 +189,8 @@ def _described(step: Step, *, parallel: bool) -> JsonObject:
     shown: JsonObject = {"step": step.number, "kind": step.kind}
     if parallel:
         shown["conversation"] = step.conversation
+    if step.agent:
+        shown["agent"] = step.agent
     if step.tool is not None:
         shown["tool"] = step.tool[:_TOOL_NAME_LIMIT]
     if step.refused:

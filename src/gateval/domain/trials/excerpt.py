@@ -34,7 +34,8 @@ def blamed_steps(assessments: Iterable[Assessment]) -> tuple[int, ...]:
 def excerpt(trace: Trace, blamed: tuple[int, ...]) -> str:
     """Return the blamed steps, marked with `>`, with their neighbours; else the last steps.
 
-    Where there were several conversations, `[2]` says that a step belongs to the second.
+    Where there were several agents, `[refunds]` says whose step it is, or `[2]` that it belongs to
+    the second conversation where nobody told a name.
     """
     chosen, parallel = _chosen(trace, blamed), trace.is_parallel
     lines = []
@@ -43,7 +44,7 @@ def excerpt(trace: Trace, blamed: tuple[int, ...]) -> str:
         if step.number > previous + 1:
             lines.append("   ...")
         mark = ">" if step.number in blamed else " "
-        which = f"[{step.conversation}]  " if parallel else ""
+        which = f"[{step.agent or step.conversation}]  " if parallel else ""
         kind = KINDS[step.kind]
         lines.append(f"{mark} {step.number:>2}  {which}{kind:<11}  {describe(step)}")
         previous = step.number

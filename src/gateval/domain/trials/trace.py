@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import StrEnum
@@ -49,7 +50,8 @@ class Step(Value):
     carries the `seconds` that the call took and its `retries`; steps of one reply share them.
     `refused` marks a call of a tool that the model was not offered. `conversation` counts from 1
     the conversations that a program had with its models, so that agents which work side by side
-    are told apart. `took` are the seconds that a tool took for a call, where the candidate says so.
+    are told apart; `agent` is what the agent is called, as the wire tells it, empty where nothing
+    does. `took` are the seconds that a tool took for a call, where the candidate says so.
     """
 
     number: int = Field(ge=1)
@@ -61,6 +63,7 @@ class Step(Value):
     truncated: bool = False
     refused: bool = False
     conversation: int = Field(default=1, ge=1)
+    agent: str = Field(default="", exclude_if=operator.not_)
     seconds: float | None = Field(default=None, ge=0, json_schema_extra={"volatile": True})
     retries: int = Field(default=0, ge=0, json_schema_extra={"volatile": True})
     took: float | None = Field(default=None, ge=0, json_schema_extra={"volatile": True})
@@ -105,8 +108,8 @@ class Trace(Value):
 
     @property
     def is_parallel(self) -> bool:
-        """Whether its steps belong to several conversations, so that a view has to tell which."""
-        return any(step.conversation > 1 for step in self.steps)
+        """Whether its steps belong to several agents, so that a view has to tell which."""
+        return any(step.conversation > 1 or step.agent for step in self.steps)
 
     @property
     def is_partly_seen(self) -> bool:

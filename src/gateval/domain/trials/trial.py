@@ -322,9 +322,9 @@ def numbered_steps(fixture_input: FixtureInput, answer: Answer) -> Trace:
     """Return the trace that evidence refers to, ending with what the candidate finally said.
 
     A recorded trace keeps its numbers; the final message is appended if the last assistant step
-    is not already that message. Without a trace there are two steps, the input and the final
-    message, and `source` is `answer`. Store this as the trial's trace, so that a step number in
-    an assessment means the same step in every report.
+    is not already that message, as a step of the agent that said it. Without a trace there are two
+    steps, the input and the final message, and `source` is `answer`. Store this as the trial's
+    trace, so that a step number in an assessment means the same step in every report.
     """
     if answer.trace is None:
         user = Step(
@@ -339,6 +339,10 @@ def numbered_steps(fixture_input: FixtureInput, answer: Answer) -> Trace:
     if last is not None and last.text.strip() == answer.output[:STEP_LIMIT].strip():
         return trace
     said = _final(len(trace.steps) + 1, answer.output)
+    for step in trace.steps:
+        if step.kind is said.kind and step.text.strip() == said.text.strip():
+            whose = {"conversation": step.conversation, "agent": step.agent}
+            said = said.model_copy(update=whose)
     return trace.model_copy(update={"steps": (*trace.steps, said)})
 
 

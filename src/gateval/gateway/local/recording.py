@@ -9,6 +9,7 @@ could be read, is a step of its own until a wish claims it.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -320,13 +321,80 @@ class Conversations:
         return path
 
 
+_NAME_LIMIT = 80
+_HAND_OVER = re.compile(r"(?:transfer|hand_?off|hand_?over|delegate)_(?:back_)?to_(.+)")
+_IN_PROMPT = (
+    re.compile(r'\bYour internal name is "([^"\n]+)"'),  # Google ADK
+    re.compile(r"\AYou are ([^\n]+?)\. .*\nYour personal goal is:", re.DOTALL),  # CrewAI
+)
+_LEAST = 8
+"""Characters of a text that is known again inside another one."""
+
+
+class AgentNames:
+    """Tells which agent of a program asks, and what it is called, by what the wire shows.
+
+    An agent is known by its system prompt. Its name stands there, as some frameworks write it; or
+    in the hand-over of another agent (`transfer_to_refunds`), which its history ends with; or it is
+    the tool by which another agent asks it, with the words that its conversation begins with.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._made: dict[str, tuple[ToolCall, str]] = {}
+        self._answered: set[str] = set()
+
+    def asks(self, request: ModelRequest, *, begins: bool) -> str:
+        """Return what the agent is known by that makes a request, which `begins` a conversation."""
+        said = [one.text for one in request.messages if one.role == "system"]
+        key = digest([*said])
+        self._answered.update(one.tool_call_id or "" for one in request.messages)
+        if not self._names.get(key):
+            in_prompt = (found[1] for one in _IN_PROMPT if (found := one.search("\n".join(said))))
+            name = next(in_prompt, "") or self._handed_to(request, key)
+            self._names[key] = name or (self._asked_as_tool(request, key) if begins else "")
+        return key
+
+    def calls(self, key: str, calls: Sequence[ToolCall]) -> None:
+        """Remember the calls that an agent makes."""
+        self._made.update({call.id: (call, key) for call in calls})
+
+    def name(self, key: str) -> str:
+        """Return what the agent is called, empty where nothing tells; cut to a line."""
+        return " ".join(self._names.get(key, "").split())[:_NAME_LIMIT]
+
+    def _handed_to(self, request: ModelRequest, key: str) -> str:
+        """Return to whom the latest hand-over of the history goes, if another agent made it: a tool
+        of one agent may be called like one.
+        """
+        calls = (call for one in reversed(request.messages) for call in reversed(one.tool_calls))
+        for call in calls:
+            if (found := _HAND_OVER.fullmatch(call.name)) is None:
+                continue
+            maker = self._made[call.id][1] if call.id in self._made else ""
+            by_another = maker != key if maker else bool(self._names.keys() - {key})
+            return str(call.arguments.get("agent_name") or found[1]) if by_another else ""
+        return ""
+
+    def _asked_as_tool(self, request: ModelRequest, key: str) -> str:
+        """Return the open call of another agent whose words the conversation begins with."""
+        asked = next((one.text.strip() for one in request.messages if one.role == "user"), "")
+        for call, maker in reversed(self._made.values()):
+            texts = [one.strip() for one in call.arguments.values() if isinstance(one, str)]
+            told = any(one == asked or (len(one) >= _LEAST and one in asked) for one in texts)
+            if told and asked and maker != key and call.id not in self._answered:
+                return str(call.arguments.get("subagent_type") or call.name)
+        return ""
+
+
 class TraceRecorder:
     """Builds one trace from the successive model calls of one trial.
 
     An agent sends its whole history with every call. What continues a conversation seen before
     gives steps only for what is new. A history that differs from all of them starts another
     conversation, in which messages that are known already give no second step. Each step bears the
-    number of its conversation: agents that work side by side are told apart by it.
+    number of its conversation: agents that work side by side are told apart by it. It bears the
+    name of its agent, too, where the wire tells that (`AgentNames`).
 
     Tool calls and results in the history that a conversation begins with, up to its last user
     message, are context (examples, an earlier session) that nobody did in this trial: no steps.
@@ -338,6 +406,9 @@ class TraceRecorder:
         self._builder = TraceBuilder()
         self._served = ServedTools(self._builder)
         self._conversations = Conversations()
+        self._agents = AgentNames()
+        self._asking: dict[int, str] = {}
+        self._speakers: dict[int, str] = {}
         self._usages: list[Usage] = []
         self._models: dict[str, None] = {}
         self._offers = OffersOfTrial()
@@ -352,11 +423,12 @@ class TraceRecorder:
         number = self._add_history(request, [fingerprints_of(said)])
         self._offers.add(model, request)
         self._made.update(call.id for call in reply.tool_calls)
+        self._agents.calls(self._asking[number], reply.tool_calls)
         cost = CallCost(reply.seconds, reply.retries)
         if said.text or not said.tool_calls:
-            self._builder.add(StepKind.ASSISTANT, said.text, cost=cost, conversation=number)
+            self._step(number, StepKind.ASSISTANT, said.text, cost=cost)
         if note := cut_off_note(model, reply.stop):
-            self._builder.add(StepKind.ERROR, note, conversation=number)
+            self._step(number, StepKind.ERROR, note)
         offered = {tool.name for tool in request.tools}
         self._add_calls(said.tool_calls, number, cost, offered)
         self._usages.append(reply.usage)
@@ -375,7 +447,7 @@ class TraceRecorder:
     def error(self, request: ModelRequest | None, message: str, cost: CallCost = NO_CALL) -> None:
         """Record that a call failed; `request` is None if it could not even be read."""
         number = 1 if request is None else self._add_history(request, [])
-        self._builder.add(StepKind.ERROR, message, cost=cost, conversation=number)
+        self._step(number, StepKind.ERROR, message, cost=cost)
         self._empty = False
 
     def tool(
@@ -397,8 +469,14 @@ class TraceRecorder:
         """
         if self._empty:
             return None
+        names = {number: self._agents.name(key) for number, key in self._speakers.items()}
         return Trace(
-            steps=self._builder.steps(),
+            steps=tuple(
+                step.model_copy(update={"agent": names[step.number]})
+                if names.get(step.number)
+                else step
+                for step in self._builder.steps()
+            ),
             source="gateway",
             usage=add_usage(self._usages),
             model_calls=self._replies + self._measured,
@@ -418,14 +496,25 @@ class TraceRecorder:
             self._tools.update({call.id: call.name for call in message.tool_calls})
         users = [index for index, message in enumerate(messages) if message.role == "user"]
         context = 0 if match.continues else max(users, default=0)
+        key = self._agents.asks(request, begins=match.number not in self._asking)
+        before = self._asking.setdefault(match.number, key)
         for index in match.new:
+            # What an agent said and got is that of who asked before, in a hand-over another one.
+            self._asking[match.number] = key if messages[index].role == "user" else before
             acted = index >= context or messages[index].tool_call_id in self._made
             self._add(messages[index], match.number, acted=acted)
+        self._asking[match.number] = key
         self._conversations.remember([*history, *answer], match.number)
         return match.number
 
+    def _step(self, conversation: int, kind: StepKind, text: str, **more: Any) -> int:
+        """Add a step of the agent that asks in a conversation."""
+        number = self._builder.add(kind, text, conversation=conversation, **more)
+        self._speakers[number] = self._asking.get(conversation, "")
+        return number
+
     def _add(self, message: Message, number: int, *, acted: bool) -> None:
-        add = partial(self._builder.add, conversation=number)
+        add = partial(self._step, number)
         if message.role == "user":
             add(StepKind.USER, message.text)
         elif message.role == "assistant":
@@ -452,7 +541,8 @@ class TraceRecorder:
             self._tools[call.id] = call.name
             if self._served.claims(call, said=offered is not None):
                 continue
-            step = self._builder.add(
+            step = self._step(
+                number,
                 StepKind.TOOL_CALL,
                 call.raw or "",
                 tool=call.name,
@@ -460,7 +550,6 @@ class TraceRecorder:
                 call_id=call.id or None,
                 cost=cost,
                 refused=not is_offered,
-                conversation=number,
             )
             if offered is not None:
                 self._served.wished(step, call)

@@ -248,6 +248,8 @@ def _step(step: Step, limit: int | None) -> Json:
         shown["tool"] = seen(step.tool, 200)
     if step.conversation > 1:
         shown["conversation"] = step.conversation
+    if step.agent:
+        shown["agent"] = seen(step.agent, 200)
     if step.refused:
         shown["refused"] = True
     if step.truncated:

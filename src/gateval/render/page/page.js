@@ -304,7 +304,7 @@ function stepCell(view, trial, at, content) {
   const step = trial.steps[at];
   const number = at + 1;
   const blamed = trial.checks.filter((one) => one.status !== "passed" && one.steps.includes(number));
-  const notes = [step.refused && "refused", step.cut && "cut", step.conversation && `conversation ${step.conversation}`].filter(Boolean);
+  const notes = [step.agent, step.refused && "refused", step.cut && "cut", step.conversation && `conversation ${step.conversation}`].filter(Boolean);
   const body = el("pre", {}, content);
   const long = step.text.length > LONG;
   return el(

@@ -69,7 +69,8 @@ def _cell(fact: FixtureFacts, trial: Trial, step: Step | None, limit: int) -> Ce
     rests = list(_evidence(fact, trial, step.number))
     mark = ">" if rests else " "
     refused = " (refused)" if step.refused else ""
-    title = f"{mark} {step.number} {KINDS[step.kind]}{refused}"
+    whose = f" [{step.agent}]" if step.agent else ""
+    title = f"{mark} {step.number} {KINDS[step.kind]}{refused}{whose}"
     text = _text(step)
     left = len(text) - limit
     shown = text if left <= 0 else f"{text[:limit]}\N{HORIZONTAL ELLIPSIS} ({left:,} more)"
