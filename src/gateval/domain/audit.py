@@ -275,18 +275,12 @@ def _entry(line: bytes, number: int, previous: str) -> AuditEntry | str:
         return "the line is not an entry in its canonical form"
     if content.get("hash") != hash_of(content):
         return "the entry was changed: its content does not give its hash"
-    if (why := _misplaced(content, number, previous)) is not None:
-        return why
-    return _typed(content, number)
-
-
-def _misplaced(content: JsonObject, number: int, previous: str) -> str | None:
     if content.get("number") != number:
         found = _short(content.get("number"))
         return f"it says that it is entry {found}, so entries were removed, added or moved"
     if content.get("previous") != previous:
         return "it was not written after the entry before it, so one of the two was replaced"
-    return None
+    return _typed(content, number)
 
 
 def _typed(content: JsonObject, number: int) -> AuditEntry | str:

@@ -116,7 +116,11 @@ def fixture_reasons(
         why = outdated if fixture.outdated else "not confirmed"
         text = f"{name} looks worse: {passes_before_and_now(fixture)}; {why}"
         yield reason_of(GateVerdict.PASS, ReasonCode.SUSPECT, text, compared.eval, name)
-    elif has_to_pass_alone(planned, fixture) and _fails_alone(fixture):
+    elif (
+        has_to_pass_alone(planned, fixture)
+        and not (fixture.missing or fixture.head_all.unclear)  # a lost trial is no failure
+        and not passes_alone(fixture)
+    ):
         text = f"{name} is new or changed and does not pass: {show_passes(fixture.head_all)} now"
         yield reason_of(GateVerdict.FAIL, ReasonCode.NEW_FIXTURE, text, compared.eval, name)
 
@@ -193,12 +197,6 @@ def has_to_pass_alone(planned: PlannedEval, fixture: FixtureComparison) -> bool:
 def passes_alone(fixture: FixtureComparison) -> bool:
     """Whether a new fixture passed its first trial, or most of them: two of three."""
     return fixture.first_passed or 2 * fixture.head_all.passes > fixture.head_all.trials
-
-
-def _fails_alone(fixture: FixtureComparison) -> bool:
-    """Whether it does not, and every trial that was asked for says so; a lost one is no failure."""
-    measured = not fixture.missing and not fixture.head_all.unclear
-    return measured and not passes_alone(fixture)
 
 
 def _regression(

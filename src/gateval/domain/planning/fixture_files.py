@@ -73,7 +73,8 @@ def check_problems(snapshot: Snapshot) -> Iterator[Problem]:
 def _missing(spec: AssertionSpec, fixture: Fixture, snapshot: Snapshot) -> Iterator[Problem]:
     """A program that is no file of this revision, or a folder that is none."""
     start = starting_folder(spec, fixture.folder)
-    if start is None or not _is_folder(start, fixture, snapshot):
+    near = start is not None and (fixture.folder == start or under(fixture.folder, {start}))
+    if start is None or not (near or has_folder(snapshot.tree, start)):
         shown = show_path(str(spec.options.get(CWD)))
         said = f"{shown} (`cwd`) is no folder of this revision. Correct it, or track its files."
         yield Problem(place=spec.place, message=said)
@@ -85,11 +86,6 @@ def _missing(spec: AssertionSpec, fixture: Fixture, snapshot: Snapshot) -> Itera
                 message=f"{show_path(path)} is no file of this revision. Correct the path, which "
                 f"counts from the folder of {show_path(fixture.path)}, or track the file.",
             )
-
-
-def _is_folder(path: str, fixture: Fixture, snapshot: Snapshot) -> bool:
-    near = under(fixture.folder, {path}) or path == fixture.folder
-    return near or has_folder(snapshot.tree, path)
 
 
 def _programs(spec: AssertionSpec, folder: str) -> Iterator[str]:

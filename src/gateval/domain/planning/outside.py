@@ -317,7 +317,9 @@ def missing_programs(snapshot: Snapshot) -> Iterator[Problem]:
             if path is None:
                 continue
             begins = runtime.in_playground and program in runtime.command
-            if _is_there(path, snapshot) is not begins:
+            steps = (path, *folders_of(path))  # or behind a link or a submodule on the way
+            there = any(one in snapshot.tree for one in steps) or has_folder(snapshot.tree, path)
+            if there is not begins:
                 continue  # what is looked for in a playground may be there, too
             message = (
                 f"{quote(program)} is looked for in the playground, where the agent begins. "
@@ -328,13 +330,6 @@ def missing_programs(snapshot: Snapshot) -> Iterator[Problem]:
             )
             place = agent.places.get("spec.runtime", agent.place)
             yield Problem(place=place, path=f"spec.runtime.{key}[{index}]", message=message)
-
-
-def _is_there(path: str, snapshot: Snapshot) -> bool:
-    """Whether something stands at a path, or may: behind a link or a submodule on the way."""
-    if has_folder(snapshot.tree, path):
-        return True
-    return any(step in snapshot.tree for step in (path, *folders_of(path)))
 
 
 def _left_out(agent: Agent, closure: Closure, snapshot: Snapshot) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from gateval.domain.manifests.catalogue import scripted_names, select_fixtures
 from gateval.domain.manifests.embedding import embedding_scripts
 from gateval.domain.manifests.evaluation import Eval, ScriptedModel, script_name
 from gateval.domain.manifests.gate_config import BarPolicy, policy_digest
-from gateval.domain.paths import show_path
+from gateval.domain.paths import path_text, show_path
 from gateval.domain.plan.plan import AgentChange, AgentDefinition, HiddenFiles, Plan, SideScripts
 from gateval.domain.plan.planned_eval import Baseline, Lowered, PlannedEval, Reason, Unreadable
 from gateval.domain.plan.sealing import is_sealed_eval
@@ -121,7 +121,10 @@ def asked_scripts(
 def hidden_files(
     planned: Iterable[PlannedEval], head: Snapshot, base: Snapshot | None
 ) -> tuple[HiddenFiles, ...]:
-    """Return the hidden files of each side from which a program is started, as git has them."""
+    """Return the hidden files of each side from which a program is started, as git has them.
+
+    A plan holds paths in UTF-8; manifests of other names are refused.
+    """
     found = []
     for side, snapshot in ((Side.HEAD, head), (Side.BASE, base)):
         if snapshot is None:
@@ -129,18 +132,11 @@ def hidden_files(
         agents = [snapshot.catalogue.agent(one.agent) for one in planned if side in one.sides]
         if all(agent is None or not agent.starts_process for agent in agents):
             continue
-        paths = (path for path in snapshot.paths if snapshot.is_hidden(path) and _is_text(path))
+        paths = (
+            path for path in snapshot.paths if snapshot.is_hidden(path) and path_text(path) == path
+        )
         found.append(HiddenFiles(side=side, paths=tuple(paths)))
     return tuple(found)
-
-
-def _is_text(path: str) -> bool:
-    """Whether the path is UTF-8, as a plan can hold it. Manifests of other names are refused."""
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def plan_change(
@@ -368,7 +364,8 @@ def _with_bar(
     whole = policy is not BarPolicy.HEAD
     bar = plan_bar(head, base, tip, by_name, planned, held.instead, whole=whole)
     if policy is BarPolicy.BASE:
-        planned = _without(planned, bar)
+        replaced = {one.own_name for one in bar.evals}
+        planned = [one for one in planned if one.name not in replaced]
         bar = plan_bar(head, base, tip, by_name, planned, held.instead)
     return [*planned, *bar.evals], bar
 
@@ -384,12 +381,6 @@ def _with_needs(planned: Iterable[PlannedEval], bar: Snapshot) -> list[PlannedEv
         one.model_copy(update={"needs_model": False}) if one.agent in free else one
         for one in planned
     ]
-
-
-def _without(planned: Iterable[PlannedEval], bar: BarPlan) -> list[PlannedEval]:
-    """Head's Evals but those of which the base tip's version alone is to count."""
-    replaced = {one.own_name for one in bar.evals}
-    return [one for one in planned if one.name not in replaced]
 
 
 def _planned(

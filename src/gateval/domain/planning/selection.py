@@ -385,31 +385,23 @@ def why_selected(
     evaluation: Eval, changes: Mapping[str, AgentChange], head: Snapshot, base: Snapshot
 ) -> tuple[Reason, ...]:
     """Return the reasons to run this Eval of head's; empty when nothing about it changed."""
-    return (
-        *_agent_reasons(evaluation, changes),
-        *_eval_reasons(evaluation, base.catalogue),
-        *_fixture_reasons(evaluation, head.catalogue, base.catalogue),
-        *_judge_reasons(evaluation, head, base),
-    )
-
-
-def _agent_reasons(evaluation: Eval, changes: Mapping[str, AgentChange]) -> Iterator[Reason]:
+    found: list[Reason] = []
     change = changes.get(evaluation.target_agent)
     if change is not None and change.kind is not ChangeKind.DELETED:
-        yield Reason(where=change.reasons[0].where, what=f"Agent {change.agent} {change.kind}")
-
-
-def _eval_reasons(evaluation: Eval, base: Catalogue) -> Iterator[Reason]:
-    before = base.eval(evaluation.name)
+        what = f"Agent {change.agent} {change.kind}"
+        found.append(Reason(where=change.reasons[0].where, what=what))
+    before = base.catalogue.eval(evaluation.name)
     if before is None or before.digest != evaluation.digest:
         what = "new Eval" if before is None else "Eval changed"
-        yield Reason(where=_line(evaluation.place), what=what)
+        found.append(Reason(where=_line(evaluation.place), what=what))
+    if before is not None:
+        found += _fixture_reasons(evaluation, before, head.catalogue, base.catalogue)
+    return (*found, *_judge_reasons(evaluation, head, base))
 
 
-def _fixture_reasons(evaluation: Eval, head: Catalogue, base: Catalogue) -> Iterator[Reason]:
-    before = base.eval(evaluation.name)
-    if before is None:
-        return
+def _fixture_reasons(
+    evaluation: Eval, before: Eval, head: Catalogue, base: Catalogue
+) -> list[Reason]:
     old = {fixture.name: fixture for fixture in select_fixtures(before, base)}
     new = {fixture.name: fixture for fixture in select_fixtures(evaluation, head)}
     told: list[tuple[Fixture, str]] = []
@@ -420,7 +412,7 @@ def _fixture_reasons(evaluation: Eval, head: Catalogue, base: Catalogue) -> Iter
             told.append((new[name], "added"))
         elif new[name].digest != old[name].digest:
             told.append((new[name], "changed"))
-    yield from reasons_for_cases(told)
+    return reasons_for_cases(told)
 
 
 def _judge_reasons(evaluation: Eval, head: Snapshot, base: Snapshot) -> Iterator[Reason]:

@@ -101,7 +101,8 @@ def _looked_at(evals: Iterable[PlannedEval]) -> tuple[int, int]:
     """Return how many compared fixtures run under their names, alone and with their family only."""
     alone = together = 0
     for one in evals:
-        apart, own = together_only(one.fixtures, one.compared), _own_compared(one)
+        apart = together_only(one.fixtures, one.compared)
+        own = {fixture.name for fixture in one.own_fixtures} & set(one.compared)
         together += len(own & apart)
         alone += len(own - apart)
     return alone, together
@@ -114,11 +115,6 @@ def _trials_of(planned: PlannedEval) -> frozenset[tuple[str, str]]:
     """
     owners = planned.owners()
     return frozenset((owners[name], name) for name in planned.compared)
-
-
-def _own_compared(planned: PlannedEval) -> set[str]:
-    """The compared fixtures that run under this Eval's name."""
-    return {fixture.name for fixture in planned.own_fixtures} & set(planned.compared)
 
 
 def _told(

@@ -244,7 +244,10 @@ def fixture_progress_of(
             return known._replace(design=rule, rule=scored)
     quiet_rule = rules.quiet if fixture.name in rules.together else rules.design
     quiet = silence(quiet_rule, base[stored:], head)
-    fixture_progress = _by_scores(rules, fixture, base, head) or _by_passes(rule, old, new)
+    fixture_progress = _by_scores(rules, fixture, base, head)
+    if fixture_progress is None:
+        passes = walk(rule, old, new)
+        fixture_progress = FixtureProgress(passes.look, passes, rule)
     if stored and fixture_progress.regressed:
         return _borne_out(fixture_progress._replace(fell_silent=quiet is not None), old, stored)
     if quiet is None or fixture_progress.regressed:
@@ -270,11 +273,6 @@ def _certain(
     step = LookResult.STOP if len(base) >= wanted.base else LookResult.GO_ON
     taken = Walk(step=step, look=wanted, **_counts(outcomes(base), outcomes(head)))
     return FixtureProgress(wanted, taken, rule, fell_silent=quiet.proven)
-
-
-def _by_passes(rule: Design, base: Outcomes, head: Outcomes) -> FixtureProgress:
-    taken = walk(rule, base, head)
-    return FixtureProgress(taken.look, taken, rule)
 
 
 def _by_scores(

@@ -32,7 +32,9 @@ def judge_doubt(
     replay = replay_of(planned, replays)
     if replay is None:
         return f"{calibration.name} was not replayed with {model}"
-    why = why_not(replay.agreement, least_agreement(planned), policy.agreement)
+    asked = planned.judge.min_agreement
+    least = LEAST_AGREEMENT if asked is None else asked
+    why = why_not(replay.agreement, least, policy.agreement)
     return f"{model} is not calibrated by {calibration.name}: {why}" if why else ""
 
 
@@ -63,9 +65,3 @@ def binding_now(plan: Plan, planned: PlannedEval, prompt: str) -> Binding | None
     head = (one.models for one in plan.scripts if one.side is Side.HEAD)
     script = next((m.digest for models in head for m in models if name and m.name == name), "")
     return binding_of(planned.calibration, planned.judge, prompt=prompt, script=script)
-
-
-def least_agreement(planned: PlannedEval) -> float:
-    """Return the kappa that an Eval asks of its judge."""
-    asked = planned.judge.min_agreement
-    return LEAST_AGREEMENT if asked is None else asked

@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeAlias
 from gateval.domain.manifests.gate_config import BudgetPolicy
 from gateval.domain.plan.plan import Plan, planned_trials
 from gateval.domain.plan.planned_eval import Joint, PlannedEval
-from gateval.domain.plan.sealing import PlanPart, kept_apart, parts_of
+from gateval.domain.plan.sealing import kept_apart, parts_of
 from gateval.domain.results.averages import Grouped, with_stored
 from gateval.domain.results.broad_slippage import Stored, broad_slippage
 from gateval.domain.results.doubts import refused_on_both
@@ -398,9 +398,11 @@ def next_trials(plan: Plan, finished: Iterable[Trial]) -> tuple[TrialKey, ...]:
     """
     trials = with_stored(plan, refused_on_both(plan, finished))
     keys: list[TrialKey] = []
-    wanted = {
-        where: look for part in parts_of(plan) for where, look in _far(part, trials).wanted.items()
-    }
+    wanted: dict[_Name, Look] = {}
+    for part in parts_of(plan):
+        names = {one.name for one in part.plan.evals}
+        mine = {where: group for where, group in trials.items() if where[0] in names}
+        wanted |= progress(part.plan, mine, part.beside).wanted
     for planned in plan.evals:
         for fixture in planned.own_fixtures:
             if planned.stands(fixture.name) is not None and not planned.sealed:
@@ -408,12 +410,6 @@ def next_trials(plan: Plan, finished: Iterable[Trial]) -> tuple[TrialKey, ...]:
             look = wanted[planned.name, fixture.name]
             keys += _keys(planned, fixture.name, look, trials)
     return tuple(keys)
-
-
-def _far(part: PlanPart, trials: Grouped) -> PlanProgress:
-    names = {one.name for one in part.plan.evals}
-    mine = {where: group for where, group in trials.items() if where[0] in names}
-    return progress(part.plan, mine, part.beside)
 
 
 def _keys(planned: PlannedEval, fixture: str, look: Look, trials: Grouped) -> Iterable[TrialKey]:

@@ -255,7 +255,11 @@ def digest_of(plan: Plan) -> PlanDigest:
         base=plan.base,
         agents=_digests(plan.agents),
         evals=_digests(plan.evals),
-        scripts=_digests(_models(plan.scripts)),
+        scripts=_digests(  # each alone: a part needs only some of a side's
+            SideScripts(side=one.side, models=(model,))
+            for one in plan.scripts
+            for model in one.models
+        ),
     )
 
 
@@ -316,13 +320,6 @@ def _refuse_other(ours: PlanDigest, theirs: PlanDigest) -> None:
             raise StageFileError(
                 f"The results rest on {what} that is not so on this commit.", hint=_HINT
             )
-
-
-def _models(scripts: Sequence[SideScripts]) -> tuple[SideScripts, ...]:
-    """One entry per scripted model: a part needs only some of a side's."""
-    return tuple(
-        SideScripts(side=one.side, models=(model,)) for one in scripts for model in one.models
-    )
 
 
 def _digests(values: Iterable[Value]) -> tuple[str, ...]:

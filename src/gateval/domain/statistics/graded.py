@@ -179,7 +179,9 @@ def graded_rule(
     if not 0 < share < 1:
         raise ValueError(f"A share of the false-alarm budget lies between 0 and 1, not at {share}.")
     able = [index for index, look in enumerate(looks) if look.head >= ENTRY_BELOW]
-    while able and _least(looks[able[0]]) > share / len(able):
+    # The smallest p-value that a look can give: all of head's scores below all of base's.
+    least = [1 / comb(look.trials, look.head) for look in looks]
+    while able and least[able[0]] > share / len(able):
         del able[0]
     part = min(share / len(able), WEAKEST_CUT) if able else 0.0
     parts = tuple(part if index in able else 0.0 for index in range(len(looks)))
@@ -247,11 +249,6 @@ def _step(
     if worse and p_value <= rule.parts[index]:
         return LookResult.REGRESSED, p_value
     return (LookResult.GO_ON if p_value <= ESCALATION and not last else LookResult.STOP), p_value
-
-
-def _least(look: Look) -> float:
-    """The smallest p-value that a look can give: all of head's scores below all of base's."""
-    return 1 / comb(look.trials, look.head)
 
 
 def graded_status(

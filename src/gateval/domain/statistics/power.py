@@ -304,10 +304,6 @@ def _slips(fixtures: Sequence[_Fixture], rule: RunSettings, share: float, *, fou
             break
     if step is not LookResult.REGRESSED or not rule.stored:
         return step is LookResult.REGRESSED
-    return _still_worse(fixtures, look)
-
-
-def _still_worse(fixtures: Sequence[_Fixture], look: Look) -> bool:
     for fixture in fixtures:
         missing = CONFIRMING_TRIALS - len(fixture.fresh)
         fixture.up_to(Look(base=len(fixture.base) + max(0, missing), head=look.head))

@@ -209,11 +209,9 @@ def status(design: Design, walk: Walk) -> RegressionStatus:
     if worse <= ESCALATION:
         return RegressionStatus.NOT_CONFIRMED
     better = improvement(base.passes, base.trials, head.passes, head.trials)
-    return (
-        RegressionStatus.IMPROVED
-        if better <= CLEAR and _risen(base, head)
-        else RegressionStatus.UNCHANGED
-    )
+    rise = 10 * (head.passes * base.trials - base.passes * head.trials)
+    risen = rise >= LEAST_RISE_TENTHS * base.trials * head.trials
+    return RegressionStatus.IMPROVED if better <= CLEAR and risen else RegressionStatus.UNCHANGED
 
 
 def unreliable(design: Design, base: PassCount) -> bool:
@@ -236,11 +234,6 @@ def deterministic(*, base_passed: bool, head_passed: bool) -> RegressionStatus:
     if base_passed == head_passed:
         return RegressionStatus.UNCHANGED
     return RegressionStatus.IMPROVED if head_passed else RegressionStatus.REGRESSED
-
-
-def _risen(base: PassCount, head: PassCount) -> bool:
-    rise = head.passes * base.trials - base.passes * head.trials
-    return 10 * rise >= LEAST_RISE_TENTHS * base.trials * head.trials
 
 
 Z = 1.96

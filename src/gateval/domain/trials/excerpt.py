@@ -37,7 +37,9 @@ def excerpt(trace: Trace, blamed: tuple[int, ...]) -> str:
     Where there were several agents, `[refunds]` says whose step it is, or `[2]` that it belongs to
     the second conversation where nobody told a name.
     """
-    chosen, parallel = _chosen(trace, blamed), trace.is_parallel
+    near = {number + offset for number in blamed for offset in (-1, 0, 1)}
+    chosen = [step for step in trace.steps if step.number in near][:STEPS_SHOWN]
+    chosen, parallel = chosen or [*trace.steps[-STEPS_SHOWN:]], trace.is_parallel
     lines = []
     previous = 0
     for step in chosen:
@@ -51,14 +53,6 @@ def excerpt(trace: Trace, blamed: tuple[int, ...]) -> str:
     if previous < len(trace.steps):
         lines.append("   ...")
     return "\n".join(lines)
-
-
-def _chosen(trace: Trace, blamed: tuple[int, ...]) -> tuple[Step, ...]:
-    near = {number + offset for number in blamed for offset in (-1, 0, 1)}
-    chosen = [step for step in trace.steps if step.number in near]
-    if not chosen:
-        return trace.steps[-STEPS_SHOWN:]
-    return tuple(chosen[:STEPS_SHOWN])
 
 
 def describe(step: Step) -> str:

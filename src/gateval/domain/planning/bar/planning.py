@@ -32,7 +32,7 @@ from gateval.domain.manifests.evaluation import (
 )
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import GateConfig
-from gateval.domain.manifests.strictness import KeyPath, direction_of, leaves, written
+from gateval.domain.manifests.strictness import direction_of, leaves, written
 from gateval.domain.plan.plan import AgentChange
 from gateval.domain.plan.planned_eval import (
     AfterMerge,
@@ -331,12 +331,9 @@ def _laxer(before: GateConfig, edit: RulesEdit) -> Iterator[Lowered]:
     old, new = leaves(before), leaves(edit.after)
     for path in sorted(old.keys() & new.keys()):
         if direction_of(path).laxer(old[path], new[path]):
-            yield _lowered(path, old[path], new[path], edit)
-
-
-def _lowered(path: KeyPath, old: JsonValue, new: JsonValue, edit: RulesEdit) -> Lowered:
-    key = written(path)
-    return Lowered(place=_place(key, edit), what=key, before=_show(old, key), after=_show(new, key))
+            key = written(path)
+            was, now = _show(old[path], key), _show(new[path], key)
+            yield Lowered(place=_place(key, edit), what=key, before=was, after=now)
 
 
 def _place(key: str, edit: RulesEdit) -> SourceLocation:
