@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +33,7 @@ from gateval.domain.setup.declared import DECLARING
 from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.program import FoundProgram, said_of
+from gateval.domain.setup.program_install import with_tools
 from gateval.domain.setup.program_search import (
     ENDINGS,
     find_programs,
@@ -245,6 +247,8 @@ def start_repository(environ: dict[str, str], wishes: Wishes) -> int:
         print(f"  kept   {plain_line(path, 200)}  ({about}; it was here, and stays as it is)")
     written = _confirm(repository, chosen)
     if proof and chosen:
+        for line in imports_of(snapshot.tree):
+            print(f"Cases of other tools are here:  {plain_line(line, 400)}")
         name = eval_name(chosen, [one.name for one in snapshot.catalogue.evals])
         print(f"\nNext:  gateval run {name}    (then `gateval doctor` says what is missing still)")
         return EXIT_PASS
@@ -374,6 +378,16 @@ _SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PROJECT|_ID|CORPUS)$")
 """Of variables in which anything will do, to see whether an agent can be asked."""
 
 
+def _with_tools(repository: GitRepository, program: FoundProgram) -> FoundProgram:
+    """Return the program with a set-up for the package managers that are here."""
+    if program.setup is None:
+        return program
+    file = repository.root / program.root / "package.json"
+    project = file.read_text("utf-8", "replace") if file.is_file() else ""
+    setup = with_tools(program.setup, lambda name: shutil.which(name) is not None, project)
+    return program._replace(setup=setup)
+
+
 def _found(
     repository: GitRepository, snapshot: Snapshot, wanted: str | None
 ) -> tuple[FoundProgram, ...]:
@@ -382,7 +396,7 @@ def _found(
     Raises `UsageError` where nothing else was named or found.
     """
     known = programs_of(repository, snapshot, wanted)
-    found = tuple(one for one in known if not one.streams)
+    found = tuple(_with_tools(repository, one) for one in known if not one.streams)
     for one in (one for one in known if one.streams):
         path = plain_line(one.path, 200)
         said = f"{path} takes questions over WebSocket alone, which nothing here asks."

@@ -159,7 +159,11 @@ def _handlers(path: str, text: str, reached: Callable[[str], str]) -> Iterator[D
     """Yield route handlers that ask a model, and a Mastra with one agent."""
     if _ROUTE.search(path) and _POST.search(text) and (framework := reached(path)):
         names = tuple(one for one in reversed(dirname(path).split("/")) if one.isidentifier())
-        yield DeclaredAgent(path, path, "", framework, names, 32 + 2 * bool(_ASKED.search(path)))
+        place = re.sub(r"\([^)]*\)/", "", path)
+        told = 2 * bool(_ASKED.search(place)) + place.endswith(
+            ("/chat/route.ts", "/agent/route.ts")
+        )
+        yield DeclaredAgent(path, path, "", framework, names, 32 + told)
     for one in _MASTRA.finditer(text):
         agents = _MASTRA_AGENTS.search(_body(text, one.start()))
         keys = [key.strip() for key in agents[1].split(",") if key.strip()] if agents else []

@@ -13,6 +13,8 @@ from posixpath import basename, dirname, join, relpath, splitext
 from shlex import quote
 from typing import NamedTuple
 
+_LOCKS = (".lock", "-lock.json", "-lock.yaml", "requirements.txt", "go.mod")
+
 MOST_NAMED = 3
 """How many other programs are named."""
 
@@ -27,7 +29,7 @@ class SetUp(NamedTuple):
     @property
     def locked(self) -> bool:
         """Whether a lock file says which versions it installs."""
-        return "uv pip install" not in self.run[-1]
+        return any(one.endswith(_LOCKS) for one in self.inputs)
 
 
 class Invocation(NamedTuple):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Container, Iterable, Mapping
+import shlex
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from posixpath import dirname, join, normpath
 
 from gateval.domain.setup.program import SetUp, folders_above, go_set_up
@@ -62,6 +63,9 @@ NODE = {
 UNLOCKED = SetUp(("sh", "-c", _UV_PIP), ("pyproject.toml",), _VENV)
 """What installs the dependencies of a `pyproject.toml` without a lock file."""
 
+UNLOCKED_POETRY = PYTHON["poetry.lock"]._replace(inputs=("pyproject.toml",))
+"""The same for one that Poetry alone can read."""
+
 _PROJECTS = ("pyproject.toml", "package.json", "setup.py", "go.mod")
 
 PROJECT_TEXTS = ("pyproject.toml", "package.json", "requirements.txt")
@@ -96,6 +100,9 @@ def project_of(path: str, files: Container[str]) -> tuple[str, SetUp | None]:
 
 _REQUIRES = re.compile(r"^\s*(?:-[rc]|--requirement|--constraint)[ \t=]*([\w./-]+)", re.M)
 _DEPENDS = re.compile(r"^dependencies\s*=\s*\[", re.M)
+_OF_POETRY = re.compile(r"^\[tool\.poetry\.dependencies\]", re.M)
+_OF_NODE = re.compile(r'"(?:devD|d)ependencies"\s*:\s*\{\s*"')
+_MANAGER = re.compile(r'"packageManager"\s*:\s*"(npm|pnpm|yarn|bun)(@\d[\w.-]*)?')
 _NEW_YARN = ("sh", "-c", "export YARN_NODE_LINKER=node-modules && yarn install --immutable")
 _ADDS = {
     "npm": "npm install --no-save tsx",
@@ -124,10 +131,9 @@ def fitted(
     `projects` are texts of project files, `imported` the packages that its files import.
     """
     if setup is None:
-        unlocked = path.endswith(".py") and _DEPENDS.search(
-            projects.get(join(root, "pyproject.toml"), "")
-        )
-        return UNLOCKED if unlocked else None
+        setup = _unlocked(path, root, projects)
+        if setup is None or path.endswith(".py"):
+            return setup
     if setup.inputs == ("requirements.txt",):
         named = _REQUIRES.findall(projects.get(join(root, "requirements.txt"), ""))
         more = dict.fromkeys(normpath(one) for one in named if normpath(join(root, one)) in files)
@@ -135,6 +141,48 @@ def fitted(
     if setup.creates != ("node_modules",):
         return setup
     return _node(setup, path, root, projects, imported, files)
+
+
+def _unlocked(path: str, root: str, projects: Mapping[str, str]) -> SetUp | None:
+    """Return what installs a project without a lock file; None where it depends on nothing."""
+    if not path.endswith(".py"):
+        own = projects.get(join(root, "package.json"), "")
+        named = _MANAGER.search(own)
+        run = (named[1] if named else "npm", "install")
+        return SetUp(run, ("package.json",), _MODULES) if _OF_NODE.search(own) else None
+    own = projects.get(join(root, "pyproject.toml"), "")
+    if _DEPENDS.search(own):
+        return UNLOCKED
+    return UNLOCKED_POETRY if _OF_POETRY.search(own) else None
+
+
+_TOOL = re.compile(r"(?:(?<=^)|(?<=&& ))(uv|poetry|pdm|pipenv|pnpm|yarn)(?= )")
+_OWN_TOOLS = "python3 -m venv .tools && .tools/bin/pip install --quiet {0}"
+
+
+def with_tools(setup: SetUp, has: Callable[[str], bool], project: str = "") -> SetUp:
+    """Return a set-up that needs no package manager which is not here, as far as that can be.
+
+    `has` tells which programs are here, `project` is the text of a `package.json`.
+    """
+    run = setup.run
+    before = run[:2] if run[0] == "env" else ()
+    line = run[-1] if run[:2] == ("sh", "-c") else shlex.join(run[len(before) :])
+    tool = next(iter(_TOOL.findall(line)), "")
+    if not tool or has(tool):
+        return setup
+    named = _MANAGER.search(project)
+    version = (named[2] or "") if named and named[1] == tool else ""
+    if tool in {"pnpm", "yarn"}:
+        instead = f"npx --yes {tool}{version}" if has("npx") else ""
+    else:
+        instead = f"uvx {tool}" if has("uv") else f".tools/bin/{tool}"
+    if not instead:
+        return setup
+    line = _TOOL.sub(instead, line)
+    if instead.startswith(".tools"):
+        line = f"{_OWN_TOOLS.format(tool)} && {line}"
+    return setup._replace(run=("sh", "-c", f"{shlex.join(before)} {line}".strip()))
 
 
 def _node(

@@ -10,7 +10,7 @@ ENV_EXAMPLES = (".env.example", ".env.sample", ".env.template", "env.example")
 _READ = re.compile(
     r"os\.environ\[\s*[\"'](?P<index>[A-Z][A-Z0-9_]+)[\"']\s*\](?!\s*=[^=])"
     r"|(?:os\.getenv|os\.environ\.get)\(\s*[\"'](?P<get>[A-Z][A-Z0-9_]+)[\"']\s*\)"
-    r"|process\.env\.(?P<node>[A-Z][A-Z0-9_]+)(?!\s*(?:\?\?|\|\||=[^=]))"
+    r"|process\.env\.(?P<node>[A-Z][A-Z0-9_]+)\b(?!\s*(?:\?\?|\|\||=[^=]))"
 )
 _LISTED = re.compile(r"^[ \t]*(?:export )?([A-Z][A-Z0-9_]+)[ \t]*=", re.M)
 _GIVEN = re.compile(

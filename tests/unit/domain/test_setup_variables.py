@@ -1,0 +1,60 @@
+"""Which variables a program reads, and which package managers stand in for others."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.domain.setup.program import SetUp
+from gateval.domain.setup.program_install import with_tools
+from gateval.domain.setup.variables import variables_of
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("os.environ['TAVILY_API_KEY']", ("TAVILY_API_KEY",)),
+        ("os.environ['TAVILY_API_KEY'] = key", ()),
+        ("os.getenv('RAG_CORPUS'), os.environ.get(\"RAG_CORPUS\")", ("RAG_CORPUS",)),
+        ("os.getenv('PLACE', 'here')", ()),
+        ("process.env.DATABASE_URL; process.env.PORT", ("DATABASE_URL",)),
+        ("process.env.PLACE ?? 'x'; process.env.AREA || 'y'", ()),
+        ("os.environ['OPENAI_API_KEY']; os.environ['LANGSMITH_PROJECT']", ()),
+    ],
+)
+def test_what_a_program_reads_without_a_default(text: str, names: tuple[str, ...]) -> None:
+    assert variables_of(text) == names
+
+
+def test_an_example_lists_them() -> None:
+    text = "# keys\nTAVILY_API_KEY=\nexport DESK_URL = https://x\nOPENAI_API_KEY=\nnot this=\n"
+    assert variables_of(text, example=True) == ("TAVILY_API_KEY", "DESK_URL")
+
+
+PNPM = SetUp(("pnpm", "install", "--frozen-lockfile"), ("package.json", "pnpm-lock.yaml"), ())
+YARN = SetUp(("sh", "-c", "yarn install --frozen-lockfile && yarn add tsx"), ("yarn.lock",), ())
+UV = SetUp(("uv", "sync", "--frozen"), ("uv.lock",), ())
+POETRY = SetUp(
+    ("env", "POETRY_VIRTUALENVS_IN_PROJECT=true", "poetry", "install"), ("poetry.lock",), ()
+)
+
+
+@pytest.mark.parametrize(
+    ("setup", "here", "line"),
+    [
+        (PNPM, "npx", "npx --yes pnpm@10.2.1 install --frozen-lockfile"),
+        (YARN, "npx", "npx --yes yarn install --frozen-lockfile && npx --yes yarn add tsx"),
+        (POETRY, "uv", "POETRY_VIRTUALENVS_IN_PROJECT=true uvx poetry install"),
+        (UV, "", ".tools/bin/pip install --quiet uv && .tools/bin/uv sync --frozen"),
+    ],
+)
+def test_a_package_manager_that_is_not_here_is_replaced(setup: SetUp, here: str, line: str) -> None:
+    project = '{"packageManager": "pnpm@10.2.1"}'
+    found = with_tools(setup, lambda name: name == here, project)
+    assert found.run[:2] == ("sh", "-c")
+    assert found.run[2].endswith(line)
+    assert found.inputs == setup.inputs
+    assert with_tools(setup, lambda _: True, project) == setup
+
+
+def test_where_nothing_stands_in_it_stays_as_it_is() -> None:
+    assert with_tools(PNPM, lambda _: False) == PNPM
