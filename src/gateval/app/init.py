@@ -382,8 +382,10 @@ def _with_tools(repository: GitRepository, program: FoundProgram) -> FoundProgra
     """Return the program with a set-up for the package managers that are here."""
     if program.setup is None:
         return program
-    file = repository.root / program.root / "package.json"
-    project = file.read_text("utf-8", "replace") if file.is_file() else ""
+    folder = repository.root / program.root
+    files = [folder / name for name in ("package.json", "pnpm-lock.yaml")]
+    heads = [one.read_bytes()[:MOST_BYTES] for one in files if one.is_file()]
+    project = b"\n".join(heads).decode("utf-8", "replace")
     setup = with_tools(program.setup, lambda name: shutil.which(name) is not None, project)
     return program._replace(setup=setup)
 

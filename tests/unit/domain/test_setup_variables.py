@@ -56,5 +56,10 @@ def test_a_package_manager_that_is_not_here_is_replaced(setup: SetUp, here: str,
     assert with_tools(setup, lambda _: True, project) == setup
 
 
+def test_pnpm_is_the_one_that_wrote_the_lock_file() -> None:
+    found = with_tools(PNPM, lambda name: name == "npx", "{}\nlockfileVersion: '6.0'\n")
+    assert found.run[2] == "npx --yes pnpm@8 install --frozen-lockfile"
+
+
 def test_where_nothing_stands_in_it_stays_as_it_is() -> None:
     assert with_tools(PNPM, lambda _: False) == PNPM

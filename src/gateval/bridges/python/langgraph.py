@@ -21,6 +21,7 @@ class Bridge:
         """Return the text of the last message, or what else the graph ends with."""
         if self._graph is None:
             self._graph = await _graph_of(self._target)
+            _store(self._graph)
         if question.first and not question.alone and hasattr(self._graph, "checkpointer"):
             self._remember()
         if self._interrupted:
@@ -110,6 +111,14 @@ def _keys(graph: Any) -> list[str]:
     written = getattr(builder, "input_schema", None) or getattr(builder, "input", None)
     names = getattr(written, "__annotations__", None) or getattr(graph, "channels", {})
     return [name for name in names if not name.startswith("__") and ":" not in name]
+
+
+def _store(graph: Any) -> None:
+    """Give a graph without a store one in memory, as LangGraph's server does."""
+    if hasattr(graph, "checkpointer") and getattr(graph, "store", True) is None:
+        from langgraph.store.memory import InMemoryStore
+
+        graph.store = InMemoryStore()
 
 
 def _context(graph: Any) -> dict[str, Any]:

@@ -157,13 +157,18 @@ def _unlocked(path: str, root: str, projects: Mapping[str, str]) -> SetUp | None
 
 
 _TOOL = re.compile(r"(?:(?<=^)|(?<=&& ))(uv|poetry|pdm|pipenv|pnpm|yarn)(?= )")
+_PNPM_LOCK = re.compile(r"^lockfileVersion: '?(\d+)", re.M)
+_PNPM = {"5": 7, "6": 8, "9": 9}
+"""Which pnpm wrote a lock file of this version."""
+
 _OWN_TOOLS = "python3 -m venv .tools && .tools/bin/pip install --quiet {0}"
 
 
 def with_tools(setup: SetUp, has: Callable[[str], bool], project: str = "") -> SetUp:
     """Return a set-up that needs no package manager which is not here, as far as that can be.
 
-    `has` tells which programs are here, `project` is the text of a `package.json`.
+    `has` tells which programs are here, `project` is the text of a `package.json`, with how a lock
+    file of pnpm begins.
     """
     run = setup.run
     before = run[:2] if run[0] == "env" else ()
@@ -173,6 +178,9 @@ def with_tools(setup: SetUp, has: Callable[[str], bool], project: str = "") -> S
         return setup
     named = _MANAGER.search(project)
     version = (named[2] or "") if named and named[1] == tool else ""
+    locked = _PNPM_LOCK.search(project)
+    if tool == "pnpm" and not version and locked:
+        version = f"@{_PNPM.get(locked[1], 9)}"
     if tool in {"pnpm", "yarn"}:
         instead = f"npx --yes {tool}{version}" if has("npx") else ""
     else:

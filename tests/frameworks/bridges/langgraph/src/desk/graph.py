@@ -24,6 +24,7 @@ def order_status(order: int) -> str:
 async def assistant(state: MessagesState, runtime: Runtime[Context]) -> MessagesState:
     model = ChatOpenAI(model="gpt-5-mini").bind_tools([order_status])
     system = SystemMessage(runtime.context.system)
+    assert await runtime.store.aget(("memories",), "none") is None
     return {"messages": [await model.ainvoke([system, *state["messages"]])]}
 
 
