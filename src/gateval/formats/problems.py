@@ -85,7 +85,10 @@ def sentence(error: ErrorDetails) -> str:
         return expected_sentence([EXPECTED[kind]], value)
     if kind in _SENTENCES:
         return _SENTENCES[kind](value, context)
-    return _unusual(error["msg"], value)
+    message = error["msg"]  # of a type that none of our models makes today
+    text = message.removeprefix("Input should be ").removeprefix("Value error, ").rstrip(".")
+    verb = "Expected " if message.startswith("Input should be ") else ""
+    return f"{verb}{text}, got {describe(value)}."
 
 
 def expected_sentence(wanted: list[str], value: JsonValue) -> str:
@@ -157,22 +160,10 @@ def _own_words(_: JsonValue, context: Mapping[str, Any]) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _no_variant(_: JsonValue, context: Mapping[str, Any]) -> str:
-    key = str(context.get("discriminator", "")).strip("'")
-    return missing_key(key)
-
-
 def _other_variant(_: JsonValue, context: Mapping[str, Any]) -> str:
     known = _words_in(context.get("expected_tags"))
     tag = str(context.get("tag", ""))
     return f"{quote(tag)} is not known here. Expected {one_of(known)}.{nearest(tag, known)}"
-
-
-def _unusual(message: str, value: JsonValue) -> str:
-    """An error type that none of our models makes today, as well as it can be put."""
-    text = message.removeprefix("Input should be ").removeprefix("Value error, ").rstrip(".")
-    verb = "Expected " if message.startswith("Input should be ") else ""
-    return f"{verb}{text}, got {describe(value)}."
 
 
 _ENTRIES = ("entry", "entries")
@@ -192,7 +183,9 @@ _SENTENCES: Mapping[str, _Sentence] = {
     "string_too_long": _length("at most", "max_length", _CHARACTERS),
     "value_error": _own_words,
     "assertion_error": _own_words,
-    "union_tag_not_found": _no_variant,
+    "union_tag_not_found": lambda _, context: missing_key(
+        str(context.get("discriminator", "")).strip("'")
+    ),
     "union_tag_invalid": _other_variant,
 }
 
@@ -242,8 +235,10 @@ def findings(
     unions: defaultdict[DocumentPath, list[_Located]] = defaultdict(list)
     for error in errors:
         located = _locate(value, error)
-        if _only_follows(located):
-            continue
+        least: int = error.get("ctx", {}).get("min_length", 0)
+        held = located.value
+        if error["type"] == "too_short" and isinstance(held, list | dict) and len(held) >= least:
+            continue  # it is said to be too short just because its entries are wrong
         (plain if located.union is None else unions[located.union]).append(located)
     found = [_finding(model, located, also_known) for located in plain]
     for path, group in unions.items():
@@ -256,16 +251,6 @@ def findings(
     return found
 
 
-def _only_follows(located: _Located) -> bool:
-    """Whether a list or mapping is said to be too short just because its entries are wrong."""
-    least: int = located.error.get("ctx", {}).get("min_length", 0)
-    return (
-        located.error["type"] == "too_short"
-        and isinstance(located.value, list | dict)
-        and len(located.value) >= least
-    )
-
-
 def _best_branch(group: list[_Located]) -> list[_Located]:
     """Return the errors of the branch that fits best, or none if no branch fits at all."""
     branches: defaultdict[str, list[_Located]] = defaultdict(list)
@@ -275,15 +260,14 @@ def _best_branch(group: list[_Located]) -> list[_Located]:
         branch for branch in branches.values() if not any(located.wrong_sort for located in branch)
     ]
     best = min(fitting, key=len, default=[])
-    return [one for one in best if not _of_another_sort(one, best)]
 
+    def of_another_sort(one: _Located) -> bool:
+        """Whether it comes from a union inside, of which another branch fits the value's sort."""
+        depth = len(one.path)
+        deeper = any(len(b.path) > depth and b.path[:depth] == one.path for b in best)
+        return one.error["type"] in EXPECTED and deeper
 
-def _of_another_sort(one: _Located, best: list[_Located]) -> bool:
-    """Whether it comes from a union inside, of which another branch fits the value's sort."""
-    depth = len(one.path)
-    return one.error["type"] in EXPECTED and any(
-        len(other.path) > depth and other.path[:depth] == one.path for other in best
-    )
+    return [one for one in best if not of_another_sort(one)]
 
 
 def _locate(value: JsonValue, error: ErrorDetails) -> _Located:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from pydantic import JsonValue, ValidationError
 
 from gateval.domain.base import JsonObject, canonical_json
-from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.messages import Role, files_in, text_of
 from gateval.domain.promotion import (
     NoRun,
@@ -99,9 +98,21 @@ def read_message(message: JsonObject) -> Iterator[RecordedMessage]:
         yield RecordedMessage(role=role, text=text, call_id=call_id, result=as_result(text))
         return
     yield from (_result(block) for block in blocks if block.get("type") == "tool_result")
-    calls = (*_openai_calls(message), *_anthropic_calls(blocks))
+    calls = tuple(_calls(message, blocks))
     if text or calls or not blocks:
         yield RecordedMessage(role=role, text=text, calls=calls)
+
+
+def _calls(message: JsonObject, blocks: list[JsonObject]) -> Iterator[RecordedCall]:
+    """The calls of a message as OpenAI has them, old and new, and Anthropic in its blocks."""
+    if isinstance(old := message.get("function_call"), dict):
+        yield _call(old, str(old.get("name", "")))
+    for call in objects(message.get("tool_calls")):
+        inner = call.get("function")
+        yield _call(inner if isinstance(inner, dict) else call, str(call.get("id", "")))
+    for block in blocks:
+        if block.get("type") == "tool_use":
+            yield _call({**block, "arguments": block.get("input")}, str(block.get("id", "")))
 
 
 def _result(block: JsonObject) -> RecordedMessage:
@@ -120,23 +131,6 @@ def _result(block: JsonObject) -> RecordedMessage:
 def _text(blocks: list[JsonObject]) -> str:
     said = [one.get("text") for one in blocks if str(one.get("type")) in _TEXTS]
     return "\n".join(text for text in said if isinstance(text, str))
-
-
-def _openai_calls(message: JsonObject) -> Iterator[RecordedCall]:
-    calls = message.get("tool_calls")
-    old = message.get("function_call")
-    if isinstance(old, dict):
-        yield _call(old, str(old.get("name", "")))
-    for call in calls if isinstance(calls, list) else ():
-        if isinstance(call, dict):
-            inner = call.get("function")
-            yield _call(inner if isinstance(inner, dict) else call, str(call.get("id", "")))
-
-
-def _anthropic_calls(blocks: list[JsonObject]) -> Iterator[RecordedCall]:
-    for block in blocks:
-        if block.get("type") == "tool_use":
-            yield _call({**block, "arguments": block.get("input")}, str(block.get("id", "")))
 
 
 def _call(named: JsonObject, call_id: str) -> RecordedCall:
@@ -246,18 +240,15 @@ def is_otlp(value: JsonValue) -> bool:
 def read_otlp(value: JsonValue) -> Iterator[Recorded | NoRun]:
     """Yield the run of each trace, or why there is none, in the order in which they began."""
     traces: dict[str, list[JsonObject]] = {}
-    for span in sorted(_spans(value), key=_start):
+    scopes = _below(value, "resourceSpans", "scopeSpans")
+    spans = [span for scope in scopes for span in objects(scope.get("spans"))]
+    for span in sorted(spans, key=lambda one: as_number(str(one.get("startTimeUnixNano"))) or 0):
         traces.setdefault(str(span.get("traceId", "")), []).append(span)
     for name, spans in traces.items():
         try:
             yield recorded_run([*_conversation(spans)], name)
         except NoRun as error:
             yield NoRun(f"of trace {name[:40]}, {error}")
-
-
-def _spans(value: JsonValue) -> Iterator[JsonObject]:
-    for scope in _below(value, "resourceSpans", "scopeSpans"):
-        yield from objects(scope.get("spans"))
 
 
 def _below(value: JsonValue, *keys: str) -> Iterator[JsonObject]:
@@ -268,11 +259,6 @@ def _below(value: JsonValue, *keys: str) -> Iterator[JsonObject]:
         return
     for inner in objects(value.get(keys[0])):
         yield from _below(inner, *keys[1:])
-
-
-def _start(span: JsonObject) -> int:
-    start = str(span.get("startTimeUnixNano", "0"))
-    return as_number(start) or 0
 
 
 def _conversation(spans: list[JsonObject]) -> Iterator[RecordedMessage]:
@@ -319,7 +305,12 @@ def _said(message: JsonObject) -> Iterator[RecordedMessage]:
     """A message of any of the three conventions, in the words of chat APIs."""
     parts = message.get("parts")
     if not isinstance(parts, list):
-        yield from read_message(_as_chat(message))
+        # OpenInference and OpenLLMetry nest calls in their own way.
+        calls = [
+            inner if isinstance(inner := one.get("tool_call", one), dict) else one
+            for one in objects(message.get("tool_calls"))
+        ]
+        yield from read_message({**message, "tool_calls": [*calls]})
         return
     texts, calls = [], []
     for part in objects(parts):
@@ -342,15 +333,6 @@ def _said(message: JsonObject) -> Iterator[RecordedMessage]:
         yield from read_message(
             {"role": message.get("role"), "content": "\n".join(texts), "tool_calls": [*calls]}
         )
-
-
-def _as_chat(message: JsonObject) -> JsonObject:
-    """A message of OpenInference or OpenLLMetry, whose calls are nested in their own way."""
-    calls = []
-    for one in objects(message.get("tool_calls")):
-        inner = one.get("tool_call", one)
-        calls.append(inner if isinstance(inner, dict) else one)
-    return {**message, "tool_calls": [*calls]}
 
 
 def _tool(given: Attributes) -> RecordedCall | None:
@@ -402,7 +384,10 @@ def _of_results(results: Results) -> Iterator[Recorded | NoRun]:
             continue
         fixture = results.plan.eval(trial.key.eval).fixture(trial.key.fixture)
         try:
-            _refuse_files(fixture)
+            contents = (*(one.content for one in fixture.input.messages), *fixture.turns)
+            if any(any(files_in(content)) for content in contents):
+                said = "what came in has files, which its record does not hold"
+                raise NoRun(f"of {fixture.name}, {said}")  # noqa: TRY301 - as for each trial
             found = _of_trial(trial, run)
         except NoRun as error:
             yield error
@@ -412,18 +397,8 @@ def _of_results(results: Results) -> Iterator[Recorded | NoRun]:
             calls = tuple(answered_calls([*_said_traces(steps)]))
             turns = tuple(map(text_of, fixture.turns))
             found = found.model_copy(update={"turns": turns, "calls": calls})
-        yield found.model_copy(update={"input": fixture.input} if _is_told(fixture) else {})
-
-
-def _refuse_files(fixture: Fixture) -> None:
-    contents = (*(message.content for message in fixture.input.messages), *fixture.turns)
-    if any(any(files_in(content)) for content in contents):
-        raise NoRun(f"of {fixture.name}, what came in has files, which its record does not hold")
-
-
-def _is_told(fixture: Fixture) -> bool:
-    """Whether the fixture says all that came in."""
-    return bool(fixture.input.payload or fixture.input.messages or fixture.turns)
+        told = fixture.input.payload or fixture.input.messages or fixture.turns  # all that came in
+        yield found.model_copy(update={"input": fixture.input} if told else {})
 
 
 def _of_trial(trial: Trial, run: str = "") -> Recorded:
@@ -450,7 +425,14 @@ def _said_traces(steps: list[Step]) -> Iterator[RecordedMessage]:
         elif step.kind is StepKind.ASSISTANT:
             yield RecordedMessage(role=Role.ASSISTANT, text=step.text)
         elif step.kind is StepKind.TOOL_CALL and step.tool:
-            call_id = call_id or _result_after(steps, number)
+            after = (
+                f"step-{one.number}"
+                for one in steps[number + 1 :]
+                if one.kind is StepKind.TOOL_RESULT
+                and one.tool in {step.tool, None}
+                and not one.call_id
+            )
+            call_id = call_id or next(after, "")
             call = RecordedCall(id=call_id, tool=step.tool, arguments=step.arguments or {})
             yield RecordedMessage(role=Role.ASSISTANT, calls=(call,))
         elif step.kind is StepKind.TOOL_RESULT:
@@ -458,15 +440,6 @@ def _said_traces(steps: list[Step]) -> Iterator[RecordedMessage]:
             yield RecordedMessage(
                 role=Role.TOOL, text=step.text, call_id=call_id, result=as_result(step.text)
             )
-
-
-def _result_after(steps: list[Step], at: int) -> str:
-    """How the result of a call without an id is called here."""
-    tool = steps[at].tool
-    for step in steps[at + 1 :]:
-        if step.kind is StepKind.TOOL_RESULT and step.tool in {tool, None} and not step.call_id:
-            return f"step-{step.number}"
-    return ""
 
 
 LIMIT = 64 * 1024 * 1024

@@ -32,19 +32,9 @@ class ActionStep(StrEnum):
 
 
 NAMES = (
-    "token",
-    "extends-token",
-    "config",
-    "pull-request",
-    "head-sha",
-    "agents",
-    "evals",
-    "comment",
-    "max-parallel",
-    "max-minutes",
-    "results",
-    "step",
-)
+    "token", "extends-token", "config", "pull-request", "head-sha", "agents", "evals", "comment",
+    "max-parallel", "max-minutes", "results", "step",
+)  # fmt: skip
 OF_THE_RUNNER = frozenset({"ARGS", "ENTRYPOINT"})
 """`with:` of a container action holds these two as well; they are the runner's."""
 
@@ -89,12 +79,23 @@ def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
             hint=f"Inputs: {', '.join(NAMES)}.",
         )
     values = {name: given.get(variable, "") for variable, name in known.items()}
+    sha, config = values["head-sha"], resolve_path("", values["config"] or GATE_CONFIG_PATH)
+    if not config:
+        raise UsageError(
+            f"The input config is {quote(values['config'])}, which is no file in the repository.",
+            hint=f"Paths count from the repository's root, such as {GATE_CONFIG_PATH}.",
+        )
+    if sha and not is_sha(sha):
+        raise UsageError(
+            f"The input head-sha is {quote(sha)}, which is no whole id of a commit.",
+            hint="Copy it from the pull request's list of commits: 40 digits and letters a to f.",
+        )
     return ActionInputs(
         token=values["token"],
         extends_token=values["extends-token"],
-        config=_config(values["config"]),
+        config=config,
         pull_request=_number("pull-request", values["pull-request"], 2**31),
-        head_sha=_sha("head-sha", values["head-sha"]),
+        head_sha=sha,
         agents=_names("agents", values["agents"]),
         evals=_names("evals", values["evals"]),
         comment=_choice("comment", values["comment"], CommentMode.ALWAYS),
@@ -132,15 +133,6 @@ def _number(name: str, value: str, most: int) -> int | None:
     return number
 
 
-def _sha(name: str, value: str) -> str:
-    if value and not is_sha(value):
-        raise UsageError(
-            f"The input {name} is {quote(value)}, which is no whole id of a commit.",
-            hint="Copy it from the pull request's list of commits: 40 digits and letters a to f.",
-        )
-    return value
-
-
 def _names(name: str, value: str) -> tuple[str, ...]:
     names = sorted(set(re.split(r"[\s,]+", value)) - {""})
     for one in names:
@@ -150,13 +142,3 @@ def _names(name: str, value: str) -> tuple[str, ...]:
                 hint="Write names as in metadata.name, separated by commas or spaces.",
             )
     return tuple(names)
-
-
-def _config(value: str) -> str:
-    path = resolve_path("", value or GATE_CONFIG_PATH)
-    if not path:
-        raise UsageError(
-            f"The input config is {quote(value)}, which is no file in the repository.",
-            hint=f"Paths count from the repository's root, such as {GATE_CONFIG_PATH}.",
-        )
-    return path

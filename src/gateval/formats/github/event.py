@@ -1,15 +1,10 @@
-"""From the event of a GitHub Actions workflow to a `Trigger`, or to a sentence that says why
-not.
+"""From the event of a GitHub Actions workflow to a `Trigger`, or to a sentence that says why not.
 
 Pure: environment and bytes in, value out. Payloads hold text of the pull request's author, so
-what is used is checked and everything else is ignored.
+what is used is checked and everything else is ignored. An edited comment is refused: whoever may
+write to the repository may edit everybody's.
 https://docs.github.com/en/webhooks/webhook-events-and-payloads,
 https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows.
-
-What counts is the comment as it was written: an event that tells of an edit is refused, since
-whoever may write to the repository may edit everybody's comments.
-
-https://docs.github.com/en/webhooks/webhook-events-and-payloads
 """
 
 from __future__ import annotations
@@ -64,9 +59,15 @@ class OwnRepository(RepositoryPayload):
 
 
 class AnyPayload(Payload):
-    """What every event says."""
+    """What every event says; `workflow_dispatch` no more, for its inputs are the action's."""
 
     repository: OwnRepository
+
+
+class SchedulePayload(Payload):
+    """The event `schedule`."""
+
+    repository: OwnRepository | None = None
 
 
 class EndPayload(Payload):
@@ -124,19 +125,7 @@ class MergeGroupPayload(Payload):
     merge_group: MergeGroupPart
 
 
-class DispatchPayload(Payload):
-    """The event `workflow_dispatch`. Its inputs reach the gate as inputs of the action."""
-
-    repository: OwnRepository
-
-
-class SchedulePayload(Payload):
-    """The event `schedule`."""
-
-    repository: OwnRepository | None = None
-
-
-class PushPayload(Payload):
+class PushPayload(AnyPayload):
     """The event `push`. `before` is all zeros for a new branch, `after` for a deleted one."""
 
     ref: Text
@@ -144,13 +133,11 @@ class PushPayload(Payload):
     after: Sha
     created: bool = False
     deleted: bool = False
-    repository: OwnRepository
 
 
-class UserPart(Payload):
+class UserPart(SenderPayload):
     """An account; `type` is `User` for a person."""
 
-    login: Text
     type: Text
 
 
@@ -245,16 +232,6 @@ class EventInputs(NamedTuple):
     head: str = ""
 
 
-def refuse_inputs(given: EventInputs, event: EventName) -> None:
-    """Raise `UsageError` if an input is given that only a manual run may have."""
-    for name, value in (("pull-request", given.asked), ("head-sha", given.head)):
-        if value:
-            raise UsageError(
-                f"The input {name} has no meaning on {event}.",
-                hint="Leave it out; it is for workflow_dispatch.",
-            )
-
-
 def sha_of(given: EventInputs) -> str:
     """Return the commit that the workflow runs for. Raises `UsageError`."""
     sha = given.environ.get("GITHUB_SHA", "")
@@ -271,7 +248,7 @@ def read_dispatch(given: EventInputs) -> Read:
 
     With the input head-sha, another head than that one is not run.
     """
-    event = parse_payload(DispatchPayload, given.payload)
+    event = parse_payload(AnyPayload, given.payload)
     if given.asked is not None:
         return "", Trust.TRUSTED, PullRequestSubject(number=given.asked, only=given.head or None)
     default = check_ref(event.repository.default_branch)
@@ -294,7 +271,6 @@ def read_dispatch(given: EventInputs) -> Read:
 
 def read_schedule(given: EventInputs) -> Read:
     """A run by the clock, always of the default branch. Older servers tell no repository."""
-    refuse_inputs(given, EventName.SCHEDULE)
     told = parse_payload(SchedulePayload, given.payload).repository
     ref = given.environ.get("GITHUB_REF", "")
     if told is None and not ref.startswith(_BRANCH):
@@ -312,13 +288,10 @@ _LONGEST = 300
 
 def read_comment(given: EventInputs) -> Read:
     """Read a new comment. The command has to be all that it says."""
-    refuse_inputs(given, EventName.COMMENT)
     event = parse_payload(CommentPayload, given.payload)
     if event.action != "created":
-        raise UsageError(
-            f"Gateval has nothing to do when a comment is {quote(event.action)}.",
-            hint="Use `on: {issue_comment: {types: [created]}}`.",
-        )
+        hint = "Use `on: {issue_comment: {types: [created]}}`."
+        raise _nothing_to_do("a comment", event.action, hint)
     comment, user = event.comment, event.comment.user
     verb, argument = read_command(comment.body)
     subject = CommentSubject(
@@ -346,15 +319,9 @@ def read_command(body: str) -> tuple[Verb, str]:
 
 
 PULL_REQUEST_TYPES = (
-    "opened",
-    "synchronize",
-    "reopened",
-    "ready_for_review",
-    "converted_to_draft",
-    "edited",
-    "labeled",
-    "unlabeled",
-)
+    "opened", "synchronize", "reopened", "ready_for_review", "converted_to_draft", "edited",
+    "labeled", "unlabeled",
+)  # fmt: skip
 
 DEPENDABOT = "dependabot[bot]"
 
@@ -369,13 +336,9 @@ def _pull_request(given: EventInputs) -> Read:
     event = parse_payload(PullRequestPayload, given.payload)
     found = event.pull_request
     if event.action not in {*PULL_REQUEST_TYPES, CLOSED}:
-        raise UsageError(
-            f"Gateval has nothing to do when a pull request is {quote(event.action)}.",
-            hint=f"Remove that type from `on: pull_request`. It follows "
-            f"{', '.join(PULL_REQUEST_TYPES)}.",
-        )
-    if given.head:
-        refuse_inputs(given, EventName.PULL_REQUEST)
+        known = ", ".join(PULL_REQUEST_TYPES)
+        hint = f"Remove that type from `on: pull_request`. It follows {known}."
+        raise _nothing_to_do("a pull request", event.action, hint)
     if given.asked not in {None, found.number}:
         raise UsageError(
             f"The input pull-request says {given.asked}, but this run is about #{found.number}.",
@@ -383,12 +346,11 @@ def _pull_request(given: EventInputs) -> Read:
         )
     labeled = None
     if event.label is not None and event.action in {"labeled", "unlabeled"}:
-        sender = event.sender.login if event.sender else ""
         labeled = Labeled(
             name=event.label.name,
             added=event.action == "labeled",
             head_sha=found.head.sha,
-            sender=sender,
+            sender=event.sender.login if event.sender else "",
         )
     subject = PullRequestSubject(
         number=found.number,
@@ -409,14 +371,16 @@ def _trust(environ: Mapping[str, str], event: PullRequestPayload) -> Trust:
     return Trust.DEPENDABOT if environ.get("GITHUB_ACTOR") == DEPENDABOT else Trust.TRUSTED
 
 
+def _nothing_to_do(what: str, action: str, hint: str) -> UsageError:
+    """Return that nothing is done on this action of an event."""
+    return UsageError(f"Gateval has nothing to do when {what} is {quote(action)}.", hint=hint)
+
+
 def _merge_group(given: EventInputs) -> Read:
-    refuse_inputs(given, EventName.MERGE_GROUP)
     event = parse_payload(MergeGroupPayload, given.payload)
     if event.action != "checks_requested":
-        raise UsageError(
-            f"Gateval has nothing to do when a merge group is {quote(event.action)}.",
-            hint="Use `on: {merge_group: {types: [checks_requested]}}`.",
-        )
+        hint = "Use `on: {merge_group: {types: [checks_requested]}}`."
+        raise _nothing_to_do("a merge group", event.action, hint)
     group = event.merge_group
     queue = _QUEUE_REF.fullmatch(group.head_ref)
     if queue is None:
@@ -434,7 +398,6 @@ def _merge_group(given: EventInputs) -> Read:
 
 
 def _push(given: EventInputs) -> Read:
-    refuse_inputs(given, EventName.PUSH)
     event = parse_payload(PushPayload, given.payload)
     if not event.ref.startswith("refs/heads/") or event.deleted:
         raise UsageError(
@@ -453,7 +416,6 @@ def _push(given: EventInputs) -> Read:
 
 
 def _workflow_run(given: EventInputs) -> Read:
-    refuse_inputs(given, EventName.WORKFLOW_RUN)
     event = parse_payload(WorkflowRunPayload, given.payload)
     run = event.workflow_run
     if run.event != EventName.PULL_REQUEST:
@@ -499,6 +461,13 @@ def read_trigger(
             f"GITHUB_REPOSITORY is {quote(repository)}, which is not owner/name.",
             hint=ELSEWHERE,
         )
+    asked = pull_request if head_sha or event is not EventName.PULL_REQUEST else None
+    for name, value in (("pull-request", asked), ("head-sha", head_sha)):
+        if value and event is not EventName.DISPATCH:
+            raise UsageError(
+                f"The input {name} has no meaning on {event}.",
+                hint="Leave it out; it is for workflow_dispatch.",
+            )
     action, trust, subject = READERS[event](EventInputs(environ, payload, pull_request, head_sha))
     if event is EventName.SCHEDULE and isinstance(subject, CommitSubject):
         default = subject.base_ref
@@ -521,13 +490,11 @@ def _event(name: str) -> EventName:
             "with the repository's secrets and a token that can write.",
             hint="Use `on: pull_request`; for forks, see docs/guides/forks.md.",
         )
+    if not name:
+        said = "GITHUB_EVENT_NAME is not set, so there is no event to follow."
+        raise UsageError(said, hint=ELSEWHERE)
     try:
         return EventName(name)
     except ValueError:
-        known = ", ".join(EventName)
-        raise UsageError(
-            f"Gateval does not run on the event {quote(name)}."
-            if name
-            else "GITHUB_EVENT_NAME is not set, so there is no event to follow.",
-            hint=f"It follows {known}." if name else ELSEWHERE,
-        ) from None
+        said = f"Gateval does not run on the event {quote(name)}."
+        raise UsageError(said, hint=f"It follows {', '.join(EventName)}.") from None

@@ -120,7 +120,13 @@ def _behind(steps: list[Mapped], gates: list[int], folder: str, run: GateRun) ->
         step = steps[at]
         if _UPLOAD.fullmatch(str(step.get("uses", ""))):
             given = _mapping(step.get("with"))
-            told = _told(run, own)
+            outcome = "failure" if run.status else "success"
+            about = {f"steps.{own.lower()}.outcome": outcome} if own else {}
+            told: Facts = {
+                "github.event_name": run.event,
+                "github.repository": run.repository,
+                **about,
+            }
             of_gate = [steps[one] for one in gates]
             failed = _failed_before(of_gate, run, told, between=at - gates[-1] > 1)
             if _covers(given, folder, own) and _runs(_condition(step.get("if")), failed, told):
@@ -128,27 +134,17 @@ def _behind(steps: list[Mapped], gates: list[int], folder: str, run: GateRun) ->
     return False
 
 
-def _told(run: GateRun, step: str) -> Facts:
-    outcome = "failure" if run.status else "success"
-    about = {f"steps.{step.lower()}.outcome": outcome} if step else {}
-    return {"github.event_name": run.event, "github.repository": run.repository, **about}
-
-
 def _failed_before(
     gates: list[Mapped], run: GateRun, told: Facts, *, between: bool
 ) -> frozenset[bool]:
     """Return what may be true of "a step before has failed"; both where that is not known."""
-    tolerated = {_holds(one.get("continue-on-error"), told) for one in gates}
+    texts = [_condition(one.get("continue-on-error")) for one in gates]
+    tolerated = {holds(text, told) if text else False for text in texts}
     if run.status and tolerated == {False}:
         return frozenset({True})
     alone = len(gates) == 1 and not between and not _condition(gates[0].get("if"))
     known = alone and (not run.status or tolerated == {True})
     return frozenset({False}) if known else frozenset({True, False})
-
-
-def _holds(value: JsonValue, told: Facts) -> bool | None:
-    text = _condition(value)
-    return holds(text, told) if text else False
 
 
 def _runs(condition: str, failed: frozenset[bool], told: Facts) -> bool:
@@ -235,7 +231,9 @@ def _found(path: str, data: bytes, others: Others) -> Iterator[GateJob]:
             if _uses_the_gate(site.job, step):
                 yield _job(site, step, number)
         called = str(site.job.get("uses", ""))
-        inner = [one for one in _inner(called, others) if called.startswith("./")]
+        file = called.removeprefix("./")
+        called_data = others(file) if called != file and is_workflow(file) else None
+        inner = [] if called_data is None else [*_found(file, called_data, lambda _: None)]
         yield from (_through(_job(site, {}), one) for one in inner)
         if not inner and _CALLED.fullmatch(called):
             yield _job(site, {})
@@ -247,13 +245,6 @@ def _uses_the_gate(job: Mapped, step: Mapped) -> bool:
     container = job.get("container")
     image = str(_mapping(container).get("image", "") if isinstance(container, dict) else container)
     return bool(_CONTAINER.fullmatch(image) and _COMMAND.search(str(step.get("run", ""))))
-
-
-def _inner(called: str, others: Others) -> list[GateJob]:
-    """Return the gate's jobs of a workflow of this repository; what that calls is not followed."""
-    path = called.removeprefix("./")
-    data = others(path) if called.startswith("./") and is_workflow(path) else None
-    return list(_found(path, data, lambda _: None)) if data is not None else []
 
 
 def _through(caller: GateJob, inner: GateJob) -> GateJob:
@@ -310,7 +301,7 @@ def _job(site: _Site, step: Mapped, number: int = -1) -> GateJob:
         shared=frozenset(key for env in environments[:2] for key in _mapping(env)),
         step=str(given_inputs.get("step", "all")),
         inputs=tuple(given_inputs),
-        types=_types(workflow.get("on")),
+        types=_events(_mapping(_mapping(workflow.get("on")).get("pull_request")).get("types")),
         called=str(job.get("uses", "")),
         own_token="token" in given_inputs and not _JOBS.search(str(given_inputs["token"])),
         minutes=Minutes(
@@ -364,22 +355,17 @@ def _group(site: _Site, where: Mapped, *above: str) -> list[Line]:
 
 
 def _filters(site: _Site) -> Mapping[str, EventFilter]:
-    on = site.workflow.get("on")
-    return {
-        event: EventFilter(
-            line=site.line("..", "on", event),
-            types=_events(_mapping(_mapping(on).get(event)).get("types")),
-            **{
-                key.replace("-", "_"): _texts(_mapping(_mapping(on).get(event)).get(key))
-                for key in ("branches", "branches-ignore", "paths", "paths-ignore")
-            },
-        )
-        for event in _events(on)
-    }
-
-
-def _texts(value: JsonValue) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list) else (str(value),) if value else ()
+    on, found = site.workflow.get("on"), {}
+    for event in _events(on):
+        given = _mapping(_mapping(on).get(event))
+        listed: dict[str, tuple[str, ...]] = {}
+        for key in ("branches", "branches-ignore", "paths", "paths-ignore"):
+            value = given.get(key)
+            texts = value if isinstance(value, list) else [value] if value else []
+            listed[key.replace("-", "_")] = tuple(map(str, texts))
+        types = _events(given.get("types"))
+        found[event] = EventFilter(line=site.line("..", "on", event), types=types, **listed)
+    return found
 
 
 def _checkout(before: list[Mapped], step: Mapped) -> Checkout:
@@ -409,12 +395,6 @@ def _events(on: JsonValue) -> frozenset[str]:
     if isinstance(on, dict | list):
         return frozenset(str(event) for event in on)
     return frozenset()
-
-
-def _types(on: JsonValue) -> frozenset[str]:
-    """Return the types of `pull_request`: a name or a list of names."""
-    types = _mapping(_mapping(on).get("pull_request")).get("types")
-    return _events(types)
 
 
 def _mapping(value: JsonValue) -> dict[str, JsonValue]:

@@ -26,7 +26,7 @@ from gateval.domain.manifests.agent import (
     ToolServerSpec,
     expression_problem,
 )
-from gateval.domain.problems import Problem, SourceLocation
+from gateval.domain.problems import Problem
 from gateval.domain.text import quote
 from gateval.formats.base import Source
 from gateval.formats.native.written import (
@@ -35,36 +35,30 @@ from gateval.formats.native.written import (
     ReadDocument,
     Written,
     canonical,
+    envelope,
     meaning,
 )
 from gateval.formats.problems import expected_sentence, problem_at, unknown_word, validate
-from gateval.formats.yaml_document import Document, DocumentPath
+from gateval.formats.yaml_document import DocumentPath
 
 _PLAIN = re.compile(r"[A-Za-z./][A-Za-z0-9_./+-]*")
 
 
 def with_list_form(problem: Problem, raw: JsonObject) -> Problem:
     """Add how a command line that stands there as one text is written as a list."""
-    for key in ("command", "setup", "before", "after"):
-        line = raw.get(key)
-        if isinstance(line, str) and problem.path == f"spec.runtime.{key}":
-            words = ", ".join(map(_word, _split(line)))
-            return problem.model_copy(
-                update={"message": f"{problem.message} Write [{words}]; no shell reads it."}
-            )
-    return problem
-
-
-def _word(text: str) -> str:
-    """Return a word as it stands in a YAML list."""
-    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
-
-
-def _split(line: str) -> list[str]:
+    line = raw.get(problem.path.removeprefix("spec.runtime."))
+    if problem.path not in _COMMANDS or not isinstance(line, str):
+        return problem
     try:
-        return shlex.split(line)
+        words = shlex.split(line)
     except ValueError:  # a quotation mark without its partner
-        return line.split()
+        words = line.split()
+    shown = (w if _PLAIN.fullmatch(w) else json.dumps(w, ensure_ascii=False) for w in words)
+    said = f"{problem.message} Write [{', '.join(shown)}]; no shell reads it."
+    return problem.model_copy(update={"message": said})
+
+
+_COMMANDS = frozenset(f"spec.runtime.{key}" for key in ("command", "setup", "before", "after"))
 
 
 def with_servers(
@@ -74,12 +68,11 @@ def with_servers(
 
     A program asks its own servers; only where the gate runs the agent does it start them.
     """
-    entries = [(index, tool) for index, tool in enumerate(tools) if tool.is_server]
-    if not entries or (runtime is not None and runtime.type != MODEL_RUNTIME):
+    if runtime is not None and runtime.type != MODEL_RUNTIME:
         return runtime, ()
     servers: dict[str, ToolServerSpec] = {}
     problems: list[Problem] = []
-    for index, _ in entries:
+    for index in (number for number, tool in enumerate(tools) if tool.is_server):
         path = ("spec", "tools", index)
         raw = source.document.data_at(path)
         server, wrong = validate(ToolServerSpec, raw, source.document, path)
@@ -89,11 +82,9 @@ def with_servers(
             problems.append(problem_at(source.document, (*path, "name"), message))
         elif server is not None:
             servers[server.name] = server
-    enabled = tuple(one for one in servers.values() if one.enabled)
-    if not enabled:
-        return runtime, tuple(problems)
-    known = runtime or RuntimeSpec()
-    return known.model_copy(update={"servers": enabled}), tuple(problems)
+    if enabled := tuple(one for one in servers.values() if one.enabled):
+        runtime = (runtime or RuntimeSpec()).model_copy(update={"servers": enabled})
+    return runtime, tuple(problems)
 
 
 _RUNTIME = ("spec", "runtime")
@@ -116,42 +107,28 @@ COMMON_KEYS = tuple(name for name in RuntimeSpec.model_fields if name not in NOT
 
 
 def read(source: Source) -> ReadDocument:
-    """Return the Agent and its problems."""
-    document, problems = validate(AgentDocument, _without_runtime(source.body), source.document)
+    """Return the Agent and its problems; `places` goes as deep as somebody may have to look."""
+    body, written = source.body, source.document
+    if isinstance(body, dict) and isinstance(spec := body.get("spec"), dict):
+        body = body | {"spec": {key: spec[key] for key in spec if key != "runtime"}}
+    document, problems = validate(AgentDocument, body, written)
     runtime, broken = _read_runtime(source)
+    if document is not None and not broken:
+        runtime, broken = with_servers(runtime, document.spec.tools, source)
     if document is None or broken:
         return ReadDocument(None, (*problems, *broken))
-    runtime, broken = with_servers(runtime, document.spec.tools, source)
-    if broken:
-        return ReadDocument(None, (*problems, *broken))
-    spec = document.spec.model_copy(update={"runtime": runtime})
+    whole = document.spec.model_copy(update={"runtime": runtime})
     agent = Agent(
-        name=document.metadata.name,
-        labels=document.metadata.labels,
+        **envelope(source, document),
         other_metadata=tuple(document.metadata.model_extra or ()),
-        spec=spec,
-        place=source.document.place(("metadata", "name")),
-        path=source.path,
-        places=_places(source.document),
-        digest=meaning(document.kind, document.metadata, canonical(spec)),
+        spec=whole,
+        places=written.key_places(("spec",), depth=2)
+        | written.key_places(_RUNTIME, depth=4)
+        | written.key_places(("spec", "tools"), depth=3)
+        | written.key_places(("metadata",), depth=1),
+        digest=meaning(document.kind, document.metadata, canonical(whole)),
     )
     return ReadDocument(agent, problems)
-
-
-def _places(document: Document) -> dict[str, SourceLocation]:
-    """Return where the keys stand, as deep as somebody may have to look: each word of a command."""
-    return (
-        document.key_places(("spec",), depth=2)
-        | document.key_places(_RUNTIME, depth=4)
-        | document.key_places(("spec", "tools"), depth=3)
-        | document.key_places(("metadata",), depth=1)
-    )
-
-
-def _without_runtime(body: JsonValue) -> JsonValue:
-    if isinstance(body, dict) and isinstance(spec := body.get("spec"), dict):
-        return body | {"spec": {key: spec[key] for key in spec if key != "runtime"}}
-    return body
 
 
 def _read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ...]]:
@@ -165,7 +142,7 @@ def _read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ..
     options: JsonObject = {key: raw[key] for key in raw if key not in COMMON_KEYS}
     common, problems = validate(RuntimeSpec, common_raw, document, _RUNTIME)
     problems = tuple(with_list_form(problem, raw) for problem in problems)
-    problems += _unusable_texts(source, raw)
+    problems += tuple(_unusable_texts(source, raw))
     kind = raw.get("type", RuntimeSpec().type)
     if not isinstance(kind, str):
         return None, problems
@@ -199,18 +176,13 @@ def bridged(
     }
 
 
-def _missing(source: Source, kind: str, raw: JsonObject) -> tuple[Problem, ...]:
+def _missing(source: Source, kind: str, raw: JsonObject) -> Iterator[Problem]:
     """The shared keys that this runtime cannot do without, where they are not there."""
-    described = RuntimeSpec.described()
-    return tuple(
-        problem_at(
-            source.document,
-            _RUNTIME,
-            f"A runtime of type {kind} needs `{key}`: {_begun_small(described[key])}",
-        )
-        for key in source.registries.required.get(kind, ())
-        if not raw.get(key)
-    )
+    for key in source.registries.required.get(kind, ()):
+        if not raw.get(key):
+            what = RuntimeSpec.described()[key]
+            message = f"A runtime of type {kind} needs `{key}`: {what[:1].lower()}{what[1:]}"
+            yield problem_at(source.document, _RUNTIME, message)
 
 
 def _unusable_words(source: Source, kind: str, raw: JsonObject) -> Iterator[Problem]:
@@ -226,50 +198,29 @@ def _unusable_words(source: Source, kind: str, raw: JsonObject) -> Iterator[Prob
             yield problem_at(source.document, (*_RUNTIME, *path), f"{text[:1].upper()}{text[1:]}.")
 
 
-def _begun_small(sentence: str | None) -> str:
-    return (sentence or "")[:1].lower() + (sentence or "")[1:]
-
-
-def _unusable_texts(source: Source, raw: JsonObject) -> tuple[Problem, ...]:
-    """What no operating system takes: names that are no variable's, and NUL in a word."""
-    document = source.document
-    problems = [
-        problem_at(document, (*_RUNTIME, *path), f"{quote(str(path[-1]))} cannot name a variable.")
-        for path, _ in _words(raw)
-        if "env" in path[:-1] and not _VARIABLE.fullmatch(str(path[-1]))
-    ]
-    problems += [
-        problem_at(document, (*_RUNTIME, *path), "A NUL character cannot stand here.")
-        for path, text in _words(raw)
-        if "\0" in text
-    ]
-    problems += [
-        problem_at(document, (*_RUNTIME, *path), message)
-        for path, text in _words(raw)
-        if "env" in path[:-1] and (message := expression_problem(text, str(path[-1])))
-    ]
-    return tuple(problems)
-
-
-def _words(raw: JsonObject) -> Iterator[tuple[DocumentPath, str]]:
-    """Every text that goes to the operating system, with its path below `runtime`."""
+def _unusable_texts(source: Source, raw: JsonObject) -> Iterator[Problem]:
+    """What no operating system takes, of every text that goes to it: names that are no variable's,
+    and NUL in a word; and what only a workflow would fill in.
+    """
     for key in ("cwd", "setup", "command", "env", "before", "after", "services"):
-        yield from _texts((key,), raw.get(key))
+        for path, text in _texts((key,), raw.get(key)):
+            name, said = str(path[-1]), []
+            if "env" in path[:-1]:
+                named = _VARIABLE.fullmatch(name)
+                said = ["" if named else f"{quote(name)} cannot name a variable."]
+                said.append(expression_problem(text, name) or "")
+            said.append("A NUL character cannot stand here." if "\0" in text else "")
+            for message in filter(None, said):
+                yield problem_at(source.document, (*_RUNTIME, *path), message)
 
 
 def _texts(path: DocumentPath, value: JsonValue) -> Iterator[tuple[DocumentPath, str]]:
-    """The texts in a value, four levels deep: `services[0].command[0]`."""
+    """The texts in a value with their paths, four levels deep: `services[0].command[0]`."""
     if isinstance(value, str):
         yield path, value
-    if len(path) > 4:
-        return
-    entries = value.items() if isinstance(value, dict) else enumerate(_list(value))
-    for step, inner in entries:
-        yield from _texts((*path, step), inner)
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
+    elif len(path) <= 4 and isinstance(value, dict | list):
+        for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts((*path, step), inner)
 
 
 AGENT = ManifestKind("Agent", AgentDocument, read)

@@ -38,13 +38,6 @@ from gateval.formats.yaml_document import Document, DocumentPath, write_path
 _CASES: DocumentPath = ("spec", "cases")
 
 
-class TemplateRead(NamedTuple):
-    """The template or None, and everything that is wrong with it."""
-
-    template: Template | None
-    problems: tuple[Problem, ...]
-
-
 def is_template(source: Source) -> bool:
     """Whether a fixture's manifest is filled in before it is one."""
     if not source.may_be_template:
@@ -52,7 +45,7 @@ def is_template(source: Source) -> bool:
     return has_cases(source.body) or bool(templates_in(source.body))
 
 
-def read_template(source: Source) -> TemplateRead:
+def read_template(source: Source) -> tuple[Template | None, tuple[Problem, ...]]:
     """Return the manifest as a template. What its texts give is checked when they are filled in."""
     document, problems = validate(TemplateDocument, source.body, source.document)
     texts = templates_in(source.body)
@@ -64,23 +57,21 @@ def read_template(source: Source) -> TemplateRead:
     file, broken = _file(source) if has_cases(source.body) else (None, ())
     problems = (*problems, *wrong, *broken)
     if document is None or problems:
-        return TemplateRead(None, problems)
+        return None, problems
     agent = document.spec.get("targetAgent")
-    return TemplateRead(
-        Template(
-            source=source,
-            name=document.metadata.name,
-            labels=document.metadata.labels,
-            agent=agent if isinstance(agent, str) else "",
-            file=file,
-            place=source.document.place(("metadata", "name")),
-            file_place=source.document.key_place(_CASES),
-            texts=texts,
-            asked=asked,
-            named=named,
-        ),
-        (),
+    template = Template(
+        source=source,
+        name=document.metadata.name,
+        labels=document.metadata.labels,
+        agent=agent if isinstance(agent, str) else "",
+        file=file,
+        place=source.document.place(("metadata", "name")),
+        file_place=source.document.key_place(_CASES),
+        texts=texts,
+        asked=asked,
+        named=named,
     )
+    return template, ()
 
 
 def _file(source: Source) -> tuple[str | None, tuple[Problem, ...]]:
@@ -113,7 +104,8 @@ def _vars(
         try:
             expressions = [part for part in parsed(text, NAMES) if isinstance(part, Expression)]
         except TemplateError as error:
-            said = f"{_sentence(str(error))} For two braces as they are, write {{{{ '{{{{' }}}}."
+            clause = f"{str(error)[:1].upper()}{str(error)[1:]}".rstrip(".")
+            said = f"{clause}. For two braces as they are, write {{{{ '{{{{' }}}}."
             problems.append(problem_at(source.document, path, said))
             continue
         if not with_cases and any(one.path[:1] == ("case",) for one in expressions):
@@ -121,16 +113,8 @@ def _vars(
             problems.append(problem_at(source.document, path, said))
         of_vars = [one for one in expressions if one.path[:1] == ("vars",) and len(one.path) > 1]
         named |= {str(one.path[1]) for one in of_vars}
-        asked |= {str(one.path[1]) for one in of_vars if not _has_default(one)}
+        asked |= {str(one.path[1]) for one in of_vars if "default" not in dict(one.filters)}
     return frozenset(named), frozenset(asked), problems
-
-
-def _has_default(expression: Expression) -> bool:
-    return any(name == "default" for name, _ in expression.filters)
-
-
-def _sentence(clause: str) -> str:
-    return f"{clause[:1].upper()}{clause[1:]}".rstrip(".") + "."
 
 
 Tree: TypeAlias = "dict[str | int, Tree | int]"
@@ -342,13 +326,6 @@ class _One(NamedTuple):
     given: JsonObject
 
 
-class _AsWritten(dict[str, JsonValue]):
-    """The vars of a template that no Eval fills in: each stays as it stands there."""
-
-    def __init__(self, names: frozenset[str]) -> None:
-        super().__init__({name: f"{{{{ vars.{name} }}}}" for name in names})
-
-
 def expand(
     template: Template, cases: Sequence[Case] | None, given: JsonObject | None = None
 ) -> Expanded:
@@ -357,7 +334,9 @@ def expand(
     `given` are the vars of an Eval; without, texts that name vars stay as they are. If anything is
     wrong there is no fixture at all.
     """
-    variables = _AsWritten(template.named) if given is None else given
+    variables = given
+    if variables is None:  # each stays as it stands there
+        variables = {name: f"{{{{ vars.{name} }}}}" for name in template.named}
     filling, quick = Filling(template), None
     made: list[Fixture] = []
     problems: list[Problem] = []
@@ -366,7 +345,9 @@ def expand(
         try:
             values = filling.values(one.given)
         except LackingValue as error:
-            problems.append(_lacking(template, one, error))
+            said = str(error)
+            said = f"{said[:1].upper()}{said[1:]}."
+            problems.append(_at(template, one, error.path, said))
             continue
         found = quick.fixture(one.name, one.place, values) if quick else None
         if found is None:
@@ -412,7 +393,13 @@ def _read(
     source = template.source
     body = replaced(source.body, filling.tree, values)
     if template.file is not None and isinstance(body, dict):
-        body = {**body, **_named(body, one.name)}
+        metadata, spec = body.get("metadata"), body.get("spec")
+        assert isinstance(metadata, dict) and isinstance(spec, dict)  # noqa: S101, PT018 - was read
+        body = {
+            **body,
+            "metadata": {**metadata, "name": one.name},
+            "spec": {key: value for key, value in spec.items() if key != "cases"},
+        }
     document = Document(source.document.file, body, source.document.marks)
     found = read_meaning(Source(source.path, document, source.registries))
     if found.fixture is None or found.written is None or found.problems:
@@ -425,19 +412,11 @@ def _read(
     return MadeFixture(fixture, found.written, len(canonical_json(found.written))), ()
 
 
-def _named(body: JsonObject, name: str) -> JsonObject:
-    metadata, spec = body.get("metadata"), body.get("spec")
-    assert isinstance(metadata, dict) and isinstance(spec, dict)  # noqa: S101, PT018 - was read
-    return {
-        "metadata": {**metadata, "name": name},
-        "spec": {key: value for key, value in spec.items() if key != "cases"},
-    }
-
-
 def _told(template: Template, one: _One, problem: Problem) -> Problem:
     """Place a problem at the case if that filled in what is wrong, else in the manifest."""
     if problem.path == "metadata.name":
-        return Problem(place=one.place, message=_name_wrong(one.name))
+        said = f"The name {quote(one.name)} would be too long for a fixture. Shorten the `id`."
+        return Problem(place=one.place, message=said)
     document = template.source.document
     for path in template.texts:
         written = write_path(path)
@@ -447,15 +426,6 @@ def _told(template: Template, one: _One, problem: Problem) -> Problem:
         if problem.path == written or problem.path.startswith((f"{written}.", f"{written}[")):
             return _at(template, one, path, problem.message)
     return problem
-
-
-def _name_wrong(name: str) -> str:
-    return f"The name {quote(name)} would be too long for a fixture. Shorten the `id`."
-
-
-def _lacking(template: Template, one: _One, error: LackingValue) -> Problem:
-    said = str(error)
-    return _at(template, one, error.path, f"{said[:1].upper()}{said[1:]}.")
 
 
 def _at(template: Template, one: _One, path: DocumentPath, message: str) -> Problem:

@@ -65,40 +65,31 @@ def templates_in(body: JsonValue) -> dict[DocumentPath, str]:
     With cases that is every text with `{{`, so that a slip does not go unnoticed; without, those
     that name `vars` or `case`.
     """
-    spec = body.get("spec") if isinstance(body, dict) else None
-    if not isinstance(spec, dict):
-        return {}
-    every = "cases" in spec
+    every = has_cases(body)
     return {
         path: text
-        for path, text in _texts(spec, ("spec",))
-        if path[1] != "cases" and (("{{" in text) if every else _MEANT.search(text))
+        for path, text in _within(body)
+        if isinstance(text, str)
+        and path[1:2] != ("cases",)
+        and (("{{" in text) if every else _MEANT.search(text))
     }
 
 
 def keys_in(body: JsonValue) -> Iterator[DocumentPath]:
     """Yield the paths of keys in `spec` that look like templates."""
-    todo: list[tuple[DocumentPath, JsonValue]] = [(("spec",), _spec(body))]
-    while todo:
-        path, value = todo.pop()
+    for path, value in _within(body):
         if isinstance(value, dict):
             yield from ((*path, key) for key in value if _MEANT.search(key))
-            todo += [((*path, key), inner) for key, inner in value.items()]
-        elif isinstance(value, list):
-            todo += [((*path, index), inner) for index, inner in enumerate(value)]
 
 
-def _spec(body: JsonValue) -> JsonValue:
-    return body.get("spec") if isinstance(body, dict) else None
-
-
-def _texts(value: JsonValue, path: DocumentPath) -> Iterator[tuple[DocumentPath, str]]:
-    todo: list[tuple[DocumentPath, JsonValue]] = [(path, value)]
-    while todo:
+def _within(body: JsonValue) -> Iterator[tuple[DocumentPath, JsonValue]]:
+    """Yield `spec`, if it is a mapping, and every value in it, each with its path."""
+    spec = body.get("spec") if isinstance(body, dict) else None
+    todo: list[tuple[DocumentPath, JsonValue]] = [(("spec",), spec)]
+    while todo and isinstance(spec, dict):
         at, one = todo.pop()
-        if isinstance(one, str):
-            yield at, one
-        elif isinstance(one, dict):
+        yield at, one
+        if isinstance(one, dict):
             todo += [((*at, key), inner) for key, inner in one.items()]
         elif isinstance(one, list):
             todo += [((*at, index), inner) for index, inner in enumerate(one)]
@@ -214,12 +205,10 @@ def read_cases(path: str, data: bytes, *, empty_is_absent: bool = False) -> Case
         return _read_yaml(path, data)
     rows, wrong = read_rows(path, data)
     if empty_is_absent and path.endswith(".csv"):
-        rows = [row._replace(value=_filled(row.value)) for row in rows]
+        for number, (line, value) in enumerate(rows):
+            if isinstance(value, dict):
+                rows[number] = CaseRow(line, {k: v for k, v in value.items() if v != ""})
     return _checked(show_path(path), rows, wrong)
-
-
-def _filled(value: JsonValue) -> JsonValue:
-    return {k: v for k, v in value.items() if v != ""} if isinstance(value, dict) else value
 
 
 def read_rows(path: str, data: bytes) -> tuple[list[CaseRow], list[Problem]]:
@@ -227,18 +216,14 @@ def read_rows(path: str, data: bytes) -> tuple[list[CaseRow], list[Problem]]:
     rows: list[CaseRow] = []
     wrong: list[Problem] = []
     try:
-        _collect(_READERS[path[path.rindex(".") :]](_text(data)), rows)
+        for row in _READERS[path[path.rindex(".") :]](_text(data)):
+            if len(rows) == CASES_LIMIT:
+                raise _Unreadable(row.line, _TOO_MANY)  # noqa: TRY301 - as the readers do
+            rows.append(row)
     except _Unreadable as error:
         place = SourceLocation(file=show_path(path), line=error.line, column=error.column)
         wrong.append(Problem(place=place, message=str(error)))
     return rows, wrong
-
-
-def _collect(found: Iterator[CaseRow], rows: list[CaseRow]) -> None:
-    for row in found:
-        if len(rows) == CASES_LIMIT:
-            raise _Unreadable(row.line, _TOO_MANY)
-        rows.append(row)
 
 
 _TOO_MANY = f"A file may have {CASES_LIMIT:,} cases. Split it, with a manifest for each file."

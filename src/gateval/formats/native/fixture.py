@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from pydantic import Field, JsonValue, field_validator
+from pydantic import Field, field_validator
 
 from gateval.domain.base import JsonObject, Name, Spec
 from gateval.domain.manifests.fixture import (
@@ -25,7 +25,14 @@ from gateval.domain.problems import Problem
 from gateval.domain.text import quote
 from gateval.formats.base import Source
 from gateval.formats.native.cases import CasesFile
-from gateval.formats.native.written import ManifestKind, ReadDocument, Written, canonical, meaning
+from gateval.formats.native.written import (
+    ManifestKind,
+    ReadDocument,
+    Written,
+    canonical,
+    envelope,
+    meaning,
+)
 from gateval.formats.problems import PROBLEM_LIMIT, missing_key, problem_at, unknown_word, validate
 from gateval.formats.yaml_document import Document, DocumentPath, write_path
 
@@ -67,13 +74,24 @@ WEIGHED_KEYS = ("type", "name", "weight")
 
 
 def read_assertions(
-    source: Source, path: DocumentPath
+    source: Source, path: DocumentPath, level: int = 0, shared: tuple[str, ...] = COMMON_KEYS
 ) -> tuple[list[AssertionSpec], list[Problem]]:
     """Return the assertions in the list at `path`, and what is wrong with them.
 
     What is no mapping is left out: the model of what is around it has refused it.
     """
-    return _read_all(source, path, 0, COMMON_KEYS)
+    raw = source.document.data_at(path)
+    assertions: list[AssertionSpec] = []
+    problems: list[Problem] = []
+    for index, each in enumerate(raw if isinstance(raw, list) else []):
+        if len(problems) > PROBLEM_LIMIT:
+            break
+        if isinstance(each, dict):
+            assertion, broken = read_one(source, (*path, index), each, shared, level)
+            problems += broken
+            if assertion is not None:
+                assertions.append(assertion)
+    return assertions, problems
 
 
 def read_check(
@@ -94,23 +112,6 @@ def read_check(
     return read_one(source, path, raw, INNER_KEYS)
 
 
-def _read_all(
-    source: Source, path: DocumentPath, level: int, shared: tuple[str, ...]
-) -> tuple[list[AssertionSpec], list[Problem]]:
-    raw = source.document.data_at(path)
-    assertions: list[AssertionSpec] = []
-    problems: list[Problem] = []
-    for index, each in enumerate(raw if isinstance(raw, list) else []):
-        if len(problems) > PROBLEM_LIMIT:
-            break
-        if isinstance(each, dict):
-            assertion, broken = read_one(source, (*path, index), each, shared, level)
-            problems += broken
-            if assertion is not None:
-                assertions.append(assertion)
-    return assertions, problems
-
-
 def read_one(
     source: Source, path: DocumentPath, raw: JsonObject, shared: tuple[str, ...], level: int = 0
 ) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
@@ -127,7 +128,10 @@ def read_one(
         return None, problems
     registered = source.registries.assertions.get(kind)
     if registered is None:
-        message = _unknown_type(kind, source)
+        elsewhere = source.registries.elsewhere.get(kind.lower().replace("_", "-"))
+        message = unknown_word("assertion type", kind, list(source.registries.assertions))
+        if elsewhere is not None:
+            message = f"Unknown assertion type {quote(kind)}. Here it is {elsewhere}."
         return None, (*problems, problem_at(document, (*path, "type"), message))
     _, broken = validate(registered, options, document, path, also_known=shared)
     parts: list[AssertionSpec] = []
@@ -137,7 +141,7 @@ def read_one(
             return None, (*problems, *broken, problem_at(document, path, message))
         options.pop(PARTS, None)
         keys = WEIGHED_KEYS if kind in source.registries.weighing else INNER_KEYS
-        parts, inner = _read_all(source, (*path, PARTS), level + 1, keys)
+        parts, inner = read_assertions(source, (*path, PARTS), level + 1, keys)
         broken = (*broken, *inner)
     if common is None or broken:
         return None, (*problems, *broken)
@@ -154,18 +158,6 @@ def read_one(
         place=document.place(path),
     )
     return assertion, ()
-
-
-def _unknown_type(kind: str, source: Source) -> str:
-    known = source.registries.elsewhere.get(kind.lower().replace("_", "-"))
-    if known is None:
-        return unknown_word("assertion type", kind, list(source.registries.assertions))
-    return f"Unknown assertion type {quote(kind)}. Here it is {known}."
-
-
-def plain_content(content: Content) -> JsonValue:
-    """Return a content as it is written."""
-    return content if isinstance(content, str) else [canonical(part) for part in content]
 
 
 def with_file_places(fixture: Fixture, document: Document) -> Fixture:
@@ -232,6 +224,16 @@ _CHECKED_LATER = ("targetAgent", "playground", "toolReplay", "shadowTools")
 """Keys that are checked together with the Eval and the Agent, so their places are kept."""
 
 
+_AS_WRITTEN = frozenset(FixtureBody.model_fields) - {
+    "kind",
+    "cases",
+    "input",
+    "turns",
+    "assertions",
+}
+"""Fields of the manifest that the fixture has as they are."""
+
+
 class Meant(NamedTuple):
     """A fixture, what it means by keys of `spec`, and its problems; if any, neither is there."""
 
@@ -247,54 +249,43 @@ def read(source: Source) -> ReadDocument:
 
 
 def read_meaning(source: Source) -> Meant:
-    """Return the fixture with what its digest covers."""
+    """Return the fixture with what its digest covers.
+
+    The assertions of the whole come first, then those of each turn.
+    """
     document, problems = validate(FixtureDocument, source.body, source.document)
-    assertions, broken = _read_assertions(source)
+    assertions, broken = read_assertions(source, ("spec", "assertions"))
+    listed = source.document.data_at(("spec", "turns"))
+    for number in range(len(listed) if isinstance(listed, list) else 0):
+        more, wrong = read_assertions(source, ("spec", "turns", number, "assertions"))
+        assertions += [one.model_copy(update={"turn": number + 1}) for one in more]
+        broken += wrong
     if document is None or broken:
         return Meant(None, None, (*problems, *broken))
     spec = document.spec
     if missing := _missing(spec, source.document):
         return Meant(None, None, (*problems, *missing))
-    turns = tuple(turn.user for turn in spec.turns)
     written: JsonObject = canonical(spec) | {"assertions": [each.meaning for each in assertions]}
-    if turns:
-        written["turns"] = [plain_content(one) for one in turns]
+    if spec.turns:
+        written["turns"] = [
+            said if isinstance(said := one.user, str) else [canonical(part) for part in said]
+            for one in spec.turns
+        ]
+    places = {
+        f"spec.{key}": source.document.key_place(("spec", key))
+        for key in _CHECKED_LATER
+        if source.document.data_at(("spec", key)) is not None
+    }
     fixture = Fixture(
-        name=document.metadata.name,
-        labels=document.metadata.labels,
-        target_agent=spec.target_agent,
+        **{**envelope(source, document), **{key: getattr(spec, key) for key in _AS_WRITTEN}},
         fixture_kind=spec.kind,
-        severity=spec.severity,
-        description=spec.description,
-        origin=spec.origin,
         input=spec.input or FixtureInput(type=InputType.PROMPT, payload={}),
-        turns=turns,
-        reference=spec.reference,
+        turns=tuple(turn.user for turn in spec.turns),
         assertions=tuple(assertions),
-        playground=spec.playground,
-        tool_replay=spec.tool_replay,
-        shadow_tools=spec.shadow_tools,
-        place=source.document.place(("metadata", "name")),
-        places={
-            f"spec.{key}": source.document.key_place(("spec", key))
-            for key in _CHECKED_LATER
-            if source.document.data_at(("spec", key)) is not None
-        },
-        path=source.path,
+        places=places,
         digest=meaning(document.kind, document.metadata, written),
     )
     return Meant(with_file_places(fixture, source.document), written, problems)
-
-
-def _read_assertions(source: Source) -> tuple[list[AssertionSpec], list[Problem]]:
-    """Return the assertions of the whole, then those of each turn, and what is wrong with them."""
-    assertions, problems = read_assertions(source, ("spec", "assertions"))
-    turns = source.document.data_at(("spec", "turns"))
-    for number in range(len(turns) if isinstance(turns, list) else 0):
-        more, broken = read_assertions(source, ("spec", "turns", number, "assertions"))
-        assertions += [one.model_copy(update={"turn": number + 1}) for one in more]
-        problems += broken
-    return assertions, problems
 
 
 def _missing(spec: FixtureBody, document: Document) -> tuple[Problem, ...]:

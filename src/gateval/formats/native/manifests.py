@@ -23,6 +23,7 @@ from pydantic import JsonValue
 
 from gateval.domain.manifests.catalogue import Broken, ManifestReference
 from gateval.domain.manifests.evaluation import EVAL_KINDS
+from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.own_checks import OWN_CHECKS
 from gateval.domain.paths import nearest, show_path
 from gateval.domain.problems import Problem, SourceLocation, sort_problems
@@ -40,7 +41,7 @@ from gateval.formats.base import (
 )
 from gateval.formats.native.case_templates import is_template, read_template
 from gateval.formats.native.fixture import FIXTURE
-from gateval.formats.native.written import KINDS, ManifestKind, ReadDocument, manifest_kind
+from gateval.formats.native.written import KINDS, ManifestKind, manifest_kind
 from gateval.formats.problems import (
     PROBLEM_LIMIT,
     expected_sentence,
@@ -256,21 +257,22 @@ class _Found:
     def take(self, kind: ManifestKind, source: Source) -> None:
         """Read one document."""
         document = source.document
-        read = (
-            read_template(source) if kind is FIXTURE and is_template(source) else kind.read(source)
-        )
-        self.problems += read.problems
-        manifest = read[0]
+        manifest: Manifest | Template | Pending | None
+        fixtures: tuple[Fixture, ...] = ()
+        if kind is FIXTURE and is_template(source):
+            manifest, problems = read_template(source)
+        else:
+            manifest, problems, fixtures = kind.read(source)
+        self.problems += problems
         if manifest is None or document.problems:
-            told = (*document.problems, *read.problems)
+            told = (*document.problems, *problems)
             self.broken.append(broken_manifest(kind.name, document, told))
         elif isinstance(manifest, Template):
             self.templates.append(manifest)
         elif isinstance(manifest, Pending):
             self.pending.append(manifest)
         else:
-            self.manifests.append(manifest)
-            self.manifests += read.fixtures if isinstance(read, ReadDocument) else ()
+            self.manifests += (manifest, *fixtures)
 
 
 def _kind_of(document: Document) -> ManifestKind | Problem | None:
