@@ -80,7 +80,7 @@ serve(Mine)
 STARTS: list[tuple[str, str, str, str]] = [
     ("import sys; print('no database', file=sys.stderr); sys.exit(3)", "The server ended with exit code 3 before it was ready.", "no database", ""),
     ("pass", "The server ended with exit code 0 before it was ready.", "$ ", ""),
-    ("import time; print('thinking', flush=True); time.sleep(60)", "The server was not ready within 2 s: it did not begin to listen.", "thinking", ""),
+    ("import time; print('thinking', flush=True); time.sleep(60)", "The server was not ready within 1 s: it did not begin to listen.", "thinking", ""),
     (HTTP + "class Mine(Handler):\n    def do_GET(self): self.say(500, {})\nserve(Mine)\n", "it answered GET /up with status 500.", "$ ", "/up"),
     (HTTP + "class Mine(Handler):\n    def do_GET(self): self.say(302, {}, Location='/')\nserve(Mine)\n", "it answered GET /up with status 302.", "$ ", "/up"),
     (HTTP + "class Mine(Handler):\n    def do_GET(self): time.sleep(60)\nserve(Mine)\n", "The server was not ready within 2 s: it did not answer within", "$ ", "/up"),
@@ -97,7 +97,7 @@ def test_a_server_that_does_not_start_is_tried_once(
 ) -> None:
     world = World(tmp_path)
     world.write("agent.py", program)
-    ready: JsonObject = {"timeoutSeconds": 2 if "sleep(60)" in program or path else 20}
+    ready: JsonObject = {"timeoutSeconds": 2 if path else 1 if "sleep(60)" in program else 20}
     agent = server(ready={**ready, "path": path} if path else ready)
     began = time.monotonic()
     one, other = answers(world, agent, ask(), ask())
@@ -129,7 +129,7 @@ import pathlib, socket, subprocess
 tried = pathlib.Path("tried")
 if not tried.exists():
     tried.write_text(sys.argv[1])
-    thief = "import socket, sys, time; s = socket.socket(); s.bind(('127.0.0.1', int(sys.argv[1]))); s.listen(); print('mine', flush=True); time.sleep(20)"
+    thief = "import socket, sys, time; s = socket.socket(); s.bind(('127.0.0.1', int(sys.argv[1]))); s.listen(); print('mine', flush=True); [s.accept()[0].close() for _ in range(999)]"
     child = subprocess.Popen([sys.executable, "-c", thief, sys.argv[1]], stdout=subprocess.PIPE, start_new_session=True)
     child.stdout.readline()
     pathlib.Path("thief").write_text(str(child.pid))
