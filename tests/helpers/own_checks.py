@@ -6,14 +6,16 @@ import contextlib
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import Any, cast
 
 from gateval.adapters.clock import SystemClock
+from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import CheckOrder, Checks
 from gateval.candidates.program import Groups, Starter
 from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, Fixture
 from gateval.domain.manifests.own_checks import OWN_CHECKS
-from gateval.domain.plan.plan import Plan
-from gateval.domain.tree import FileRules, Revision
+from gateval.domain.plan.plan import LayerInputs, Plan
+from gateval.domain.tree import FileRules, Revision, Tree
 
 TREE = Revision(name="x", commit=None, tree="0" * 40)
 FILES = CheckFiles(rules=FileRules(), digest="0")
@@ -30,6 +32,12 @@ class OneFolder:
         self, files: CheckFiles, revision: Revision, links: Mapping[str, Path]
     ) -> Path:
         return self.folder
+
+    def tree_at(self, revision: Revision) -> Tree:
+        raise NotImplementedError("a test of layers takes a repository")
+
+    async def write_at(self, inputs: LayerInputs, folder: Path, revision: Revision) -> None:
+        raise NotImplementedError("a test of layers takes a repository")
 
 
 class Runner:
@@ -49,10 +57,12 @@ async def runner(
     """Give what runs the checks that stand in a folder."""
     with tempfile.TemporaryDirectory() as made:
         plan = Plan(head=TREE, nothing="Nothing.")
-        checks = Checks(
-            "run", plan, OneFolder(folder), PATH, SystemClock(), scratch or Path(made),
-            starter or Groups(),
+        nobody = cast("Any", None)  # checks ask no model and no server
+        context = RuntimeContext(
+            "run", nobody, None, nobody, PATH, SystemClock(), nobody, scratch or Path(made),
+            starter or Groups(), lambda _: None,
         )  # fmt: skip
+        checks = Checks(context, plan, OneFolder(folder))
         async with checks:
             yield Runner(checks)
 

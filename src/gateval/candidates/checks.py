@@ -27,7 +27,6 @@ from gateval.candidates.program import (
     Program,
     ProgramLimits,
     Ran,
-    Starter,
     private_folders,
 )
 from gateval.domain.manifests.agent import LayerSpec, RuntimeSpec
@@ -40,10 +39,20 @@ from gateval.domain.problems import SourceLocation
 from gateval.domain.tree import Revision, Tree
 from gateval.domain.trials.trial import Cause, NoAnswer, Side
 from gateval.errors import RepositoryError
-from gateval.ports.storage import Clock
 
 
-class RevisionFiles(Protocol):
+class CheckExports(Protocol):
+    """Where the files of own checks lie."""
+
+    async def check_folder(
+        self, files: CheckFiles, revision: Revision, links: Mapping[str, Path]
+    ) -> Path:
+        """The folder with these files at this revision. Raises `RepositoryError`. `links` are
+        symbolic links to what a set-up made: path in the folder → target.
+        """
+
+
+class RevisionFiles(CheckExports, Protocol):
     """The files of any revision of a plan."""
 
     def tree_at(self, revision: Revision) -> Tree:
@@ -51,34 +60,6 @@ class RevisionFiles(Protocol):
 
     async def write_at(self, inputs: LayerInputs, folder: Path, revision: Revision) -> None:
         """Write inputs of a layer into an empty folder. Raises `RepositoryError`."""
-
-
-@dataclass(frozen=True)
-class CheckLayers:
-    """Makes the layers of checks. `context` is that of candidates, `environ` what a check sees."""
-
-    context: RuntimeContext
-    files: RevisionFiles
-    environ: Mapping[str, str]
-
-    async def layer(
-        self, spec: LayerSpec, files: CheckFiles, revision: Revision, programs: Programs, name: str
-    ) -> Layer | NoAnswer:
-        """Return the layer, made if nobody has, or why there is none. Raises `RepositoryError`."""
-        folder = path_of_text(files.rules.folder)
-        check = AgentDefinition(
-            name="check",
-            side=Side.HEAD,
-            place=SourceLocation(file=folder),
-            runtime=RuntimeSpec(type="command", setup=spec),
-            folder=folder,
-            cwd=folder,
-            closure="",
-            files=files.rules,
-        )
-        inputs = _AtRevision(self.files, revision, frozenset(files.hidden))
-        context = replace(self.context, environ=self.environ)
-        return await Preparation(check, context, inputs, programs, name).layer(spec)
 
 
 @dataclass(frozen=True)
@@ -131,17 +112,6 @@ STDOUT_BYTES = 256 * KIB
 _GRACE_SECONDS = 1.0
 
 
-class CheckExports(Protocol):
-    """Where the files of own checks lie."""
-
-    async def check_folder(
-        self, files: CheckFiles, revision: Revision, links: Mapping[str, Path]
-    ) -> Path:
-        """The folder with these files at this revision. Raises `RepositoryError`. `links` are
-        symbolic links to what a set-up made: path in the folder → target.
-        """
-
-
 @dataclass(frozen=True)
 class CheckOrder:
     """One run of an own check: its command, its files, what it reads, how many seconds it has.
@@ -178,25 +148,13 @@ class CheckFailed(Exception):
 class Checks:
     """Runs own checks. Use it as `async with Checks(...) as checks`."""
 
-    def __init__(
-        self,
-        run: str,
-        plan: Plan,
-        exports: CheckExports,
-        environ: Mapping[str, str],
-        clock: Clock,
-        scratch: Path,
-        starter: Starter,
-        layers: CheckLayers | None = None,
-    ) -> None:
-        """`layers` makes what checks install; without it, such checks do not run."""
-        self._name = f"check-{run}"
+    def __init__(self, context: RuntimeContext, plan: Plan, exports: RevisionFiles) -> None:
+        """`context` is that of candidates; a check sees nothing of what the policy gives them."""
+        self._context = replace(context, environ=candidate_environment(context.environ))
+        self._name = f"check-{context.run}"
         self._plan = plan
         self._exports = exports
-        self._environ = candidate_environment(environ)
-        self._layers = layers
-        self._scratch = scratch
-        self._programs = Programs(clock, starter)
+        self._programs = Programs(context.clock, context.starter)
         self._places = asyncio.Semaphore(AT_ONCE)
         self._library: Once[Path] = Once()
 
@@ -236,11 +194,7 @@ class Checks:
     async def _run(self, order: CheckOrder, revision: Revision, limits: ProgramLimits) -> Ran:
         layer: Layer | None = None
         if order.setup is not None:
-            if self._layers is None:
-                raise CheckFailed(Cause.GATE, "Nothing makes its set-up here.")
-            made = await self._layers.layer(
-                order.setup, order.files, revision, self._programs, self._name
-            )
+            made = await self._made(order.setup, order.files, revision)
             if isinstance(made, NoAnswer):
                 raise self._failed(made)
             layer = made
@@ -251,19 +205,40 @@ class Checks:
             raise RepositoryError("the fixture's folder is none of them.")
         library: Path | None = None
         if order.python:
-            write = partial(asyncio.to_thread, write_library, self._scratch / "check-library")
+            write = partial(
+                asyncio.to_thread, write_library, self._context.scratch / "check-library"
+            )
             library = await self._library.get("library", write)
-        async with self._places, private_folders(self._scratch) as private:
+        async with self._places, private_folders(self._context.scratch) as private:
             literals = {VARIABLE: str(order.playground)} if order.playground else {}
-            env = instance_environment(self._environ, self._name, private, literals)
+            env = instance_environment(self._context.environ, self._name, private, literals)
             argv = tuple(word.replace(LIBRARY, str(library or "")) for word in order.argv)
             reads = tuple(one for one in (library, layer and layer.root) if one)
             lent = (order.playground,) if order.playground else ()
             program = Program(argv, folder, env, order.stdin, lent, reads, offline=True)
             return await self._programs.run(program, limits)
 
+    async def _made(
+        self, spec: LayerSpec, files: CheckFiles, revision: Revision
+    ) -> Layer | NoAnswer:
+        """Return what a set-up makes, made if nobody has. Raises `RepositoryError`."""
+        folder = path_of_text(files.rules.folder)
+        check = AgentDefinition(
+            name="check",
+            side=Side.HEAD,
+            place=SourceLocation(file=folder),
+            runtime=RuntimeSpec(type="command", setup=spec),
+            folder=folder,
+            cwd=folder,
+            closure="",
+            files=files.rules,
+        )
+        inputs = _AtRevision(self._exports, revision, frozenset(files.hidden))
+        making = Preparation(check, self._context, inputs, self._programs, self._name)
+        return await making.layer(spec)
+
     def _failed(self, silence: NoAnswer) -> CheckFailed:
-        told = from_the_export(silence, self._scratch)
+        told = from_the_export(silence, self._context.scratch)
         last = f" It said last: {told.detail[-1]}" if len(told.detail) > 1 else ""
         gate = silence.cause is Cause.GATE
         return CheckFailed(Cause.GATE if gate else Cause.CHECK, f"{told.reason}{last}")

@@ -17,7 +17,7 @@ from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.run.isolation import isolation, kept_layers, layers_folders, scratch_folder
 from gateval.candidates.base import RuntimeContext
-from gateval.candidates.checks import CheckLayers, Checks
+from gateval.candidates.checks import Checks
 from gateval.candidates.environment import candidate_environment
 from gateval.candidates.isolation.isolation_level import (
     IsolationLevel,
@@ -211,10 +211,7 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
             nowhere=partial(_nowhere, settings.upstreams),
         )
         candidates = await stack.enter_async_context(Candidates(context))
-        layers = CheckLayers(context, exports, candidate_environment(environ))
-        checks = Checks(
-            run.folder.run, plan, exports, environ, context.clock, scratch, starter, layers
-        )
+        checks = Checks(context, plan, exports)
         judge = Judge(gateway)
         yield RunContext(
             candidates=candidates,
