@@ -95,15 +95,15 @@ class Call(ABC):
         """Answer the request and record it in the trial. Never raises for anything that a candidate
         or a provider does.
         """
-        model = ""
+        model, limits = "", self._session.limits
         try:
             model = self._asked(body)
-            limits = self._session.limits
-            refused = account.refusal(
-                body, self._fields, allow=limits.allow, max_tokens=limits.max_tokens
-            )
             refused = (
-                refused or self._session.refusal(model) or self._gateway.ledger.unpriced(model)
+                account.refusal(
+                    body, self._fields, allow=limits.allow, max_tokens=limits.max_tokens
+                )
+                or self._session.refusal(model)
+                or self._gateway.ledger.unpriced(model)
             )
             if refused:
                 return self._refused(403, sentence(refused))
@@ -174,18 +174,13 @@ class InputCall(Call):
             return Reply(200, self._wire.encode_reply(found, self._request, self._fields))
         provider, _, model_id = model.partition("/")
         upstream = None if provider == SCRIPTED_PROVIDER else self._gateway.upstream(model)
-        sender = self._gateway.for_candidates
+        sender, side, kind = self._gateway.for_candidates, self._session.side, self._wire.kind
+        asked = self._request
         self._tries.most = 0
         try:
             if upstream is None or not upstream.speaks(self._name):
                 found = await measure(
-                    self._gateway,
-                    model,
-                    self._wire.kind,
-                    self._request,
-                    side=self._session.side,
-                    sender=sender,
-                    tries=self._tries,
+                    self._gateway, model, kind, asked, side=side, sender=sender, tries=self._tries
                 )
                 self._measured(model, found)
                 return Reply(200, self._wire.encode_reply(found, self._request, self._fields))
@@ -312,12 +307,9 @@ class CandidateCall(Call):
         upstream = None if provider == SCRIPTED_PROVIDER else self._gateway.upstream(model)
         if upstream is None or not upstream.speaks(self._name):
             drawn = whole.model_copy(update={"draw": self._trial.draw})
+            side, sender = self._session.side, self._gateway.for_candidates
             said = await self._gateway.ask(
-                model,
-                drawn,
-                side=self._session.side,
-                sender=self._gateway.for_candidates,
-                tries=self._tries,
+                model, drawn, side=side, sender=sender, tries=self._tries
             )
             return self._own_reply(model, said)
         # Only the name of the model is rewritten: what the neutral form does not know must survive.
@@ -346,12 +338,9 @@ class CandidateCall(Call):
         )
         if isinstance(got, OpenStream):
             return self._relayed(model, got)
-        # A server may answer in one piece all the same.
-        return (
-            self._passed_back(model, got)
-            if got.reply is None
-            else self._own_reply(model, got.reply)
-        )
+        if got.reply is None:
+            return self._passed_back(model, got)
+        return self._own_reply(model, got.reply)  # a server may answer in one piece all the same
 
     async def _relayed(self, model: str, source: OpenStream) -> Stream:
         """Give the pieces for the candidate, close `source` in the end, and record what came of it:
