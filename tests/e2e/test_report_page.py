@@ -11,7 +11,9 @@ import pytest
 from tests.helpers.command import gateval
 from tests.helpers.page import ReadPage
 from tests.helpers.repo import Repo
-from tests.helpers.shop import build_shop
+from tests.helpers.shop import FIXTURES, SCRIPT, build_shop
+
+REST = SCRIPT.removeprefix("rules:\n")
 
 
 @pytest.fixture
@@ -29,12 +31,61 @@ def test_a_run_writes_a_page_that_tells_what_broke(shop: Repo) -> None:
     page = (shop.path / "out/report.html").read_text()
     found = ReadPage(page)
     assert "refund-asks-why passed before and fails now" in found.text
-    assert "Expected a call of `clarify_reason`, saw the calls refund." in found.text
-    assert "Head calls `refund` where base calls `clarify_reason`" in found.text
+    assert "Expected a call of clarify_reason, saw the calls refund." in found.text
+    assert "Head calls refund where base calls clarify_reason" in found.text
     assert "-Always ask for the reason first." in found.text
     assert "evals/fixtures.yaml:8" in found.text
     again = gateval(shop, "report", "out", "--format", "html")
     assert again.stdout == page
+
+
+FINDS = """\
+---
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: finds-order, labels: {agent: support}}
+spec:
+  input: {type: prompt, payload: {prompt: Where is order A-1?}}
+  assertions:
+    - {type: contains, value: tomorrow}
+"""
+ASKS = """\
+  - when: {user: Where, turn: 1}
+    toolCalls: [{name: clarify_reason, arguments: {order: A-1}}]
+"""
+TRIES = """\
+  - when: {user: Where, turn: 2}
+    toolCalls: [{name: refund, arguments: {dry: true}}]
+"""
+SAYS = "  - when: {user: Where}\n    reply: It comes tomorrow.\n"
+LOST = SAYS.replace("comes tomorrow", "is lost")
+AGAIN = ASKS.replace("turn: 1", "turn: 3").replace("A-1", "A-1, again: true")
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        (ASKS.replace("clarify_reason", "refund") + TRIES + LOST, "Head calls refund where base calls clarify_reason"),
+        (ASKS.replace("A-1", "A-2") + TRIES + LOST, 'Head calls clarify_reason with other arguments than base ({"order":"A-2"} instead of {"order":"A-1"})'),
+        (ASKS + LOST, "Base calls refund here, head does not"),
+        ("  - when: {user: Where, turn: 1}\n    reply: I do not know.\n", "Base calls clarify_reason here, head does not"),
+        (ASKS + TRIES + AGAIN + LOST, "Head calls clarify_reason here, base does not"),
+    ],
+)  # fmt: skip
+def test_the_first_screen_names_the_step_to_blame(tmp_path: Path, rules: str, said: str) -> None:
+    """Five regressions as people make them: what a reader finds without opening anything."""
+    shop = build_shop(tmp_path / "shop")
+    shop.git("checkout", "--quiet", "main")
+    shop.write("evals/fixtures.yaml", FIXTURES + FINDS)
+    shop.write(".gateval/scripted/support.yaml", f"rules:\n{ASKS}{TRIES}{SAYS}{REST}")
+    shop.commit("More")
+    shop.branch("worse", "main")
+    shop.write(".gateval/scripted/support.yaml", f"rules:\n{rules}{REST}")
+    shop.commit("Worse")
+    done = gateval(shop, "check", "--results", "out")
+    assert done.returncode == 1, done.stderr
+    text = ReadPage((shop.path / "out/report.html").read_text()).text
+    assert f"{said}: 2 of 2 on head" in text or f"{said}: 0 of 2 on head, 2 of 2 on base" in text
 
 
 def test_views_chooses_what_is_written(shop: Repo) -> None:

@@ -118,9 +118,7 @@ def test_an_address_opens_the_step_and_the_first_difference_is_marked(
         assert "calls lookup_order" in first
         assert "no such step on base" in first
         said = page.locator(".diverges").inner_text()
-        assert (
-            "Head calls `lookup_order` here, base does not: 2 of 2 on head, 0 of 2 on base" in said
-        )
+        assert "Head calls lookup_order here, base does not: 2 of 2 on head, 0 of 2 on base" in said
         page.keyboard.press("d")
         assert page.evaluate("document.activeElement.id") == "step-head-2"
 

@@ -46,7 +46,7 @@ def call(arguments: str) -> list[str]:
         ([ASK[:1]], [ASK], "Base calls `ask` here, head does not: 0 of 1 on head, 1 of 1 on base"),
         ([[*ASK, "call pay {}"]], [ASK], "Head calls `pay` here, base does not: 1 of 1 on head, 0 of 1 on base"),
         ([[PAY[0], *PAY[1:3], *ASK[1:]]], [[ASK[0], *ASK[1:3], *PAY[1:]]], "Head calls `pay` here, base does not: 1 of 1 on head, 0 of 1 on base"),
-        ([call('{"id": 2}')], [call('{"id": 1}')], "Head calls `find` with other arguments than base: 1 of 1 on head, 0 of 1 on base"),
+        ([call('{"id": 2}')], [call('{"id": 1}')], "Head calls `find` with other arguments than base (`{\"id\":2}` instead of `{\"id\":1}`): 1 of 1 on head, 0 of 1 on base"),
         ([[*ASK[:2], "result ask: no"]], [ASK[:3]], "`ask` answers head otherwise than base: 1 of 1 on head, 0 of 1 on base"),
         ([["user: pay", *ASK[1:]]], [ASK], "The user tells head something else than base: 1 of 1 on head, 0 of 1 on base"),
         ([[*ASK[:3], "says: No."]], [ASK], "Head words its answer otherwise than base: 1 of 1 on head, 0 of 1 on base"),

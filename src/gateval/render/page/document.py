@@ -6,6 +6,7 @@ A policy in it (CSP) lets nothing run but this one program, and nothing be loade
 from __future__ import annotations
 
 import base64
+import re
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 _VALUE = 2_000
 """Characters of one value in the document."""
+
+_CODE = re.compile("`([^`\n]+)`")
+"""What our sentences mean as code, in escaped text."""
 
 _RESERVE = 4_000
 """Bytes kept free."""
@@ -121,7 +125,7 @@ def _hash(text: str) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     import jinja2
-    from markupsafe import Markup
+    from markupsafe import Markup, escape
 
     def shown(value: object) -> object:
         return value if isinstance(value, Markup) else seen(str(value), _VALUE)
@@ -134,6 +138,9 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["coded"] = lambda text: _markup(
+        _CODE.sub(r"<code>\1</code>", str(escape(shown(text))))
+    )
     made.filters["capfirst"] = lambda text: text[:1].upper() + text[1:]
     return made
 
@@ -142,4 +149,4 @@ def _markup(text: str) -> object:
     """Return what is ours as it is."""
     from markupsafe import Markup
 
-    return Markup(text)  # noqa: S704 - files of this folder, JSON without `<`, plots made escaped
+    return Markup(text)  # noqa: S704 - our files, JSON without `<`, plots and texts that are escaped

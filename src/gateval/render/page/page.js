@@ -27,6 +27,8 @@ function el(tag, attributes, ...children) {
 
 const tell = (words) => (byId("told").textContent = words);
 const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+// A sentence of ours: what stands between backticks is code.
+const coded = (text) => text.split(/`([^`\n]+)`/).map((one, at) => (at % 2 ? el("code", {}, one) : one));
 const stateOf = (name) => el("span", { class: `state s${name.replaceAll(" ", "-")}` }, name);
 const address = (...parts) => "#" + parts.map(encodeURIComponent).join("/");
 
@@ -115,7 +117,7 @@ function newLine(at) {
     el("th", { scope: "row" }, el("a", { href: address(one[EVAL], one[NAME]) }, one[NAME]), " ", el("small", {}, `${shown}, ${one[SEVERITY]}`)),
     el("td", { class: "strip" }, strip("head", one[HEAD]), strip("base", one[BASE])),
     el("td", {}, one[PASSES]),
-    el("td", {}, one[WHY]),
+    el("td", {}, coded(one[WHY])),
   );
 }
 
@@ -312,7 +314,7 @@ function stepCell(view, trial, at, content) {
     { class: `step ${step.kind === "error" ? "kerror" : step.kind}`, id: `step-${trial.side}-${number}`, tabindex: "-1" },
     el("h4", {}, el("a", { href: address(view.line[EVAL], view.line[NAME], trial.side, trial.rep, number), title: "Address of this step" }, `${number} ${titled(step)}`), notes.length ? el("small", {}, ` ${notes.join(", ")}`) : ""),
     long && !blamed.length ? el("details", {}, el("summary", {}, `${step.text.slice(0, 200)}… (${counted(step.text.length, "character")})`), body) : body,
-    blamed.map((one) => el("p", { class: "blame" }, `✕ ${one.label} ${one.ended.split(" at step")[0]}: ${one.reason}`)),
+    blamed.map((one) => el("p", { class: "blame" }, `✕ ${one.label} ${one.ended.split(" at step")[0]}: `, coded(one.reason))),
   );
 }
 
@@ -401,7 +403,7 @@ function checkOf(view, trial, one) {
     { class: one.status },
     el("span", { class: "icon", "aria-hidden": "true" }, icon),
     el("b", {}, `${one.label} ${one.ended}`),
-    `: ${one.reason} `,
+    ": ", coded(one.reason), " ",
     el("code", {}, one.place),
     one.steps.map((number) => [" ", link(view, trial, number)]),
     one.claimed ? el("small", {}, " claimed by the candidate itself") : "",
@@ -440,7 +442,7 @@ function picker(view, side) {
 function ended(trial) {
   if (!trial) return null;
   const facts = [`${trial.seconds.toFixed(1)} s`, trial.tokens != null && `${trial.tokens.toLocaleString("en")} tokens`, trial.usd != null && `$${trial.usd.toPrecision(3)}`, trial.models.join(", ")].filter(Boolean);
-  return el("p", {}, el("b", {}, `${trial.side}, repetition ${trial.rep}: ${trial.outcome}`), ` in ${facts.join(", ")}. `, trial.reason);
+  return el("p", {}, el("b", {}, `${trial.side}, repetition ${trial.rep}: ${trial.outcome}`), ` in ${facts.join(", ")}. `, coded(trial.reason));
 }
 
 const diffLines = (text) =>
@@ -454,7 +456,7 @@ function diverges(view) {
   return el(
     "div",
     { class: "diverges" },
-    view.usual && found ? el("p", { class: "first" }, "First difference. ", found.said, ". ", el("button", { onclick: toDifference }, "Go there (d)")) : "",
+    view.usual && found ? el("p", { class: "first" }, "First difference. ", coded(found.said), ". ", el("button", { onclick: toDifference }, "Go there (d)")) : "",
     changed ? el("p", {}, el("b", {}, "Changed here"), el("small", {}, " what this revision changes in the agent; whether it is the cause is for you to say")) : "",
     agent?.prompt ? el("pre", { class: "diff", tabindex: "0", role: "region", "aria-label": "Changed lines of the prompt" }, el("small", {}, agent.where), diffLines(agent.prompt)) : "",
     changed && !agent.prompt ? el("ul", {}, agent.changes.slice(0, 8).map(([what, before, after]) => el("li", {}, el("code", {}, what), before ? [" ", el("del", {}, before)] : "", after ? [" → ", el("ins", {}, after)] : ""))) : "",

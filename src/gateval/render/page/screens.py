@@ -14,7 +14,7 @@ from gateval.domain.text import listing
 from gateval.domain.trials.trace import StepKind
 from gateval.domain.trials.trial import Assessment, Trial
 from gateval.render.page.data import STATES
-from gateval.render.report.difference import first_difference, nearest_base
+from gateval.render.report.difference import Difference, first_difference, nearest_base
 from gateval.render.report.evidence import WORSE, Pair, page_address, prompt_edit
 from gateval.render.report.facts import FixtureFacts, SilentAgent
 from gateval.render.report.findings import UnmeasuredTrials
@@ -33,7 +33,8 @@ _FEW = 6
 
 class Reason(NamedTuple):
     """Why the gate says what it says: a fixture, what it lacks, the words that show it, and where
-    head went another way. `address` leads to the step; `changed` are lines of the prompt.
+    head went another way. `address` leads to the step, `there` to the difference; `changed` are
+    lines of the prompt.
     """
 
     fixture: str
@@ -47,6 +48,7 @@ class Reason(NamedTuple):
     quoted: str
     address: str
     difference: str
+    there: str
     changed: list[str]
     same: str
 
@@ -65,7 +67,8 @@ def reasons(view: ReportView) -> tuple[list[Reason], int]:
 
 def _reason(view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts]) -> Reason:
     worst = fact.worst
-    found = first_difference(fact, Pair(worst, nearest_base(fact, worst)))
+    pair = Pair(worst, nearest_base(fact, worst))
+    found = first_difference(fact, pair)
     check = fact.broken[0] if fact.broken else None
     quoted, words, number = _quote(fact, worst)
     if not number and found is not None:
@@ -82,11 +85,21 @@ def _reason(view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts]
         quoted,
         page_address(fact, worst, number),
         str(found) if found else "",
+        _there(fact, pair, found),
         _changed(view, fact),
         f"{len(others):,} more: {listing([one.fixture.name for one in others], 5)}"
         if others
         else "",
     )
+
+
+def _there(fact: FixtureFacts, pair: Pair, found: Difference | None) -> str:
+    """Return the address of the first difference."""
+    if found is None:
+        return ""
+    if found.head_step is not None:
+        return page_address(fact, pair.head, found.head_step.number)
+    return page_address(fact, pair.base, found.base_step.number if found.base_step else 0)
 
 
 def _changed(view: ReportView, fact: FixtureFacts) -> list[str]:
@@ -199,7 +212,7 @@ def rows_of(view: ReportView) -> Sequence[EvalRow]:
 
 
 class Extra(NamedTuple):
-    """A section that can wait: sentences, or rows below `columns`."""
+    """Another section: sentences, or rows below `columns`. What is `folded` can wait."""
 
     title: str
     lines: list[str]
@@ -207,6 +220,7 @@ class Extra(NamedTuple):
     rows: Sequence[Sequence[str]] = ()
     note: str = ""
     more: int = 0
+    folded: bool = False
 
 
 _ITEMS = 100
@@ -243,7 +257,7 @@ def extras(view: ReportView) -> Iterator[Extra]:
     """Yield the other sections, in the order of every view."""
     for section in view.sections:
         if section.kind not in _ELSEWHERE:
-            yield _extra(section)
+            yield _extra(section)._replace(folded=section.folded)
 
 
 def _extra(section: Section) -> Extra:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from gateval.domain.base import canonical_json
+from gateval.domain.text import excerpts
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import Trial
 from gateval.render.report.evidence import Pair, aligned
@@ -125,6 +126,9 @@ def _other_content(ours: Step, theirs: Step, place: _Place, sides: _Sides) -> Di
         StepKind.ERROR: "Head meets another error than base",
         StepKind.ASSISTANT: "Head words its answer otherwise than base",
     }[ours.kind]
+    if ours.kind is StepKind.TOOL_CALL:
+        theirs_told, ours_told = excerpts(theirs.arguments or {}, ours.arguments or {})
+        said = f"{said} (`{ours_told}` instead of `{theirs_told}`)"
     content = _content(ours)
 
     def does(trace: Sequence[Step]) -> bool:
