@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from gateval.assertions.base import AssessmentContext, Priced
 from gateval.assertions.evidence import Basis, Evidence
-from gateval.assertions.own_checks import CommandInFolder, first_mistake
-from gateval.domain.base import JsonObject, canonical_json
+from gateval.assertions.own_checks import CommandInFolder, read_form
+from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import AssertionSpec, FixtureInput
 from gateval.domain.manifests.messages import Role, text_of
-from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.strict_json import NotStrictJson
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Assessed
 from gateval.judging.prompt import shorten
@@ -66,20 +66,11 @@ def read_code_answer(printed: bytes, *, plain: bool = False) -> CodeAnswer:
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8") from None
     try:
-        value = read_json(text)
+        told = read_form(text, _Printed, "`score`")
     except NotStrictJson as error:
         if plain:
             return CodeAnswer(1.0, text)
         raise ValueError(f"it is no JSON ({error})") from None
-    if not isinstance(value, dict):
-        raise ValueError("it is no JSON object with `score`")  # noqa: TRY004 - one kind
-    try:
-        return _answer(_Printed.model_validate_json(canonical_json(value)))
-    except ValidationError as error:
-        raise ValueError(first_mistake(error)) from None
-
-
-def _answer(told: _Printed) -> CodeAnswer:
     score = told.score
     if score is None:
         if not told.assertions:

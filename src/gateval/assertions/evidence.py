@@ -115,53 +115,44 @@ class Evidence(Value):
         """The tool calls. Raises `CannotEvaluate` without a whole trace: unseen is not absent."""
         trace = self.answer.recorded
         if trace is None:
-            raise CannotEvaluate(
-                Cause.GATE,
-                "this candidate gave no trace, so its tool calls are unknown; "
-                "let it call models through the gateway or print `trace`",
-            )
+            why = "this candidate gave no trace, so its tool calls are unknown; let it call models "
+            raise CannotEvaluate(Cause.GATE, f"{why}through the gateway or print `trace`")
         if len(trace.steps) >= STEPS_LIMIT:
-            raise CannotEvaluate(
-                Cause.GATE,
-                f"the trace was cut at {STEPS_LIMIT:,} steps, so some tool calls are unknown; "
-                "let the agent finish in fewer steps",
-            )
+            why = f"the trace was cut at {STEPS_LIMIT:,} steps, so some tool calls are unknown; "
+            raise CannotEvaluate(Cause.GATE, f"{why}let the agent finish in fewer steps")
         return ToolCalls(trace.tool_calls())
+
+    @property
+    def _seen(self) -> Trace | None:
+        """The trace, if the gate saw the model calls itself."""
+        trace = self.answer.recorded
+        return trace if trace and trace.is_seen else None
 
     @property
     def tokens(self) -> tuple[int | None, bool]:
         """The tokens of all model calls, None if unknown, and whether the gate counted them."""
-        trace = self.answer.recorded
-        counted = bool(trace and trace.is_seen and trace.usage.total is not None)
-        return self.usage.total, counted
+        return self.usage.total, bool(self._seen and self._seen.usage.total is not None)
 
     @property
     def usage(self) -> Usage:
         """The tokens of all model calls by kind, as the gate counted them or the candidate says."""
-        trace = self.answer.recorded
-        counted = trace.usage if trace else Usage()
-        if trace and trace.is_seen and counted.total is not None:
+        counted = self.answer.recorded.usage if self.answer.recorded else Usage()
+        if (self._seen and counted.total is not None) or self.answer.usage.total is None:
             return counted
-        return counted if self.answer.usage.total is None else self.answer.usage
+        return self.answer.usage
 
     @property
     def money(self) -> tuple[float | None, tuple[str, ...]]:
         """The US dollars of all model calls, as the gate saw them or else the candidate reports,
         None if unknown; and the models that have no price.
         """
-        usage = self.answer.usage if self.is_money_claimed else self._counted
+        usage = self._seen.usage if self._seen else self.answer.usage
         return usage.usd, usage.unpriced
-
-    @property
-    def _counted(self) -> Usage:
-        trace = self.answer.recorded
-        return trace.usage if trace else Usage()
 
     @property
     def is_money_claimed(self) -> bool:
         """Whether only the candidate can tell what its model calls cost."""
-        trace = self.answer.recorded
-        return not (trace and trace.is_seen)
+        return self._seen is None
 
     @property
     def own_seconds(self) -> float:
@@ -183,9 +174,8 @@ class Evidence(Value):
     @property
     def model_calls(self) -> tuple[int | None, bool]:
         """The number of model calls, None if unknown, and whether the gate counted them."""
-        trace = self.answer.recorded
-        if trace and trace.is_seen and not trace.is_partly_seen:
-            return trace.model_calls, True
+        if self._seen and not self._seen.is_partly_seen:
+            return self._seen.model_calls, True
         return self.answer.claimed.model_calls, False
 
     def is_claimed(self, basis: Basis) -> bool:
@@ -201,11 +191,9 @@ class Evidence(Value):
     def refuse_empty_claim(self) -> None:
         """Raise `CannotEvaluate` for a claimed trace without a step, which proves no absence."""
         if self.is_claimed(Basis.TRACE) and not (self.answer.trace and self.answer.trace.steps):
-            raise CannotEvaluate(
-                Cause.GATE,
-                "the candidate claims a trace without a single step, which proves nothing; let it "
-                "call models through the gateway or print the steps it took",
-            )
+            why = "the candidate claims a trace without a single step, which proves nothing; let "
+            how = "it call models through the gateway or print the steps it took"
+            raise CannotEvaluate(Cause.GATE, why + how)
 
     @property
     def with_refused_calls(self) -> Evidence:

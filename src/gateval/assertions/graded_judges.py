@@ -193,21 +193,13 @@ def _unproven(verdict: Verdict) -> str:
     return "its violation is not proven" if count == 1 else f"none of its {count} is proven"
 
 
-class RubricBand(Spec):
-    """What the points from `low` to `high` mean."""
-
-    low: int = Field(ge=0, le=POINTS, description="The lowest points of the range.")
-    high: int = Field(ge=0, le=POINTS, description="The highest points of the range.")
-    text: str = Field(min_length=1, max_length=5_000, description="What they mean.")
-
-
-def bands_of(ranges: Sequence[RubricBand] | dict[str, str]) -> tuple[Band, ...]:
+def bands_of(ranges: Sequence[Band] | dict[str, str]) -> tuple[Band, ...]:
     """Return the bands of a list of ranges; `{0: …, 4: …, 8: …}` names the lowest points of each.
 
     Raises `ValueError` where a mapping does not name points, or does not begin at 0.
     """
     if not isinstance(ranges, dict):
-        return tuple(Band(low=one.low, high=one.high, text=one.text) for one in ranges)
+        return tuple(ranges)
     by_low = sorted((_points(key), text) for key, text in ranges.items())
     if by_low and by_low[0][0] != 0:
         raise ValueError("the first range begins at 0")
@@ -350,7 +342,7 @@ class RubricItem(Spec):
     min_points: float | None = Field(
         default=None, ge=0, le=POINTS, description="Points under which the whole case fails."
     )
-    ranges: tuple[RubricBand, ...] | dict[str, str] = Field(
+    ranges: tuple[Band, ...] | dict[str, str] = Field(
         default=(), description="What points mean: a list, or a mapping from the lowest of each."
     )
     operator: Literal["correctness", "contradiction"] = Field(
@@ -359,9 +351,7 @@ class RubricItem(Spec):
 
     @field_validator("ranges")
     @classmethod
-    def _whole(
-        cls, ranges: tuple[RubricBand, ...] | dict[str, str]
-    ) -> tuple[RubricBand, ...] | dict[str, str]:
+    def _whole(cls, ranges: tuple[Band, ...] | dict[str, str]) -> tuple[Band, ...] | dict[str, str]:
         if ranges:
             refuse_gaps(bands_of(ranges))
         return ranges

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Self, TypeVar
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from gateval.assertions.base import (
     PASS_SCORE,
@@ -32,6 +32,7 @@ from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.prompt import shorten
 
 T = TypeVar("T")
+F = TypeVar("F", bound=BaseModel)
 
 
 class OwnProgram(Assertion, ABC):
@@ -161,12 +162,19 @@ def in_folder(command: tuple[str, ...], cwd: str, folder: str) -> tuple[str, ...
     return ("sh", "-c", _ENTER, "sh", posixpath.relpath(there or ".", folder or "."), *command)
 
 
-def first_mistake(error: ValidationError) -> str:
-    """Return what is wrong first with an answer, and where, as the end of a sentence."""
-    first = error.errors(include_url=False)[0]
-    at = ".".join(map(str, first["loc"]))
-    said = plain_message(first["msg"])
-    return f"{at}: {said}" if at else said
+def read_form(printed: str, form: type[F], lacks: str) -> F:
+    """Return the answer of this form that a program printed. Raises `ValueError` with the end of a
+    sentence, `NotStrictJson` for what is no JSON.
+    """
+    value = read_json(printed)
+    if not isinstance(value, dict):
+        raise ValueError(f"it is no JSON object with {lacks}")  # noqa: TRY004 - one kind
+    try:
+        return form.model_validate_json(canonical_json(value), strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        at, said = ".".join(map(str, first["loc"])), plain_message(first["msg"])
+        raise ValueError(f"{at}: {said}" if at else said) from None
 
 
 VERSION = 1
@@ -253,17 +261,11 @@ def read_answer(printed: bytes, steps: Sequence[int]) -> CheckAnswer:
         raise ValueError("it printed nothing on standard output")
     try:
         text = printed.decode("utf-8")
-        value = read_json(text)
+        answer = read_form(text, CheckAnswer, "`score` or `passed`")
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8") from None
     except NotStrictJson as error:
         raise ValueError(f"{error}; it printed {quote(text.strip()[:_SHOWN])}") from None
-    if not isinstance(value, dict):
-        raise ValueError("it is no JSON object with `score` or `passed`")  # noqa: TRY004 - one kind
-    try:
-        answer = CheckAnswer.model_validate_json(canonical_json(value), strict=True)
-    except ValidationError as error:
-        raise ValueError(first_mistake(error)) from None
     wrong = [number for number in answer.steps if number not in steps]
     if wrong:
         known = f"{steps[0]} to {steps[-1]}"

@@ -12,7 +12,7 @@ from math import fsum
 
 from pydantic import Field, JsonValue
 
-from gateval.domain.base import JsonObject, Value
+from gateval.domain.base import JsonObject, Spec, Value
 from gateval.domain.manifests.fixture import Severity
 from gateval.domain.trials.trial import Verdict, Violation
 from gateval.judging.prompt import JudgeLimits, Question, shorten
@@ -24,12 +24,12 @@ POINTS = 10
 _BYTES_PER_CHECK = 1024
 
 
-class Band(Value):
+class Band(Spec):
     """What the points from `low` to `high` mean."""
 
-    low: int = Field(ge=0, le=POINTS)
-    high: int = Field(ge=0, le=POINTS)
-    text: str
+    low: int = Field(ge=0, le=POINTS, description="The lowest points of the range.")
+    high: int = Field(ge=0, le=POINTS, description="The highest points of the range.")
+    text: str = Field(min_length=1, max_length=5_000, description="What they mean.")
 
 
 class Check(Value):

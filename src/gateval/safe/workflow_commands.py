@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from gateval.domain.forge.check_run import Annotation, AnnotationLevel
 from gateval.domain.secrets import secret_forms
@@ -39,19 +40,14 @@ def resume_commands(token: str) -> str:
     return f"::{token}::"
 
 
-def warning_command(text: str) -> str:
-    """Return the command that shows a sentence as a warning of the run."""
-    return f"::warning title=Gateval::{_data(plain_line(text, _LINE))}"
+def _message_command(level: str, text: str) -> str:
+    return f"::{level} title=Gateval::{_data(plain_line(text, _LINE))}"
 
 
-def notice_command(text: str) -> str:
-    """Return the command that shows a sentence as a notice of the run."""
-    return f"::notice title=Gateval::{_data(plain_line(text, _LINE))}"
-
-
-def error_command(text: str) -> str:
-    """Return the command that shows a sentence as an error of the run."""
-    return f"::error title=Gateval::{_data(plain_line(text, _LINE))}"
+warning_command = partial(_message_command, "warning")
+notice_command = partial(_message_command, "notice")
+error_command = partial(_message_command, "error")
+"""Each returns the command that shows a sentence as such a message of the run."""
 
 
 def annotation_commands(found: Sequence[Annotation]) -> tuple[str, ...]:
