@@ -8,7 +8,7 @@ from collections.abc import Callable
 from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.judge_doubts import binding_now, judge_doubt
+from gateval.domain.results.doubts import binding_now, judge_doubt
 from gateval.judging.judge import Judge, prompt_digest, replay
 
 

@@ -22,7 +22,7 @@ from gateval.domain.results.comparison import (
     FixtureComparison,
     Repeated,
 )
-from gateval.domain.results.judge_doubts import judge_doubt
+from gateval.domain.results.doubts import judge_doubt
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import EVERY_CASE, Meets
 from gateval.domain.statistics.design import LookResult

@@ -33,7 +33,7 @@ from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Calibration, Eval, JudgeSpec
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.judge_doubts import binding_now, judge_doubt
+from gateval.domain.results.doubts import binding_now, judge_doubt
 from gateval.domain.results.results import Results
 
 

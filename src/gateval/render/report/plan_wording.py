@@ -10,7 +10,7 @@ from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.manifests.gate_config import BudgetPolicy
 from gateval.domain.plan.plan import Plan, SeenDrop
 from gateval.domain.plan.planned_eval import PlannedEval, Removed
-from gateval.domain.results.judge_doubts import binding_now
+from gateval.domain.results.doubts import binding_now
 from gateval.domain.text import listing, show_usd
 from gateval.render.report.kinds import KindLabels, words_of
 

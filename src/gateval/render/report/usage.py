@@ -15,7 +15,7 @@ from gateval.domain.manifests.embedding import embedded
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, Rise, Unit
-from gateval.domain.results.judge_doubts import judge_doubt, replay_of
+from gateval.domain.results.doubts import judge_doubt, replay_of
 from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.results.progress import left_after_planned
 from gateval.domain.statistics.walk import Ratio

@@ -209,24 +209,20 @@ def _weights(weights: Mapping[Severity, float]) -> str:
 def _judge(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> Iterator[Lowered]:
     was, now = before.judge, after.judge
     place = after.places.get("spec.judge", after.place)
+    script = script_name(was.model)
     if was.model != now.model:
-        scripted = script_name(now.model) is not None and script_name(was.model) is None
-        what = "real judge replaced by a scripted one" if scripted else "judge"
+        replaced = script_name(now.model) is not None and script is None
+        what = "real judge replaced by a scripted one" if replaced else "judge"
         yield Lowered(place=place, what=what, before=was.model or "none", after=now.model or "none")
     elif not same_judge(before, after, tip, head) and was.temperature == now.temperature:
-        yield Lowered(place=place, what=f"scripted judge {script_name(was.model)} changed")
+        yield Lowered(place=place, what=f"scripted judge {script} changed")
+    heat, heats = f"{was.temperature:g}", f"{now.temperature:g}"
     if was.temperature != now.temperature:
-        yield Lowered(
-            place=place,
-            what="temperature of the judge",
-            before=f"{was.temperature:g}",
-            after=f"{now.temperature:g}",
-        )
+        yield Lowered(place=place, what="temperature of the judge", before=heat, after=heats)
     if was.min_agreement is not None and (now.min_agreement or -1) < was.min_agreement:
-        agreement = "none" if now.min_agreement is None else f"{now.min_agreement:g}"
-        yield Lowered(
-            place=place, what="minAgreement", before=f"{was.min_agreement:g}", after=agreement
-        )
+        least = "none" if now.min_agreement is None else f"{now.min_agreement:g}"
+        asked = f"{was.min_agreement:g}"
+        yield Lowered(place=place, what="minAgreement", before=asked, after=least)
     yield from _calibration(before, after, tip, head)
 
 
