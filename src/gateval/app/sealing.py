@@ -24,7 +24,7 @@ from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.app.readers import registries, rules_here
 from gateval.app.run.views import EVIDENCE_FILE, RESULTS_FILE
 from gateval.app.stored import read_limited
-from gateval.domain.manifests.evaluation import Eval, is_sealed, with_first_line, without_first_line
+from gateval.domain.manifests.evaluation import Eval, with_first_line, without_first_line
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.paths import show_path
 from gateval.domain.problems import InvalidManifests, sort_problems
@@ -231,8 +231,3 @@ def _opened(environ: Mapping[str, str], file: Path, limit: int) -> bytes:
         return unseal(read_limited(str(file), limit))
     except CannotOpen as error:
         raise UsageError(f"{show_path(str(file))}: {error}") from None
-
-
-def is_manifest_file(file: Path) -> bool:
-    """Whether a file is one of sealed manifests, by its name."""
-    return is_sealed(file.name)

@@ -382,8 +382,9 @@ def unseal(path: Path, view: str, output: Path | None) -> int:
 
     Takes the key from GATEVAL_IDENTITY. `gateval show` works on a folder that --output wrote.
     """
-    from gateval.app.sealing import is_manifest_file, unseal_manifests, unseal_results
+    from gateval.app.sealing import unseal_manifests, unseal_results
+    from gateval.domain.manifests.evaluation import is_sealed
 
-    if is_manifest_file(path):
+    if is_sealed(path.name):
         return unseal_manifests(dict(os.environ), path, output)
     return unseal_results(dict(os.environ), path, view, output)
