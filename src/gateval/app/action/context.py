@@ -89,19 +89,6 @@ def _digits(text: str) -> int:
     return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else 0
 
 
-def run_of(environ: Mapping[str, str], trigger: Trigger) -> AuditRun:
-    """Return the run as the audit log has it."""
-    run = _digits(environ.get("GITHUB_RUN_ID", ""))
-    return AuditRun(
-        id=environ.get("GITHUB_RUN_ID", ""),
-        attempt=_digits(environ.get("GITHUB_RUN_ATTEMPT", "")) or 1,
-        url=f"{server_url(environ)}/{trigger.repository}/actions/runs/{run}" if run else "",
-        event=trigger.event.value,
-        actor=environ.get("GITHUB_ACTOR", ""),
-        triggering_actor=environ.get("GITHUB_TRIGGERING_ACTOR", ""),
-    )
-
-
 _EXTENDS_TOKEN = "Give the action the input extends-token: one that may read that repository."  # noqa: S105 - a sentence
 
 
@@ -201,25 +188,30 @@ def build_request(environ: Mapping[str, str]) -> ActionRequest:
         head_sha=inputs.head_sha,
     )
     by_clock = trigger.event is EventName.SCHEDULE
-    found = re.fullmatch(r"[^/]+/[^/]+/(.+\.ya?ml)@.+", environ.get("GITHUB_WORKFLOW_REF", ""))
+    flow = environ.get("GITHUB_WORKFLOW_REF", "")
+    found = re.fullmatch(r"[^/]+/[^/]+/(.+\.ya?ml)@.+", flow)
+    run, attempt = (_digits(environ.get(f"GITHUB_RUN_{name}", "")) for name in ("ID", "ATTEMPT"))
+    url = f"{server_url(environ)}/{trigger.repository}/actions/runs/{run}" if run else ""
     return ActionRequest(
         inputs=inputs,
         settings=settings,
         trigger=trigger,
         forge=build_forge(environ, inputs.token, trigger.repository, _needs(inputs, trigger)),
         narrowing=Narrowing(agents=inputs.agents, evals=inputs.evals, scheduled=by_clock),
-        stamp=Stamp(
-            started=clock.utc_now(),
-            run=_digits(environ.get("GITHUB_RUN_ID", "")),
-            attempt=_digits(environ.get("GITHUB_RUN_ATTEMPT", "")),
+        stamp=Stamp(started=clock.utc_now(), run=run, attempt=attempt),
+        run=AuditRun(
+            id=environ.get("GITHUB_RUN_ID", ""),
+            attempt=attempt or 1,
+            url=url,
+            event=trigger.event.value,
+            actor=environ.get("GITHUB_ACTOR", ""),
+            triggering_actor=environ.get("GITHUB_TRIGGERING_ACTOR", ""),
         ),
-        run=run_of(environ, trigger),
         sinks=audit_sinks(environ),
         clock=clock,
         shared=ForgeRules(environ, inputs.extends_token or inputs.token, _EXTENDS_TOKEN),
         workflow=found[1] if found else "",
-        own_workflow="/".join(environ.get("GITHUB_WORKFLOW_REF", "").split("/")[:2])
-        == trigger.repository,
+        own_workflow="/".join(flow.split("/")[:2]) == trigger.repository,
         job=environ.get("GITHUB_JOB", ""),
     )
 

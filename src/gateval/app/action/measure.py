@@ -102,13 +102,13 @@ def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool
     What they keep of `sealed` Evals needs the key, and counts only if one with this key kept it.
     Raises `StageFileError` for results of something else, of another shape, or too large.
     """
+    from gateval.app.run.sealing import opened_part
+
     info = RunInfo(run=run, started_at=context.clock.utc_now(), gateval=__version__)
     if plan.nothing:
         return Results(plan=plan, info=info)
     contents = read_parts(_folder(context), PART_FILE, limit=claim_limit(plan))
     measured = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
-    from gateval.app.run.sealing import opened_part
-
     parts = [load_part(content) for content in contents]
     over = next((part.over_budget for part in parts if part.over_budget), "")
     environ = context.settings.environ
