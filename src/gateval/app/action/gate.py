@@ -155,13 +155,13 @@ def end_cancelled(
     claim = unverified(trust, plan, event.resolved.number)
     views = write_views(report, folder, event.context.settings.views)
     unfinished = progress.cancel()
-    kept = keep_run(event, make_report(measured.whole), measured)
+    _, unkept = keep_run(event, make_report(measured.whole), measured)
     frame = frame_of(event, plan.policy, unverified=claim)
     return ActionResult(
         EXIT_INTERRUPTED,
         {"results": shown_folder(event.context, folder)},
         summary=announce(ReportView(report, frame)).job_summary,
-        text=f"{_SAID}\n{kept.note}{views['summary']}",
+        text=f"{_SAID}\n{unkept}{views['summary']}",
         unfinished=unfinished,
     )
 
@@ -230,11 +230,11 @@ def _measure_decide_publish(
     asked = event.context.settings.views
     views = write_views(decided.report, measured.folder, asked)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
-    kept = keep_run(event, decided.whole, measured)
+    turned, unkept = keep_run(event, decided.whole, measured)
     report_url, why_not = upload_report(event, views.get("html"))
-    note += without_memory + baseline + agreements + uncounted + kept.note + why_not
+    note += without_memory + baseline + agreements + uncounted + unkept + why_not
     said = publish_report(event, decided, note + views["summary"], report_url)
-    result = since_when(said, kept)
+    result = since_when(said, turned)
     folder = shown_folder(event.context, measured.folder)
     return replace(result, outputs={**result.outputs, "results": folder})
 

@@ -7,9 +7,10 @@ against a plan made here from git; and nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gateval import __version__
 from gateval.adapters.folders import hand_over
@@ -245,20 +246,16 @@ OF_BRANCH = {EventName.PUSH, EventName.SCHEDULE}
 """Events that measure what the default branch is."""
 
 
-class StoredRunSummary(NamedTuple):
-    """What is to be said of a kept run: since when Evals fail, and a line for the log."""
-
-    turned: tuple[str, ...] = ()
-    note: str = ""
-
-
-def keep_run(event: ActionEvent, whole: Report, measured: MeasuredRun) -> StoredRunSummary:
-    """Write the record of a run that binds, here and in git.
+def keep_run(
+    event: ActionEvent, whole: Report, measured: MeasuredRun
+) -> tuple[tuple[str, ...], str]:
+    """Write the record of a run that binds, here and in git. Return since when Evals fail, and a
+    line for the log.
 
     It is in git before the job ends, and the same bytes are in the results, for an artifact.
     """
     if not event.binds:
-        return StoredRunSummary()
+        return (), ""
     from gateval.app.run.measure import remember
 
     context, run = event.context, event.context.run
@@ -280,7 +277,7 @@ def keep_run(event: ActionEvent, whole: Report, measured: MeasuredRun) -> Stored
         ),
     )
     if record is None:
-        return StoredRunSummary()
+        return (), ""
     turned: tuple[str, ...] = ()
     try:
         with event.context.open_records() as records:
@@ -291,18 +288,16 @@ def keep_run(event: ActionEvent, whole: Report, measured: MeasuredRun) -> Stored
             store_run(records, record)
     except (GatevalError, OSError) as error:
         why = plain_line(str(error), 1_000)
-        return StoredRunSummary(
-            turned, f"\nThe run is not kept, so `gateval history` lacks it. {why}\n"
-        )
-    return StoredRunSummary(turned)
+        return turned, f"\nThe run is not kept, so `gateval history` lacks it. {why}\n"
+    return turned, ""
 
 
-def since_when(result: ActionResult, kept: StoredRunSummary) -> ActionResult:
+def since_when(result: ActionResult, turned: Sequence[str]) -> ActionResult:
     """Return the result with the commits between which Evals got worse, in log and summary."""
-    if not kept.turned:
+    if not turned:
         return result
-    lines = "".join(f"- {inline(one, 1_000)}\n" for one in kept.turned)
-    text = "".join(f"{plain_line(one, 1_000)}\n" for one in kept.turned)
+    lines = "".join(f"- {inline(one, 1_000)}\n" for one in turned)
+    text = "".join(f"{plain_line(one, 1_000)}\n" for one in turned)
     return replace(
         result,
         summary=f"{result.summary}\n\n### Since when it fails\n\n{lines}",
