@@ -273,17 +273,10 @@ def _revisions(repository: Repository, head: str, tip: str) -> Revisions:
     return Revisions(ours, common_ancestor(repository, theirs, ours), theirs)
 
 
-class StoredRecords(NamedTuple):
-    """The records as the run began: earlier verdicts, and the audit log."""
-
-    history: Stored | None
-    audit: Stored | None
-
-
-def read_stored_records(open_records: OpenRecords) -> StoredRecords:
-    """Read both in one visit. Raises `RecordsError`."""
+def read_stored_records(open_records: OpenRecords) -> tuple[Stored | None, Stored | None]:
+    """Read earlier verdicts and the audit log in one visit. Raises `RecordsError`."""
     with open_records() as records:
-        return StoredRecords(records.read(HISTORY), records.read(AUDIT_LOG))
+        return records.read(HISTORY), records.read(AUDIT_LOG)
 
 
 def verdict_in(stored: Stored | None, head: str, check: str = "") -> HistoryRecord | None:

@@ -198,17 +198,12 @@ _GRANT = {
 }
 
 
-class Settled(NamedTuple):
-    """A ruling as it stands in the end, and sentences about what could not be done."""
-
-    decided: LabelDecision
-    warnings: tuple[str, ...] = ()
-
-
 def settle(
     decided: LabelDecision, ledger: AuditLog, labels: LabelSource, *, carried: bool = False
-) -> Settled:
+) -> tuple[LabelDecision, Sequence[str]]:
     """Record a ruling; take an ended label off. Raises nothing that the forge or git did.
+
+    Return the ruling as it stands in the end, and sentences about what could not be done.
 
     A grant that a required sink did not take becomes a denial. `carried` says that the label of a
     pull request is to count for its merge group.
@@ -227,10 +222,10 @@ def settle(
         why = f"It could not be recorded. {failed[0].sentence}"
         denied = decided.model_copy(update={"status": LabelStatus.DENIED, "why": why[:1000]})
         ledger.write(AuditKind.BYPASS_DENIED, denied, git=receipt.entry is not None)
-        return Settled(denied)
+        return denied, ()
     if entry := receipt.entry:
         decided = decided.model_copy(update={"entry": entry.number, "hash": entry.hash})
-    return Settled(decided, (*warnings, *ledger.unheard(receipt)))
+    return decided, (*warnings, *ledger.unheard(receipt))
 
 
 def store_verdict(records: Records, record: HistoryRecord) -> None:

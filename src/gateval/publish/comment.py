@@ -58,34 +58,28 @@ class OurComment(NamedTuple):
     marked: MarkedComment
 
 
-class WrittenComment(NamedTuple):
-    """What became of the comment, and its number, which the check run is to keep in mind."""
-
-    note: Note
-    known: int = 0
-
-
 def publish_comment(
     forge: Forge,
     target: PublishTarget,
     announcement: Announcement,
     pull_request: int,
     known: int = 0,
-) -> WrittenComment:
+) -> tuple[Note, int]:
     """Write the comment, or say why not. Head must have been found unmoved just before.
 
-    `known` is the number of the one before, as the check run keeps it in mind.
+    `known` is the number of the one before, as the check run keeps it in mind. Return what became
+    of it, and the number that the check run is to keep in mind.
     """
     if target.comment is CommentMode.OFF:
-        return WrittenComment(left(Sink.COMMENT, SWITCHED_OFF), known)
+        return left(Sink.COMMENT, SWITCHED_OFF), known
     pull = _Pull(forge, target, pull_request, known)
     try:
         marked = pull.marked()
         done = _write_comment(pull, announcement, pull.ours(marked))
     except ForgeError as error:
-        return WrittenComment(failed(Sink.COMMENT, error), known)
+        return failed(Sink.COMMENT, error), known
     with contextlib.suppress(ForgeError):  # what is written stands all the same
-        pull.delete(pull.outdated(marked, written=done.note.status is WriteStatus.WRITTEN))
+        pull.delete(pull.outdated(marked, written=done[0].status is WriteStatus.WRITTEN))
     return done
 
 
@@ -170,26 +164,26 @@ class _Pull(NamedTuple):
 
 def _write_comment(
     pull: _Pull, announcement: Announcement, every: list[OurComment]
-) -> WrittenComment:
+) -> tuple[Note, int]:
     forge, target, number, known = pull
     found = pull.of_gate(every)
     if target.stamp.gate == UNVERIFIED_GATE:
         about = (one for one in every if one.marked.head == target.head)
         if verdict := next((one for one in about if one.marked.stamp.gate == CHECK_NAME), None):
             pull.delete(found)
-            return WrittenComment(left(Sink.COMMENT, _VERDICT, verdict.comment.url))
+            return left(Sink.COMMENT, _VERDICT, verdict.comment.url), 0
     if newer := pull.newer(found):
-        return WrittenComment(left(Sink.COMMENT, _NEWER, newer.comment.url), known)
+        return left(Sink.COMMENT, _NEWER, newer.comment.url), known
     if not found and (unwanted := _unwanted(target, announcement)):
-        return WrittenComment(left(Sink.COMMENT, unwanted))
+        return left(Sink.COMMENT, unwanted), 0
     body = mark(announcement.comment, MarkedComment(stamp=target.stamp, head=target.head))
     if not found:
         kept = forge.create_comment(number, body)
-        return WrittenComment(_settle(pull, kept), kept.number)
+        return _settle(pull, kept), kept.number
     newest = found[0]
     for one in found[1:]:
         newest = one if one.marked.stamp.newer_than(newest.marked.stamp) else newest
-    return WrittenComment(_write(pull, found, newest.comment, body), newest.comment.number)
+    return _write(pull, found, newest.comment, body), newest.comment.number
 
 
 def _unwanted(target: PublishTarget, announcement: Announcement) -> str:

@@ -94,10 +94,10 @@ def _check_and_comment(forge: Forge, target: PublishTarget, said: Announcement) 
     try:
         seen = look(forge, target)
     except ForgeError as error:
-        return (failed(Sink.CHECK_RUN, error), publish_comment(forge, target, said, number).note)
+        return (failed(Sink.CHECK_RUN, error), publish_comment(forge, target, said, number)[0])
     if seen.comment:
         checks = complete_check(forge, target, said, seen=seen)
-        return (*checks, publish_comment(forge, target, said, number, seen.comment).note)
+        return (*checks, publish_comment(forge, target, said, number, seen.comment)[0])
     comment, kept = publish_comment(forge, target, said, number)
     again = comment.status is WriteStatus.FAILED  # that may have taken minutes
     checks = complete_check(

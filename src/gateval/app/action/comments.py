@@ -172,7 +172,7 @@ def _verdict(
     check = newest_check(context.forge, target)
     if check is not None and not check.completed:
         return None, check, "Another run is evaluating this head now."
-    stored = read_stored_records(context.open_records).history
+    stored, _ = read_stored_records(context.open_records)
     record = verdict_in(stored, target.head, target.check_name)
     if record is None or not confirmed(record, check):
         return None, check, "No verdict on this head is stored that the gate's check run confirms."

@@ -76,11 +76,10 @@ class LabelReview:
             ruled = [_denied(one) if one.granted else one for one in ruled]
         for decided in ruled:
             if matters or decided.status is LabelStatus.ENDED:
-                settled = settle(
-                    decided, self.ledger(about), self.event.context.forge, carried=group
-                )
-                self._found.append(settled.decided)
-                self.warnings += settled.warnings
+                ledger, forge = self.ledger(about), self.event.context.forge
+                ruling, warnings = settle(decided, ledger, forge, carried=group)
+                self._found.append(ruling)
+                self.warnings += warnings
 
     def _gone(self, pull: PullRequest, label: GateLabel) -> bool:
         """Whether somebody, or another run, took the label off since the pull request was read."""

@@ -47,7 +47,7 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.results import Results
 from gateval.errors import ForgeError, GatevalError, MissingPermission, RecordsError
 from gateval.formats.github.action_inputs import ActionStep
-from gateval.pipeline.resolved_event import StoredRecords, read_stored_records, verdict_in
+from gateval.pipeline.resolved_event import read_stored_records, verdict_in
 from gateval.pipeline.rules import read_rules
 from gateval.ports.storage import HISTORY, RUNS, Stored
 from gateval.publish.audit import store_verdict
@@ -120,7 +120,7 @@ class StoredVerdicts:
     def __init__(self, context: ActionContext, trigger: Trigger) -> None:
         self._label = trigger.label
         whole = context.inputs.step is ActionStep.ALL and trigger.trust.verified
-        self._reading: Future[StoredRecords] | None = None
+        self._reading: Future[tuple[Stored | None, Stored | None]] | None = None
         if self._label is not None and whole:
             aside = ThreadPoolExecutor(1)
             self._reading = aside.submit(read_stored_records, context.open_records)
@@ -131,7 +131,7 @@ class StoredVerdicts:
         reading = self._reading
         if reading is None or reading.exception() is not None:
             return None
-        return reading.result().audit
+        return reading.result()[1]
 
     def find(self, event: ActionEvent) -> StoredVerdict | None:
         """Return what there is to restate, whatever would run now; None if it is not asked for."""
@@ -145,7 +145,7 @@ class StoredVerdicts:
             why = "what the label accept-bar-change accepts has to be measured"
         else:
             try:
-                history = self._reading.result().history
+                history, _ = self._reading.result()
                 record = verdict_in(history, event.target.head, event.target.check_name)
                 if record is not None:
                     check = newest_check(event.context.forge, event.target)
@@ -263,24 +263,15 @@ class SealEntry(NamedTuple):
     evals: tuple[PlannedEval, ...]
 
 
-class CountedPlan(NamedTuple):
-    """The plan with what has to be said, what may be told of what is sealed, and what was counted
-    for it.
-    """
-
-    plan: Plan
-    room: Room
-    entries: tuple[SealEntry, ...] = ()
-
-
-def counted(event: ActionEvent, plan: Plan) -> CountedPlan:
-    """Count what this run gives away of sealed files, each on the commit that sealed it.
+def counted(event: ActionEvent, plan: Plan) -> tuple[Plan, Room, Sequence[SealEntry]]:
+    """Count what this run gives away of sealed files, each on the commit that sealed it. Return the
+    plan with what has to be said, what may be told of what is sealed, and what was counted for it.
 
     It is counted as if it told something new; `settled` takes that back. What cannot be counted is
     not told.
     """
     if not seals_of(plan) or not event.binds:
-        return CountedPlan(plan, Room.FREE)
+        return plan, Room.FREE, ()
     limit, left, said, entries = plan.policy.sealed_bits, Room.FREE, list[str](), list[SealEntry]()
     try:
         for commit, paths in _seals(event, plan).items():
@@ -306,7 +297,7 @@ def counted(event: ActionEvent, plan: Plan) -> CountedPlan:
             f"{said_by(error)}"
         )
     warned = plan.model_copy(update={"warnings": (*plan.warnings, *said)})
-    return CountedPlan(warned, left, tuple(entries))
+    return warned, left, entries
 
 
 def _seals(event: ActionEvent, plan: Plan) -> dict[str, dict[str, tuple[PlannedEval, ...]]]:
