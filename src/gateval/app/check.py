@@ -164,7 +164,7 @@ def carry_out(
     report = make_report(measured.results)
     whole = make_report(measured.whole)
     facts = RunFacts(id=folder.run, at=SystemClock().utc_now())
-    remember(whole, measured.results, folder, facts)
+    remember(whole, measured, facts)
     views = write_views(report, folder, settings.views)
     if memory is not None:
         memory.keep(whole)

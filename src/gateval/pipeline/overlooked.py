@@ -110,7 +110,17 @@ def _unfit(
         for at, pattern in enumerate(own.manifests)
         if not any(map(as_plain(match_any([pattern])), tree))
     ]
-    elsewhere = _one_elsewhere(repository, registries, tree, own) if unfit else None
+    if not unfit:
+        return
+    wanted = match_any(own.manifests)
+    cache = ManifestCache(repository, registries, GateConfig())
+    cache.load(tree)
+    read = (
+        path
+        for path, entry in cache.tree_files(tree).files.items()
+        if not wanted(path) and (found := cache.parse(path, entry)) and not found.empty
+    )
+    elsewhere = next(read, None)  # a manifest that no pattern fits
     if elsewhere is None:
         return
     text = _contents(repository, tree, [config_path]).get(config_path, b"")
@@ -122,19 +132,6 @@ def _unfit(
             message=f"{quote(pattern)} fits no tracked file of this revision, and there are "
             f"manifests elsewhere: {show_path(elsewhere)}. Correct the pattern.",
         )
-
-
-def _one_elsewhere(
-    repository: Repository, registries: Registries, tree: Tree, own: GateConfig
-) -> str | None:
-    """Return the path of a manifest that no pattern fits, None without any."""
-    wanted = match_any(own.manifests)
-    cache = ManifestCache(repository, registries, GateConfig())
-    cache.load(tree)
-    for path, entry in cache.tree_files(tree).files.items():
-        if not wanted(path) and (found := cache.parse(path, entry)) and not found.empty:
-            return path
-    return None
 
 
 def other_endings(repository: Repository, tree: Tree) -> Iterator[Problem]:

@@ -263,8 +263,7 @@ def keep_run(
     of_branch = event.trigger.event in OF_BRANCH
     record = remember(
         whole,
-        measured.results,
-        measured.folder,
+        measured,
         RunFacts(
             id=f"{number}-{run.attempt}",
             event=event.trigger.event.value,

@@ -34,7 +34,6 @@ from gateval.domain.history.standing import (
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import kept_apart, shut_plan
 from gateval.domain.results.averages import EarlierSet
-from gateval.domain.results.results import Results
 from gateval.errors import UsageError
 from gateval.render.report.kinds import count
 from gateval.render.stage import dump
@@ -113,17 +112,16 @@ def store_plan(plan: Plan, folder: ResultsFolder) -> None:
     folder.write(PLAN_FILE, dump(shut_plan(plan), indent=None).encode())
 
 
-def remember(
-    whole: Report, public: Results, folder: ResultsFolder, facts: RunFacts
-) -> RunRecord | None:
+def remember(whole: Report, measured: MeasuredRun, facts: RunFacts) -> RunRecord | None:
     """Write the record of a run, which `get` and an artifact find, and return it.
 
-    None where nothing was evaluated. `public` says what may stand there of sealed Evals.
+    None where nothing was evaluated. `whole` is the report with what is sealed, and what was
+    measured says what of that may stand there.
     """
     record = run_record(whole, facts)
     if record is not None:
-        record = public_record(record, public)
-        folder.write(RUN_FILE, record_line(record))
+        record = public_record(record, measured.results)
+        measured.folder.write(RUN_FILE, record_line(record))
     return record
 
 
