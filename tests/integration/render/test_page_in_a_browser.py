@@ -113,6 +113,9 @@ def test_an_address_opens_the_step_and_the_first_difference_is_marked(
     with opened(browser, refund, f"{REFUND}/head/1/4") as shown:
         page = shown.page
         page.wait_for_selector("#step-head-4.target")
+        assert (
+            page.locator("#step-head-4 mark").inner_text() == '{"amount":129.0,"order_id":"A-1001"}'
+        )
         assert page.locator("#step-head-4").evaluate("one => one === document.activeElement")
         first = page.locator(".row.here").inner_text()
         assert "calls lookup_order" in first

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.page.data import LIMIT, page_data
 from gateval.render.page.screens import (
+    MOST,
     besides,
     changes,
     extras,
@@ -77,7 +78,7 @@ def _values(view: ReportView) -> dict[str, object]:
         "counts": states(view),
         "reasons": first,
         "more_reasons": more,
-        "besides": besides(view),
+        "besides": besides(view)[: MOST - len(first)],
         "gaps": list(map(gap, gaps)),
         "changes": changes(view),
         "plots": list(map(_markup, dot_plots(view))),

@@ -276,11 +276,14 @@ function differing(list, tag) {
 }
 
 // Return a text with the quotes that stand in it marked, white space aside.
-function marked(text, quotes) {
+function marked(step, quotes) {
+  const { text } = step;
   const places = [];
   for (const quote of quotes) {
-    const parts = quote.split(/\s+/).filter(Boolean).map((one) => one.replace(/[.*+?^${}()|[\]\\\/-]/g, "\\$&"));
-    const found = parts.length && new RegExp(parts.join("\\s+")).exec(text);
+    const call = step.kind === "tool_call"; // judges read its tool first, and JSON with spaces
+    const said = call && quote.startsWith(`${step.tool} `) ? quote.slice(step.tool.length) : quote;
+    const parts = (call ? [...said.replace(/\s+/g, "")] : said.split(/\s+/)).filter(Boolean).map((one) => one.replace(/[.*+?^${}()|[\]\\\/-]/g, "\\$&"));
+    const found = parts.length && new RegExp(parts.join(call ? "\\s*" : "\\s+")).exec(text);
     if (found) places.push([found.index, found.index + found[0].length]);
   }
   const made = [];
@@ -319,7 +322,7 @@ function stepCell(view, trial, at, content) {
 }
 
 function content(step, quotes, other, tag) {
-  if (quotes.length) return marked(step.text, quotes);
+  if (quotes.length) return marked(step, quotes);
   return other ? differing(other, tag) : [step.text];
 }
 

@@ -16,7 +16,7 @@ from gateval.domain.trials.trial import Assessment, Trial
 from gateval.render.page.data import STATES
 from gateval.render.report.difference import Difference, first_difference, nearest_base
 from gateval.render.report.evidence import WORSE, Pair, page_address, prompt_edit
-from gateval.render.report.facts import FixtureFacts, SilentAgent
+from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.findings import UnmeasuredTrials
 from gateval.render.report.usage import AgentUsage
 from gateval.render.report.wording import GAP_TITLES, next_step, passes
@@ -143,7 +143,7 @@ class Besides(NamedTuple):
 def besides(view: ReportView) -> list[Besides]:
     """Return the reasons against a pass that are about no fixture."""
     found = [one for one in view.findings if not one.fixture] + list(view.other_findings)
-    return [Besides(one.title, one.message) for one in found[: 2 * MOST]]
+    return [Besides(one.title, one.message) for one in found]
 
 
 def states(view: ReportView) -> list[tuple[str, int]]:
@@ -244,6 +244,7 @@ _ROWS: Final[Mapping[SectionKind, Callable[[Any], Sequence[Any]]]] = MappingProx
 _ELSEWHERE = {
     SectionKind.EVALS,
     SectionKind.FIXTURES,
+    SectionKind.SILENT,
     SectionKind.PROMPTS,
     SectionKind.GAPS,
     SectionKind.CHANGES,
@@ -254,7 +255,11 @@ _ELSEWHERE = {
 
 
 def extras(view: ReportView) -> Iterator[Extra]:
-    """Yield the other sections, in the order of every view."""
+    """Yield what else keeps the gate from passing, and the other sections as in every view."""
+    others = besides(view)[MOST - len(reasons(view)[0]) :]
+    if others:
+        lines = [f"{one.title}. {one.message}".strip() for one in others]
+        yield Extra("Other reasons", lines[:_ITEMS], more=max(0, len(lines) - _ITEMS))
     for section in view.sections:
         if section.kind not in _ELSEWHERE:
             yield _extra(section)._replace(folded=section.folded)
@@ -269,7 +274,7 @@ def _extra(section: Section) -> Extra:
     elif cells is not None:
         rows = [[*map(str, cells(one))] for one in items]
     else:
-        lines = [*section.said, *map(_line, items)]
+        lines = [*section.said, *map(str, items)]
         return Extra(section.title, lines, note=section.note, more=more)
     return Extra(section.title, list(section.said), section.columns, rows, section.note, more)
 
@@ -279,10 +284,3 @@ def _spent(one: AgentUsage) -> list[list[str]]:
         [one.agent, name, str(spent.tokens), str(spent.money), spent.time]
         for name, spent in one.sides
     ]
-
-
-def _line(item: object) -> str:
-    if isinstance(item, SilentAgent):
-        names = listing([one.fixture.name for one in item.facts], 8)
-        return f"{item.agent}: {names}"
-    return str(item)
