@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from typing import Any, NamedTuple
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from typing import Any
 
 from pydantic import Field
 
@@ -98,40 +98,26 @@ class CallQueue:
     @asynccontextmanager
     async def turn(self, size: int | None) -> AsyncIterator[None]:
         """Wait for a turn and keep it; `size` is that of the body in bytes, None if unknown."""
+        # Bodies that may be large wait for each other first, and never hold small ones up.
+        is_large = size is None or size > self._limits.large_bytes
         self._present += 1
         try:
-            if size is not None and size <= self._limits.large_bytes:
-                async with self._at_once:
-                    await self._in_time()
-                    yield
-            else:
-                # Bodies that may be large wait for each other first, and never hold small ones up.
-                async with self._large, self._at_once:
-                    await self._in_time()
-                    yield
+            async with self._large if is_large else nullcontext(), self._at_once:
+                if seconds := self._pace.wait():
+                    await asyncio.sleep(seconds)
+                yield
         finally:
             self._present -= 1
 
-    async def _in_time(self) -> None:
-        seconds = self._pace.wait()
-        if seconds:
-            await asyncio.sleep(seconds)
-
-
-class _Stored(NamedTuple):
-    """A reply, with what led to it since the stored reply before."""
-
-    before: str
-    messages: tuple[Message, ...]
-
 
 class StoredReplies:
-    """Remembers the conversations of one trial, each reply with the one that it continues. Only
-    these may be continued. The provider knows others, of other trials and other people.
+    """Remembers the conversations of one trial, each reply with the id of the one that it continues
+    and what was said since. Only these may be continued. The provider knows others, of other trials
+    and other people.
     """
 
     def __init__(self) -> None:
-        self._replies: dict[str, _Stored] = {}
+        self._replies: dict[str, tuple[str, tuple[Message, ...]]] = {}
 
     def whole(self, request: ModelRequest) -> ModelRequest:
         """Return `request` with the conversation that it continues. Raises `WireError` if no reply
@@ -146,8 +132,8 @@ class StoredReplies:
                     f'"{before[:80]}" is no response that was stored in this trial (one with '
                     "`store` set to false is not)"
                 )
-            pieces.append(stored.messages)
-            before = stored.before
+            before, messages = stored
+            pieces.append(messages)
         if not pieces:
             return request
         history = tuple(message for piece in reversed(pieces) for message in piece)
@@ -162,7 +148,7 @@ class StoredReplies:
             return
         said = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
         asked = (message for message in request.messages if message.role != "system")
-        self._replies[reply.id] = _Stored(request.continues, (*asked, said))
+        self._replies[reply.id] = (request.continues, (*asked, said))
 
 
 class CallTimer:
@@ -206,12 +192,7 @@ class TrialCalls:
     """
 
     def __init__(
-        self,
-        limits: CallLimits,
-        ledger: Ledger,
-        *,
-        draw: str = "",
-        replay: Replay | None = None,
+        self, limits: CallLimits, ledger: Ledger, *, draw: str = "", replay: Replay | None = None
     ) -> None:
         self.draw = draw
         self._ledger = ledger
@@ -245,16 +226,9 @@ class TrialCalls:
     def calls(self) -> CallsMade:
         """What became of the calls until now. Who refused them is known where none is open."""
         answered = self._talked + self._measured
-        whole = self._made <= answered + self._refused
-        return CallsMade(
-            made=self._made,
-            answered=answered,
-            inputs=self._inputs,
-            inputs_answered=self._measured,
-            refused_by=self._last.refused_by if whole else None,
-            status=self._last.status if whole else None,
-            said=self._last.said if whole else "",
-        )
+        last = self._last if self._made <= answered + self._refused else CallsMade()
+        counted = {"made": self._made, "answered": answered, "inputs": self._inputs}
+        return last.model_copy(update={**counted, "inputs_answered": self._measured})
 
     def refusal(self) -> str:
         """Count a call, and return why it is not admitted: the empty string if it is."""
@@ -393,10 +367,8 @@ class TrialCalls:
             return ModelTrouble(Cause.PROVIDER, f"{LATE} {failure}".rstrip())
         waited = self._waited()
         if late and waited:
-            down = (
-                self._trouble if self._trouble and self._trouble.cause is Cause.PROVIDER else None
-            )
-            said = failure or (down.reason if down else "")
+            is_down = self._trouble is not None and self._trouble.cause is Cause.PROVIDER
+            said = failure or (self._trouble.reason if self._trouble and is_down else "")
             return ModelTrouble(Cause.PROVIDER, f"{said} {waited_sentence(waited)}".lstrip())
         seconds, failure, model = max([self._given_up, *waits])
         if not self._trouble and hangs(seconds, self._ledger.slowest.get(model), late=late):
