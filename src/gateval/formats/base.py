@@ -4,9 +4,9 @@ refer to each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, JsonValue
 
@@ -135,16 +135,9 @@ class Gathered(NamedTuple):
 
     def beside(self, other: Gathered) -> Gathered:
         """Return what both say."""
-        return Gathered(
-            (*self.agents, *other.agents),
-            (*self.evals, *other.evals),
-            (*self.fixtures, *other.fixtures),
-            (*self.calibrations, *other.calibrations),
-            (*self.problems, *other.problems),
-            (*self.broken, *other.broken),
-            self.own | other.own,
-            (*self.passed_over, *other.passed_over),
-            (*self.contained, *other.contained),
+        pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
+        return Gathered._make(
+            one | more if isinstance(one, frozenset) else (*one, *more) for one, more in pairs
         )
 
 

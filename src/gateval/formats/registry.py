@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gateval.domain.manifests.evaluation import SUFFIXES as SEALED_SUFFIXES
 from gateval.formats.agentv.recognition import SUFFIXES as AGENTV_SUFFIXES
 from gateval.formats.agentv.recognition import may_be_suite
+from gateval.formats.agentv.recognition import read_file as read_suite_file
 from gateval.formats.base import (
     Gathered,
     GatheringContext,
@@ -44,14 +45,6 @@ class ManifestFormat(NamedTuple):
     read: Callable[[str, bytes, Registries], Parsed]
     gather: Callable[[Sequence[Pending], GatheringContext], Gathered] | None = None
     targets: Callable[[bytes], frozenset[str | None]] = lambda _data: frozenset()
-
-
-def _read_agentv(path: str, data: bytes, registries: Registries) -> Parsed:
-    from gateval.formats.agentv.recognition import (
-        read_file,  # of use to few, and `plan` starts fast
-    )
-
-    return read_file(path, data, registries)
 
 
 def _gather_agentv(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
@@ -95,7 +88,7 @@ AGENTV = ManifestFormat(
     recognises=may_be_suite,
     may_hold_agent=lambda _data: True,
     may_name_files=lambda _data: True,
-    read=_read_agentv,
+    read=read_suite_file,
     gather=_gather_agentv,
 )
 

@@ -110,7 +110,8 @@ def _why_not(manifest: _Held) -> Iterator[str]:
             "The rules of a scripted model come with a change, and its author could try words of "
             "what is sealed with them. Name a model of a provider, or another metric."
         )
-    if not all(map(_is_tellable, _commands(manifest))):
+    pairs = [pair for command in _commands(manifest) for pair in itertools.pairwise(command)]
+    if not all(_TELLABLE.fullmatch(word) or before == "-m" for before, word in pairs):
         yield (
             "The words of a command stand in the list of processes, where agents that run beside "
             "it may read them. Here a command may have options without values and names of files; "
@@ -134,12 +135,6 @@ _TELLABLE = re.compile(
     r"-|--?[A-Za-z][\w-]*|\{playground\}"  # an option, or the folder
     r"|[\w{}@+-]*/[\w{}@+./-]*|[\w{}@+.-]+\.[A-Za-z]\w{0,4}"  # a path, or a file's name
 )
-
-
-def _is_tellable(command: list[str]) -> bool:
-    """Whether a command's words may be seen, as far as their form tells."""
-    pairs = itertools.pairwise(command)
-    return all(_TELLABLE.fullmatch(word) or before == "-m" for before, word in pairs)
 
 
 def _looks_for(command: list[str]) -> bool:

@@ -36,7 +36,6 @@ from gateval.errors import EvaluationError
 from gateval.formats.yaml_document import (
     Branching,
     Document,
-    DocumentPath,
     Marks,
     Position,
     UnusableScalar,
@@ -67,52 +66,10 @@ class Refused(Exception):
         self.mark = mark
 
 
-class YamlBudget:
-    """The use so far: `nodes` counts values, `deepest` is the greatest depth seen."""
-
-    def __init__(self) -> None:
-        self.nodes = 0
-        self.deepest = 0
-
-    def spend(self, nodes: int, mark: Position) -> None:
-        """Count values. Raises `Refused` beyond `NODE_LIMIT`."""
-        self.nodes += nodes
-        if self.nodes > NODE_LIMIT:
-            raise Refused(
-                f"This file holds more than {NODE_LIMIT:,} values, every alias counted as all that "
-                "it stands for. Make it smaller.",
-                mark,
-            )
-
-    def reach(self, depth: int, mark: Position) -> None:
-        """Note a depth, from 1. Raises `Refused` beyond `DEPTH_LIMIT`."""
-        self.deepest = max(self.deepest, depth)
-        if depth > DEPTH_LIMIT:
-            raise Refused(
-                f"More than {DEPTH_LIMIT} mappings and lists stand inside each other here.", mark
-            )
-
-
 _COLLECTION_TAGS = {
     MappingStartEvent: (None, "!", "tag:yaml.org,2002:map"),
     SequenceStartEvent: (None, "!", "tag:yaml.org,2002:seq"),
 }
-
-
-class Fault(NamedTuple):
-    """Something wrong that does not keep us from reading on."""
-
-    mark: Position
-    path: DocumentPath
-    message: str
-
-
-class Built(NamedTuple):
-    """One document: its data, its marks, its faults."""
-
-    data: JsonValue
-    marks: Marks
-    faults: tuple[Fault, ...]
 
 
 class _Anchored(NamedTuple):
@@ -127,24 +84,44 @@ class _Anchored(NamedTuple):
 class TreeBuilder:
     """Builds the documents of one stream, one after the other."""
 
-    def __init__(self, parser: CBaseLoader) -> None:
+    def __init__(self, parser: CBaseLoader, file: str) -> None:
         self._events: Iterator[Event] = iter(parser.get_event, None)
-        self._budget = YamlBudget()
+        self._file = file
+        self._nodes = 0
+        self._deepest = 0
         self._path: list[str | int] = []
-        self._faults: list[Fault] = []
+        self._faults: list[Problem] = []
         self._anchors: dict[str, _Anchored | None] = {}
 
-    def documents(self) -> Iterator[Built]:
+    def documents(self) -> Iterator[Document]:
         """Yield each document. Raises `Refused` or PyYAML's `YAMLError` where reading must stop."""
         for event in self._events:
             if isinstance(event, DocumentStartEvent):
                 self._anchors.clear()
                 self._faults.clear()
                 data, marks = self._node(next(self._events), 1)
-                yield Built(data, marks, tuple(self._faults))
+                yield Document(self._file, data, marks, tuple(self._faults))
+
+    def _spend(self, nodes: int, mark: Position) -> None:
+        """Count values. Raises `Refused` beyond `NODE_LIMIT`."""
+        self._nodes += nodes
+        if self._nodes > NODE_LIMIT:
+            raise Refused(
+                f"This file holds more than {NODE_LIMIT:,} values, every alias counted as all that "
+                "it stands for. Make it smaller.",
+                mark,
+            )
+
+    def _reach(self, depth: int, mark: Position) -> None:
+        """Note a depth, from 1. Raises `Refused` beyond `DEPTH_LIMIT`."""
+        self._deepest = max(self._deepest, depth)
+        if depth > DEPTH_LIMIT:
+            raise Refused(
+                f"More than {DEPTH_LIMIT} mappings and lists stand inside each other here.", mark
+            )
 
     def _node(self, event: Event, depth: int) -> tuple[JsonValue, Marks]:
-        self._budget.spend(1, event.start_mark)
+        self._spend(1, event.start_mark)
         if isinstance(event, ScalarEvent):
             value = self._scalar(event)
             if event.anchor is not None:
@@ -155,35 +132,31 @@ class TreeBuilder:
         return self._alias(cast("AliasEvent", event), depth)  # nothing else begins a node
 
     def _collection(self, event: CollectionStartEvent, depth: int) -> tuple[JsonValue, Marks]:
-        self._budget.reach(depth, event.start_mark)
+        self._reach(depth, event.start_mark)
         if event.tag not in _COLLECTION_TAGS[type(event)]:
             tag = quote(short_tag(event.tag))
             self._fault(event.start_mark, f"The tag {tag} is not known here. Remove it.")
         if event.anchor is None:
             return self._entries(event, depth)
         self._anchors[event.anchor] = None
-        budget = self._budget
-        nodes, outer, budget.deepest = budget.nodes, budget.deepest, depth
+        nodes, outer, self._deepest = self._nodes, self._deepest, depth
         value, marks = self._entries(event, depth)
-        height = budget.deepest - depth
-        budget.deepest = max(outer, budget.deepest)
-        self._anchors[event.anchor] = _Anchored(value, marks, budget.nodes - nodes, height)
+        height = self._deepest - depth
+        self._deepest = max(outer, self._deepest)
+        self._anchors[event.anchor] = _Anchored(value, marks, self._nodes - nodes, height)
         return value, marks
 
     def _entries(self, event: CollectionStartEvent, depth: int) -> tuple[JsonValue, Marks]:
         branch = Branching(event.start_mark)
         if isinstance(event, MappingStartEvent):
             return self._mapping(branch, depth), branch
-        return self._sequence(branch, depth), branch
-
-    def _sequence(self, branch: Branching, depth: int) -> JsonValue:
         values: list[JsonValue] = []
-        while not isinstance(event := next(self._events), SequenceEndEvent):
+        while not isinstance(entry := next(self._events), SequenceEndEvent):
             self._path.append(len(values))
-            value, branch.entries[len(values)] = self._node(event, depth + 1)
+            value, branch.entries[len(values)] = self._node(entry, depth + 1)
             values.append(value)
             self._path.pop()
-        return values
+        return values, branch
 
     def _mapping(self, branch: Branching, depth: int) -> JsonValue:
         values: dict[str, JsonValue] = {}
@@ -191,7 +164,10 @@ class TreeBuilder:
             key = self._key(event, depth)
             self._path.append(key)
             if key in values:
-                self._fault(event.start_mark, _twice(key, branch.keys[key]))
+                first = branch.keys[key]
+                line = first.line + 1 if first else 1
+                said = f"The key {quote(key)} stands here twice, first in line {line}."
+                self._fault(event.start_mark, said)
             value, marks = self._node(next(self._events), depth + 1)
             if key not in values:
                 values[key] = value
@@ -205,17 +181,16 @@ class TreeBuilder:
             key = self._scalar(event)
         else:
             key, _ = self._node(event, depth + 1)
+        scalar = event if isinstance(event, ScalarEvent) else None
         if isinstance(key, str):
-            if key == "<<" and isinstance(event, ScalarEvent) and event.implicit[0]:
-                self._fault(
-                    event.start_mark, 'Merge keys ("<<") are not supported. Write the keys out.'
-                )
+            if key == "<<" and scalar and scalar.implicit[0]:
+                said = 'Merge keys ("<<") are not supported. Write the keys out.'
+                self._fault(event.start_mark, said)
             return key
-        if isinstance(event, ScalarEvent):
-            self._fault(
-                event.start_mark, f"A key must be text. Put it in quotes: {quote(event.value)}."
-            )
-            return event.value
+        if scalar:
+            said = f"A key must be text. Put it in quotes: {quote(scalar.value)}."
+            self._fault(event.start_mark, said)
+            return scalar.value
         said = 'A key must be text, not a list or a mapping. A template needs quotes: "{{ … }}".'
         self._fault(event.start_mark, said)
         return f"?{len(self._faults)}"
@@ -236,17 +211,14 @@ class TreeBuilder:
         anchored = self._anchors[name]
         if anchored is None:
             raise Refused(f"The alias {quote(name)} stands inside the value that it names.", mark)
-        self._budget.spend(anchored.size, mark)
-        self._budget.reach(depth + anchored.height, mark)
+        self._spend(anchored.size, mark)
+        self._reach(depth + anchored.height, mark)
         return anchored.value, anchored.marks
 
     def _fault(self, mark: Position, message: str) -> None:
-        self._faults.append(Fault(mark, tuple(self._path), message))
-
-
-def _twice(key: str, first: Position) -> str:
-    line = first.line + 1 if first else 1
-    return f"The key {quote(key)} stands here twice, first in line {line}."
+        """Note something wrong that does not keep us from reading on."""
+        place, path = mark_place(self._file, mark), write_path(tuple(self._path))
+        self._faults.append(Problem(place=place, path=path, message=message))
 
 
 _CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -302,7 +274,10 @@ def syntax_error(file: str, data: bytes, error: MarkedYAMLError) -> Problem:
     if mark is None or error.problem in _ABOUT_THE_START:
         mark = error.context_mark or mark
     place = SourceLocation(file=file) if mark is None else mark_place(file, mark)
-    return Problem(place=place, message=_sentence(error, _character_at(data, place)))
+    lines = data.decode("utf-8-sig").split("\n")
+    line = lines[place.line - 1] if place.line <= len(lines) else ""
+    character = line[place.column - 1 : place.column]
+    return Problem(place=place, message=_sentence(error, character))
 
 
 def control_character(file: str, data: bytes) -> Problem:
@@ -328,12 +303,6 @@ def _sentence(error: MarkedYAMLError, character: str) -> str:
         return _SENTENCES[problem]
     context = f" {error.context}" if error.context else ""
     return f"This is not valid YAML: {problem}{context}."
-
-
-def _character_at(data: bytes, place: SourceLocation) -> str:
-    lines = data.decode("utf-8-sig").split("\n")
-    line = lines[place.line - 1] if place.line <= len(lines) else ""
-    return line[place.column - 1 : place.column]
 
 
 BYTE_LIMIT = 1024 * 1024
@@ -393,7 +362,7 @@ def _first_glance(file: str, data: bytes) -> Problem | None:
 def _read_all(file: str, data: bytes, documents: list[Document]) -> Problem | None:
     """Append each document; return why reading stopped early, if it did."""
     try:
-        documents.extend(_document(file, built) for built in TreeBuilder(_parser(data)).documents())
+        documents.extend(TreeBuilder(_parser(data), file).documents())
     except Refused as refused:
         return Problem(place=mark_place(file, refused.mark), message=refused.message)
     except MarkedYAMLError as error:
@@ -412,13 +381,3 @@ def _parser(data: bytes) -> CBaseLoader:
             hint="Install PyYAML from a wheel, or build it with libyaml's headers at hand.",
         ) from None
     return CBaseLoader(data)
-
-
-def _document(file: str, built: Built) -> Document:
-    problems = tuple(
-        Problem(
-            place=mark_place(file, fault.mark), path=write_path(fault.path), message=fault.message
-        )
-        for fault in built.faults
-    )
-    return Document(file=file, data=built.data, marks=built.marks, problems=problems)

@@ -142,13 +142,8 @@ ScoringModel.EXPERIMENT = ScoringModel(
     name="experiment", graded=True, usual_threshold=0.0, scorers=True
 )
 
-for _model in (
-    ScoringModel.FIXTURES,
-    ScoringModel.WEIGHTED,
-    ScoringModel.BENCHMARK,
-    ScoringModel.EXPERIMENT,
-):
-    MODELS[_model.name] = _model
+for _name in ("fixtures", "weighted", "benchmark", "experiment"):
+    MODELS[_name] = getattr(ScoringModel, _name.upper())
 
 
 class ScoringSpec(Spec):

@@ -121,8 +121,11 @@ def _is_targets(path: str) -> bool:
 
 def kind_of(path: str, data: JsonValue) -> FileKind | None:
     """Return what a document is; None for what belongs to others."""
-    if not isinstance(data, dict):
-        return _unmapped(path, data)
+    if not isinstance(data, dict):  # as every suite is
+        holds = isinstance(data, list) and any(map(is_case, data[:_LOOKED_AT]))
+        if is_surely_named(path) or (holds and is_named(path)):
+            return FileKind.ALMOST
+        return FileKind.CASES if holds else None
     if "apiVersion" in data:
         return None
     if _is_targets(path) and isinstance(data.get("targets"), list):
@@ -141,16 +144,11 @@ def kind_of(path: str, data: JsonValue) -> FileKind | None:
     if data.keys() & _FOREIGN:
         return None
     telling = bool(data.keys() & _TELLING)
-    held = _holds_mappings(cases) or isinstance(cases, str) or _names_files(cases)
+    held = isinstance(cases, str) or any(
+        isinstance(one, dict) or (isinstance(one, str) and one.startswith("file://"))
+        for one in (cases if isinstance(cases, list) else ())
+    )
     return FileKind.SUITE if named or (held and telling) else None
-
-
-def _unmapped(path: str, data: JsonValue) -> FileKind | None:
-    """Return what a document is that is no mapping, as every suite is one."""
-    holds = isinstance(data, list) and any(map(is_case, data[:_LOOKED_AT]))
-    if is_surely_named(path) or (holds and is_named(path)):
-        return FileKind.ALMOST
-    return FileKind.CASES if holds else None
 
 
 def almost_key(data: JsonObject) -> str:
@@ -186,9 +184,15 @@ def is_marked(data: JsonObject) -> bool:
 
 
 def _like_cases(value: JsonValue) -> bool:
-    """Whether a value is a list with a case as nobody else writes it, or nearly so."""
+    """Whether a value is a list with a case as nobody else writes it, or but for a wrong letter in
+    what is peculiar to it.
+    """
     entries = value if isinstance(value, list) else []
-    return any(map(like_case, entries)) or any(map(_nearly_case, entries[:_LOOKED_AT]))
+    near = [one for one in entries[:_LOOKED_AT] if isinstance(one, dict) and "id" in one]
+    keys = (key for one in near for key in [*one][:_LOOKED_AT])
+    return any(map(like_case, entries)) or any(
+        nearest(key, _PECULIAR, likeness=0.85) for key in keys
+    )
 
 
 def like_case(one: JsonValue) -> bool:
@@ -204,21 +208,6 @@ def is_case(one: JsonValue) -> bool:
     return like_case(one) and isinstance(one, dict) and bool(one.keys() & _SURE)
 
 
-def _nearly_case(one: JsonValue) -> bool:
-    """Whether a value is a case but for a wrong letter in what is peculiar to it."""
-    keys = [*one][:_LOOKED_AT] if isinstance(one, dict) and "id" in one else []
-    return any(nearest(key, _PECULIAR, likeness=0.85) for key in keys)
-
-
-def _holds_mappings(value: JsonValue) -> bool:
-    return isinstance(value, list) and any(isinstance(one, dict) for one in value)
-
-
-def _names_files(value: JsonValue) -> bool:
-    entries = value if isinstance(value, list) else []
-    return any(isinstance(one, str) and one.startswith("file://") for one in entries)
-
-
 _BY_POINTS = "score_ranges"
 _NO_TEXT = "A key must be text. Put it in quotes:"
 
@@ -231,12 +220,12 @@ def read_yaml(path: str, data: bytes) -> tuple[tuple[Document, ...], tuple[Probl
     documents, problems = read_documents(path, data)
     if not any(map(_is_points, problems)):
         return documents, problems
-    kept = [replace(one, problems=_without(one.problems)) for one in documents]
-    return tuple(kept), _without(problems)
 
+    def without(wrong: tuple[Problem, ...]) -> tuple[Problem, ...]:
+        return tuple(one for one in wrong if not _is_points(one))
 
-def _without(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
-    return tuple(one for one in problems if not _is_points(one))
+    kept = [replace(one, problems=without(one.problems)) for one in documents]
+    return tuple(kept), without(problems)
 
 
 def _is_points(problem: Problem) -> bool:
@@ -259,30 +248,18 @@ def read_file(path: str, data: bytes, registries: Registries) -> Parsed:
         return Parsed((), (), pending=(Pending(path, None),))
     documents, problems = read_yaml(path, data)
     kinds = [kind_of(path, document.data) for document in documents]
-    if not documents and not problems and is_surely_named(path):
-        return _broken(
-            path,
-            (
-                Problem(
-                    place=SourceLocation(file=show_path(path), line=1, column=1), message=NO_MAPPING
-                ),
-            ),
-        )
     if not any(kinds):
         plain = narrow(data)
         surely = b"agentv-eval" in plain or _PECULIAR_KEYS.search(plain) is not None
-        if problems and (surely or is_named(path)):
-            return _broken(path, problems)
-        return Parsed((), ())
-    if problems:
-        return _broken(path, problems)
-    if len(documents) > 1:
+        if not problems and not documents and is_surely_named(path):
+            place = SourceLocation(file=show_path(path), line=1, column=1)
+            problems = (Problem(place=place, message=NO_MAPPING),)
+        elif not (problems and (surely or is_named(path))):
+            return Parsed((), ())
+    elif not problems and len(documents) > 1:
         said = "Only one document may stand in this file."
-        return _broken(path, (Problem(place=documents[1].place(), message=said),))
-    if kinds[0] is FileKind.NEWER:
-        return _broken(path, (Problem(place=documents[0].place(), message=_NEWER),))
-    return Parsed((), (), pending=(Pending(path, documents[0]),))
-
-
-def _broken(path: str, problems: tuple[Problem, ...]) -> Parsed:
-    return Parsed((), (), pending=(Pending(path, None, problems=problems),))
+        problems = (Problem(place=documents[1].place(), message=said),)
+    elif not problems and kinds[0] is FileKind.NEWER:
+        problems = (Problem(place=documents[0].place(), message=_NEWER),)
+    document = None if problems else documents[0]
+    return Parsed((), (), pending=(Pending(path, document, problems=problems),))

@@ -15,8 +15,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.paths import show_path
 from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
 from gateval.domain.strict_json import NotStrictJson, read_json
-from gateval.formats.base import NATIVE_VERSION
-from gateval.formats.native.writing import manifest_text
+from gateval.formats.native.writing import document_for, manifest_text
 from gateval.formats.yaml_document import Document, DocumentPath
 from gateval.formats.yaml_reader import read_documents
 
@@ -212,15 +211,13 @@ def written(name: str, agent: str, judge: str, imported: Imported, taken: set[st
         spec["judge"] = {"model": judge}
     if imported.execution:
         spec["execution"] = {**imported.execution}
-    pieces = [manifest_text([_document("Eval", name, spec)])]
+    pieces = [manifest_text([document_for("Eval", name, {}, spec)])]
     for called, case in zip(names, imported.cases, strict=True):
         origin = f"# From {case.place.file}:{case.place.line}"
-        pieces.append(f"{origin}\n{manifest_text([_document('EvalFixture', called, case.spec)])}")
+        pieces.append(
+            f"{origin}\n{manifest_text([document_for('EvalFixture', called, {}, case.spec)])}"
+        )
     return "---\n".join(pieces)
-
-
-def _document(kind: str, name: str, spec: JsonObject) -> JsonObject:
-    return {"apiVersion": NATIVE_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
 def free_name(name: str, taken: set[str]) -> str:

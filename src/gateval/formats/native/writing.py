@@ -17,7 +17,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
-from gateval.domain.manifests.messages import Content, FilePart, InputMessage, Role, TextPart
+from gateval.domain.manifests.messages import Content, FilePart, Role, TextPart
 from gateval.formats.base import NATIVE_VERSION
 from gateval.formats.native.fixture import PARTS
 from gateval.formats.native.written import canonical
@@ -47,7 +47,10 @@ def with_example(text: str, document: int, example: JsonObject) -> str:
     from ruamel.yaml.nodes import SequenceNode
 
     newline = "\r\n" if "\r\n" in text else "\n"
-    examples = _node(text, document, ("spec", "examples"))
+    examples: Any = list(_yaml().compose_all(text))[document]
+    for key in ("spec", "examples"):
+        pairs = examples.value if examples is not None else ()
+        examples = next((value for name, value in pairs if name.value == key), None)
     if not isinstance(examples, SequenceNode) or examples.flow_style or not examples.value:
         return _rewritten(text, document, example)
     lines = text.splitlines(keepends=True)
@@ -55,18 +58,16 @@ def with_example(text: str, document: int, example: JsonObject) -> str:
     end = last.line
     if end < len(lines) and lines[end][: last.column].strip():
         end += 1
-    while end and not _ends_in_block(examples) and _is_beside(lines[end - 1]):
+    beside = ("", "#")  # a line that is empty, or a comment alone
+    while end and not _ends_in_block(examples) and lines[end - 1].strip()[:1] in beside:
         end -= 1
     before = "".join(lines[:end])
     if before and not before.endswith("\n"):
         before += newline
-    item = _item(example, examples.start_mark.column)
+    indent = " " * examples.start_mark.column
+    written = _dumped([example]).splitlines(keepends=True)
+    item = "".join(indent + line if line.strip() else line for line in written)
     return before + item.replace("\n", newline) + "".join(lines[end:])
-
-
-def _is_beside(line: str) -> bool:
-    """Whether a line is empty, or a comment alone."""
-    return not line.strip() or line.lstrip().startswith("#")
 
 
 def _ends_in_block(node: Any) -> bool:
@@ -75,19 +76,6 @@ def _ends_in_block(node: Any) -> bool:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last
     return node.style in {"|", ">"}
-
-
-def _item(example: JsonObject, indent: int) -> str:
-    lines = _dumped([example]).splitlines(keepends=True)
-    return "".join(" " * indent + line if line.strip() else line for line in lines)
-
-
-def _node(text: str, document: int, path: tuple[str, ...]) -> Any:
-    node = list(_yaml().compose_all(text))[document]
-    for key in path:
-        pairs = node.value if node is not None else ()
-        node = next((value for name, value in pairs if name.value == key), None)
-    return node
 
 
 def _rewritten(text: str, document: int, example: JsonObject) -> str:
@@ -176,7 +164,7 @@ def agent_document(agent: Agent) -> JsonObject:
     if isinstance(runtime, dict):
         options = runtime.pop("options", {})
         spec["runtime"] = {**runtime, **(options if isinstance(options, dict) else {})}
-    return _document("Agent", agent.name, agent.labels, spec)
+    return document_for("Agent", agent.name, agent.labels, spec)
 
 
 def eval_document(evaluation: Eval) -> JsonObject:
@@ -188,7 +176,7 @@ def eval_document(evaluation: Eval) -> JsonObject:
         "scoring": canonical(evaluation.scoring),
         "execution": canonical(evaluation.execution),
     }
-    return _document("Eval", evaluation.name, evaluation.labels, _filled(spec))
+    return document_for("Eval", evaluation.name, evaluation.labels, _filled(spec))
 
 
 def fixture_document(fixture: Fixture, file_of: FileOf) -> JsonObject:
@@ -196,8 +184,17 @@ def fixture_document(fixture: Fixture, file_of: FileOf) -> JsonObject:
     asked: JsonObject = {"type": fixture.input.type.value}
     if fixture.input.payload:
         asked["payload"] = fixture.input.payload
-    if fixture.input.messages:
-        asked["messages"] = [_message(one, file_of) for one in fixture.input.messages]
+    messages: list[JsonValue] = []
+    for one in fixture.input.messages:
+        calls: list[JsonValue] = [canonical(call) for call in one.tool_calls]
+        of_user = one.role is Role.USER  # only the user sends files
+        said = _content(one.content, file_of if of_user else lambda _name: None)
+        written: JsonObject = {"role": one.role.value, "content": said}
+        written |= {"toolCalls": calls} if calls else {}
+        written |= {} if one.tool_call_id is None else {"toolCallId": one.tool_call_id}
+        messages.append(written)
+    if messages:
+        asked["messages"] = messages
     whole = [_assertion(one) for one in fixture.assertions if one.turn is None]
     turns: list[JsonValue] = [
         _filled({
@@ -213,10 +210,11 @@ def fixture_document(fixture: Fixture, file_of: FileOf) -> JsonObject:
         "reference": canonical(fixture.reference) if fixture.reference else {},
         "assertions": [*whole],
     }
-    return _document("EvalFixture", fixture.name, fixture.labels, _filled(spec))
+    return document_for("EvalFixture", fixture.name, fixture.labels, _filled(spec))
 
 
-def _document(kind: str, name: str, labels: dict[str, str], spec: JsonObject) -> JsonObject:
+def document_for(kind: str, name: str, labels: dict[str, str], spec: JsonObject) -> JsonObject:
+    """Return the manifest of this kind and name."""
     metadata: JsonObject = {"name": name} | ({"labels": {**labels}} if labels else {})
     return {"apiVersion": NATIVE_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
 
@@ -232,17 +230,6 @@ def _assertion(spec: AssertionSpec) -> JsonObject:
     written |= spec.options
     if spec.parts:
         written[PARTS] = [_assertion(part) for part in spec.parts]
-    return written
-
-
-def _message(message: InputMessage, file_of: FileOf) -> JsonObject:
-    written: JsonObject = {"role": message.role.value}
-    plain = message.role is not Role.USER  # only the user sends files
-    written["content"] = _content(message.content, (lambda _name: None) if plain else file_of)
-    if message.tool_calls:
-        written["toolCalls"] = [canonical(call) for call in message.tool_calls]
-    if message.tool_call_id is not None:
-        written["toolCallId"] = message.tool_call_id
     return written
 
 
