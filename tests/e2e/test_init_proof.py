@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from gateval.app.proof import holds_here
+from tests.e2e.test_bridges import desk
 from tests.helpers.command import environment, gateval
 from tests.helpers.repo import Repo
 from tests.servers.model_server import Answer, Call, ModelServer, reply
@@ -267,3 +268,25 @@ def test_at_a_terminal_it_asks_first_and_shows_the_set_up(tmp_path: Path, answer
     assert "[Y/n]" in flat
     assert ("desk.py answers" in flat) == (answer == "y")
     assert (repo.path / "agents").exists(), said
+
+
+def test_a_self_test_shows_the_red_and_leaves_everything_as_it_is(tmp_path: Path) -> None:
+    repo = desk(tmp_path, "python")
+    repo.write("notes.txt", "not committed\n")
+    before = state(repo)
+    done = gateval(repo, "init", "--self-test")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "order_status is called order_status_renamed now." in done.stdout
+    assert "order-7 (desk-eval" in done.stdout
+    assert "The gate is red, as it should be. Your files are as they were." in done.stdout
+    assert state(repo) == before
+
+
+def test_a_self_test_that_nothing_would_see_is_told(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    assert gateval(repo, "init").returncode == 0
+    done = gateval(repo, "init", "--self-test")
+    assert done.returncode == 2
+    assert "No fixture says which tool has to be called" in done.stderr
+    alone = gateval(repo, "init", "--self-test", "--yes", "--run")
+    assert alone.returncode == 2

@@ -189,7 +189,12 @@ def import_(
     "--run", is_flag=True, help="Ask the agent one question first, and write what answered."
 )
 @click.option("--live", is_flag=True, help="With its own models instead of a scripted one.")
-def init(program: str | None, model: str | None, *, yes: bool, run: bool, live: bool) -> int:
+@click.option(
+    "--self-test", is_flag=True, help="Rename a tool in a copy of the files, and show the red."
+)
+def init(
+    program: str | None, model: str | None, *, yes: bool, run: bool, live: bool, self_test: bool
+) -> int:
     """Write what a repository needs to be gated, and say what to do next.
 
     Finds the Agents in this repository and gives one without an Eval its first fixture and Eval.
@@ -201,11 +206,21 @@ def init(program: str | None, model: str | None, *, yes: bool, run: bool, live: 
     question, behind the walls of `run` and with a scripted model, before it writes anything. A
     guess that gives no answer is not written, and the next is tried.
 
+    --self-test writes nothing: it renames a tool that a fixture wants to be called, in a copy of
+    the working tree, and runs `check` there, with the models that the Agents name. It exits with 0
+    if that is red.
+
     PROGRAM is the file that starts an agent, or FILE:OBJECT, where the guess is wrong or there is a
     further one.
     """
     from gateval.app.init import Wishes, start_repository
 
+    if self_test:
+        from gateval.app.self_test import run_self_test
+
+        if program or model or run or live:
+            raise click.UsageError("--self-test stands alone.")
+        return run_self_test(dict(os.environ))
     ask = sys.stdin.isatty() and not yes
     run = run or live or ask
     if run and not (ask or yes):
