@@ -317,6 +317,10 @@ class ModelRuntime(Runtime):
         clock = self.context.clock
         conversation.hear_user(content)
         began = clock.monotonic()
+
+        def spent() -> float:
+            return max(clock.monotonic() - began, 0.0)
+
         reason, cause, late, lasting, endless = "", Cause.CANDIDATE, False, False, False
         try:
             async with asyncio.timeout(seconds) as limit:
@@ -326,16 +330,14 @@ class ModelRuntime(Runtime):
             elif is_blank(reply.text):
                 reason = f"The model ended without an answer (stop reason: {reply.stop})."
             else:
-                trace, spent = conversation.trace(), max(clock.monotonic() - began, 0.0)
-                given = Answer(output=reply.text, trace=trace, usage=trace.usage, seconds=spent)
-                return given.model_copy(update={"calls": conversation.calls})
+                trace, calls = conversation.trace(), conversation.calls
+                said = Answer(output=reply.text, trace=trace, usage=trace.usage, seconds=spent())
+                return said.model_copy(update={"calls": calls})
         except ModelCallError as error:
             reason, cause, lasting = error.message, error.cause, error.lasting
         except ServerFault as fault:
-            spent = max(clock.monotonic() - began, 0.0)
-            return fault.silence.model_copy(
-                update={"trace": conversation.trace(), "seconds": spent}
-            )
+            told = {"trace": conversation.trace(), "seconds": spent()}
+            return fault.silence.model_copy(update=told)
         except TimeoutError as gone:
             if not limit.expired():
                 raise
@@ -353,7 +355,7 @@ class ModelRuntime(Runtime):
             endless=endless,
             trace=conversation.trace(),
             calls=conversation.calls,
-            seconds=max(clock.monotonic() - began, 0.0),
+            seconds=spent(),
         )
 
     def _hangs(self, conversation: ModelConversation, seconds: float) -> bool:

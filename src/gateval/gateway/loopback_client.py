@@ -69,13 +69,9 @@ class LoopbackClient(PooledClient):
             raise RuntimeError("not a loopback address")
         _OWNER.set(owner)
         path, _, query = request.target.partition("?")
+        shown = f"[{host}]" if ":" in host else host
         url = URL.build(
-            scheme="http",
-            host=f"[{host}]" if ":" in host else host,
-            port=port,
-            path=path,
-            query_string=query,
-            encoded=True,
+            scheme="http", host=shown, port=port, path=path, query_string=query, encoded=True
         )
         try:
             async with self._opened().request(
