@@ -46,21 +46,13 @@ _OWN_WORDS_LIMIT = 500
 
 EXPECTED: Mapping[str, str] = {
     "string_type": "text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "int_parsing": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "dict_type": "a mapping",
-    "mapping_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "set_type": "a list",
-    "frozen_set_type": "a list",
+    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    **dict.fromkeys(
+        ("dict_type", "mapping_type", "model_type", "model_attributes_type"), "a mapping"
+    ),
+    **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type"), "a list"),
     "none_required": "nothing",
 }
 """Errors that say the value is of the wrong sort altogether, and what was wanted instead."""
@@ -226,11 +218,7 @@ def findings(
     errors: Iterable[ErrorDetails],
     also_known: Iterable[str] = (),
 ) -> list[SchemaFinding]:
-    """Return the findings of `model`'s errors about `value`.
-
-    `also_known` are keys of `value` that someone else checks; unknown keys are compared with them
-    too.
-    """
+    """Return the findings of `model`'s errors about `value`; `also_known` keys others check."""
     plain: list[_Located] = []
     unions: defaultdict[DocumentPath, list[_Located]] = defaultdict(list)
     for error in errors:

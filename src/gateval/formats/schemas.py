@@ -70,18 +70,6 @@ def choice(names: list[str]) -> Schema:
     return {"oneOf": [{"$ref": f"{_REFERENCE}{name}"} for name in names]}
 
 
-def with_status(schema: Schema) -> Schema:
-    """Allow the `status` that exports of pai.io/v1 carry, and only there."""
-    status = {"description": "What a cluster knows of the manifest. Left alone."}
-    native = {"properties": {"apiVersion": {"const": NATIVE_VERSION}}}
-    return {
-        **schema,
-        "properties": {**properties(schema), "status": status},
-        "if": native,
-        "then": {"properties": {"status": False}},
-    }
-
-
 def pruned(schema: Schema, definitions: Definitions) -> Definitions:
     """Return the definitions that `schema` uses, directly or not, by name."""
     used: set[str] = set()
@@ -149,7 +137,14 @@ def manifest_schema(kind: str, registries: Registries) -> JsonObject:
         _put_runtimes(models, registries)
     schema = models.definition(root)
     if kind in MANIFESTS:
-        schema = with_status(schema)
+        # The `status` that exports of pai.io/v1 carry is allowed, and only there.
+        status: JsonObject = {"description": "What a cluster knows of the manifest. Left alone."}
+        schema = {
+            **schema,
+            "properties": {**properties(schema), "status": status},
+            "if": {"properties": {"apiVersion": {"const": NATIVE_VERSION}}},
+            "then": {"properties": {"status": False}},
+        }
     definitions = pruned(schema, models.definitions)
     return {
         "$schema": DIALECT,

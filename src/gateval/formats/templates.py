@@ -59,10 +59,7 @@ Part: TypeAlias = str | Expression
 
 @functools.lru_cache(maxsize=256)
 def parsed(source: str, names: Names) -> tuple[Part, ...]:
-    """Return the texts and expressions of a template, all of them known to be harmless.
-
-    Raises `TemplateError`.
-    """
+    """Return the texts and expressions of a template, all harmless. Raises `TemplateError`."""
     from jinja2 import Environment, TemplateSyntaxError, nodes
 
     if len(source) > names.limit:

@@ -278,26 +278,10 @@ _EXPRESSION = re.compile(r"\$\{\{[^{}]*\}\}")
 _SECRET = re.compile(r"secrets\.(\w+)")
 
 _OTHER_PROVIDERS = [
-    "AZURE_OPENAI",
-    "CLAUDE",
-    "MISTRAL",
-    "GROQ",
-    "XAI",
-    "COHERE",
-    "DEEPSEEK",
-    "VOYAGE",
-    "TOGETHER",
-    "FIREWORKS",
-    "PERPLEXITY",
-    "CEREBRAS",
-    "REPLICATE",
-    "NVIDIA",
-    "HF",
-    "HUGGINGFACE",
-    "HUGGING_FACE",
-    "GOOGLE_GENAI",
-    "GOOGLE_GENERATIVE_AI",
-]
+    "AZURE_OPENAI", "CLAUDE", "MISTRAL", "GROQ", "XAI", "COHERE", "DEEPSEEK", "VOYAGE", "TOGETHER",
+    "FIREWORKS", "PERPLEXITY", "CEREBRAS", "REPLICATE", "NVIDIA", "HF", "HUGGINGFACE",
+    "HUGGING_FACE", "GOOGLE_GENAI", "GOOGLE_GENERATIVE_AI",
+]  # fmt: skip
 
 _RUNNER = re.compile(
     r"(ACTIONS|INPUT|GATEVAL)_.*|(GITHUB|GH)_.*TOKEN.*|GITHUB_(ENV|OUTPUT|PATH|STATE|STEP_SUMMARY)"

@@ -133,21 +133,14 @@ NEAR_PROMPT = 0.8
 """The same for keys of a payload, which may hold anything: `test` is not meant to be `text`."""
 
 PEERS: Final[Mapping[str, str]] = {
-    "prompt": "system",
-    "systemprompt": "system",
-    "systemmessage": "system",
-    "instruction": "system",
-    "instructions": "system",
-    "llm": "models",
-    "modelid": "models",
-    "modelname": "models",
+    **dict.fromkeys(("prompt", "systemprompt", "systemmessage"), "system"),
+    **dict.fromkeys(("instruction", "instructions"), "system"),
+    **dict.fromkeys(("llm", "modelid", "modelname"), "models"),
 }
 """What other tools call a key of `spec`, in small letters without `_` and `-`."""
 
 PEERS_OF_TOOLS: Final[Mapping[str, str]] = {
-    "parameters": "inputSchema",
-    "schema": "inputSchema",
-    "argsschema": "inputSchema",
+    **dict.fromkeys(("parameters", "schema", "argsschema"), "inputSchema"),
     "disabled": "enabled",
 }
 """The same for the keys of a tool."""

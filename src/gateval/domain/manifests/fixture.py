@@ -37,12 +37,7 @@ class Severity(StrEnum):
     CRITICAL = "critical"
 
 
-DEFAULT_WEIGHTS: dict[Severity, float] = {
-    Severity.LOW: 0.5,
-    Severity.MEDIUM: 1.0,
-    Severity.HIGH: 2.0,
-    Severity.CRITICAL: 4.0,
-}
+DEFAULT_WEIGHTS: dict[Severity, float] = dict(zip(Severity, (0.5, 1.0, 2.0, 4.0), strict=True))
 
 LEAST_WEIGHT = 0.001
 

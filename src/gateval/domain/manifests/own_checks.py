@@ -16,11 +16,8 @@ from gateval.domain.paths import resolve_path
 from gateval.domain.tree import Tree, has_folder, under
 
 OWN_CHECKS: Mapping[str, str] = {
-    "script": "command",
     "python": "function",
-    "codeJudge": "command",
-    "judgeFromScript": "command",
-    "compositeScript": "command",
+    **dict.fromkeys(("script", "codeJudge", "judgeFromScript", "compositeScript"), "command"),
 }
 """The assertions that run a program of the repository: type → the option that names it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pydantic import JsonValue, ValidationError
 
@@ -84,12 +84,6 @@ class Reader:
         else:
             node.tell_sort("text", "a mapping", "a list of messages")
 
-    def files(self, nodes: Iterable[Node]) -> Iterator[JsonObject]:
-        """Yield a block for each file that `input_files` names."""
-        for node in nodes:
-            if isinstance(node.value, str):
-                yield from self._file(node, "file", node.value)
-
     def _message(self, node: Node) -> Iterator[JsonObject]:
         value = node.value
         if not isinstance(value, dict):
@@ -151,9 +145,10 @@ class Reader:
         elif kind == "text":
             yield {"type": "text", "value": held}
         else:
-            yield from self._file(node.at("value"), kind, held)
+            yield from self.file(node.at("value"), kind, held)
 
-    def _file(self, node: Node, kind: str, written: str) -> Iterator[JsonObject]:
+    def file(self, node: Node, kind: str, written: str) -> Iterator[JsonObject]:
+        """Yield the block of a file, if it can be read."""
         if is_foreign(written):
             yield from self._foreign(node, kind, written)
             return
@@ -212,11 +207,6 @@ def fixture_input(messages: Sequence[JsonObject]) -> FixtureInput:
     if len(said) == 1 and isinstance(said[0].content, str):
         return FixtureInput(type=InputType.PROMPT, payload={"prompt": said[0].content})
     return FixtureInput(type=InputType.PROMPT, messages=tuple(said))
-
-
-def messages_before(messages: Sequence[JsonObject]) -> tuple[InputMessage, ...]:
-    """Return what was said before the first turn of a conversation. Raises `NoInput`."""
-    return tuple(_messages(messages))
 
 
 def _messages(messages: Sequence[JsonObject]) -> Iterator[InputMessage]:
@@ -331,7 +321,9 @@ class AskedReader:
             return
         messages = list(self._asked.messages(own, "user"))
         if files:
-            messages = _with_files(messages, list(self._asked.files(files)))
+            named = (one for one in files if isinstance(one.value, str))
+            blocks = [b for one in named for b in self._asked.file(one, "file", str(one.value))]
+            messages = _with_files(messages, blocks)
         yield from messages
 
     def input(self, node: Node, body: CaseBody) -> FixtureInput | None:
@@ -344,7 +336,7 @@ class AskedReader:
             return None
         try:
             if body.turns:
-                said = messages_before(messages)
+                said = tuple(_messages(messages))
                 return FixtureInput(type=InputType.PROMPT, messages=said)
             if own is None and (body.mode or body.turns is not None):
                 return None

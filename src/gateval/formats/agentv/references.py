@@ -40,10 +40,7 @@ def roots(folder: str) -> Iterator[str]:
 
 
 def find(written: str, folder: str, around: GatheringContext) -> str:
-    """Return the path of the file that a suite in `folder` names. Raises `NoFile`.
-
-    A leading `/` counts from the root of the repository.
-    """
+    """Return the path of the file that a suite names; `/` begins at the root. Raises `NoFile`."""
     tried = ["", *roots(folder)] if written.startswith("/") else [*roots(folder)]
     for root in tried:
         path = resolve_path(root, written.lstrip("/"))

@@ -69,10 +69,7 @@ def is_workflow(path: str) -> bool:
 
 
 def gate_jobs(path: str, data: bytes, others: Others = lambda _: None) -> tuple[GateJob, ...]:
-    """Return the jobs that have a step which uses the action or its image, or call one of those.
-
-    A called workflow of this repository is read, too.
-    """
+    """Return the jobs that use the action or its image, or call one, here or elsewhere."""
     return tuple(_found(path, data, others))
 
 

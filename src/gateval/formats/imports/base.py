@@ -116,10 +116,7 @@ def judged(request: Request, options: JsonObject) -> JsonObject:
 
 
 def compared(request: Request, expected: JsonValue) -> JsonObject:
-    """Return the assertion that compares the answer with what is expected.
-
-    Several texts in a list are alternatives. Raises `NotCarried` where it cannot.
-    """
+    """Return the assertion on the answer; texts in a list are alternatives. Raises `NotCarried`."""
     if isinstance(expected, list) and expected and all(isinstance(one, str) for one in expected):
         if len(expected) == 1:
             return compared(request, expected[0])
@@ -137,10 +134,7 @@ def compared(request: Request, expected: JsonValue) -> JsonObject:
 
 
 def filled(text: str, values: Mapping[str, JsonValue]) -> str:
-    """Return a template with its `{{ name }}` filled in.
-
-    Raises `NotCarried` for a name without a value, and for templates that do more.
-    """
+    """Return a template with its `{{ name }}` filled in. Raises `NotCarried` where it has more."""
 
     def value(match: re.Match[str]) -> str:
         if match[1] not in values:
@@ -156,10 +150,7 @@ def filled(text: str, values: Mapping[str, JsonValue]) -> str:
 
 
 def document_of(request: Request) -> Document:
-    """Return the one document of a YAML or JSON file, with the places of its values.
-
-    Raises `InvalidManifests` for one that cannot be read.
-    """
+    """Return the one document of a YAML or JSON file, with places. Raises `InvalidManifests`."""
     if request.path.endswith(".json"):
         return _json_document(request)
     documents, problems = read_documents(request.path, request.data)

@@ -314,10 +314,6 @@ def _task(source: Source, written: BenchmarkDocument, number: int, checks: _Chec
 BENCHMARK = ManifestKind("Benchmark", BenchmarkDocument, read)
 
 
-class _NotUsable(ValueError):
-    """The published file cannot be used; the message is a sentence."""
-
-
 def gather(source: Source, around: GatheringContext) -> Gathered:
     """Return the benchmark of a manifest, with the tasks of the file that it names.
 
@@ -355,24 +351,25 @@ def gather(source: Source, around: GatheringContext) -> Gathered:
 def _published(url: str, around: GatheringContext) -> tuple[Eval, tuple[Fixture, ...]]:
     """Return the benchmark at a URL as its own repository has it. Raises `ValueError`."""
     if is_sealed(url):
-        raise _NotUsable(
+        raise ValueError(
             "This benchmark is sealed, and its owners hold the key. Open a pull request to their "
             "repository: a run of theirs measures it."
         )
     documents, problems = read_documents(url, around.foreign(url))
     if problems:
-        raise _NotUsable(_wrong(url, problems[0]))
+        raise ValueError(_wrong(url, problems[0]))
     ours = [one for one in documents if one.data_at(("kind",)) == "Benchmark"]
     if len(ours) != 1:
-        raise _NotUsable(f"{quote(url)} holds {len(ours) or 'no'} benchmarks; it must be one.")
+        raise ValueError(f"{quote(url)} holds {len(ours) or 'no'} benchmarks; it must be one.")
     read: ReadDocument = BENCHMARK.read(Source(url, ours[0], around.registries))
     if read.problems:
-        raise _NotUsable(_wrong(url, read.problems[0]))
+        raise ValueError(_wrong(url, read.problems[0]))
     if not isinstance(read.manifest, Eval):
-        raise _NotUsable(f"{quote(url)} takes its own tasks from elsewhere. Name that file.")
+        said = f"{quote(url)} takes its own tasks from elsewhere. Name that file."
+        raise ValueError(said)  # noqa: TRY004 - told as a problem
     for task in read.fixtures:
         if any(True for _ in task.attached()) or task.playground or any(own_checks(task)):
-            raise _NotUsable(
+            raise ValueError(
                 f"The task {quote(task.name)} names files of its repository, which are not "
                 "fetched. Copy the benchmark with its files into this repository."
             )

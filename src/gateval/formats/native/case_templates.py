@@ -81,12 +81,12 @@ def _file(source: Source) -> tuple[str | None, tuple[Problem, ...]]:
     if written is None:
         return None, problems
     path = resolve_path(source.path.rpartition("/")[0], written.file)
-    message = ""
-    if not path:
-        message = f"{quote(written.file)} leads out of the repository."
-    elif not path.endswith(ENDINGS):
-        message = f"{quote(written.file)} is no file of cases: its name must end in {_ENDINGS}."
-    return path, ((problem_at(source.document, (*_CASES, "file"), message),) if message else ())
+    if path and path.endswith(ENDINGS):
+        return path, ()
+    why = f"is no file of cases: its name must end in {_ENDINGS}"
+    why = why if path else "leads out of the repository"
+    message = f"{quote(written.file)} {why}."
+    return path, (problem_at(source.document, (*_CASES, "file"), message),)
 
 
 _ENDINGS = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"

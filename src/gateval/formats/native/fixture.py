@@ -76,10 +76,7 @@ WEIGHED_KEYS = ("type", "name", "weight")
 def read_assertions(
     source: Source, path: DocumentPath, level: int = 0, shared: tuple[str, ...] = COMMON_KEYS
 ) -> tuple[list[AssertionSpec], list[Problem]]:
-    """Return the assertions in the list at `path`, and what is wrong with them.
-
-    What is no mapping is left out: the model of what is around it has refused it.
-    """
+    """Return the assertions in the list at `path` that are mappings, and the problems."""
     raw = source.document.data_at(path)
     assertions: list[AssertionSpec] = []
     problems: list[Problem] = []
@@ -97,10 +94,7 @@ def read_assertions(
 def read_check(
     source: Source, path: DocumentPath
 ) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
-    """Return the one assertion at `path`, which has a `type` and its options alone.
-
-    One of an unknown type is `unsupported`, and no problem.
-    """
+    """Return the assertion at `path`, which has no common keys; an unknown one is `unsupported`."""
     raw = source.document.data_at(path)
     if not isinstance(raw, dict):
         return None, ()
@@ -115,10 +109,7 @@ def read_check(
 def read_one(
     source: Source, path: DocumentPath, raw: JsonObject, shared: tuple[str, ...], level: int = 0
 ) -> tuple[AssertionSpec | None, tuple[Problem, ...]]:
-    """Return the assertion that `raw` is, which stands at `path`, and what is wrong with it.
-
-    Of the keys that all have it may have those in `shared`.
-    """
+    """Return the assertion `raw` at `path`, with `shared` of the common keys, and its problems."""
     document = source.document
     options: JsonObject = {key: raw[key] for key in raw if key not in shared}
     common_raw: JsonObject = {key: raw[key] for key in raw if key in shared}

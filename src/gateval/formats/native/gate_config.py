@@ -31,7 +31,7 @@ def read_single(
     if problems:
         return None, problems
     if not documents:
-        return validate(model, {}, _empty(path))
+        return validate(model, {}, Document(file=show_path(path), data={}, marks=None))
     first, *others = documents
     value, problems = validate(model, first.data, first)
     problems += tuple(
@@ -39,10 +39,6 @@ def read_single(
         for other in others
     )
     return (None if problems else value), problems
-
-
-def _empty(path: str) -> Document:
-    return Document(file=show_path(path), data={}, marks=None)
 
 
 def read_gate_config(path: str, data: bytes) -> tuple[GateConfig | None, tuple[Problem, ...]]:
