@@ -66,8 +66,13 @@ STRICT = EVAL + "  scoring: {passThreshold: 0.9}\n"
             {"evals/support-eval.yaml": STRICT.replace("0.9", "0.2"), "agents/prompts/support.md": SAME},
             "less is asked (passThreshold), and head meets what the target branch asks",
         ),
+        (
+            {"evals/support-eval.yaml": STRICT},
+            {"evals/support-eval.yaml": STRICT.replace("0.9", "0.2")},
+            "what the target branch asks is not met (1 Eval)",
+        ),
     ],
-    ids=["regressed", "no start", "provider", "judge", "below", "lowered"],
+    ids=["regressed", "no start", "provider", "judge", "below", "lowered and met", "lowered"],
 )  # fmt: skip
 def test_check_comment_and_summary_name_the_same_cause(
     shop: GitHubShop, main: Mapping[str, str], change: Mapping[str, str], said: str
