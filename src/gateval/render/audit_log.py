@@ -53,8 +53,14 @@ def sentence(event: AuditEvent) -> str:
     parts = [f"{what} on {where} at {event.head[:7]}"]
     if event.label:
         parts.append(_by(event.label))
-    told = (_said(event), event.why, _failing(event), _bars(event), _stored(event))
-    parts += [part for part in told if part]
+    if event.reason:
+        short = len(event.reason) <= 60
+        shown = quote(event.reason) if short else f'"{event.reason[:200]}"'
+        parts.append(f"reason {shown}")
+    parts += filter(None, (event.why, _failing(event), _bars(event)))
+    if event.stored_by is not None:
+        run = _name(event.stored_by.id or "without a number")
+        parts.append(f"as run {run} had measured before")
     return "; ".join(parts)
 
 
@@ -79,13 +85,6 @@ def _by(label: LabelUse) -> str:
     return f"label {_name(label.name)} by {_name(label.by.login)}{role}{own}"
 
 
-def _said(event: AuditEvent) -> str:
-    if not event.reason:
-        return ""
-    shown = quote(event.reason) if len(event.reason) <= 60 else f'"{event.reason[:200]}"'
-    return f"reason {shown}"
-
-
 def _failing(event: AuditEvent) -> str:
     if not event.failing:
         return ""
@@ -99,12 +98,6 @@ def _failing(event: AuditEvent) -> str:
     total = max(event.failing_total, len(event.failing))
     more = f" and {total - 3} more Evals" if total > 3 else ""
     return f"{named}{more}"
-
-
-def _stored(event: AuditEvent) -> str:
-    if event.stored_by is None:
-        return ""
-    return f"as run {_name(event.stored_by.id or 'without a number')} had measured before"
 
 
 def _bars(event: AuditEvent) -> str:

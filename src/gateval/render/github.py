@@ -22,7 +22,7 @@ from gateval.domain.forge.check_run import (
 from gateval.domain.history.verdicts import LISTED, HistoryRecord
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.problems import InvalidManifests, Problem
+from gateval.domain.problems import InvalidManifests, SourceLocation
 from gateval.domain.text import BORDER, MARKER, least_score, show_score, show_threshold
 from gateval.domain.verdicts import GateVerdict, score_of
 from gateval.errors import GatevalError
@@ -30,7 +30,6 @@ from gateval.render.comment import LIMIT, render_comment, size
 from gateval.render.report.bar import bypass_title, label_lines
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import Frame
-from gateval.render.report.findings import Finding
 from gateval.render.report.kinds import count
 from gateval.render.report.wording import ICONS
 from gateval.render.view import ReportView
@@ -44,8 +43,12 @@ _MESSAGE = 2_000
 
 def annotate(view: ReportView) -> tuple[Annotation, ...]:
     """Return all annotations, worst first; none of a claim is more than a warning."""
-    claim = bool(view.frame.unverified)
-    return tuple(_annotation(one, unverified=claim) for one in view.findings)
+    return tuple(
+        _annotation(
+            one.place, one.title, one.message, fails=one.blocks and not view.frame.unverified
+        )
+        for one in view.findings
+    )
 
 
 def left_out_note(found: Sequence[Annotation]) -> str:
@@ -57,14 +60,13 @@ def left_out_note(found: Sequence[Annotation]) -> str:
     return f"{left:,} more {noun} not shown on the files; the worst {MOST} are."
 
 
-def _annotation(found: Finding, *, unverified: bool) -> Annotation:
-    fails = found.blocks and not unverified
+def _annotation(place: SourceLocation, title: str, message: str, *, fails: bool) -> Annotation:
     return Annotation(
-        path=label(found.place.file, 400),
-        line=found.place.line,
+        path=label(place.file, 400),
+        line=place.line,
         level=AnnotationLevel.FAILURE if fails else AnnotationLevel.WARNING,
-        title=label(found.title, TITLE_LIMIT),
-        message=xml_text(found.message, _MESSAGE),
+        title=label(title, TITLE_LIMIT),
+        message=xml_text(message, _MESSAGE),
     )
 
 
@@ -283,7 +285,10 @@ def announce_trouble(error: GatevalError, run_url: str = "") -> Announcement:
         "\N{WARNING SIGN}\N{VARIATION SELECTOR-16} Gateval: could not evaluate",
         parts,
         run_url,
-        annotations=tuple(_trouble_annotation(problem) for problem in problems[:_SHOWN]),
+        annotations=tuple(
+            _annotation(one.place, one.path or "invalid manifest", one.message, fails=True)
+            for one in problems[:_SHOWN]
+        ),
     )
 
 
@@ -314,14 +319,4 @@ def _announcement(
         job_summary=body,
         annotations=annotations,
         unasked=unasked,
-    )
-
-
-def _trouble_annotation(problem: Problem) -> Annotation:
-    return Annotation(
-        path=label(problem.place.file, 400),
-        line=problem.place.line,
-        level=AnnotationLevel.FAILURE,
-        title=label(problem.path or "invalid manifest", TITLE_LIMIT),
-        message=xml_text(problem.message, _MESSAGE),
     )

@@ -49,6 +49,17 @@ def test_claims_never_more_than_warn() -> None:
     }
 
 
+def test_what_blocks_comes_before_what_warns() -> None:
+    """An Eval below its threshold has no fixture to stand at, and blocks nevertheless."""
+    found = annotate(ReportView(make("a-eval one high head:provider\nb-eval two head:fail")))
+    assert [one.level for one in found] == [
+        AnnotationLevel.FAILURE,
+        AnnotationLevel.FAILURE,
+        AnnotationLevel.WARNING,
+    ]
+    assert found[1].title == "b-eval is below its threshold"
+
+
 def test_the_worst_come_first() -> None:
     rows = "a-eval weak low base:pass head:fail\na-eval bad critical base:pass head:fail"
 

@@ -5,7 +5,7 @@ Texts are as they came; the sink sanitises them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gateval.domain.base import digest
@@ -30,13 +30,7 @@ from gateval.render.report.kinds import words_of
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.wording import eval_verdict, passes, score
 
-_SHOWN = (
-    FixtureStatus.REGRESSED,
-    FixtureStatus.SILENT,
-    FixtureStatus.FAILING,
-    FixtureStatus.SUSPECT,
-    FixtureStatus.UNMEASURED,
-)
+_FINE = {FixtureStatus.IMPROVED, FixtureStatus.PASSING}
 
 BELOW, EDIT, ELSE = "below-threshold", "lowered-bar", "no-pass"
 
@@ -71,11 +65,12 @@ class Finding(NamedTuple):
 
 
 def findings(report: Report) -> tuple[Finding, ...]:
-    """Return what can be told on a line of head, worst first."""
+    """Return what can be told on a line of head: what blocks first, else in the report's order."""
     facts = gather(report)
     found = [
         finding
-        for which in _SHOWN
+        for which in FixtureStatus
+        if which not in _FINE
         for fact in with_status(facts, which)
         for finding in _of_fixture(report, fact)
     ]
@@ -83,7 +78,7 @@ def findings(report: Report) -> tuple[Finding, ...]:
     found += [_of_eval(report, one) for one in below]
     found += [_of_sealed(report, one) for one in sealed_lines(report) if one.counts]
     found += [_of_edit(report, lowered) for lowered in binding_edits(report)]
-    return tuple(found)
+    return tuple(sorted(found, key=lambda one: not one.blocks))
 
 
 def other_findings(report: Report) -> tuple[Finding, ...]:
@@ -215,33 +210,23 @@ class UnmeasuredTrials(NamedTuple):
         return one_fixture_command(plan, self.first)
 
 
-class _Silence(NamedTuple):
-    """One trial without a measurement; None for one that never ran."""
-
-    fact: FixtureFacts
-    side: Side
-    trial: Trial | None
-    cut: str = ""
-
-    @property
-    def key(self) -> tuple[str, Side, Cause | None, str, tuple[str, ...]]:
-        """What trials of one gap share."""
-        if self.trial is None:
-            return (self.fact.planned.agent, self.side, None, self.cut, ())
-        cause = self.trial.cause or Cause.GATE
-        return (self.fact.planned.agent, self.side, cause, self.trial.reason, self.trial.detail)
-
-
 def find_gaps(facts: Iterable[FixtureFacts], cut: str = "") -> tuple[UnmeasuredTrials, ...]:
     """Return all gaps, head's first, in the plan's order; what was printed alike is told once.
 
     `cut` says why trials did not run.
     """
-    found: dict[object, list[_Silence]] = {}
+    found: dict[_Gap, list[tuple[FixtureFacts, Trial | None]]] = {}
     for fact in facts:
-        for silence in _silences(fact, cut):
-            found.setdefault(silence.key, []).append(silence)
-    gaps = sorted(map(_gap, found.values()), key=lambda gap: gap.side is Side.BASE)
+        for side, trial in _silences(fact):
+            key: _Gap = (fact.planned.agent, side, None, cut, ())
+            if trial is not None:
+                cause = trial.cause or Cause.GATE
+                key = (fact.planned.agent, side, cause, trial.reason, trial.detail)
+            found.setdefault(key, []).append((fact, trial))
+    gaps = sorted(
+        (_gap(key, silences) for key, silences in found.items()),
+        key=lambda gap: gap.side is Side.BASE,
+    )
     told = {(one.agent, one.detail) for one in gaps if one.side is Side.HEAD}
     return tuple(
         one._replace(detail=())
@@ -251,28 +236,28 @@ def find_gaps(facts: Iterable[FixtureFacts], cut: str = "") -> tuple[UnmeasuredT
     )
 
 
-def _silences(fact: FixtureFacts, cut: str) -> Iterable[_Silence]:
+_Gap = tuple[str, Side, Cause | None, str, tuple[str, ...]]
+"""What trials of one gap share: Agent, side, cause, reason and detail."""
+
+
+def _silences(fact: FixtureFacts) -> Iterator[tuple[Side, Trial | None]]:
+    """Yield the trials of a fixture that say nothing; None for one that never ran."""
     for trial in (*fact.head, *fact.base):
         unanswered = fact.compared.silent and not fact.compared.no_answer and not trial.answered
         if trial.passed is None or unanswered:
-            yield _Silence(fact, trial.key.side, trial)
-    yield from [_Silence(fact, Side.HEAD, None, cut)] * fact.compared.missing
-    yield from [_Silence(fact, Side.BASE, None, cut)] * fact.compared.missing_base
+            yield trial.key.side, trial
+    yield from [(Side.HEAD, None)] * fact.compared.missing
+    yield from [(Side.BASE, None)] * fact.compared.missing_base
 
 
-def _gap(silences: list[_Silence]) -> UnmeasuredTrials:
-    agent, side, cause, reason, detail = silences[0].key
-    where = dict.fromkeys(f"{s.fact.planned.shown_name}/{s.fact.fixture.name}" for s in silences)
-    said = [one.verdict for one in told(broken(silences[0].trial)) if one.verdict]
+def _gap(key: _Gap, silences: Sequence[tuple[FixtureFacts, Trial | None]]) -> UnmeasuredTrials:
+    facts, (first, trial) = [fact for fact, _ in silences], silences[0]
+    said = [one.verdict for one in told(broken(trial)) if one.verdict]
     return UnmeasuredTrials(
-        agent,
-        side,
-        cause,
-        reason,
-        detail,
+        *key,
         said[0] if said else None,
-        tuple(where),
-        words_of(one.fact.planned.kind for one in silences).cases,
+        tuple(dict.fromkeys(f"{one.planned.shown_name}/{one.fixture.name}" for one in facts)),
+        words_of(one.planned.kind for one in facts).cases,
         len(silences),
-        silences[0].fact,
+        first,
     )
