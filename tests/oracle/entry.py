@@ -463,10 +463,13 @@ def _self_check(told: Told) -> Any:
 
 
 def _views(told: Told) -> Any:
-    """All views of a run that everybody may see; of each tenth world."""
+    """The views of a run that everybody may see, but for its page, which holds what is packed; of
+    each tenth world.
+    """
     if told.world.seed % 10:
         return None
-    return all_views(make_report(publishable(make_report(told.results)), told.label_decisions))
+    report = make_report(publishable(make_report(told.results)), told.label_decisions)
+    return all_views(report, ("markdown", "junit", "sarif"))
 
 
 def _dump(value: Any) -> Any:
