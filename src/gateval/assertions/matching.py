@@ -77,10 +77,11 @@ def json_at(evidence: Evidence, field: str | None) -> JsonValue:
     except NotStrictJson as error:
         raise NoText(f"a final message that is no JSON ({error}): {quoted(text)}") from None
     for name in field.split(".") if field else ():
+        is_place = name.isascii() and name.isdigit() and len(name) < 10
         if isinstance(value, dict) and name in value:
             value = value[name]
-        elif isinstance(value, list) and name.isascii() and name.isdigit() and len(name) < 10:
-            value = _place(value, int(name), field, text)
+        elif isinstance(value, list) and is_place and int(name) < len(value):
+            value = value[int(name)]
         else:
             raise NoText(f"no field `{field}` in {quoted(text)}")
     return value
@@ -95,12 +96,6 @@ def text_at(evidence: Evidence, field: str | None) -> str:
         return message(evidence)
     value = json_at(evidence, field)
     return value if isinstance(value, str) else canonical_json(value)
-
-
-def _place(value: list[JsonValue], index: int, field: str | None, text: str) -> JsonValue:
-    if index >= len(value):
-        raise NoText(f"no field `{field}` in {quoted(text)}")
-    return value[index]
 
 
 def json_equal(expected: JsonValue, actual: JsonValue) -> bool:
@@ -180,17 +175,17 @@ def exact(number: float) -> Decimal:
 
 def numbers_in(text: str) -> list[Decimal]:
     """Return the numbers in a text, in order. `1,299.50` is one; `2026-11-24` and `v1.2.3` none."""
-    return [_read(found.group()) for found in _NUMBER.finditer(text)]
+    return [_decimal(found.group()) for found in _NUMBER.finditer(text)]
 
 
 def only_number(text: str) -> Decimal | None:
     """Return the number that the text is, white space around it ignored; None if it is none."""
     stripped = text.strip()
     found = _NUMBER.fullmatch(stripped) if len(stripped) <= _LONGEST else None
-    return _read(found.group()) if found else None
+    return _decimal(found.group()) if found else None
 
 
-def _read(written: str) -> Decimal:
+def _decimal(written: str) -> Decimal:
     return Decimal(written.replace(",", "").replace("\u2212", "-"))
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import itertools
 import json
 from collections.abc import Iterator
 from itertools import islice
@@ -61,7 +60,7 @@ def count_nodes(schema: JsonObject) -> int:
     nodes = 0
     while todo:
         node, path, again = todo.pop()
-        again += _looks_again(node)
+        again += isinstance(node, dict) and not _AGAIN.isdisjoint(node)
         nodes += _weight(node, again)
         if nodes > NODES_LIMIT:
             raise ValueError(
@@ -76,10 +75,6 @@ def count_nodes(schema: JsonObject) -> int:
         parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
         todo.extend((part, path, again) for part in parts if isinstance(part, dict | list))
     return nodes
-
-
-def _looks_again(node: JsonValue) -> bool:
-    return isinstance(node, dict) and not _AGAIN.isdisjoint(node)
 
 
 def _weight(node: JsonValue, again: int) -> int:
@@ -159,14 +154,6 @@ _MOST_LOOKED_AT = 100
 """Unknown keys that are looked at: each costs a search for the nearest word."""
 
 
-def misspelled(schema: JsonObject) -> tuple[str, str] | None:
-    """Return the first key of a schema that is nearly a keyword, and that keyword; else None."""
-    for key in islice(_unknown(schema), _MOST_LOOKED_AT):
-        if near := difflib.get_close_matches(key, _KEYWORDS, n=1, cutoff=_NEAR):
-            return key, near[0]
-    return None
-
-
 def _unknown(schema: JsonObject) -> Iterator[str]:
     """Yield the keys that are no keywords, of the schema and of those within it."""
     todo: list[JsonValue] = [schema]
@@ -225,9 +212,10 @@ def compiled_schema(schema: str) -> BoundedValidator:
         raise ValueError(f"the schema cannot be used: {_mismatch(error)}") from None
     except (jsonschema_rs.ReferencingError, ValueError) as error:
         raise ValueError(f"the schema cannot be used: {shorten(str(error))}") from None
-    if slip := misspelled(document):
-        key, meant = slip
-        raise ValueError(f'{quote(key)} is no keyword of JSON Schema; did you mean "{meant}"?')
+    for key in islice(_unknown(document), _MOST_LOOKED_AT):
+        if near := difflib.get_close_matches(key, _KEYWORDS, n=1, cutoff=_NEAR):
+            said = f'{quote(key)} is no keyword of JSON Schema; did you mean "{near[0]}"?'
+            raise ValueError(said)
     return BoundedValidator(validator, nodes)
 
 
@@ -238,22 +226,18 @@ def text_limit(bounded: BoundedValidator) -> int:
 
 def mismatches(bounded: BoundedValidator, value: JsonValue) -> tuple[str, ...]:
     """Return up to three mismatches as `$.path: what is wrong`; none if the value fits."""
+    import jsonschema_rs
+
     validator = bounded.validator
     if validator.is_valid(value):
         return ()
     if len(json.dumps(value)) * bounded.nodes <= _DETAILS_LIMIT:
-        found = itertools.islice(validator.iter_errors(value), _MISMATCHES)
+        found = islice(validator.iter_errors(value), _MISMATCHES)
         return tuple(_mismatch(error) for error in found)
-    return (_first_mismatch(validator, value),)
-
-
-def _first_mismatch(validator: Validator, value: JsonValue) -> str:
-    import jsonschema_rs
-
     try:
         validator.validate(value)
     except jsonschema_rs.ValidationError as error:
-        return _mismatch(error)
+        return (_mismatch(error),)
     raise AssertionError("a value that is not valid has a first mismatch")
 
 

@@ -97,7 +97,8 @@ class Redactor:
             return self._fields(part)
         if isinstance(part, tuple | list):
             items = [self._walk(item) for item in part]
-            return type(part)(items) if _moved(part, items) else part
+            same = all(one is other for one, other in zip(part, items, strict=True))
+            return part if same else type(part)(items)
         if isinstance(part, dict):
             redacted = {self._walk(key): self._walk(item) for key, item in part.items()}
             return redacted if redacted != part else part
@@ -114,10 +115,6 @@ class Redactor:
             if redacted is not part:
                 moved[name] = redacted
         return value.model_copy(update=moved) if moved else value
-
-
-def _moved(before: Iterable[object], after: Iterable[object]) -> bool:
-    return any(one is not other for one, other in zip(before, after, strict=True))
 
 
 PERSONAL = ("EMAIL", "PHONE", "SSN", "CREDIT_CARD", "IP_ADDRESS")
