@@ -278,6 +278,7 @@ def test_a_self_test_shows_the_red_and_leaves_everything_as_it_is(tmp_path: Path
     assert done.returncode == 0, done.stdout + done.stderr
     assert "order_status is called order_status_renamed now." in done.stdout
     assert "order-7 (desk-eval" in done.stdout
+    assert "gateval show" not in done.stdout + done.stderr
     assert "The gate is red, as it should be. Your files are as they were." in done.stdout
     assert state(repo) == before
 

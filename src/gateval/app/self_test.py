@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +43,8 @@ def run_self_test(environ: dict[str, str]) -> int:
             )
         named = plain_line(tool, 100)
         print(f"In a copy of the working tree, {named} is called {named}_renamed now.", flush=True)
-        with contextlib.chdir(copy.root):
+        # What it says beside the summary leads to a folder that is gone when somebody reads it.
+        with contextlib.chdir(copy.root), contextlib.redirect_stderr(io.StringIO()):
             code = check_change(
                 environ,
                 base="main",
