@@ -40,7 +40,7 @@ from gateval.domain.trials.trial import (
     Trial,
     TrialKey,
 )
-from gateval.domain.verdicts import ReasonCode
+from gateval.domain.verdicts import GateVerdict, ReasonCode
 from tests.helpers.assessments import make_assessment
 from tests.helpers.reports import make_results
 from tests.helpers.tiers import examples
@@ -186,6 +186,27 @@ def scored(key: TrialKey, score: float | None) -> Trial:
 
 
 ROW = "a-eval f base:pass head:pass"
+
+
+def test_an_agent_cannot_hide_that_it_got_worse_by_an_end_state_that_nobody_can_read() -> None:
+    """Nothing else was measured of these runs, and it is the agent that made it so."""
+    made = weighted(ROW, {"f base": [0.9] * 10, "f head": [None] * 9 + [0.9]})
+    spoiled = make_assessment(
+        type="composite",
+        status=AssessmentStatus.ERROR,
+        score=None,
+        cause=Cause.CANDIDATE,
+        reason="Too large to be looked at.",
+    )
+    trials = tuple(
+        one.model_copy(update={"cause": Cause.CANDIDATE, "assessments": (spoiled,)})
+        if one.score is None
+        else one
+        for one in made.trials
+    )
+    report = make_report(made.model_copy(update={"trials": trials}))
+    assert report.comparison.evals[0].fixtures[0].change is FixtureChange.REGRESSED
+    assert report.decision.verdict is GateVerdict.FAIL
 
 
 @pytest.mark.parametrize(
