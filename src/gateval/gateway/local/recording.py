@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 from gateval.domain.base import JsonObject, canonical_json, digest
@@ -323,12 +324,14 @@ class Conversations:
 
 _NAME_LIMIT = 80
 _HAND_OVER = re.compile(r"(?:transfer|hand_?off|hand_?over|delegate)_(?:back_)?to_(.+)")
-_IN_PROMPT = (
-    re.compile(r'\bYour internal name is "([^"\n]+)"'),  # Google ADK
-    re.compile(r"\AYou are ([^\n]+?)\. .*\nYour personal goal is:", re.DOTALL),  # CrewAI
-)
-_LEAST = 8
-"""Characters of a text that is known again inside another one."""
+_ADK = re.compile(r'\bYour internal name is "([^"\n]{1,80})"')
+_CREW, _CREW_GOAL = re.compile(r"You are ([^\n]{1,80}?)\. "), "\nYour personal goal is:"
+_LEAST, _MOST = 8, 2_000
+"""Characters of a text that is known again inside another one, and that are looked at: a hostile
+program says long things."""
+
+_CALLS, _ARGUMENTS = 20, 10
+"""How many open calls, and texts in each, a new conversation may come of."""
 
 
 class AgentNames:
@@ -347,12 +350,13 @@ class AgentNames:
     def asks(self, request: ModelRequest, *, begins: bool) -> str:
         """Return what the agent is known by that makes a request, which `begins` a conversation."""
         said = [one.text for one in request.messages if one.role == "system"]
-        key = digest([*said])
+        key, text = digest([*said]), "\n".join(said)
         self._answered.update(one.tool_call_id or "" for one in request.messages)
         if not self._names.get(key):
-            in_prompt = (found[1] for one in _IN_PROMPT if (found := one.search("\n".join(said))))
-            name = next(in_prompt, "") or self._handed_to(request, key)
-            self._names[key] = name or (self._asked_as_tool(request, key) if begins else "")
+            found = _ADK.search(text) or (_CREW.match(text) if _CREW_GOAL in text else None)
+            name = found[1] if found else self._handed_to(request, key)
+            name = name or (self._asked_as_tool(request, key) if begins else "")
+            self._names[key] = " ".join(name[:_MOST].split())[:_NAME_LIMIT]
         return key
 
     def calls(self, key: str, calls: Sequence[ToolCall]) -> None:
@@ -360,8 +364,8 @@ class AgentNames:
         self._made.update({call.id: (call, key) for call in calls})
 
     def name(self, key: str) -> str:
-        """Return what the agent is called, empty where nothing tells; cut to a line."""
-        return " ".join(self._names.get(key, "").split())[:_NAME_LIMIT]
+        """Return what the agent is called, on a line, empty where nothing tells."""
+        return self._names.get(key, "")
 
     def _handed_to(self, request: ModelRequest, key: str) -> str:
         """Return to whom the latest hand-over of the history goes, if another agent made it: a tool
@@ -379,8 +383,10 @@ class AgentNames:
     def _asked_as_tool(self, request: ModelRequest, key: str) -> str:
         """Return the open call of another agent whose words the conversation begins with."""
         asked = next((one.text.strip() for one in request.messages if one.role == "user"), "")
-        for call, maker in reversed(self._made.values()):
-            texts = [one.strip() for one in call.arguments.values() if isinstance(one, str)]
+        asked = asked[:_MOST]
+        for call, maker in islice(reversed(self._made.values()), _CALLS):
+            given = islice(call.arguments.values(), _ARGUMENTS)
+            texts = [one[:_MOST].strip() for one in given if isinstance(one, str)]
             told = any(one == asked or (len(one) >= _LEAST and one in asked) for one in texts)
             if told and asked and maker != key and call.id not in self._answered:
                 return str(call.arguments.get("subagent_type") or call.name)
