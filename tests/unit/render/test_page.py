@@ -77,6 +77,12 @@ def test_what_was_not_measured_is_no_failure() -> None:
     assert "the model provider was down" in shown.text
 
 
+def test_an_agent_that_is_silent_is_not_said_to_be_without_fault() -> None:
+    shown = page(make("a-eval f base:candidate head:candidate"))
+    assert "Not measured" in shown.text
+    assert "This is no failure" not in shown.text
+
+
 def test_nothing_runs_but_the_one_program_and_nothing_is_loaded() -> None:
     found = page(regressed())
     assert found.policy.startswith("default-src 'none'; script-src 'sha256-")

@@ -12,6 +12,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from gateval.domain.trials.trial import Cause
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.page.data import LIMIT, page_data
 from gateval.render.page.screens import (
@@ -80,6 +81,7 @@ def _values(view: ReportView) -> dict[str, object]:
         "more_reasons": more,
         "besides": besides(view)[: MOST - len(first)],
         "gaps": list(map(gap, gaps)),
+        "nobodys_fault": not any(one.cause is Cause.CANDIDATE for one in gaps),
         "changes": changes(view),
         "plots": list(map(_markup, dot_plots(view))),
         "extras": list(extras(view)),
