@@ -256,14 +256,10 @@ EvalWeight = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
 Port = Annotated[int, Field(ge=1, le=65_535)]
 
 
-def _word_or_ports(value: object) -> str:
-    return "word" if isinstance(value, str) else "ports"
-
-
 Egress = Annotated[
     Annotated[EgressPolicy, Tag("word")]
     | Annotated[tuple[Port, ...], Field(min_length=1, max_length=1_000), Tag("ports")],
-    Discriminator(_word_or_ports),
+    Discriminator(lambda value: "word" if isinstance(value, str) else "ports"),
 ]
 """Or the ports, of any address, that they may connect to beside the gateway's."""
 
