@@ -183,14 +183,14 @@ def test_variables_that_it_reads_are_named_and_proposed(tmp_path: Path) -> None:
     repo.write("asks.py", ASKS)
     repo.write(
         "desk.py",
-        f"import os\nKEY = os.environ['DESK_KEY']\nPLACE = os.getenv('PLACE', 'x')\n{COMMAND}",
+        f"import os\nKEY = os.environ['DESK_KEY']\nassert os.environ['DESK_URL'][:7] == 'http://'\nPLACE = os.getenv('PLACE', 'x')\n{COMMAND}",
     )
     repo.write(".env.example", "OPENAI_API_KEY=\nDESK_URL=https://desk\nLANGSMITH_PROJECT=x\n")
     done = gateval(repo, "init", "--yes", "--run")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "It reads DESK_KEY, DESK_URL. " in done.stdout
     assert "Not set here: DESK_KEY, DESK_URL." in done.stdout
-    assert "For that, DESK_KEY held a placeholder, which is no key." in done.stdout
+    assert "For that, DESK_KEY, DESK_URL held a placeholder, which is no key." in done.stdout
     config = (repo.path / ".github/gateval.yml").read_text()
     assert "  # candidateEnv: [DESK_KEY, DESK_URL]" in config
     assert gateval(repo, "validate").returncode == 0

@@ -374,7 +374,7 @@ UNHELD = (
     "Nothing here holds it to the gate's gateway: it can reach the network and what your user can "
     "read. Go on"
 )
-_SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PROJECT|_ID|CORPUS)$")
+_SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PROJECT|_ID|_UR[LI]|CORPUS)$")
 """Of variables in which anything will do, to see whether an agent can be asked."""
 
 

@@ -106,7 +106,7 @@ def prove(
     with copied(repository) as (copy, _):
         (copy.root / GATE_CONFIG_PATH).unlink(missing_ok=True)  # it may narrow what is read
         settings = _settings(environ, copy.root.parent / "layers")
-        literals = dict.fromkeys(missing, _PLACEHOLDER)
+        literals = {name: _placeholder(name) for name in missing}
         _write(copy.root, "program", program._replace(models=()), watch, literals)
         if program.setup is not None and held:
             plain = program._replace(
@@ -141,6 +141,15 @@ def prove(
         inputs,
         live,
     )
+
+
+def _placeholder(name: str) -> str:
+    """Return what a variable holds that nobody hands on: clients often look at its form."""
+    if not name.endswith(("_URL", "_URI")):
+        return _PLACEHOLDER
+    is_database = re.search(r"DATABASE|POSTGRES|PG|DB_", name)
+    scheme = "postgresql" if is_database else "http"
+    return f"{scheme}://{_PLACEHOLDER}.localhost/{_PLACEHOLDER}"
 
 
 def _settings(environ: dict[str, str], folder: Path) -> Settings:
