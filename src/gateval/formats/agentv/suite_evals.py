@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from gateval.domain.base import digest
+from gateval.domain.base import JsonObject, digest
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.manifests.evaluation import (
@@ -105,6 +105,14 @@ def eval_of(
     threshold = execution.threshold if asked.threshold is None else asked.threshold
     if threshold is not None:
         scoring = scoring.model_copy(update={"pass_score": threshold})
+    meaning: JsonObject = {
+        "kind": "Eval",
+        "name": name,
+        "targetAgent": agent.name,
+        "judge": canonical(judge),
+        "scoring": canonical(scoring),
+        "execution": canonical(runs),
+    }
     said = [suite.node.at(key).value for key in ("name", "suite", "dataset")]
     dataset = next((one for one in said if isinstance(one, str) and one), "")
     return Eval(
@@ -118,16 +126,7 @@ def eval_of(
         place=suite.place,
         places=_places(suite, asked, target),
         path=suite.path,
-        digest=digest(
-            {
-                "kind": "Eval",
-                "name": name,
-                "targetAgent": agent.name,
-                "judge": canonical(judge),
-                "scoring": canonical(scoring),
-                "execution": canonical(runs),
-            }
-        ),
+        digest=digest(meaning),
     )
 
 

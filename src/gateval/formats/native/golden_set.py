@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -69,7 +70,9 @@ def golden_rows(file: str, cases: Sequence[Case]) -> RowsRead:
         if not wrong:
             row = _row(case, place)
             first = rows.setdefault(row.word, row)
-            wrong = "" if first is row else _double(first)
+            if first is not row:
+                wrong = f"The row at {first.place} has the same input. "
+                wrong += "Remove one, or give each an `id`."
         if wrong:
             problems.append(Problem(place=place, message=wrong))
     return RowsRead(tuple(rows.values()), tuple(problems))
@@ -107,12 +110,8 @@ def _word(given: JsonValue) -> str:
     text = _text(given)
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     word = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
-    if word == text:
-        return word[:_LONGEST].strip("-") if len(word) <= _LONGEST else _cut(word, text)
-    return _cut(word, text)
-
-
-def _cut(word: str, text: str) -> str:
+    if word == text and len(word) <= _LONGEST:
+        return word
     return f"{word[:_LONGEST].strip('-')}-{digest(text)[:_TELLING_APART]}".lstrip("-")
 
 
@@ -120,10 +119,6 @@ def _text(value: JsonValue) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else canonical_json(value)
-
-
-def _double(first: GoldenRow) -> str:
-    return f"The row at {first.place} has the same input. Remove one, or give each an `id`."
 
 
 PLACE: DocumentPath = ("spec", "scorers")
@@ -153,6 +148,12 @@ class Asking(Protocol):
         """What of `expected` and `reference` the judge is shown with it."""
 
 
+_OF_ROWS = {
+    " of the case's `reference`": "", "`answer`": "`expected`", "`context`": "`reference`",
+}  # fmt: skip
+"""What a case's `reference` is called in rows."""
+
+
 class Scorers(NamedTuple):
     """The scorers as assertions, the options that were read for each, and all problems."""
 
@@ -170,8 +171,10 @@ class Scorers(NamedTuple):
         for spec, options in zip(self.specs, self.read, strict=True):
             said = options.wants(row.reference) if isinstance(options, MissingInput) else ""
             if said:
-                where = f"{said.rstrip('.')}, which the scorer {spec.name} at {spec.place} asks for"
-                return Problem(place=row.place, message=f"{_in_rows(where)}.")
+                said = f"{said.rstrip('.')}, which the scorer {spec.name} at {spec.place} asks for."
+                for theirs, ours in _OF_ROWS.items():
+                    said = said.replace(theirs, ours)
+                return Problem(place=row.place, message=said)
         return None
 
 
@@ -225,12 +228,6 @@ def _one(
     return found.model_copy(update={"name": name, "axis": name}), problems
 
 
-def _in_rows(said: str) -> str:
-    """Return a sentence about a case's `reference` by the keys of a row."""
-    told = said.replace(" of the case's `reference`", "")
-    return told.replace("`answer`", "`expected`").replace("`context`", "`reference`")
-
-
 class FeedbackEntry(NamedTuple):
     """What somebody said: who (empty for nobody knows), of what, and when, as it was written."""
 
@@ -249,15 +246,11 @@ def last_words(words: Sequence[FeedbackEntry]) -> list[int]:
     for at, word in enumerate(words):
         who = word.who.strip().casefold()
         key = (who, word.of) if who else at
-        before = latest.get(key)
-        if before is None or not _is_earlier(word, words[before]):
+        before, now = latest.get(key), _time(word.when)
+        then = _time(words[before].when) if before is not None and now else None
+        if now is None or then is None or now >= then:
             latest[key] = at
     return sorted(latest.values())
-
-
-def _is_earlier(one: FeedbackEntry, other: FeedbackEntry) -> bool:
-    first, second = _time(one.when), _time(other.when)
-    return first is not None and second is not None and first < second
 
 
 def _time(written: str) -> datetime | None:
@@ -291,10 +284,7 @@ class _Line(NamedTuple):
     values: Mapping[str, JsonValue]
 
     def text(self, key: str) -> str:
-        value = self.values.get(key)
-        if value is None:
-            return ""
-        return value if isinstance(value, str) else canonical_json(value)
+        return _text(self.values.get(key))
 
 
 def read_feedback(
@@ -321,18 +311,21 @@ def read_feedback(
                 kept.append((said, name))
         if isinstance(said, str):
             problems.append(Problem(place=SourceLocation(file=file, line=line.line), message=said))
-    last = [kept[at] for at in last_words([_word_feedback(*one) for one in kept])]
+    words = [
+        FeedbackEntry(
+            said.text("who"),
+            (name or said.text("input"), said.text("output").strip()),
+            said.text("when"),
+        )
+        for said, name in kept
+    ]
+    last = [kept[at] for at in last_words(words)]
     taught = [_example(said, rows.get(name)) for said, name in last]
     return FeedbackRead(
         tuple(_feedback(said, name) for said, name in last if name),
         tuple(one for one in taught if one),
         tuple(problems),
     )
-
-
-def _word_feedback(said: _Line, name: str) -> FeedbackEntry:
-    of = (name or said.text("input"), said.text("output").strip())
-    return FeedbackEntry(said.text("who"), of, said.text("when"))
 
 
 def _no_row(said: _Line, name: str, found: AbstractSet[str | None]) -> str:
@@ -362,22 +355,17 @@ def _score(values: JsonObject) -> float | str:
     if len(given) != 1:
         return "Write `thumbs` (up or down) or `score` (0 to 1), one of them."
     if thumbs in (None, ""):
-        number = _number(score)
-        wrong = number is None or not 0 <= number <= 1
-        return "The `score` is a number from 0 to 1." if wrong or number is None else number
+        with suppress(ValueError):
+            number = float(score) if isinstance(score, int | float | str) else -1.0
+            if 0 <= number <= 1:
+                return number
+        return "The `score` is a number from 0 to 1."
     word = canonical_json(thumbs).strip('"').casefold().strip()
     if isinstance(thumbs, str):
         word = thumbs.casefold().strip()
     if word in _UP | _DOWN:
         return float(word in _UP)
     return f"{quote(word[:40])} is no thumb: write `up` or `down`."
-
-
-def _number(value: JsonValue) -> float | None:
-    try:
-        return float(value) if isinstance(value, int | float | str) else None
-    except ValueError:
-        return None
 
 
 def _feedback(said: _Line, fixture: str) -> Feedback:
