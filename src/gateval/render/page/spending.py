@@ -1,4 +1,4 @@
-"""Tokens, money and time of head beside base, as dots of pairs in SVG."""
+"""Axes, tokens, money and time of head beside base, as dots of pairs in SVG."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
+from gateval.domain.manifests.fixture import DEFAULT_AXIS, show_axis
 from gateval.domain.results.averages import group_trials
 from gateval.domain.text import show_usd
 from gateval.domain.trials.trial import Side, Trial
@@ -41,6 +42,8 @@ def dot_plots(view: ReportView) -> list[str]:
         mine += [one for one in trials if one.output is not None]
     names = {one.name: one.shown_name for one in view.plan.evals if one.name in sides}
     found = []
+    if axes := list(_axes(view)):
+        found.append(_plot("Scores by axis", axes, lambda value: f"{value:.2f}"))
     for title, amount, show in _MEASURES:
         pairs = [
             _Pair(shown, *(_mean(trials, amount) for trials in sides[name]))
@@ -50,6 +53,18 @@ def dot_plots(view: ReportView) -> list[str]:
         if known:
             found.append(_plot(title, known, show))
     return found
+
+
+def _axes(view: ReportView) -> Iterator[_Pair]:
+    """Yield the axes of Evals that name any; those at 0 on both sides need no dot."""
+    for compared in view.report.comparison.evals:
+        if any(one.axis != DEFAULT_AXIS for one in compared.axes):
+            shown = view.plan.eval(compared.eval).shown_name
+            pairs = (
+                _Pair(f"{show_axis(one.axis)}, {shown}", one.head, one.base)
+                for one in compared.axes
+            )
+            yield from (one for one in pairs if one.head or one.base)
 
 
 def _mean(trials: Sequence[Trial], amount: Callable[[Trial], float | None]) -> float | None:
