@@ -28,5 +28,13 @@ def test_stored_runs_can_be_read(side: Side) -> None:
     assert "Traceback" not in told
 
 
+def test_an_agent_that_nobody_changed_is_the_one_that_was_measured(side: Side) -> None:
+    """A key that manifests gained since does not make what is kept of programs stale."""
+    (case,) = (one for one in CASES if one.name == "program")
+    told = stored.read(side, case)
+    assert '"phase": "Failed"' in told
+    assert "Stale" not in told
+
+
 def test_changes_are_planned_as_before(side: Side) -> None:
     assert plans.check([side], PLANS[:2]) == []

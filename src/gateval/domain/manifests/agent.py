@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
@@ -147,7 +148,7 @@ class RuntimeSpec(Spec):
     services: tuple[ServiceSpec, ...] = ()
     """Servers that the trials need, in the order of their start."""
     options: JsonObject = {}
-    bridge: str = ""
+    bridge: str = Field(default="", exclude_if=operator.not_)
     servers: tuple[ToolServerSpec, ...] = ()
 
     @property
