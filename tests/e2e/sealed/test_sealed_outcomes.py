@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from collections.abc import Sequence
@@ -97,12 +99,21 @@ _DECLARED = (
     (re.compile(r'"(seconds|waited)":\s*[\d.]+'), "SECONDS"),
     (re.compile(r"in \d+\.\d s|[\d.]+ s an answer|\b\d+\.\d+ s\b|[\d.]+ times"), "SECONDS"),
     (re.compile(r'time="[\d.]+"'), "SECONDS"),
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"), "TIME"),
     (re.compile(r"next-\d"), "BRANCH"),
 )
 """What differs between any two runs: ids, moments, the length of the run, of plain trials too."""
 
 
+_BLOCK = re.compile(r"(?<=>)H4sI[A-Za-z0-9+/]+={0,2}(?=</script>)")
+_TIMES = re.compile(r"<svg[^>]*><title>Seconds to an answer.*?</svg>")
+_DRAWN = re.compile(r"<[^>]*>|[\d.]+")
+"""Marks of the plot, and the seconds beside them: of plain trials alone."""
+
+
 def folded(text: str) -> str:
+    text = _BLOCK.sub(lambda one: gzip.decompress(base64.b64decode(one[0])).decode(), text)
+    text = _TIMES.sub(lambda one: _DRAWN.sub(" ", one[0]), text)
     for pattern, word in _DECLARED:
         text = pattern.sub(word, text)
     return text
