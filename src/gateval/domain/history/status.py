@@ -156,9 +156,8 @@ def status_of(
     if newest is None:
         return status
     record, run = newest
-    phase = EvalPhase.PASSED if run.verdict is GateVerdict.PASS else EvalPhase.FAILED
-    if run.closure != present.closure:
-        phase = EvalPhase.STALE
+    ended = EvalPhase.PASSED if run.verdict is GateVerdict.PASS else EvalPhase.FAILED
+    phase = ended if run.closure == present.closure else EvalPhase.STALE
     return status.model_copy(
         update={
             "phase": EvalPhase.RUNNING if running else phase,
