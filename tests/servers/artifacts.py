@@ -25,12 +25,16 @@ def runtime_token() -> str:
 
 
 class ArtifactService:
-    """`kept` are finished artifacts by name. `fail` are statuses that the next requests get."""
+    """`kept` are finished artifacts by name. `fail` are statuses that the next requests get.
+
+    With `elsewhere`, these lead there.
+    """
 
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}
         self.fail: list[int] = []
         self.asked: list[str] = []
+        self.elsewhere = ""
         self.url = ""
         self._begun: dict[str, bytes] = {}
 
@@ -80,9 +84,15 @@ def artifact_service() -> Iterator[ArtifactService]:
             status, said = service.answer(self.path, self.headers, body)
             told = json.dumps(said).encode()
             self.send_response(status)
+            if 300 <= status < 400:
+                self.send_header("Location", service.elsewhere)
             self.send_header("Content-Length", str(len(told)))
             self.end_headers()
             self.wfile.write(told)
+
+        def do_GET(self) -> None:
+            service.asked.append(f"GET {self.path}")
+            self.send_error(404)
 
         def do_PUT(self) -> None:
             self.do_POST()

@@ -71,13 +71,22 @@ def _job(token: str) -> dict[str, str]:
     return {"workflow_run_backend_id": run, "workflow_job_run_backend_id": job}
 
 
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Whoever is redirected to would be sent the token of the job."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Follow none: the answer counts as it is."""
+
+
 class _Sender:
     """Sends to the service, and to where it says."""
 
     def __init__(self, service: str, token: str, ca_file: str) -> None:
         self._service = service
         self._token = token
-        self._trust = ssl.create_default_context(cafile=ca_file or None)
+        trust = ssl.create_default_context(cafile=ca_file or None)
+        https = urllib.request.HTTPSHandler(context=trust)
+        self._open = urllib.request.build_opener(https, _NoRedirect).open
 
     def call(self, method: str, asked: Mapping[str, object]) -> Mapping[str, object]:
         """Call a method of the service; return its answer."""
@@ -106,9 +115,7 @@ class _Sender:
                 url, data=data, headers=dict(headers), method=method
             )
             try:
-                with urllib.request.urlopen(  # noqa: S310
-                    request, timeout=_SECONDS, context=self._trust
-                ) as answer:
+                with self._open(request, timeout=_SECONDS) as answer:
                     return bytes(answer.read(_ANSWER))
             except HTTPError as error:
                 why = f"it answered {error.code}"

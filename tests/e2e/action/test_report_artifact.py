@@ -67,6 +67,19 @@ def test_a_page_that_is_not_taken_changes_no_verdict(
     assert (f"{said} It lies in the results folder." in ended.log) is bool(said)
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_the_token_of_the_job_follows_no_redirect(
+    shop: GitHubShop, service: ArtifactService, status: int
+) -> None:
+    pull = shop.open_pull(WORSE)
+    with artifact_service() as other:
+        service.fail, service.elsewhere = [status], f"{other.url}/taken"
+        ended = shop.on_pull(pull).run_action(inputs={}, **service.environ)
+        assert other.asked == []
+    assert ended.code == 1, ended.errors
+    assert f"127.0.0.1 did not take the report: it answered {status}." in ended.log
+
+
 @pytest.mark.parametrize(
     ("token", "url", "said"),
     [

@@ -7,7 +7,13 @@ from itertools import product
 
 import pytest
 
-from gateval.domain.results.offers import OfferCollector, SharedOffer, in_both, offer_changes
+from gateval.domain.results.offers import (
+    LINES_KEPT,
+    OfferCollector,
+    SharedOffer,
+    joined,
+    offer_changes,
+)
 from gateval.domain.trials.model_call import Message, ModelRequest, ToolDefinition
 from gateval.domain.trials.offer import ModelOffer, OffersOfTrial, in_one_trial
 from gateval.domain.trials.trial import Side
@@ -25,7 +31,7 @@ def changed(base: ModelOffer, head: ModelOffer, trials: int = 2) -> list[str]:
         SharedOffer(agent="desk", side=side, trials=trials, offer=offer)
         for side, offer in sides.items()
     )
-    return [said for one in found for said in one.says]
+    return [said for says in found.values() for said in says]
 
 
 SAID: dict[str, tuple[dict[str, object], list[str]]] = {
@@ -75,7 +81,7 @@ def test_of_one_trial_nobody_knows_what_of_the_prompt_is_of_the_question() -> No
 
 @pytest.mark.parametrize("side", Side)
 def test_a_side_that_was_not_seen_is_compared_with_nothing(side: Side) -> None:
-    assert offer_changes([SharedOffer(agent="desk", side=side, trials=9, offer=BASE)]) == ()
+    assert offer_changes([SharedOffer(agent="desk", side=side, trials=9, offer=BASE)]) == {}
 
 
 def parts() -> Iterator[ModelOffer]:
@@ -84,12 +90,59 @@ def parts() -> Iterator[ModelOffer]:
         yield ModelOffer(models=models, system=system, tools=tools)
 
 
-def test_what_two_trials_share_is_in_both() -> None:
+def of(*trials: ModelOffer, side: Side = Side.HEAD) -> SharedOffer:
+    collector = OfferCollector({})
+    collector.add(SharedOffer(agent="desk", side=side, trials=1, offer=one) for one in trials)
+    (found,) = collector.found()
+    return found
+
+
+def test_what_two_trials_share_is_in_both_and_the_rest_in_some() -> None:
     for one, other in product(parts(), parts()):
-        shared = in_both(one, other)
-        assert set(shared.models) == set(one.models) & set(other.models)
-        assert set(shared.system) == set(one.system) & set(other.system)
-        assert [*shared.tools] == [tool for tool in one.tools if tool in other.tools]
+        found = joined(of(one), of(other))
+        every, some = found.offer, found.sometimes
+        assert set(every.models) == set(one.models) & set(other.models)
+        assert set(some.models) == set(one.models) ^ set(other.models)
+        assert set(every.system) == set(one.system) & set(other.system)
+        assert set(some.system) == set(one.system) ^ set(other.system)
+        assert [*every.tools] == [tool for tool in one.tools if tool in other.tools]
+        assert len(every.tools) + len(some.tools) == max(len(one.tools), len(other.tools))
+
+
+SPOKE = ModelOffer(models=("openai/a",), system=("You sort.",), tools=(SEARCH,))
+HANDED_ON = ModelOffer(
+    models=("openai/a", "openai/b"),
+    system=("You sort.", "You refund."),
+    tools=(SEARCH, REFUND),
+    parameters=("temperature 0",),
+)
+
+
+@pytest.mark.parametrize(
+    "head", [[SPOKE, HANDED_ON], [HANDED_ON, SPOKE], [SPOKE, SPOKE, HANDED_ON]]
+)
+def test_an_agent_that_hands_on_or_not_changed_nothing(head: list[ModelOffer]) -> None:
+    """Nor does a trial that an outage ended before the second agent was asked."""
+    always, now_and_then = [HANDED_ON, HANDED_ON], head
+    for base, now in ((always, now_and_then), (now_and_then, always), (now_and_then, head)):
+        assert offer_changes([of(*base, side=Side.BASE), of(*now)]) == {}
+
+
+def test_beside_what_is_random_a_change_is_told() -> None:
+    renamed = HANDED_ON.model_copy(
+        update={"tools": (SEARCH.model_copy(update={"name": "lookup"}), REFUND)}
+    )
+    only = SPOKE.model_copy(update={"tools": renamed.tools[:1]})
+    found = offer_changes([of(SPOKE, HANDED_ON, side=Side.BASE), of(renamed, only)])
+    assert found == {"desk": ('tool "search" is now "lookup"',)}
+
+
+def test_of_prompts_with_more_than_is_kept_nothing_is_said() -> None:
+    odd = [ModelOffer(models=("m",), system=(f"Case {n}.",)) for n in range(LINES_KEPT + 1)]
+    plain = ModelOffer(models=("m",), system=("You help.",))
+    found = of(*odd, side=Side.BASE)
+    assert len(found.sometimes.system) == LINES_KEPT
+    assert offer_changes([found, of(plain, plain)]) == {}
 
 
 def test_parts_of_a_run_share_what_all_their_trials_share() -> None:

@@ -1,20 +1,24 @@
 """What a change changed for the models of an Agent: what they are offered, head beside base.
 
-Only what all trials of a side share is compared: the rest is of the question, not of the Agent.
+A change is what all trials of one side are offered, and no trial of the other: the rest is of the
+question, or of chance.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 from pydantic import Field
 
 from gateval.domain.base import Name, Value, canonical_json
 from gateval.domain.trials.model_call import ToolDefinition
-from gateval.domain.trials.offer import ModelOffer
+from gateval.domain.trials.offer import TOOLS_LIMIT, ModelOffer
 from gateval.domain.trials.trial import Side, Trial
+
+LINES_KEPT = 500
+"""Lines kept of what prompts hold in some trials only; with more, nothing is said of prompts."""
 
 _COMPARED = 2_000
 """Characters of a tool's words that are compared to tell whether it was renamed."""
@@ -29,63 +33,95 @@ _TOKEN = 4
 """Characters of a token, about: providers count a whole request, not its system prompt."""
 
 
-def in_both(one: ModelOffer, other: ModelOffer) -> ModelOffer:
-    """Return what two trials share: a tool is the same where all that is said of it is."""
-    theirs = {canonical_json(tool.model_dump()) for tool in other.tools}
-    return ModelOffer(
-        models=_shared(one.models, other.models),
-        system=_shared(one.system, other.system),
-        tools=tuple(tool for tool in one.tools if canonical_json(tool.model_dump()) in theirs),
-        parameters=_shared(one.parameters, other.parameters),
-    )
+class SharedOffer(Value):
+    """What the models of an Agent are offered in each of so many trials of one side.
 
-
-def _shared(ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...]:
-    if ours == theirs:
-        return ours
-    known = set(theirs)
-    return tuple(one for one in ours if one in known)
-
-
-class OfferChange(NamedTuple):
-    """What is offered otherwise on head than on base, to the models of one Agent.
-
-    `says` are sentences without a full stop; `removed` and `added` the lines of the system prompt.
+    `sometimes` is what they are offered in some of these: an agent may hand on or not, and a prompt
+    may hold what is of the question. Of its `system`, `LINES_KEPT` lines.
     """
 
-    agent: str
-    says: tuple[str, ...]
-    removed: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
+    agent: Name
+    side: Side
+    trials: int = Field(ge=1)
+    offer: ModelOffer
+    sometimes: ModelOffer = ModelOffer()
 
 
-def offer_change(agent: str, base: ModelOffer, head: ModelOffer) -> OfferChange | None:
-    """Return what changed for the models of an Agent; None where nothing did."""
-    if base == head:
-        return None
-    gone, new = _only(base.system, head.system), _only(head.system, base.system)
-    says = (
-        *_tools(base, head),
-        *_named("model", base.models, head.models),
-        *_named("parameter", base.parameters, head.parameters),
-        *_prompt(base, head, moved=not gone and not new),
+def joined(one: SharedOffer, other: SharedOffer) -> SharedOffer:
+    """Return what the trials of both are offered; a tool is the same where all of it is."""
+    update: dict[str, object] = {"trials": one.trials + other.trials}
+    if one.offer != other.offer or other.sometimes != ModelOffer():
+        parts = (one.offer, other.offer, one.sometimes, other.sometimes)
+        models, some_models = _split([of.models for of in parts])
+        system, some_lines = _split([of.system for of in parts])
+        parameters, some_parameters = _split([of.parameters for of in parts])
+        known = {canonical_json(tool.model_dump()): tool for of in parts for tool in of.tools}
+        named = [[canonical_json(tool.model_dump()) for tool in of.tools] for of in parts]
+        tools, some_tools = ([known[each] for each in found] for found in _split(named))
+        update["offer"] = ModelOffer(
+            models=models, system=system, tools=tuple(tools), parameters=parameters
+        )
+        update["sometimes"] = ModelOffer(
+            models=some_models,
+            system=some_lines[:LINES_KEPT],
+            tools=tuple(some_tools)[:TOOLS_LIMIT],
+            parameters=some_parameters,
+        )
+    return one.model_copy(update=update)
+
+
+def _split(parts: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what the first two hold both, and what else any holds."""
+    first, second = parts[0], set(parts[1])
+    every = tuple(each for each in first if each in second)
+    known = set(every)
+    return every, tuple(dict.fromkeys(each for of in parts for each in of if each not in known))
+
+
+def offer_changes(offers: Iterable[SharedOffer]) -> Mapping[str, tuple[str, ...]]:
+    """Return, by Agent, sentences without a full stop on what changed for its models.
+
+    Only what all trials of one side are offered, and none of the other, is a change: what an agent
+    does at random is none. Agents that were not seen on both sides are left out.
+    """
+    sides: dict[str, dict[Side, SharedOffer]] = {}
+    for one in offers:
+        sides.setdefault(one.agent, {})[one.side] = one
+    seen = ((name, of[Side.BASE], of[Side.HEAD]) for name, of in sides.items() if len(of) == 2)
+    told = {
+        name: (
+            *_tools(base, head),
+            *_named("model", *_changed(base, head, "models")),
+            *_named("parameter", *_changed(base, head, "parameters")),
+            *_prompt(base, head),
+        )
+        for name, base, head in seen
+    }
+    return {name: says for name, says in told.items() if says}
+
+
+def _changed(
+    base: SharedOffer, head: SharedOffer, part: Literal["models", "parameters", "system"]
+) -> tuple[list[str], list[str]]:
+    """Return what is gone, and what is new."""
+    (old, of_old), (new, of_new) = (
+        (getattr(of.offer, part), {*getattr(of.offer, part), *getattr(of.sometimes, part)})
+        for of in (base, head)
     )
-    return OfferChange(agent=agent, says=says, removed=gone, added=new) if says else None
+    return [one for one in old if one not in of_new], [one for one in new if one not in of_old]
 
 
-def _only(ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...]:
-    known = set(theirs)
-    return tuple(one for one in ours if one not in known)
-
-
-def _tools(base: ModelOffer, head: ModelOffer) -> Iterator[str]:
+def _tools(base: SharedOffer, head: SharedOffer) -> Iterator[str]:
     """Tell of tools: renamed are the most alike of those that are gone and new, if much is."""
-    old, new = ({tool.name: tool for tool in one.tools} for one in (base, head))
-    came = [name for name in new if name not in old]
+    old, new = ({tool.name: tool for tool in of.offer.tools} for of in (base, head))
+    of_old, of_new = ({tool.name for tool in of.sometimes.tools} for of in (base, head))
+    came = [name for name in new if name not in old and name not in of_old]
     for name in old:
         if name in new:
             if old[name] != new[name]:
                 yield f'tool "{name}" has another {_differs(old[name], new[name])}'
+            continue
+        if name in of_new:
             continue
         like = {other: _likeness(old[name], new[other]) for other in came[:_RENAMED]}
         best = max(like, key=lambda other: like[other], default="")
@@ -112,8 +148,7 @@ def _likeness(old: ToolDefinition, new: ToolDefinition) -> float:
     return difflib.SequenceMatcher(None, ours[:_COMPARED], theirs[:_COMPARED]).ratio()
 
 
-def _named(what: str, base: tuple[str, ...], head: tuple[str, ...]) -> Iterator[str]:
-    gone, new = _only(base, head), _only(head, base)
+def _named(what: str, gone: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     if len(gone) == len(new) == 1:
         yield f'{what} "{gone[0]}" is now "{new[0]}"'
         return
@@ -121,29 +156,24 @@ def _named(what: str, base: tuple[str, ...], head: tuple[str, ...]) -> Iterator[
     yield from (f'{what} "{one}" is new' for one in new)
 
 
-def _prompt(base: ModelOffer, head: ModelOffer, *, moved: bool) -> Iterator[str]:
-    if base.system == head.system:
+def _prompt(base: SharedOffer, head: SharedOffer) -> Iterator[str]:
+    """Tell of the system prompt; of one trial nobody knows which part of it is of the question."""
+    full = any(len(of.sometimes.system) >= LINES_KEPT for of in (base, head))
+    if full or min(base.trials, head.trials) < 2:
         return
-    if moved:
-        yield "the lines of the system prompt stand in another order"
+    gone, new = _changed(base, head, "system")
+    if not gone and not new:
+        if base.offer.system != head.offer.system and {*base.offer.system} == {*head.offer.system}:
+            yield "the lines of the system prompt stand in another order"
         return
-    old, new = (sum(map(len, one.system)) + len(one.system) for one in (base, head))
-    tokens = round(abs(new - old) / _TOKEN)
-    more = f"about {tokens:,} tokens {'more' if new > old else 'less'} system prompt"
-    yield more if tokens else "another system prompt, about as long"
-
-
-class SharedOffer(Value):
-    """What the models of an Agent are offered in each of so many trials of one side."""
-
-    agent: Name
-    side: Side
-    trials: int = Field(ge=1)
-    offer: ModelOffer
+    more = sum(len(one) + 1 for one in new) - sum(len(one) + 1 for one in gone)
+    tokens = round(abs(more) / _TOKEN)
+    said = f"about {tokens:,} tokens {'more' if more > 0 else 'less'} system prompt"
+    yield said if tokens else "another system prompt, about as long"
 
 
 class OfferCollector:
-    """Keeps, of each Agent and side, what all trials until now share.
+    """Keeps what models are offered, of each Agent and side.
 
     `agents` are the names of the Agents by Eval, without sealed Evals: of these nothing is told.
     """
@@ -164,36 +194,11 @@ class OfferCollector:
         return trial.model_copy(update={"trace": trace})
 
     def add(self, offers: Iterable[SharedOffer]) -> None:
-        """Take what other trials share."""
+        """Take what other trials are offered."""
         for new in offers:
             known = self._found.get((new.agent, new.side))
-            shared = new
-            if known is not None:
-                trials, offer = known.trials + new.trials, in_both(known.offer, new.offer)
-                shared = new.model_copy(update={"trials": trials, "offer": offer})
-            self._found[new.agent, new.side] = shared
+            self._found[new.agent, new.side] = joined(known, new) if known else new
 
     def found(self) -> tuple[SharedOffer, ...]:
-        """Return what is shared, by Agent and side."""
+        """Return what is known, by Agent and side."""
         return tuple(self._found[key] for key in sorted(self._found))
-
-
-def offer_changes(offers: Iterable[SharedOffer]) -> tuple[OfferChange, ...]:
-    """Return what changed for the models of each Agent that was seen on both sides.
-
-    A system prompt is compared where each side has two trials: of one, nobody knows which part of
-    it is of the question.
-    """
-    sides: dict[str, dict[Side, SharedOffer]] = {}
-    for one in offers:
-        sides.setdefault(one.agent, {})[one.side] = one
-    found = []
-    for name, seen in sides.items():
-        if len(seen) < len(Side):
-            continue
-        head, base = seen[Side.HEAD], seen[Side.BASE]
-        new, old = head.offer, base.offer
-        if min(head.trials, base.trials) < 2:
-            new = new.model_copy(update={"system": old.system})
-        found.append(offer_change(name, old, new))
-    return tuple(one for one in found if one is not None)

@@ -76,7 +76,7 @@ def trace_sources(report: Report) -> Sequence[str]:
 def offer_lines(report: Report) -> Sequence[str]:
     """Return what changed for the models of each Agent, a line each."""
     changes = offer_changes(report.results.offers)
-    return [f"{one.agent}: {listing(one.says, _OFFERS)}" for one in changes]
+    return [f"{agent}: {listing(says, _OFFERS)}" for agent, says in changes.items()]
 
 
 def _counted(trials: Sequence[Trial]) -> str:
