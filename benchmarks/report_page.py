@@ -96,7 +96,8 @@ def _read(title: str, shown: Report, bar: float) -> list[Figure]:
         for _ in range(3):
             page = browser.new_page()
             page.goto(file.as_uri())
-            page.wait_for_function("performance.getEntriesByType('paint').length")
+            while not page.evaluate("performance.getEntriesByType('paint').length"):
+                page.wait_for_timeout(10)
             painted.append(page.evaluate(_PAINTED) / 1000)
             filtered += [page.evaluate(_FILTER, word) / 1000 for word in ("f0000", "")]
             page.close()

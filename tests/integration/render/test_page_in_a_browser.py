@@ -4,12 +4,13 @@ find the step to blame.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 import gateval.render.page as room
 from gateval.domain.decision.decision import Report, make_report
@@ -170,9 +171,7 @@ def test_another_repetition_can_be_picked(browser: Browser, refund: Path) -> Non
     with opened(browser, refund, REFUND) as shown:
         page = shown.page
         page.get_by_role("button", name="head repetition 2, failed").click()
-        page.wait_for_function(
-            "document.querySelector('#fixture .colheads')?.textContent.includes('head, repetition 2')"
-        )
+        expect(page.locator("#fixture .colheads").first).to_contain_text("head, repetition 2")
         assert "head, repetition 2: fail in 2.7 s" in page.locator("#fixture").inner_text()
 
 
@@ -198,11 +197,9 @@ def test_filters_sort_and_keys(browser: Browser, refund: Path) -> None:
         page.wait_for_selector("#t-fixture")
         assert page.locator("#t-fixture").inner_text().startswith("escalates-threats")
         page.keyboard.press("n")
-        page.wait_for_function(
-            "document.querySelector('#t-fixture').textContent.startsWith('explains-halves')"
-        )
+        expect(page.locator("#t-fixture")).to_have_text(re.compile("^explains-halves"))
         page.keyboard.press("Escape")
-        page.wait_for_function("document.querySelector('#fixture').hidden")
+        expect(page.locator("#fixture")).to_be_hidden()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
