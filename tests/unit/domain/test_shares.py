@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from types import FrameType
 
 import pytest
 from pydantic import ValidationError
@@ -227,3 +229,35 @@ def test_a_plan_that_compares_what_nobody_runs_is_refused() -> None:
         forged["evals"][0][field] = ["a-0", "ghost"]
         with pytest.raises(ValidationError, match="compares fixtures that are not planned"):
             Plan.model_validate(forged, by_alias=False, by_name=True)
+
+
+def calls_to_plan(agents: int) -> int:
+    """How many Python functions a plan of so many changed Agents calls."""
+    base, head = (
+        {
+            path: text
+            for n in range(agents)
+            for path, text in agent(f"a{n:03}", 1, system=system).items()
+        }
+        for system in ("Old.", "New.")
+    )
+    now, before = snapshot(head, None), snapshot(base, None)
+    rules = GateRules(Policy(), "", None)
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _arg: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        planned = plan_change(now, before, rules, before)
+    finally:
+        sys.setprofile(None)
+    assert len(planned.evals) == agents
+    return calls
+
+
+def test_a_plan_costs_each_changed_agent_the_same() -> None:
+    few, many = calls_to_plan(40), calls_to_plan(160)
+    assert many / few < 4.4

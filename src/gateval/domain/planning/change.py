@@ -117,7 +117,7 @@ def detect_changes(head: Snapshot, base: Snapshot) -> tuple[AgentChange, ...]:
     theirs: dict[str, list[Agent]] = {}
     for agent in base.catalogue.agents:
         theirs.setdefault(agent.name, []).append(agent)
-    changed = changed_paths(head.tree, base.tree)
+    changed = sorted(changed_paths(head.tree, base.tree))
     changes = []
     for name in sorted(ours.keys() | theirs.keys()):
         # Of several by one name at the base, one that differs is enough.
@@ -134,7 +134,7 @@ def _agent_change(
     theirs: Agent | None,
     head: Snapshot,
     base: Snapshot,
-    changed: frozenset[str],
+    changed: Sequence[str],
 ) -> AgentChange | None:
     if ours is None or theirs is None:
         agent = ours or theirs
@@ -194,13 +194,12 @@ def _script_reasons(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) 
 
 
 def _file_reasons(
-    ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot, changed: frozenset[str]
+    ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot, changed: Sequence[str]
 ) -> Iterator[Reason]:
     """Compare the files of both closures, but list them only if one of them may differ."""
     new_closure, old_closure = closure_of(ours, head), closure_of(theirs, base)
-    if new_closure.same_paths(old_closure) and not any(
-        new_closure.covers(path) or old_closure.covers(path) for path in changed
-    ):
+    differing = (path for one in (new_closure, old_closure) for path in one.among(changed))
+    if new_closure.same_paths(old_closure) and next(differing, None) is None:
         return
     new, old = closure_files(new_closure, head), closure_files(old_closure, base)
     prompt = ours.spec.system.file if isinstance(ours.spec.system, SystemFile) else None

@@ -251,6 +251,13 @@ class Closure:
             return True
         return bool(self.patterns) and self.watched(path)
 
+    def among(self, paths: Sequence[str]) -> Iterator[str]:
+        """Yield those of the sorted paths that belong, each once, in no order."""
+        found = {path for root in self.roots for path in below(paths, root)}
+        for pattern in self.patterns:
+            found |= set(filter(match_any([pattern]), below(paths, folder_of(pattern))))
+        return (path for path in found if not self.hidden(path))
+
     def why(self, path: str) -> str:
         """Why a covered path belongs: the nearest root around it, else a pattern."""
         for step in (path, *reversed(tuple(folders_of(path))), ""):
@@ -308,12 +315,9 @@ def closure_of(agent: Agent, snapshot: Snapshot) -> Closure:
     return Closure(agent.folder, found, patterns, hidden, workdir, apart)
 
 
-def closure_paths(closure: Closure, snapshot: Snapshot) -> Iterable[str]:
+def closure_paths(closure: Closure, snapshot: Snapshot) -> Iterator[str]:
     """Yield the tracked paths of the closure, each once, in no order."""
-    found = {path for root in closure.roots for path in snapshot.below(root)}
-    for pattern in closure.patterns:
-        found |= set(filter(match_any([pattern]), snapshot.below(folder_of(pattern))))
-    return (path for path in found if closure.covers(path))
+    return closure.among(snapshot.paths)
 
 
 def closure_files(closure: Closure, snapshot: Snapshot) -> Mapping[str, str]:

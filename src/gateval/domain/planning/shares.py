@@ -59,11 +59,14 @@ def with_shares(
     if not weights:
         return told
     fixtures, broad = split(FIXTURES, weights), split(BROAD, weights)
+    by_name: dict[str, list[PlannedEval]] = {}
+    for one in compared:
+        by_name.setdefault(one.own_name, []).append(one)
     parts = {
         name: eval_shares(
             fixtures[name],
             broad[name],
-            *_looked_at(one for one in compared if one.own_name == name),
+            *_looked_at(by_name[name]),
         )
         for name in versions
     }

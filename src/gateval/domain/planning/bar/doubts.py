@@ -363,7 +363,7 @@ def head_doubts(
     what may be for a changed Agent. The rest was there before, and goes with `old_problems`.
     """
     changed = changed_paths(head.tree, base.tree)
-    if not changed or head.catalogue is base.catalogue:
+    if not (changed and head.catalogue.contained) or head.catalogue is base.catalogue:
         return ()
     before, running = _told(base.problems), _paths((one.own_name for one in planned), head)
     sides = (replace(one, catalogue=one.catalogue.with_agents()) for one in (head, base))
