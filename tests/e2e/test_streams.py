@@ -172,3 +172,98 @@ def test_a_single_line_of_json_is_an_answer(tmp_path: Path) -> None:
     )
     done = gateval(repo, "run", "support-eval")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+SPEAKS = """\
+import json, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+KIND, PORT = sys.argv[1], int(sys.argv[2])
+SAID = "No. 1042 is not refunded."
+PATHS = {"aisdk": "/api/chat", "openai": "/v1/chat/completions", "openai-responses": "/v1/responses", "anthropic": "/v1/messages",
+         "ag-ui": "/", "chatkit": "/chatkit", "langserve": "/stream", "a2a": "/rpc", "a2a-0.3": "/rpc?v=1"}
+def asked(given, headers):
+    if KIND == "aisdk":
+        assert given["id"] and given["messages"][-1]["id"] and given["messages"][-1]["parts"][0]["type"] == "text"
+        return given["messages"][-1]["parts"][0]["text"]
+    if KIND in {"openai", "anthropic", "ag-ui"}:
+        assert given["messages"][-1]["role"] == "user"
+        assert KIND == "ag-ui" or (given["stream"] is True and given["model"] == "desk-1")
+        assert KIND != "ag-ui" or (given["threadId"] and given["runId"] and given["tools"] == given["context"] == [] and given["messages"][0]["id"])
+        assert KIND != "anthropic" or (given["max_tokens"] and headers["anthropic-version"])
+        return given["messages"][-1]["content"]
+    if KIND == "openai-responses":
+        assert given["stream"] is True
+        return given["input"][-1]["content"]
+    if KIND == "chatkit":
+        assert given["type"] == "threads.create" and given["params"]["input"]["attachments"] == []
+        return given["params"]["input"]["content"][0]["text"]
+    if KIND == "langserve":
+        return given["input"]
+    message = given["params"]["message"]
+    if KIND == "a2a":
+        assert (given["method"], headers["A2A-Version"], message["role"]) == ("SendStreamingMessage", "1.0", "ROLE_USER")
+        return message["parts"][0]["text"]
+    assert (given["method"], message["kind"], message["role"]) == ("message/send", "message", "user")
+    return next(one["text"] for one in message["parts"] if one["kind"] == "text")
+def events(*data):
+    return "".join(f"{data if isinstance(data, str) else 'data: ' + json.dumps(data)}\\n\\n" for data in data)
+def answer(asked):
+    if KIND == "a2a-0.3":
+        return json.dumps({"result": {"kind": "task", "status": {"state": "completed"}, "artifacts": [{"artifactId": "a", "parts": [{"kind": "text", "text": SAID}]}]}})
+    return events(*{
+        "aisdk": [{"type": "text-delta", "delta": SAID}, {"type": "finish"}],
+        "openai": [{"choices": [{"index": 0, "delta": {"content": SAID}}]}, "data: [DONE]"],
+        "openai-responses": [{"type": "response.output_text.delta", "delta": SAID}, {"type": "response.completed"}],
+        "anthropic": [{"type": "content_block_delta", "delta": {"type": "text_delta", "text": SAID}}, {"type": "message_stop"}],
+        "ag-ui": [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": SAID}, {"type": "RUN_FINISHED"}],
+        "chatkit": [{"type": "thread.item.done", "item": {"type": "assistant_message", "content": [{"type": "output_text", "text": SAID}]}}],
+        "langserve": [f"event: data\\ndata: {json.dumps(SAID)}", "event: end"],
+        "a2a": [{"result": {"task": {"status": {"state": "TASK_STATE_WORKING"}, "history": [{"role": "ROLE_USER", "parts": [{"text": asked}]}]}}},
+                {"result": {"artifactUpdate": {"artifact": {"artifactId": "a", "parts": [{"text": SAID}]}}}},
+                {"result": {"statusUpdate": {"status": {"state": "TASK_STATE_COMPLETED"}}}}],
+    }[KIND])
+class Handler(BaseHTTPRequestHandler):
+    def reply(self, status, kind, body):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.end_headers()
+        self.wfile.write(body.encode())
+    def do_GET(self):
+        new = {"supportedInterfaces": [{"protocolBinding": "GRPC", "url": "http://elsewhere.example:1/x"}, {"protocolBinding": "JSONRPC", "protocolVersion": "1.0", "url": "https://desk.example/rpc"}], "capabilities": {"streaming": True}}
+        old = {"url": "http://0.0.0.0:9/rpc?v=1", "capabilities": {}}
+        cards = {"a2a": ("/.well-known/agent-card.json", new), "a2a-0.3": ("/.well-known/agent.json", old)}
+        path, card = cards.get(KIND, ("", None))
+        self.reply(200 if self.path == path else 404, "application/json", json.dumps(card))
+    def do_POST(self):
+        given = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        assert self.path == PATHS[KIND], self.path
+        said = asked(given, self.headers)
+        assert said == "Refund order 1042, please", said
+        self.reply(200, "text/event-stream" if KIND != "a2a-0.3" else "application/json", answer(said))
+HTTPServer(("127.0.0.1", PORT), Handler).serve_forever()
+"""
+PRESETS = {
+    "aisdk": "{{preset: aisdk}}",
+    "openai": "{{preset: openai, body: {{model: desk-1}}}}",
+    "openai-responses": "{{preset: openai-responses}}",
+    "anthropic": "{{preset: anthropic, body: {{model: desk-1}}}}",
+    "ag-ui": "{{preset: ag-ui}}",
+    "chatkit": "{{preset: chatkit}}",
+    "langserve": "{{preset: langserve}}",
+    "a2a": "{{preset: a2a}}",
+    "a2a-0.3": "{{preset: a2a}}",
+}
+
+
+@pytest.mark.parametrize("kind", some_always(PRESETS, every=4))
+def test_a_server_is_asked_as_its_protocol_wants(kind: str, tmp_path: Path) -> None:
+    runtime = f'type: http, command: [{{0}}, desk.py, {kind}, "{{{{port}}}}"], request: '
+    done = gateval(shop(tmp_path, runtime + PRESETS[kind], SPEAKS, ""), "run", "support-eval")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_agent_without_a_card_is_told(tmp_path: Path) -> None:
+    runtime = 'type: http, command: [{0}, desk.py, ag-ui, "{{port}}"], request: {{preset: a2a}}'
+    done = gateval(shop(tmp_path, runtime, SPEAKS, ""), "run", "support-eval")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "has no agent card at /.well-known/agent-card.json" in " ".join(done.stdout.split())

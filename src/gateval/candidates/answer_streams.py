@@ -41,12 +41,18 @@ def read_stream(stream: str, body: bytes, path: str | None, *, join: bool) -> st
     """
     if stream in PATHED:
         return _found(_events(body) if stream == "sse" else _lines(body), path, join=join)
+    if stream == "langserve":
+        body = _LAST.sub(rb"\g<0>data:\n", body)
     items: Iterable[StreamItem] = _events(body)
     if stream == "aisdk" and re.match(rb"\s*[0-9a-z]:", body):
         items = _parts(body)
     elif stream == "a2a" and body.lstrip().startswith(b"{"):
         items = [StreamItem("", _value(body.decode("utf-8", "replace")))]
     return _FORMATS[stream](items)
+
+
+_LAST = re.compile(rb"^event: ?end\r?\n", re.M)
+"""How LangServe ends a stream: by an event without data, which is none to readers of events."""
 
 
 def _value(text: str) -> JsonValue:
@@ -214,39 +220,58 @@ def _langserve(items: Iterable[StreamItem]) -> str:
     return _ended(text, ended=ended)
 
 
-_OVER = {"completed", "failed", "canceled", "rejected", "input-required", "auth-required"}
+_OVER = {"completed", "input-required", "auth-required"}
+_LOST = {"failed", "rejected", "canceled"}
+_WRAPPED = ("task", "message", "statusUpdate", "artifactUpdate")
+"""What a result holds since version 1.0; before, it is one of them itself."""
 
 
 def _a2a(items: Iterable[StreamItem]) -> str:
-    """What a task made, else what its agent said last (A2A: `message/send`, `message/stream`)."""
+    """What a task made, else what its agent said last (A2A, to version 0.3 and since 1.0)."""
     artifacts: dict[str, str] = {}
-    said, ended = "", False
+    said = state = ""
+    ended = False
     for _, value in items:
-        if not isinstance(value, dict):
-            continue
-        if value.get("error"):
+        if isinstance(value, dict) and value.get("error"):
             raise StreamError(_told(value["error"]))
-        result = value.get("result")
-        for one in [result] if isinstance(result, dict) else []:
-            status = one.get("status")
-            state = status.get("state") if isinstance(status, dict) else None
-            if state in {"failed", "rejected", "canceled"}:
-                raise StreamError(f"the task ended as {state}")
-            message = status.get("message") if isinstance(status, dict) else None
-            if isinstance(message, dict):
-                said = _texts(message.get("parts"), "text") or said
-            if one.get("kind") == "message":
-                said = _texts(one.get("parts"), "text")
-                ended = True
-            made = one.get("artifacts")
-            new = [*(made if isinstance(made, list) else []), one.get("artifact")]
-            for artifact in new:
-                if isinstance(artifact, dict):
-                    key = str(artifact.get("artifactId"))
-                    before = artifacts.get(key, "") if one.get("append") else ""
-                    artifacts[key] = before + _texts(artifact.get("parts"), "text")
-            ended = ended or state in _OVER or bool(one.get("final"))
+        kind, one = _result(value)
+        status = one.get("status")
+        state = _state(status) or state
+        if state in _LOST:
+            raise StreamError(f"the task ended as {state}")
+        message = one if kind == "message" else _inside(status, "message")
+        if isinstance(message, dict):
+            said = _texts(message.get("parts"), "text") or said
+        made = one.get("artifacts")
+        for artifact in [*(made if isinstance(made, list) else []), one.get("artifact")]:
+            if isinstance(artifact, dict):
+                key = str(artifact.get("artifactId"))
+                before = artifacts.get(key, "") if one.get("append") else ""
+                artifacts[key] = before + _texts(artifact.get("parts"), "text")
+        ended = ended or kind == "message" or state in _OVER or bool(one.get("final"))
+    if state and not ended:
+        raise StreamError(f"the stream broke off before its end: the task is {state}")
     return _ended("\n".join(filter(None, artifacts.values())) or said, ended=ended)
+
+
+def _result(value: JsonValue) -> tuple[str, dict[str, Any]]:
+    """Return the kind of a result of A2A, and what it holds."""
+    result = _inside(value, "result")
+    if not isinstance(result, dict):
+        return "", {}
+    for kind in _WRAPPED:
+        inner = result.get(kind)
+        if "kind" not in result and isinstance(inner, dict):
+            return kind, inner
+    return str(result.get("kind")), result
+
+
+def _inside(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _state(status: Any) -> str:
+    return str(_inside(status, "state") or "").removeprefix("TASK_STATE_").lower().replace("_", "-")
 
 
 def _texts(parts: JsonValue, key: str) -> str:

@@ -6,11 +6,13 @@ The same values as in `candidates/contract.py`, put where the manifest says.
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote as percent_encode
 from uuid import uuid4
@@ -38,6 +40,7 @@ from gateval.candidates.failures import out_of_reach, server_line
 from gateval.candidates.options import HttpOptions, Request
 from gateval.candidates.playground_state import in_playground, told_of
 from gateval.candidates.preparing import tell
+from gateval.candidates.presets import CARDS, PRESETS, Asked, PresetError, a2a_question
 from gateval.candidates.processes import Programs, last_lines
 from gateval.candidates.program import End, Ran, private_folders
 from gateval.candidates.server import Instance, Launch, prepare_launch, start_instance
@@ -47,6 +50,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.plan.plan import AgentDefinition
+from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import quote
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.formats.templates import TemplateError
@@ -139,7 +143,7 @@ class Exchange:
         self._instance = instance
         self._options = options
         self._request = request
-        self._name = uuid4().hex
+        self._conversation = uuid4().hex
         self.heard: Answer | NoAnswer | None = None
         self.whole = True
         self.dead = False
@@ -149,7 +153,7 @@ class Exchange:
         others are told all messages again.
         """
         if self._instance.launch.agent.runtime.conversation is ConversationMode.PROCESS:
-            payload = {"conversation": self._name, **asked.payload}
+            payload = {"conversation": self._conversation, **asked.payload}
             told = asked.told_once(first=self.heard is None)
             asked = told.model_copy(update={"payload": payload})
         return await self.ask(
@@ -196,8 +200,11 @@ class Exchange:
         """Return what the server said. Raises `_Failed`."""
         playground = str(request.playground.root) if request.playground else ""
         try:
-            written = write_request(self._options.request, request.input, playground)
-        except TemplateError as error:
+            if self._options.request.preset is not None:
+                written = await self._by_protocol(request, playground)
+            else:
+                written = write_request(self._options.request, request.input, playground)
+        except (TemplateError, PresetError) as error:
             raise _Failed(f"The request could not be made: {error}.", whole=True)
         reply = await self._reply(written, request.timeout_seconds)
         what = f"{written.method} {quote(written.target)}"
@@ -211,11 +218,45 @@ class Exchange:
             reason = f"The server answered {what} with status {reply.status}{shown}."
             raise _Failed(reason, whole=True, broken=reply.status >= 500)
         kind = reply.content_type.partition(";")[0].strip().lower()
-        read = partial(read_response, self._options.response, reply.body, kind)
+        read = partial(read_response, self._options.answer, reply.body, kind)
         try:
             return read() if len(reply.body) < READ_ASIDE else await asyncio.to_thread(read)
         except ClaimError as error:
             raise _Failed(f"The server's answer cannot be used: {error}.", whole=True)
+
+    async def _by_protocol(self, request: TrialRequest, playground: str) -> LocalRequest:
+        """Return the request that the protocol of the server has. Raises `PresetError`."""
+        options, asked = self._options.request, request.input
+        remembers = self._instance.launch.agent.runtime.conversation is ConversationMode.PROCESS
+        goes_on = remembers and "conversation" in asked.payload
+        told = Asked(asked, uuid4().hex, self._conversation if goes_on else "")
+        preset = PRESETS[options.preset or ""]
+        if preset.body is None:
+            path, headers, body = a2a_question(await self._card(request.timeout_seconds), told)
+        else:
+            path, headers, body = preset.path, preset.headers, preset.body(told)
+        more = options.body if isinstance(options.body, dict) else {}
+        accepts = {"Accept": "text/event-stream, application/json", **headers, **options.headers}
+        whole = options.model_copy(
+            update={"path": options.path or path, "headers": accepts, "body": more}
+        )
+        written = write_request(whole, asked, playground)
+        own = json.loads(written.body or b"{}")
+        return written._replace(body=write_json({**body, **own}))
+
+    async def _card(self, seconds: float) -> JsonValue:
+        """Return the card of the A2A agent that the server is, which it gives once."""
+        for path in () if self._instance.card else CARDS:
+            reply = await self._reply(LocalRequest("GET", path), seconds)
+            if reply.status == HTTPStatus.OK:
+                self._instance.card = reply.body
+                break
+        if not self._instance.card:
+            raise PresetError(f"the server has no agent card at {CARDS[0]}")
+        try:
+            return read_json(self._instance.card.decode("utf-8", "replace"))
+        except NotStrictJson as error:
+            raise PresetError(f"the agent card is no JSON ({error})") from None
 
     async def _reply(self, written: LocalRequest, seconds: float) -> LocalReply:
         """Wait for the answer, or for the end of the process, whichever comes first."""

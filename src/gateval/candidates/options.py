@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
 from gateval.candidates import bounded
+from gateval.candidates.presets import PRESETS
 from gateval.domain.base import Spec
 from gateval.domain.manifests.playground import Ready, plain_path
 from gateval.domain.paths import nearest
@@ -227,7 +228,23 @@ Path = Annotated[str, Field(max_length=2000)]
 class Request(Spec):
     """The request of a trial. `path`, `headers` and `body` are templates."""
 
-    path: Path = Field(description="Path and query, a template: `/orders/{{ input.payload.id }}`.")
+    preset: (
+        Literal[
+            "aisdk", "openai", "openai-responses", "anthropic", "ag-ui", "chatkit", "langserve",
+            "a2a",
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="The protocol that the server speaks. It says path, body and what kind of "
+        "stream the response is; `path` and `response` stand in for its own, keys of `body` beside "
+        "its own. Where an `a2a` agent is asked, and how, its card says.",
+    )  # fmt: skip
+    path: Path = Field(
+        default="",
+        description="Path and query, a template: `/orders/{{ input.payload.id }}`. Required "
+        "without `preset`.",
+    )
     method: Literal["POST", "PUT", "PATCH", "GET", "DELETE"] = Field(
         default="POST", description="The HTTP method."
     )
@@ -243,8 +260,9 @@ class Request(Spec):
     @field_validator("path")
     @classmethod
     def _usable_path(cls, path: str) -> str:
-        bounded.check_template(path)
-        plain_path(re.sub(r"\{\{.*?\}\}", "x", path))
+        if path:
+            bounded.check_template(path)
+            plain_path(re.sub(r"\{\{.*?\}\}", "x", path))
         return path
 
     @field_validator("headers")
@@ -272,6 +290,14 @@ class Request(Spec):
     def _no_body_where_none_is_sent(self) -> Self:
         if self.body is not None and self.method in {"GET", "DELETE"}:
             raise ValueError(f"a {self.method} request has no body; use `path` or `headers`")
+        if self.preset is None and not self.path:
+            raise ValueError("say where the server is asked: `path`, or `preset` of its protocol")
+        if self.preset is not None and not (
+            self.method == "POST" and isinstance(self.body, dict | None)
+        ):
+            raise ValueError(
+                "a `preset` is sent by POST, and `body` beside it holds keys of an object"
+            )
         return self
 
 
@@ -281,7 +307,9 @@ class HttpOptions(Spec):
     ready: Ready = Field(default=Ready(), description="When the server can be asked.")
     request: Request = Field(description="What is sent in each trial.")
     response: HttpResponse = Field(
-        default=HttpResponse(), description="Where the answer stands in the response."
+        default=HttpResponse(),
+        description="Where the answer stands in the response. With `request.preset`, by default "
+        "its protocol says.",
     )
     instances: int = Field(
         default=4, ge=1, le=256, description="Servers side by side; one trial at a time each."
@@ -289,6 +317,13 @@ class HttpOptions(Spec):
     restart: Literal["never", "perTrial"] = Field(
         default="never", description="Whether each trial gets a server of its own."
     )
+
+    @property
+    def answer(self) -> HttpResponse:
+        """How the response is read: as written, else as the protocol says."""
+        if self.request.preset is None or "response" in self.model_fields_set:
+            return self.response
+        return HttpResponse.model_validate({"stream": PRESETS[self.request.preset].stream})
 
 
 def _checked(where: str, text: str) -> None:

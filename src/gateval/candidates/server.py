@@ -225,6 +225,8 @@ class Instance:
         self.session = session
         self.host = ""
         self.port = port
+        self.card = b""
+        """What an A2A agent says of itself, once it was asked for that."""
         self._listened = False
         self._held = held
 

@@ -86,6 +86,8 @@ CHATKIT = sse(
 LANGSERVE = sse(
     {"run_id": "1"}, '"It is "', {"content": "late."}, "", names=("metadata", "data", "data", "end")
 )
+LANGSERVE_0_3 = b'event: data\ndata: "It is "\n\nevent: data\ndata: "late."\n\nevent: end\n\n'
+"""What langserve 0.3 sends: the last event has no data."""
 
 
 def artifact(text: str, **more: JsonValue) -> JsonValue:
@@ -103,6 +105,38 @@ A2A_SENT = json.dumps(
     {"result": {"kind": "message", "parts": [{"kind": "text", "text": "It is late."}]}}
 ).encode()
 
+# What a2a-sdk 1.3 sends.
+A2A_1 = sse(
+    {"result": {"task": {"id": "t", "status": {"state": "TASK_STATE_SUBMITTED"}}}},
+    {
+        "result": {
+            "statusUpdate": {
+                "status": {
+                    "state": "TASK_STATE_WORKING",
+                    "message": {"role": "ROLE_AGENT", "parts": [{"text": "Looking."}]},
+                }
+            }
+        }
+    },
+    {
+        "result": {
+            "artifactUpdate": {"artifact": {"artifactId": "a", "parts": [{"text": "It is "}]}}
+        }
+    },
+    {
+        "result": {
+            "artifactUpdate": {
+                "artifact": {"artifactId": "a", "parts": [{"text": "late."}]},
+                "append": True,
+                "lastChunk": True,
+            }
+        }
+    },
+    {"result": {"statusUpdate": {"status": {"state": "TASK_STATE_COMPLETED"}}}},
+)
+A2A_1_SENT = b'{"result": {"task": {"status": {"state": "TASK_STATE_COMPLETED"}, "artifacts": [{"artifactId": "a", "parts": [{"text": "It is "}, {"text": "late."}]}], "history": [{"role": "ROLE_AGENT", "parts": [{"text": "Looking."}]}]}}, "id": "1", "jsonrpc": "2.0"}'
+A2A_1_SAID = b'{"result": {"message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "It is late."}]}}}'
+
 
 @pytest.mark.parametrize(
     ("stream", "body", "path", "said"),
@@ -118,8 +152,12 @@ A2A_SENT = json.dumps(
         ("ag-ui", AG_UI, None, "It is late."),
         ("chatkit", CHATKIT, None, "It is late."),
         ("langserve", LANGSERVE, None, "It is late."),
+        ("langserve", LANGSERVE_0_3, None, "It is late."),
         ("a2a", A2A, None, "It is late."),
         ("a2a", A2A_SENT, None, "It is late."),
+        ("a2a", A2A_1, None, "It is late."),
+        ("a2a", A2A_1_SENT, None, "It is late."),
+        ("a2a", A2A_1_SAID, None, "It is late."),
     ],
 )
 def test_the_final_message(stream: str, body: bytes, path: str | None, said: str) -> None:
@@ -144,6 +182,7 @@ def test_without_join_the_last_text_is_the_message() -> None:
         ("chatkit", CHATKIT, b'data: {"type": "thread.item.done", "item": {"type": "assistant'),
         ("langserve", LANGSERVE, b"event: end"),
         ("a2a", A2A, b'data: {"result": {"kind": "status-update"'),
+        ("a2a", A2A_1, b'data: {"result": {"statusUpdate": {"status": {"state": "TASK_STATE_C'),
     ],
 )
 def test_one_that_breaks_off_is_no_answer(stream: str, body: bytes, end: bytes) -> None:
@@ -162,6 +201,7 @@ def test_one_that_breaks_off_is_no_answer(stream: str, body: bytes, end: bytes) 
         ("chatkit", sse({"type": "error", "message": "out of money"})),
         ("langserve", sse({"message": "out of money"}, names=("error",))),
         ("a2a", b'{"error": {"message": "out of money"}}'),
+        ("a2a", b'{"error": {"code": -32601, "message": "out of money"}, "id": "1"}'),
     ],
 )
 def test_an_error_in_it_is_no_answer(stream: str, body: bytes) -> None:

@@ -26,7 +26,9 @@ spec:
 
 CASES = [
     ('    command: [serve, "{port}"]\n', "", "7:5: spec.runtime: A runtime of type http needs `command`: the program that is the agent, and its arguments."),
-    ("      path: /chat\n", "", '10:5: spec.runtime.request.path: The required key "path" is missing.'),
+    ("      path: /chat\n", "", "11:7: spec.runtime.request: say where the server is asked: `path`, or `preset`"),
+    ("path: /chat", "preset: ag-ui\n      method: PUT", "spec.runtime.request: a `preset` is sent by POST"),
+    ("path: /chat", "preset: ag_ui", "spec.runtime.request.preset: "),
     ('    request:\n      path: /chat\n      body: {message: "{{ prompt }}"}\n', "", '6:3: spec.runtime.request: The required key "request" is missing.'),
     ("instances", "instance", 'spec.runtime.instance: Unknown key "instance". Did you mean "instances"?'),
     ("timeoutSeconds", "timeoutSecond", '9:29: spec.runtime.ready.timeoutSecond: Unknown key "timeoutSecond". Did you mean "timeoutSeconds"?'),
