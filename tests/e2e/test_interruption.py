@@ -25,7 +25,7 @@ SLEEPER = """\
 import sys, json, time
 question = json.load(sys.stdin)
 if "refund" in question["prompt"]:
-    time.sleep(20)
+    time.sleep(90)
 print("Hello")
 """
 
@@ -45,7 +45,7 @@ def shop(tmp_path: Path) -> Repo:
 
 def wait_for_trial(run: subprocess.Popen[str], results: Path) -> None:
     """Wait until one trial is stored and a candidate still runs."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     trials = results / "trials.jsonl"
     while time.monotonic() < deadline and run.poll() is None:
         if trials.exists() and trials.stat().st_size and candidate_processes(results.parent):
@@ -89,7 +89,7 @@ def test_a_signal_ends_the_run_and_keeps_what_was_finished(
     run = start_gateval(shop, "run", "support-eval", "--results", str(results))
     wait_for_trial(run, results)
     run.send_signal(number)
-    stdout, stderr = run.communicate(timeout=20)
+    stdout, stderr = run.communicate(timeout=60)
     assert run.returncode == 130, stderr
     assert "interrupted" in stderr
     assert "Traceback" not in stderr
@@ -108,17 +108,17 @@ def test_a_run_ends_in_order_when_its_time_is_over(
 ) -> None:
     results = tmp_path / "out"
     began = time.monotonic()
-    done = gateval(shop, *command, "--max-minutes", "0.08", "--results", str(results))
-    assert time.monotonic() - began < 15
+    done = gateval(shop, *command, "--max-minutes", "0.1", "--results", str(results))
+    assert time.monotonic() - began < 80
     assert done.returncode == 3, done.stdout + done.stderr
     assert done.stdout.startswith("Gateval: incomplete"), done.stdout
-    assert "The time of the run was over (0.08 minutes)." in done.stdout
+    assert "The time of the run was over (0.1 minutes)." in done.stdout
     assert "interrupted" not in done.stderr
     stored = json.loads((results / "results.v1.json").read_text())
     assert "greets" in {trial["key"]["fixture"] for trial in stored["trials"]}
     said = " ".join(done.stdout.split())
     assert said.partition(" head:")[0].endswith("did not happen; its time was over"), said
-    cause = "The time of the run was over (0.08 minutes)."
+    cause = "The time of the run was over (0.1 minutes)."
     assert f"planned, but never ran. {cause}" in said
     assert f"no planned repetition ran. {cause}".rstrip(".") in (results / "junit.xml").read_text()
     assert gateval(shop, "report", str(results)).stdout == done.stdout
@@ -131,7 +131,7 @@ def test_a_killed_run_leaves_its_finished_trials(shop: Repo, tmp_path: Path) -> 
     run = start_gateval(shop, "run", "support-eval", "--results", str(results))
     wait_for_trial(run, results)
     run.kill()
-    run.communicate(timeout=20)
+    run.communicate(timeout=60)
     done = gateval(shop, "report", str(results))
     assert done.returncode == 3
     assert "refund-asks-why" in done.stdout

@@ -208,8 +208,8 @@ def test_an_outage_that_meets_the_time_limit_is_called_the_outage(
     """The provider is waited for as long as a trial may take, and never answers."""
     repo = desk(tmp_path, runtime, fixtures=1)
     text = (repo.path / "evals/eval.yaml").read_text()
-    repo.write("evals/eval.yaml", text.replace("parallel: 1", "parallel: 1, timeoutSeconds: 2"))
-    repo.commit("Two seconds")
+    repo.write("evals/eval.yaml", text.replace("parallel: 1", "parallel: 1, timeoutSeconds: 3"))
+    repo.commit("Three seconds")
 
     def respond(call: Call) -> Answer:
         answer = failure(call, 503, "The lights are out.")

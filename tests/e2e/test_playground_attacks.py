@@ -92,13 +92,13 @@ def test_none_is_left_of_a_run_that_is_stopped(
     agent(repo, "import time\ntime.sleep(60)\n")
     repo.commit()
     started = start_gateval(repo, "run", "desk-eval", "--results", str(tmp_path / "out"))
-    home, deadline = tmp_path / "home", time.monotonic() + 40
+    home, deadline = tmp_path / "home", time.monotonic() + 90
     while not candidate_processes(tmp_path) or len(list(home.glob("gateval-*/playground-*"))) < 2:
         assert time.monotonic() < deadline
         assert started.poll() is None
         time.sleep(0.02)
     os.kill(started.pid, number)
-    started.communicate(timeout=30)
+    started.communicate(timeout=60)
     deadline = time.monotonic() + 30
     while candidate_processes(tmp_path) or any(home.glob("gateval-*")):
         assert time.monotonic() < deadline

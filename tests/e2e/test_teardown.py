@@ -26,7 +26,7 @@ from tests.helpers.shop import AGENT, EVAL, FIXTURES, build_shop
 from tests.helpers.tiers import some_always
 
 RUNS = int(os.environ.get("GATEVAL_TEARDOWN_RUNS", "3"))
-AFTER_SECONDS = 5
+AFTER_SECONDS = 30
 STARTED_SECONDS = 60
 
 OWN_USERS = [sys.executable, "-P", "-m", "gateval"]
@@ -99,7 +99,7 @@ def end_one(
     before = finished(results)
     run.send_signal(number)
     try:
-        _, said = run.communicate(timeout=30)
+        _, said = run.communicate(timeout=90)
     except subprocess.TimeoutExpired:
         run.kill()
         return busy, [f"the gate did not end: {run.communicate()}"]

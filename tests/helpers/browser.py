@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -45,9 +46,7 @@ class Opened:
         """Follow an address within the page, and wait for the fixture that it names."""
         self.page.evaluate("address => { location.hash = address }", address)
         name = address.split("/")[1]
-        self.page.wait_for_function(
-            "name => document.querySelector('#t-fixture')?.textContent.startsWith(name)", arg=name
-        )
+        expect(self.page.locator("#t-fixture")).to_have_text(re.compile(f"^{re.escape(name)}"))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import sys
@@ -180,7 +181,21 @@ def survivors(run: str) -> list[int]:
     return found
 
 
-def no_survivors(run: str, seconds: float = 3.0) -> bool:
+def is_up(pid: int) -> bool:
+    """Whether this process is there and no zombie."""
+    status = Path(f"/proc/{pid}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] not in "ZX"
+
+
+async def ended(pid: int) -> None:
+    """Wait until this process has ended, and the loop has turned often enough to learn of it."""
+    while is_up(pid):  # noqa: ASYNC110 - no event tells
+        await asyncio.sleep(0.01)
+    for _ in range(50):
+        await asyncio.sleep(0.001)
+
+
+def no_survivors(run: str, seconds: float = 30) -> bool:
     """Whether the run's candidates are all gone within this time."""
     end = time.monotonic() + seconds
     while survivors(run):

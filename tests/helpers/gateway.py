@@ -114,7 +114,7 @@ async def ask_anthropic(session: Session, **more: Any) -> None:
 
 async def called(provider: ModelServer) -> None:
     """Wait until a call has reached the provider."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not provider.calls:  # noqa: ASYNC110 - another party's state, nothing to wait on
             await asyncio.sleep(0.01)
 

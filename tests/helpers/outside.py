@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.helpers.isolation import open_python
@@ -41,11 +42,12 @@ Server(({at!r}, PORT), Provider).serve_forever()
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody has at this moment."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
+    """A port of 127.0.0.1 that nobody has, and that the kernel gives nobody by itself."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as one, suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return port
 
 
 @contextmanager

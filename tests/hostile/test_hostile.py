@@ -161,7 +161,7 @@ def changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 def left(ground: Ground, *, own_users: bool) -> list[str]:
     """What is still there some seconds after the run."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while (found := _processes(ground)) and time.monotonic() < deadline:
         time.sleep(0.1)
     shared = ("/tmp", "/var/tmp", "/dev/shm")

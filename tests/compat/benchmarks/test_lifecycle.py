@@ -128,13 +128,16 @@ def test_the_target_branchs_version_of_a_task_waits_for_its_turn(tmp_path: Path)
 
 
 def test_concurrency_lets_tasks_run_side_by_side(tmp_path: Path) -> None:
-    results = ran(shop(tmp_path / "shop", 1.5, 1.5, 1.5, spec="concurrency: 3\n"))
-    assert results.info.seconds < 4.4
+    made = shop(tmp_path / "shop", 1.0, 1.0, 1.0, spec="concurrency: 3\n")
+    made.write("agents/agent.py", TELLS)
+    made.commit("Tell when")
+    spans = sorted([*map(float, (one.output or "").split()[1:])] for one in ran(made).trials)
+    assert any(late[0] < early[1] for early, late in pairwise(spans)), spans
 
 
 @states("Statuses of a task: active, completed, cancelled, failed, timed_out")
 def test_a_task_that_is_late_is_timed_out_and_a_crash_is_a_fail(tmp_path: Path) -> None:
-    made = shop(tmp_path / "shop", 0.0, 30.0, more="timeoutSeconds: 1")
+    made = shop(tmp_path / "shop", 0.0, 30.0, more="timeoutSeconds: 2")
     done = gateval(made, "run", "desk", "--results", str(made.path / "out"))
     run = run_in(made.path / "out")
     assert [(one.status, one.score) for one in run.tasks] == [("completed", 1.0), ("timed_out", 0)]
@@ -145,9 +148,7 @@ def test_a_task_that_is_late_is_timed_out_and_a_crash_is_a_fail(tmp_path: Path) 
 
 def test_a_run_over_its_time_is_timed_out_and_keeps_what_was_done(tmp_path: Path) -> None:
     made = shop(tmp_path / "shop", 0.0, 30.0)
-    done = gateval(
-        made, "run", "desk", "--max-minutes", "0.05", "--results", str(made.path / "out")
-    )
+    done = gateval(made, "run", "desk", "--max-minutes", "0.1", "--results", str(made.path / "out"))
     run = run_in(made.path / "out")
     assert (run.status, run.completed, run.verdict) == ("timed_out", 1, None)
     assert (
@@ -189,12 +190,13 @@ def test_killed_at_any_moment_every_completed_task_is_in_the_results(
     time.sleep(0.013 * moment)
     before = len(stored(folder))
     if before < MANY - 2:
-        assert list((tmp_path / "home").glob("gateval-*"))  # where playgrounds are, while it runs
+        grounds = list((tmp_path / "home").glob("gateval-*"))
+        assert grounds or run.poll() is not None, "where playgrounds are, while it runs"
     number = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)[moment % 3]
     run.send_signal(number)
     stdout, stderr = run.communicate(timeout=60)
     if number is signal.SIGKILL:
-        gone = time.monotonic() + 20
+        gone = time.monotonic() + 60
         while candidate_processes(tmp_path) and time.monotonic() < gone:
             time.sleep(0.05)
         stdout = gateval(made, "report", str(folder)).stdout

@@ -52,8 +52,8 @@ def test_a_server_that_stays_away_is_given_up_with_true_words(shop: GitHubShop) 
     started = time.monotonic()
     ended = job.run_action()
     assert ended.code == 3
-    assert 15 <= time.monotonic() - started < 40
-    assert re.search(r"waited 1[5-9] s", ended.errors)
+    assert time.monotonic() - started >= 15
+    assert re.search(r"waited (1[5-9]|[2-9]\d) s", ended.errors)
     assert "fetch-depth" not in ended.errors
     assert shop.conclusions(pull.head_sha) == ["action_required"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from typing import Any
 
 import pytest
@@ -67,15 +66,13 @@ def test_a_change_that_does_no_harm_and_what_its_agent_is_held_by(
     assert "secret kept" in json.dumps(stored["trials"])
 
 
-def test_the_second_run_installs_nothing_and_is_quick(shop: ProgramShop, runner: Runner) -> None:
+def test_the_second_run_installs_nothing(shop: ProgramShop, runner: Runner) -> None:
     pull = shop.change()
     first = runner.run_main(shop.on_pull(pull))
     assert first.code == 0, first.log + first.errors
     (before,) = runner.cache.iterdir()
     made = before.stat().st_ctime_ns
-    began = time.monotonic()
     ended = runner.run_main(shop.on_pull(pull), UV_OFFLINE="1", PIP_NO_INDEX="1")
-    assert time.monotonic() - began < 10
     assert ended.code == 0, ended.log + ended.errors
     (after,) = runner.cache.iterdir()
     assert (after, after.stat().st_ctime_ns) == (before, made)

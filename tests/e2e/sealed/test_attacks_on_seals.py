@@ -28,7 +28,7 @@ from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
 from tests.helpers.sealed import CONFIG, KEY, KIND, VERDICT, seal
 from tests.helpers.users import Who, who
-from tests.servers.model_server import Answer, Call, reply
+from tests.servers.model_server import Answer, Call, Responder, reply
 
 __all__ = ["who"]
 
@@ -96,18 +96,23 @@ def test_a_candidate_counts_how_often_it_is_asked_and_learns_nothing_of_one_fixt
 
 
 JUDGED = "    - {type: judge, rubric: Says that all is fine.}\n---"
-SLOW = 3.0
+SLOW = 6.0
 """Seconds that the judge takes for an answer that it does not like."""
 
 
-def takes_its_time(call: Call) -> Answer:
-    """Judge, and think long about what is wrong."""
-    wrong = b"wrong answer" in call.raw
-    if not wrong:
-        return reply(call, json.dumps(KIND))
-    found: dict[str, object] = {"rule": "Says that all is fine", "severity": "high"}
-    found |= {"evidence_step": 2, "quote": "wrong answer"}
-    return replace(reply(call, json.dumps({**VERDICT, "violations": [found]})), delay=SLOW)
+def takes_its_time() -> Responder:
+    """Judge, and think long about what is wrong, the first time."""
+    delays = [SLOW]
+
+    def judge(call: Call) -> Answer:
+        if b"wrong answer" not in call.raw:
+            return reply(call, json.dumps(KIND))
+        found: dict[str, object] = {"rule": "Says that all is fine", "severity": "high"}
+        found |= {"evidence_step": 2, "quote": "wrong answer"}
+        said = reply(call, json.dumps({**VERDICT, "violations": [found]}))
+        return replace(said, delay=delays.pop() if delays else 0)
+
+    return judge
 
 
 @pytest.mark.parametrize("sealed", [True, False])
@@ -126,7 +131,7 @@ def test_when_the_next_question_comes_tells_nothing_of_what_the_judge_said(
     else:
         repo.write("evals/held.yaml", judged)
     repo.commit("Judged")
-    with listener() as (port, heard), provider(takes_its_time) as (_, environ):
+    with listener() as (port, heard), provider(takes_its_time()) as (_, environ):
         tells = TELLS.replace("PORT", str(port))
         wrong = f'{tells}if number == 1: good = "a wrong answer"'
         asked(repo, tmp_path / "out", wrong, heard, who.run, **environ)

@@ -174,7 +174,7 @@ def test_a_run_that_is_killed_has_paid(desk: MoodyDesk) -> None:
     while len(desk.counted()) < 2 and process.poll() is None:
         time.sleep(0.05)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     assert sum(desk.counted()) >= 2 * BOTH
 
 

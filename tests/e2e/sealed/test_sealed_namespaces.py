@@ -122,7 +122,8 @@ WAYS = {
 def test_how_an_agent_ends_is_told_as_ever(end: str) -> None:
     namespaces_here()
     with open_folder() as folder:
-        text = held(ASKS, reps=1).replace("execution: {", "execution: {timeoutSeconds: 2, ")
+        limit = 2 if "sleep" in end else 60
+        text = held(ASKS, reps=1).replace("execution: {", f"execution: {{timeoutSeconds: {limit}, ")
         shop = shop_of(folder / "shop", text, ENDS.replace("END", end))
         out = folder / "out"
         whole = [sys.executable, "-P", "-m", "gateval"]

@@ -9,7 +9,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -353,10 +352,9 @@ ONE_IS_SLOW = """
 import json, os, socket, sys, time
 json.load(sys.stdin)
 open(os.environ["GATEVAL_PLAYGROUND"] + "/left.txt", "w").write("left")
-one = socket.socket()
+one = socket.socket(socket.AF_UNIX)
 try:
-    one.bind(("127.0.0.1", PORT))
-    one.listen()
+    one.bind("\\0mPLACE")
     time.sleep(SECONDS)
 except OSError:
     pass
@@ -367,9 +365,7 @@ LEFT = "{type: commandResult, command: [cat, '{playground}/left.txt'], stdout: l
 
 def started(folder: Path, seconds: float) -> subprocess.Popen[str]:
     """Start a run in which one candidate is slow, and return it when end states wait."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    program = ONE_IS_SLOW.replace("PORT", str(port)).replace("SECONDS", str(seconds))
+    program = ONE_IS_SLOW.replace("PLACE", secrets.token_hex(8)).replace("SECONDS", str(seconds))
     shop = shop_of(folder / "shop", held(LEFT, reps=4), program)
     process = start_gateval(shop, "run", "held-out", "--results", str(folder / "out"), **KEY)
     deadline = time.monotonic() + 60
@@ -425,7 +421,7 @@ def test_what_waits_when_a_run_is_killed_is_left_with_a_record(tmp_path: Path) -
     held_here()
     process = started(tmp_path, 60)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     home, deadline = tmp_path / "home", time.monotonic() + 30
     while candidate_processes(tmp_path) or len(list(home.glob("gateval-*"))) > 1:
         assert time.monotonic() < deadline

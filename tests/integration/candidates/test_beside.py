@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from gateval.domain.manifests.playground import Ready, ServiceSpec
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from tests.helpers.beside import PYTHON, STORE, STORE_SERVICE, TELL, beside
-from tests.helpers.candidates import World, ask, command_agent, no_survivors
+from tests.helpers.candidates import World, ask, command_agent, ended, no_survivors
 from tests.helpers.isolation import isolated_world
 from tests.helpers.serving import HTTP, server, warnings
 from tests.helpers.users import SAME_USER_TOO
@@ -221,15 +222,16 @@ def test_a_service_that_is_lost_in_a_trial_takes_its_answer_along(
 
 def test_a_service_that_is_lost_between_trials_is_replaced(world: World) -> None:
     world.write("agent.py", ADD)
-    world.write("store.py", STORE + "")
-    dying = "import threading, time, os; threading.Timer(1.0, lambda: os._exit(4)).start()\n"
-    world.write("store.py", dying + STORE)
+    dying = "import os, signal\nsignal.signal(signal.SIGUSR1, lambda *_: os._exit(4))\n"
+    told = "open('pid', 'w').write(str(os.getpid()))\n"
+    world.write("store.py", dying + told + STORE)
 
     async def main() -> list[Answer | NoAnswer]:
         agent = beside(BOT, STORE_SERVICE)
         async with world.http, Candidates(world.context) as candidates:
             first = await candidates.answer(agent, ask())
-            await asyncio.sleep(1.5)
+            os.kill(pid := int((world.export / "pid").read_text()), signal.SIGUSR1)
+            await ended(pid)
             return [first, await candidates.answer(agent, ask())]
 
     assert said(asyncio.run(main())) == ["seen 1", "seen 1"]

@@ -315,11 +315,11 @@ def test_late_is_a_skip_with_what_was_printed(world: World) -> None:
         time.sleep(60)
         """,
     )
-    result = failed(world, python_agent(), ask(timeout=0.5))
+    result = failed(world, python_agent(), ask(timeout=1.5))
     assert result.timed_out
-    assert result.reason == "The agent was not done within 0.5 s and was ended."
+    assert result.reason == "The agent was not done within 1.5 s and was ended."
     assert result.detail[1:] == ("about it", "thinking")
-    assert 0.5 <= result.seconds < 2
+    assert 1.5 <= result.seconds < 50
 
 
 @pytest.mark.parametrize(

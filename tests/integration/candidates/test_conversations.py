@@ -327,7 +327,7 @@ def test_a_process_that_breaks_off_loses_its_trial_and_nothing_more(
 ) -> None:
     world = World(tmp_path)
     world.write("agent.py", source)
-    request = talk(["late", *["more"] * (count - 1)], timeout=1.5)
+    request = talk(["late", *["more"] * (count - 1)], timeout=1.5 if late else 20)
     (found,) = answers(world, program("process"), request)
     assert isinstance(found, NoAnswer), found
     assert found.reason.startswith("In turn 2 of 2: "), found.reason
@@ -353,8 +353,8 @@ def test_what_a_line_cannot_hold_is_told(tmp_path: Path) -> None:
 
 def test_turns_share_the_time_of_their_trial(tmp_path: Path) -> None:
     world = World(tmp_path)
-    world.write("agent.py", "import time; time.sleep(0.7); print('x')")
-    (found,) = answers(world, program("history"), talk(["a", "b", "c", "d"], timeout=1.6))
+    world.write("agent.py", "import time; time.sleep(0.5); print('x')")
+    (found,) = answers(world, program("history"), talk([*"abcde"], timeout=2))
     assert isinstance(found, NoAnswer)
     assert found.timed_out
     assert not found.reason.startswith("In turn 1 ")

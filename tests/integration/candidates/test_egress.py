@@ -19,6 +19,7 @@ import pytest
 from gateval.candidates.isolation.isolation_level import ResourceLimits
 from gateval.errors import UsageError
 from tests.helpers.isolation import held_here, isolated_world, output_of
+from tests.helpers.outside import free_port
 
 SMALL = ResourceLimits(memory_mib=256, disk_mib=64, files=500, processes=100)
 
@@ -272,13 +273,6 @@ print(json.dumps({{"listed": tried({listed}), "chosen": tried(0), "unbound": by_
 """
 
 
-def free_ports() -> tuple[int, int]:
-    with socket.socket() as one, socket.socket() as two:
-        for each in (one, two):
-            each.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], two.getsockname()[1]
-
-
 @pytest.mark.parametrize("own_users", [True, False], ids=["users of their own", "same user"])
 def test_beside_a_provider_on_this_machine_candidates_listen_where_they_may(
     own_users: bool,
@@ -286,7 +280,7 @@ def test_beside_a_provider_on_this_machine_candidates_listen_where_they_may(
     if own_users and os.geteuid() != 0:
         pytest.skip("users of their own take root")
     held_here()
-    listed, other = free_ports()
+    listed, other = free_port(), free_port()
     program = LISTENS.format(
         listed=listed, other=other, socket=NUMBERS[os.uname().machine]["socket"]
     )

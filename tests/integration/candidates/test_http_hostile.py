@@ -55,7 +55,7 @@ def test_it_costs_one_trial_and_leaves_nothing(
 ) -> None:
     world = World(tmp_path)
     world.write("agent.py", program)
-    seconds = 20 if "prints without" in what else 0.6
+    seconds = 0.6 if expected in {LATE, "The server "} else 20
     gc.collect()  # files of other tests
     files, began = open_files(), time.monotonic()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -69,7 +69,7 @@ def test_it_costs_one_trial_and_leaves_nothing(
     assert no_survivors(world.context.run)
     gc.collect()
     assert open_files() == files
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 50
 
 
 def test_an_answer_that_comes_before_the_question_was_read(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from gateval.candidates.team import Candidates
 from gateval.domain.base import JsonObject
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer
-from tests.helpers.candidates import Door, World, ask, no_survivors, open_files
+from tests.helpers.candidates import Door, World, ask, ended, no_survivors, open_files
 from tests.helpers.serving import ECHO, HTTP, answers, server, serving, warnings
 from tests.helpers.tiers import some_always
 
@@ -68,13 +68,14 @@ def test_readiness_is_waited_for_and_not_counted(tmp_path: Path) -> None:
         """
 began = time.monotonic()
 class Mine(Handler):
-    def do_GET(self): self.say(200 if time.monotonic() > began + 0.8 else 503, {})
+    def do_GET(self): self.say(200 if time.monotonic() > began + 1.5 else 503, {})
 serve(Mine)
 """,
     )
-    (found,) = answers(world, server(ready={"path": "/healthz"}), ask("hi", timeout=0.7))
+    began = time.monotonic()
+    (found,) = answers(world, server(ready={"path": "/healthz"}), ask("hi", timeout=1.4))
     assert isinstance(found, Answer), found
-    assert found.seconds < 0.5
+    assert found.seconds + 1.5 <= time.monotonic() - began
 
 
 STARTS: list[tuple[str, str, str, str]] = [
@@ -109,7 +110,7 @@ def test_a_server_that_does_not_start_is_tried_once(
     assert last in "\n".join(one.detail)
     assert one.detail[0].endswith(" agent.py $PORT")
     assert len(one.detail) < 8
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 50
     assert world.leftovers() == []
     assert no_survivors(world.context.run)
 
@@ -173,15 +174,6 @@ serve(Mine)
     assert warnings(world) == ["The server ended with exit code 4 in a trial; it is replaced."]
 
 
-async def _gone(answer: Answer | NoAnswer) -> None:
-    """Wait until the process has ended that answered with its id."""
-    assert isinstance(answer, Answer), answer
-    status = Path("/proc") / answer.output / "stat"
-    while status.exists() and status.read_text().rpartition(")")[2].split()[0] not in "ZX":  # noqa: ASYNC110 - no event tells
-        await asyncio.sleep(0.01)
-    await asyncio.sleep(0.05)  # for the gate to see it as well
-
-
 def test_an_instance_that_dies_between_trials_costs_no_trial(tmp_path: Path) -> None:
     world = serving(
         tmp_path,
@@ -190,7 +182,7 @@ import threading
 class Mine(Handler):
     def answer(self, body):
         self.say(200, {"reply": str(os.getpid())})
-        threading.Timer(0.3, lambda: os._exit(9)).start()
+        threading.Timer(0.2, lambda: os._exit(9)).start()
 serve(Mine)
 """,
     )
@@ -200,7 +192,7 @@ serve(Mine)
         async with world.http, Candidates(world.context) as candidates:
             for _ in range(7):  # more often than a server may be lost in a row
                 found.append(await candidates.answer(server(), ask()))
-                await _gone(found[-1])
+                await ended(int(getattr(found[-1], "output", 0)))
         return found
 
     found = asyncio.run(main())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import socket
 import threading
 import time
@@ -18,7 +19,7 @@ from tests.helpers.candidates import ask
 from tests.helpers.isolation import isolated_world, open_python
 from tests.helpers.serving import ECHO, answers, server
 
-SLOW = "import time\ntime.sleep(0.7)\n" + ECHO
+SLOW = "import os, time\nwhile not os.path.exists('taken'): time.sleep(0.01)\n" + ECHO
 LIE = b'{"reply": "I am base, and I am bad."}'
 REPLY = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
 
@@ -35,13 +36,14 @@ def _port_of(program: str) -> int:
 
 
 @contextlib.contextmanager
-def impostor(program: str) -> Iterator[None]:
-    """Take the first port that a server of this name is told, and answer there."""
+def impostor(program: str, taken: Path) -> Iterator[None]:
+    """Take the first port that a server of this name is told, say so, and answer there."""
     listener = socket.socket()
 
     def work() -> None:
         listener.bind(("127.0.0.1", _port_of(program)))
         listener.listen(50)
+        taken.touch()
         with contextlib.suppress(OSError):
             while True:
                 peer, _ = listener.accept()
@@ -62,9 +64,11 @@ def impostor(program: str) -> Iterator[None]:
 def test_whoever_took_the_port_first_does_not_answer(*, own_users: bool) -> None:
     if own_users and os.geteuid() != 0:
         pytest.skip("users of their own take root")
-    with isolated_world(ResourceLimits(), own_users=own_users) as world, impostor("claimed.py"):
-        world.write("claimed.py", SLOW)
-        python = (open_python(), "-I", "-S", "claimed.py", "{port}")
-        (found,) = answers(world, server(command=python), ask(timeout=20))
+    name = f"{secrets.token_hex(8)}.py"  # no other test's
+    with isolated_world(ResourceLimits(), own_users=own_users) as world:
+        world.write(name, SLOW)
+        python = (open_python(), "-I", "-S", name, "{port}")
+        with impostor(name, world.export / "taken"):
+            (found,) = answers(world, server(command=python), ask(timeout=20))
     assert isinstance(found, Answer), found
     assert found.output.startswith("You said"), "another port was tried, and the server asked"

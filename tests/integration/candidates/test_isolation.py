@@ -229,12 +229,12 @@ def test_daemons_that_shed_every_mark_are_ended(world: World) -> None:
         DAEMON
         + """
 for _ in range(3): daemon()
-time.sleep(0.2)
-mine = []
-for p in os.listdir("/proc"):
-    try:
-        if b"time.sleep(60)#" + os.environb[b"HOME"] in open(f"/proc/{p}/cmdline", "rb").read(): mine.append(p)
-    except OSError: pass
+mine = set()
+while len(mine) < 3:
+    for p in os.listdir("/proc"):
+        try:
+            if b"time.sleep(60)#" + os.environb[b"HOME"] in open(f"/proc/{p}/cmdline", "rb").read(): mine.add(p)
+        except OSError: pass
 print(" ".join(mine), flush=True)
 if os.fork() == 0: os.kill(os.getpid(), signal.SIGSTOP)
 """,

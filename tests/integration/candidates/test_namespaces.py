@@ -151,17 +151,17 @@ import signal, sys, time
 def end(*_):
     open("/proc/self/comm").read(); sys.stderr.write("asked to end"); sys.stderr.flush(); sys.exit(0)
 signal.signal(signal.SIGTERM, end)
-time.sleep(30)
+time.sleep(90)
 """
 
 
 def test_it_is_asked_to_end_when_its_time_is_over(world: World) -> None:
     began = time.monotonic()
-    answer = answer_of(world, ON_TERM, timeout=1)
+    answer = answer_of(world, ON_TERM, timeout=2)
     assert isinstance(answer, NoAnswer)
-    assert "not done within 1 s" in answer.reason
+    assert "not done within 2 s" in answer.reason
     assert "asked to end" in f"{answer}"
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 60
 
 
 DAEMON = """

@@ -203,7 +203,7 @@ def test_a_provider_that_is_late_is_not_the_candidates_fault(
     tmp_path: Path, program: str | None, respond: Callable[[Call], Served], told: str
 ) -> None:
     slow = RetryPolicy(attempts=5, first_wait=20, longest_wait=20)
-    given = ask(tmp_path, respond, program=program, seconds=1, policy=slow)
+    given = ask(tmp_path, respond, program=program, seconds=3 if program else 1, policy=slow)
     assert isinstance(given, NoAnswer)
     assert (given.cause, given.timed_out) == (Cause.PROVIDER, True)
     assert given.reason.startswith(f"A model did not answer in time.{told}")
@@ -247,7 +247,7 @@ def test_time_that_went_by_waiting_for_a_provider_is_not_the_candidates(
     )
     slow = "import time\nask_once = ask\ndef ask():\n    ask_once()\n    time.sleep(20)\n"
     program = ASK + slow + (SERVES.replace("EXCUSE", "500, 'boom'") if serves else "ask()\n")
-    given = ask(tmp_path, busy, program=program, seconds=2)
+    given = ask(tmp_path, busy, program=program, seconds=3)
     assert isinstance(given, NoAnswer)
     assert (given.cause, given.timed_out) == (Cause.PROVIDER, True)
     assert "s of the time went by waiting for a provider" in given.reason

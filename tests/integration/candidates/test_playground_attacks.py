@@ -325,7 +325,7 @@ def test_an_environment_file_means_what_it_says_or_is_an_error(
         asked["value"] = value
     began = time.monotonic()
     (found,) = left_by(f"cp {written} .env", revision, asked)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     status = {None: "error", "unset": "failed"}.get(value, "passed")
     assert found.status.value == status, found.reason
     assert found.cause is (Cause.CANDIDATE if value is None else None)

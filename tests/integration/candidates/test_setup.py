@@ -72,7 +72,7 @@ def test_its_environment_is_private_and_without_models(tmp_path: Path) -> None:
         ),
         (
             "import time; print('waiting', flush=True); time.sleep(60)",
-            "The set-up was not done within 0.5 s and was ended.",
+            "The set-up was not done within 1.5 s and was ended.",
             ("waiting",),
         ),
         (
@@ -85,7 +85,7 @@ def test_its_environment_is_private_and_without_models(tmp_path: Path) -> None:
 def test_a_set_up_that_fails_is_the_answer_of_each_trial(
     tmp_path: Path, program: str, reason: str, detail: tuple[str, ...] | None
 ) -> None:
-    timeouts = 0.5 if "not done" in reason else 30
+    timeouts = 1.5 if "not done" in reason else 30
     world = World(tmp_path, timeouts=ProcessTimeouts(setup_seconds=timeouts, grace_seconds=0.1))
     world.write("setup.py", program)
     for result in _answers(world, trials=3):

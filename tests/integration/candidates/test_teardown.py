@@ -124,7 +124,7 @@ def test_nothing_is_left_after(world: World, program: str, part: str) -> None:
 
     began = time.monotonic()
     result = asyncio.run(main())
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 28
     assert part in (result.output if isinstance(result, Answer) else result.reason)
     assert Path("/etc").is_dir()
 
@@ -144,7 +144,7 @@ def test_a_polite_program_may_tidy_up(world: World, tmp_path: Path) -> None:
 
     async def main() -> None:
         async with Candidates(world.context) as candidates:
-            await candidates.answer(python_agent(), ask(timeout=0.5))
+            await candidates.answer(python_agent(), ask(timeout=2))
 
     asyncio.run(main())
     assert mark.exists()
@@ -160,7 +160,7 @@ def _is_there(path: Path) -> bool:
 
 
 async def _until(path: Path) -> None:
-    for _ in range(500):
+    for _ in range(3000):
         if _is_there(path):
             return
         await asyncio.sleep(0.01)
@@ -278,7 +278,7 @@ def test_a_gate_that_is_interrupted_takes_its_candidates_along(tmp_path: Path) -
         run = (await gate.stdout.readline()).decode().strip()
         await _until(tmp_path / "export" / "up")
         gate.send_signal(signal.SIGINT)
-        await asyncio.wait_for(gate.wait(), 10)
+        await asyncio.wait_for(gate.wait(), 60)
         return run
 
     run = asyncio.run(main())
@@ -295,7 +295,7 @@ def test_a_daemon_that_left_the_group_does_not_hold_up_the_trial(world: World) -
         import os, time
         if os.fork() == 0:
             os.setsid()
-            time.sleep(3)
+            time.sleep(60)
             os._exit(0)
         time.sleep(0.1)
         print("bye", flush=True)
@@ -308,7 +308,7 @@ def test_a_daemon_that_left_the_group_does_not_hold_up_the_trial(world: World) -
 
     began = time.monotonic()
     result = asyncio.run(main())
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 50
     assert isinstance(result, Answer)
     assert result.output == "bye"
     assert world.leftovers() == []

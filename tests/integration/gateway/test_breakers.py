@@ -53,7 +53,8 @@ def test_a_judge_that_is_down_is_felt_while_other_models_answer(how: str) -> Non
         return failure(call, 503, "down") if how == "refuses" else reply(call, "late", delay=9)
 
     async def use(gateway: Gateway, server: ModelServer) -> None:
-        began = time.monotonic()
+        await fails(gateway, "openai/judge")
+        began = time.monotonic()  # of the outage at the latest
         while time.monotonic() - began < PATIENT.outage_seconds:
             await fails(gateway, "openai/judge")
             await gateway.call("openai/agent", HELLO, side=Side.HEAD)

@@ -27,6 +27,7 @@ from gateval.gateway.upstream.endpoints import read_upstreams
 from gateval.gateway.upstream.http_client import ANSWER_LIMIT, Timeouts
 from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.ports.model_calls import ModelCallError, ModelCallFault, ModelCalls
+from tests.helpers.gateway import called
 from tests.servers.model_server import (
     Answer,
     Call,
@@ -191,15 +192,15 @@ def test_a_wait_that_is_asked_for_is_kept(headers: Mapping[str, str]) -> None:
 
     got, _ = ask(respond)
     assert isinstance(got, ModelReply)
-    assert 0.3 <= seen[1] - seen[0] < 5
+    assert 0.3 <= seen[1] - seen[0] < 50
 
 
 def test_time_limits() -> None:
-    slow: Responder = lambda call: reply(call, "late", delay=5)  # noqa: E731 - one of many lambdas
+    slow: Responder = lambda call: reply(call, "late", delay=60)  # noqa: E731 - one of many lambdas
     began = time.monotonic()
     error = fails(slow, ModelCallFault.OUTAGE, timeouts=Timeouts(answer=0.1))
     assert error.message == "openai did not answer within 0.1 s."
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 50
 
 
 @pytest.mark.parametrize(
@@ -324,9 +325,11 @@ def test_a_cancelled_call_ends_at_once() -> None:
     async def run() -> None:
         async with ModelServer(lambda call: reply(call, "late", delay=30)) as server:
             async with Gateway(read_upstreams(environ(server)), {}) as gateway:
-                with pytest.raises(TimeoutError):
-                    async with asyncio.timeout(0.1):
-                        await gateway.call("openai/gpt", HELLO, side=Side.HEAD)
+                calling = asyncio.ensure_future(gateway.call("openai/gpt", HELLO, side=Side.HEAD))
+                await called(server)
+                calling.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await calling
             assert len(server.calls) == 1
 
     asyncio.run(run())

@@ -23,7 +23,7 @@ import os, socket, sys, threading, time
 kept = socket.socket()
 kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 kept.bind(("127.0.0.1", 0))
-keys = []
+keys, up = [], threading.Event()
 def steal(device, passed):
     while True:
         try:
@@ -33,6 +33,7 @@ def steal(device, passed):
                 if device: one.setsockopt(socket.SOL_SOCKET, 25, device)
                 one.bind(kept.getsockname())
                 one.listen(8)
+                up.set()
                 peer, _ = one.accept()
             if passed:  # nobody holds it meanwhile
                 ours, theirs = socket.socketpair()
@@ -46,7 +47,7 @@ def steal(device, passed):
             time.sleep(0.002)
 way = {"at once": (b"", False), "on a device": (b"lo", False), "on its way": (b"", True)}[sys.argv[1]]
 threading.Thread(target=steal, args=way, daemon=True).start()
-time.sleep(0.2)
+up.wait()
 print(kept.getsockname()[1], flush=True)
 sys.stdin.read()
 print(len(keys), flush=True)

@@ -175,7 +175,7 @@ def test_a_body_that_comes_too_slowly_is_given_up() -> None:
         reader, writer = await connect(slow)
         writer.write(head(slow, Content_Length=100) + b"{")
         await goes_on(other)
-        got = await asyncio.wait_for(reader.read(1000), 5)
+        got = await asyncio.wait_for(reader.read(1000), 30)
         assert got.startswith(b"HTTP/1.1 408 ")
         assert slow.trouble(0.1) is None, "no model kept it waiting"
         writer.close()
@@ -213,7 +213,7 @@ def test_floods_of_headers_are_cut_off(headers: dict[str, str]) -> None:
         session = begun(server)
         reader, writer = await connect(session)
         writer.write(head(session, Content_Length=2, **headers) + b"{}")
-        got = await asyncio.wait_for(reader.read(1000), 5)
+        got = await asyncio.wait_for(reader.read(1000), 30)
         assert b" 400 Bad Request" in got.partition(b"\r\n")[0]
         assert provider.calls == []
         writer.close()
@@ -231,7 +231,7 @@ def test_requests_in_one_breath_are_answered_one_by_one() -> None:
         await goes_on(other)
         got = b""
         while got.count(b"HTTP/1.1 200 OK") < 50:
-            got += await asyncio.wait_for(reader.read(100_000), 5)
+            got += await asyncio.wait_for(reader.read(100_000), 30)
         writer.close()
         trace = session.end()
         assert trace is not None
@@ -248,12 +248,12 @@ def test_idle_connections_give_way() -> None:
         slow = asyncio.create_task(
             send(other, json={**ASKED, "messages": [{"role": "user", "content": "slow"}]})
         )
-        await asyncio.sleep(0.05)
+        await called(provider)
         idle = [await connect(session) for _ in range(60)]
         for _ in range(3):
             await goes_on(session)
         assert len(server.connections) <= 20
-        assert await asyncio.wait_for(idle[0][0].read(), 5) == b""
+        assert await asyncio.wait_for(idle[0][0].read(), 30) == b""
         status, _, _ = await slow
         assert status == 200
         for _, writer in idle:
@@ -280,13 +280,11 @@ def test_a_flood_of_refusals_is_slowed_down() -> None:
 
         knocking = [asyncio.create_task(knock()) for _ in range(20)]
         began = time.monotonic()
-        while time.monotonic() - began < 2:
+        while time.monotonic() - began < 1.5:
             await goes_on(session)
             await asyncio.sleep(0.05)
-        before, began = server.refused, time.monotonic()
-        await asyncio.sleep(0.5)
-        seconds = time.monotonic() - began
-        assert server.refused - before <= (seconds + 0.1) * REFUSALS_PER_SECOND
+        asked = server.refused - len(knocking)  # but for those that wait for their refusal
+        assert asked <= (time.monotonic() - began + 1) * REFUSALS_PER_SECOND, "a burst comes first"
         for task in knocking:
             task.cancel()
         await asyncio.gather(*knocking, return_exceptions=True)

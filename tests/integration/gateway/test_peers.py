@@ -169,6 +169,7 @@ for version in "46":
     open(f"/proc/sys/net/ipv{version}/ip_nonlocal_bind", "w").write("1")
 for line in ("link set lo up", "addr add 10.9.8.7/32 dev lo", "-6 addr add fe80::7/64 dev lo nodad"):
     subprocess.run(["ip", *line.split()], check=True)
+while b"fe80::7" not in subprocess.run(["ip", "-6", "route", "show", "table", "local"], capture_output=True).stdout: pass
 open("/proc/sys/net/ipv4/ip_local_port_range", "w").write("50000 50001")
 kept = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "12"]
 for one in kept:
@@ -193,6 +194,7 @@ from ipaddress import ip_address
 from gateval.gateway.peers import is_own
 for line in ("link set lo up", "addr add 10.9.8.7/32 dev lo", "-6 addr add fd00::7/128 dev lo nodad"):
     subprocess.run(["ip", *line.split()], check=True)
+while b"fd00::7" not in subprocess.run(["ip", "-6", "route", "show", "table", "local"], capture_output=True).stdout: pass
 class Compared(ctypes.Structure):
     _fields_ = [("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64),
                 ("b", ctypes.c_uint64)]

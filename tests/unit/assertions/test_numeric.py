@@ -71,6 +71,6 @@ def test_a_message_too_long_to_look_through_is_no_failure() -> None:
 
 @pytest.mark.parametrize("unit", ["1", "1,", "1.", "1,111", "-1e", "9" * 39 + "x"])
 def test_a_text_made_to_hold_the_gate_is_read_at_once(unit: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     numbers_in((unit * 100_000)[:100_000])
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1

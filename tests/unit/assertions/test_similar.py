@@ -64,9 +64,9 @@ def test_the_likeness_is_the_score() -> None:
 @pytest.mark.parametrize("metric", ["levenshtein", "rouge-l", "bleu"])
 def test_long_texts_cost_little_and_too_long_ones_are_no_failure(metric: str) -> None:
     asked = {"type": "similar", "to": "b a " * 5000, "min": 0.5, "metric": metric}
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert assessed(asked, said("a b " * 25_000)).status.value in {"passed", "failed"}
-    assert time.perf_counter() - begin < 3
+    assert time.process_time() - begin < 3
     assert assessed(asked, said("a" * 100_001)).status.value == "error"
 
 

@@ -90,8 +90,8 @@ def test_doubling_chains_end_at_once() -> None:
 def test_the_longest_text_is_checked_in_bounded_time() -> None:
     target = "a/" * 2_000 + "x"
     links = {f"l{i}": target for i in range(TEXT_LIMIT // len(target))}
-    start = time.perf_counter()
+    start = time.process_time()
     check_links(links)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     with pytest.raises(RepositoryError, match="too many to be checked"):
         check_links({**links, "one": target, "more": target})

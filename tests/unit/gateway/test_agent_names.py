@@ -79,14 +79,14 @@ def test_a_call_that_is_answered_begins_no_more_conversations() -> None:
 
 
 def test_a_hostile_program_costs_no_time() -> None:
-    names, began = AgentNames(), time.monotonic()
+    names, began = AgentNames(), time.process_time()
     flood = "You are " + "a. " * 300_000 + 'Your internal name is "' * 1000
     key = names.asks(asked(flood, user="b" * 2_000_000), begins=True)
     many = {f"k{number}": f"{number:09}" for number in range(100_000)}
     names.calls(key, [call("ask", str(number), **many) for number in range(3)])
     for number in range(20):
         names.asks(asked(f"{flood}{number}", user="c" * 2_000_000), begins=True)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_an_agent_hands_nothing_over_to_itself() -> None:

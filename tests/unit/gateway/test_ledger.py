@@ -58,11 +58,11 @@ def test_what_is_held_back_does_not_end_the_run(limits: SpendingLimits, words: s
 
 def test_a_call_waits_as_long_as_others_come_to_an_end() -> None:
     async def go() -> None:
-        ledger = account(SpendingLimits(tokens=20_000), 0.4)
+        ledger = account(SpendingLimits(tokens=20_000), 1)
         held = [await ledger.enter("openai/m", 0, 4_500) for _ in range(4)]
         waiting = asyncio.create_task(ledger.enter("openai/m", 0, 19_000))
         for entry in held:
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(0.3)
             settle(entry)
         settle(await waiting)
         assert ledger.ended == ""

