@@ -12,7 +12,7 @@ WORKERS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # seconds before the first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test suite test-all test-frameworks unit lowest coverage mutations lint format docs schemas bench image-check lock frameworks clean
+.PHONY: help demo test suite test-all test-frameworks unit lowest coverage mutations lint format docs schemas site bench image-check lock frameworks clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,10 +25,10 @@ test: $(VENV)/dev.stamp ## Run what CI runs: lint and all tests
 	@$(MAKE) --no-print-directory --jobs 3 lint suite
 	@$(BIN)/python -m pytest -n 2 tests/hostile
 
-suite: $(VENV)/dev.stamp $(VENV)/frameworks.stamp $(VENV)/collected.stamp ## Run all tests but the hostile ones
+suite: $(VENV)/dev.stamp $(VENV)/frameworks.stamp $(VENV)/site.stamp $(VENV)/collected.stamp ## Run all tests but the hostile ones
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --ignore tests/hostile
 
-test-all: $(VENV)/dev.stamp $(VENV)/frameworks.stamp ## Run all tests, the whole of the large tables and properties too
+test-all: $(VENV)/dev.stamp $(VENV)/frameworks.stamp $(VENV)/site.stamp ## Run all tests, the whole of the large tables and properties too
 	@$(BIN)/python -m pytest --hypothesis-profile whole -m "not frameworks" -n $(WORKERS) --dist worksteal --ignore tests/hostile
 	@$(BIN)/python -m pytest -m "not frameworks" -n 2 tests/hostile
 
@@ -66,6 +66,9 @@ schemas: docs
 docs: $(VENV)/dev.stamp ## Write the generated pages and schemas anew
 	@$(BIN)/python -m tools.reference --write
 
+site: $(VENV)/site.stamp ## Build the documentation as a site with search, in build/site/html
+	@$(BIN)/python -m tools.site $(VENV)/site/bin/zensical
+
 bench: $(VENV)/dev.stamp ## Measure what benchmarks/ promises
 	@$(BIN)/python -m benchmarks
 
@@ -94,6 +97,12 @@ $(VENV)/agents.stamp: requirements/agents.txt | $(VENV)/bin/python
 	@$(PYTHON) -m venv $(VENV)/agents
 	@$(VENV)/agents/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/agents.txt
 	@$(VENV)/agents/bin/python -m compileall -q $(VENV)/agents/lib || true
+	@touch $@
+
+# The generator of the site: nothing of it belongs to Gateval itself.
+$(VENV)/site.stamp: requirements/site.txt | $(VENV)/bin/python
+	@$(PYTHON) -m venv $(VENV)/site
+	@$(VENV)/site/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/site.txt
 	@touch $@
 
 # uv is ten times faster than pip, which stays for mirrors that only its own settings name.

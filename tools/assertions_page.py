@@ -79,7 +79,7 @@ def _mapping_in(field: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]
 def _uses(note: str) -> str:
     """Return the comment of a sample, without its first line, as a list."""
     lines = [line.removeprefix("# ") for line in note.splitlines()[1:]]
-    starts = ("Passes: ", "Fails: ")
+    starts = ("Passes", "Fails")
     return "\n".join(("- " if line.startswith(starts) else "  ") + line for line in lines)
 
 

@@ -8,7 +8,7 @@ uv=$1
 shift
 cd "$(dirname "$0")/../requirements"
 compile() { "$uv" pip compile --universal --python-version 3.11 --generate-hashes --quiet "$@"; }
-for name in run dev agents build image frameworks; do
+for name in run dev agents build image frameworks site; do
   compile "$@" "$name.in" -o "$name.txt"
 done
 compile --resolution lowest-direct ../pyproject.toml --group ../pyproject.toml:test -o lowest.lock
