@@ -15,7 +15,7 @@ from tests.helpers.github_shop import WORSE
 from tests.helpers.repo import Repo
 from tests.helpers.reports import make
 from tests.helpers.runs import run_eval, run_fixture, run_record
-from tests.helpers.shop import build_shop
+from tests.helpers.shop import EVAL, FIXTURES, build_shop
 
 
 @pytest.fixture
@@ -49,6 +49,39 @@ def test_what_a_check_measured_as_base_is_known(shop: Repo) -> None:
     assert found["of"][0]["run"] == found["of"][1]["run"]
     text = gateval(shop, "compare", "main", "HEAD").stdout
     assert f"main: base of the run {found['of'][0]['run']}" in text
+
+
+@pytest.mark.parametrize("model", ["fixtures", "weighted"])
+def test_a_base_without_what_stood_gives_way_to_one_that_has_it(shop: Repo, model: str) -> None:
+    """The second run measures neither side of what the first found, and the rest of base anew."""
+    shop.checkout("main")
+    shop.write("evals/support-eval.yaml", EVAL + f"  scoring: {{model: {model}}}\n")
+    parts = "weight: 3}\n    - {type: contains, value: Done, weight: 2}"
+    shop.write("evals/fixtures.yaml", FIXTURES.replace("reason}", f"reason, {parts}"))
+    shop.commit()
+    shop.branch("worse")
+    shop.write("agents/prompts/support.md", WORSE)
+    head = shop.commit()
+    first = shop.path / "first"
+    assert gateval(shop, "check", "--base", "main", "--results", str(first)).returncode == 1
+    for _ in range(2):
+        assert gateval(shop, "check", "--base", "main").returncode == 1
+    alone = compared(shop, "main", head)
+    (asks,) = [one for one in alone["fixtures"] if one["fixture"] == "refund-asks-why"]
+    assert asks["said"] == "stands from an earlier run in the first and the second"
+    text = gateval(shop, "compare", "main", "HEAD").stdout
+    assert f"main 1.00 \u2192 HEAD {'0.60' if model == 'weighted' else '0.33'}" in text
+    if model == "weighted":
+        assert "1.00 0.40 -0.60 stands from" in " ".join(text.split())
+    assert alone["before"] == 1.0, "as the run itself has it"
+    assert (alone["of"][0]["listed"], alone["of"][0]["total"]) == (2, 2)
+    gateval(shop, "check", "--base", "main", "--fresh")
+    assert gateval(shop, "check", "--base", "main").returncode == 1
+    found = compared(shop, "main", head)
+    assert found["before"] == 1.0
+    (asks,) = [one for one in found["fixtures"] if one["fixture"] == "refund-asks-why"]
+    assert asks["before"] == "1/1"
+    assert len(found["of"][0]["newer"]) == 1
 
 
 def test_one_run_a_side_and_never_an_outage(shop: Repo) -> None:

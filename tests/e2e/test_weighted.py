@@ -61,3 +61,29 @@ def test_a_score_that_falls_and_still_passes_is_a_regression(tmp_path: Path) -> 
     for view in ("summary.md", "junit.xml"):
         found = list(out.rglob(view))
         assert all("refund" in path.read_text("utf-8") for path in found), view
+
+
+def test_what_all_assertions_share_is_the_score_and_no_axis_beside_it(tmp_path: Path) -> None:
+    """The mean over fixtures, which ignores their severity, is not the score of the Eval."""
+    repo = Repo(tmp_path / "repo")
+    dear = MANIFESTS.split("---\n")[1].replace("value: order", "value: no such")
+    dear = dear.replace("name: refund}\nspec:", "name: dear}\nspec:\n  severity: critical")
+    repo.write("evals/desk.yaml", f"{MANIFESTS}---\n{dear}".replace("[refund]", "[refund, dear]"))
+    repo.write(SCRIPT, 'rules: [{reply: "Which order, please?"}]\n')
+    repo.commit()
+    ran = gateval(repo, "run", "desk-eval")
+    assert "desk-eval  0.40" in ran.stdout, ran.stdout + ran.stderr
+    shown = gateval(repo, "get", "eval", "desk-eval").stdout
+    assert "lastScore: 0.40" in shown
+    assert "no axis" not in shown, "it would be 0.62 beside 0.40"
+    told = json.loads(gateval(repo, "get", "eval", "desk-eval", "-o", "json").stdout)
+    assert told["axes"] == []
+    named = (
+        (repo.path / "evals/desk.yaml").read_text().replace("weight: 3}", "weight: 3, axis: order}")
+    )
+    repo.write("evals/desk.yaml", named)
+    repo.commit()
+    ran = gateval(repo, "run", "desk-eval")
+    shown = " ".join(gateval(repo, "get", "eval", "desk-eval").stdout.split())
+    assert "order 0.50 no axis 1.00" in shown, "as the run has them"
+    assert "desk-eval, order: 0.50 desk-eval, no axis: 1.00" in " ".join(ran.stdout.split())

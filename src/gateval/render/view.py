@@ -314,7 +314,7 @@ def _eval(report: Report, compared: EvalComparison, facts: Sequence[FixtureFacts
     }
     sets = experiment_sets(report) if model.scorers and planned.bar is None else ()
     lines = [line for one in sets if one.name == planned.shown_name for line in one.lines]
-    axes = [(show_axis(one.axis), one.head) for one in compared.axes] if model.tasks else []
+    axes = [(show_axis(one.axis), one.head) for one in compared.named_axes] if model.tasks else []
     return EvalView(
         compared.eval,
         _row(report, compared),

@@ -8,9 +8,12 @@ import pytest
 
 from tests.helpers.command import gateval
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
+from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Job
+from tests.helpers.shop import AGENT
 from tests.servers.github.state.pull import Pull
+from tests.servers.model_server import Answer, Call, failure
 
 READS = {"contents": "read", "pull_requests": "read"}
 PARTS = {"step": "publish", "results": "gate"}
@@ -95,3 +98,36 @@ def test_what_an_earlier_version_handed_on_is_refused_with_what_to_do(shop: GitH
     assert "holds no part.v1.json" in said
     assert "of the same version" in said
     assert shop.conclusions(pull.head_sha) == ["action_required"]
+
+
+def test_a_part_whose_time_was_over_says_so_where_it_is_published(shop: GitHubShop) -> None:
+    """As the first job writes it when a provider was down until then; a stranger adds markup."""
+    agent = AGENT.replace("scripted/support", "openai/gpt-5")
+    shop.push_main(**{"agents__support.yaml": agent})
+    pull = shop.open_pull(SAME)
+
+    def respond(call: Call) -> Answer:
+        return failure(call, 503, "The lights are out.")
+
+    with provider(respond) as (_, environ):
+        first, second = shop.on_pull(pull, token=shop.token(**READS)), shop.on_pull(pull)
+        given = {"step": "run", "results": "gate"}
+        ended = first.run_action(inputs=given, **environ, GATEVAL_OUTAGE_SECONDS="1")
+        assert ended.code == 3, ended.errors
+        ended.results.rename(second.workspace / "gate")
+        file = second.workspace / "gate/part.v1.json"
+        part = json.loads(file.read_text())
+        over = "The time of the run was over (5 minutes). <img src=x> @ada"
+        told = {
+            "ended": over,
+            "unanswered": "Until then openai/gpt-5 had answered no call for 60 s.",
+        }
+        file.write_text(json.dumps(part | {"trials": part["trials"][:1]} | told))
+        ended = second.run_action(inputs=PARTS, **environ)
+    assert ended.code == 3, ended.errors
+    body = " ".join(pull.comments[0].body.split())
+    assert "down or refused the call when its time was over" in body.partition("Head is")[0]
+    assert "The time of the run was over (5 minutes)." in body
+    assert "Until then openai/gpt-5 had answered no call for 60 s." in body
+    assert "<img" not in body
+    assert "@ada" not in body

@@ -154,6 +154,13 @@ def test_where_nothing_is_to_be_evaluated_nothing_is_left_out(shop: Repo) -> Non
     assert make_report(Results(plan=plan)).decision.verdict is GateVerdict.PASS
 
 
+def test_a_part_says_why_it_ended_early(shop: Repo) -> None:
+    whole = ran(planned(shop, ALL)).results
+    cut = {"ended": "Time is over.", "unanswered": "Nobody answered.", "over_budget": "No money."}
+    part = part_of(whole.model_copy(update={"info": RunInfo.model_validate(cut)}))
+    assert part.model_dump(include=set(cut)) == cut
+
+
 def test_results_of_a_part_cannot_be_published_as_the_whole(shop: Repo) -> None:
     whole, info = planned(shop, ALL), RunInfo()
     half = ran(planned(shop, Pick(fixtures=("greets",)))).results

@@ -39,7 +39,7 @@ from gateval.domain.history.run_record import RunFacts, newest_first
 from gateval.domain.history.trend import turns
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan, without_sealed
-from gateval.domain.results.results import Results, RunInfo, assemble
+from gateval.domain.results.results import WHY_CUT, Results, RunInfo, assemble
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import EXIT_PASS, GatevalError, StageFileError, UsageError
 from gateval.formats.github.action_inputs import ActionStep
@@ -111,11 +111,13 @@ def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool
     contents = read_parts(_folder(context), PART_FILE, limit=claim_limit(plan))
     measured = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
     parts = [load_part(content) for content in contents]
-    over = next((part.over_budget for part in parts if part.over_budget), "")
     environ = context.settings.environ
     opened = [opened_part(part, plan, environ) for part in parts if sealed and part.sealed]
     warnings = () if all(opened) else (_UNOPENED,)
-    info = info.model_copy(update={"over_budget": over, "warnings": warnings})
+    cut = {
+        name: next((why for one in parts if (why := getattr(one, name))), "") for name in WHY_CUT
+    }
+    info = info.model_copy(update={**cut, "warnings": warnings})
     results = assemble(measured, [*parts, *filter(None, opened)], info)
     return results.model_copy(update={"plan": plan})
 

@@ -1,7 +1,7 @@
 """Two revisions or runs held against each other, from what was stored; nothing is measured.
 
-Of a revision one run counts, Eval by Eval: the newest that measured it in full. Trials of several
-runs are never added up, since what made somebody run again is in the earlier ones.
+Of a revision one run counts, Eval by Eval: of those that measured most of it, the newest. Trials of
+several runs are never added up, since what made somebody run again is in the earlier ones.
 
 The tasks of both are pairs, and so are their scores on an axis: the p-value is that of the exact
 paired permutation test that the second is worse. It is a description. Nothing blocks by it, and
@@ -23,7 +23,6 @@ from gateval.domain.history.run_record import (
     RunScore,
     TrialStatus,
 )
-from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.statistics.design import fisher
 from gateval.domain.statistics.graded import sign_flip
 from gateval.domain.text import show_score
@@ -268,11 +267,11 @@ def compare_runs(
 
 
 def _take(name: str, runs: Sequence[ComparedRecord]) -> _Taken | None:
-    """Return the newest run that measured an Eval in full, else the newest; None without any."""
+    """Return the newest of the runs that measured most of an Eval; None without any."""
     found = [(of, run) for of in runs if (run := of.record.eval(name)) is not None]
     if not found:
         return None
-    index = next((at for at, (_, run) in enumerate(found) if run.complete), 0)
+    index = min(range(len(found)), key=lambda at: found[at][1].lacks)
     (record, as_base), run = found[index]
     return _Taken(
         run,
@@ -388,7 +387,7 @@ class TableCell(NamedTuple):
             "high": self.run.high,
             "verdict": self.run.called,
             "status": self.run.status,
-            "axes": {show_axis(one.name): one.score for one in self.run.axes},
+            "axes": {one.name: one.score for one in self.run.shown_axes},
             "run": self.record.id,
             "revision": self.record.commit,
             "at": self.record.at,

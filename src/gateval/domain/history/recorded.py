@@ -182,9 +182,10 @@ def _run_base(
     plan = report.results.plan
     agent = plan.agent(planned.agent, Side.BASE)
     reps = planned.execution.reps_per_fixture
+    stands = {one.fixture: () for one in compared.fixtures if one.found_at}
     scores = [
         score_fixture(planned, planned.fixture(name), Side.BASE, made, reps)
-        for name, made in trials.items()
+        for name, made in {**trials, **stands}.items()
     ]
     found = None if compared.unanswered else ends(mean_rate(scores))
     setting = setting_digest(plan, planned, Side.BASE)
@@ -193,7 +194,7 @@ def _run_base(
         setting=believed_setting(report.results, planned, setting),
         low=None if found is None else round(found[0], 6),
         high=None if found is None else round(found[1], 6),
-        passing=sum(one.all_passed for one in scores),
+        passing=sum(one.all_passed for one in scores[: len(trials)]),
         total=len(scores),
         axes=axes_of_run(compared, Side.BASE)[:SCORES_LISTED],
     )
@@ -226,12 +227,17 @@ def _run_fixture(
     again = [a.wavered for t in first for a in t.assessments if a.again is not None]
     fixture = planned.fixture(compared.fixture)
     own = compared.head.own if scored and (first or compared.found_at) else None
+    stood = (
+        compared.base.own
+        if planned.scoring.graded and compared.found_at and compared.base
+        else None
+    )
     found = RunFixture(
         fixture=compared.fixture,
         digest=fixture_digest(fixture),
         trials="".join(mark_of(one) if scored else TrialStatus.LOST for one in first)[:1000],
         base="".join(mark_of(one) if scored else TrialStatus.LOST for one in base)[:1000],
-        base_score=task_score(planned, base) if scored else None,
+        base_score=stood[0] if stood else task_score(planned, base) if scored else None,
         severity=fixture.severity.value,
         regressed=compared.change is FixtureChange.REGRESSED,
         asked_again=len(again),

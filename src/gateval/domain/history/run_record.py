@@ -26,7 +26,13 @@ from gateval.domain.base import (
 )
 from gateval.domain.calibration import StoredAgreement
 from gateval.domain.manifests.evaluation import ScoringModel
-from gateval.domain.manifests.fixture import DEFAULT_WEIGHTS, Fixture, weighed_axes
+from gateval.domain.manifests.fixture import (
+    DEFAULT_WEIGHTS,
+    Fixture,
+    named_axes,
+    show_axis,
+    weighed_axes,
+)
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import ScorerAverage
 from gateval.domain.results.comparison import AxisComparison, EvalComparison, FixtureStatus
@@ -181,6 +187,7 @@ class RunFixture(Value):
             digest=self.digest,
             trials=self.base,
             severity=self.severity,
+            regressed=self.stands,
             score=self.base_score,
         )
 
@@ -256,7 +263,8 @@ class RunSpent(Value):
 class RunBase(Value):
     """An Eval on base, as a run measured it: its score as an interval in [0, 1], and of what.
 
-    `closure` and `setting` are as in `RunEval`. `passing` of `total` fixtures passed all trials.
+    `closure` and `setting` are as in `RunEval`. `passing` of `total` fixtures passed all trials;
+    what stands from an earlier run is in the score and in `total` alone.
     """
 
     closure: str = Field(pattern=DIGEST_PATTERN)
@@ -332,6 +340,12 @@ class RunEval(Value):
         return score_of(self.low, self.high, *self.runs)
 
     @property
+    def shown_axes(self) -> tuple[RunScore, ...]:
+        """Its scores by axis, as people call these, where assertions name any."""
+        told = self.axes if named_axes([one.name for one in self.axes]) else ()
+        return tuple(one.model_copy(update={"name": show_axis(one.name)}) for one in told)
+
+    @property
     def named(self) -> tuple[RunFixture, ...]:
         """All fixtures that it names."""
         return (*self.fixtures, *self.beyond)
@@ -364,6 +378,13 @@ class RunEval(Value):
         return self.low is not None and self.low == self.high
 
     @property
+    def lacks(self) -> tuple[bool, int, int]:
+        """What makes another run of the same revision better to look at: this one was not measured
+        in full, findings stand that it did not look at, it has fewer fixtures.
+        """
+        return not self.complete, sum(one.stands for one in self.named), -self.total
+
+    @property
     def cut(self) -> bool:
         """Whether it has more fixtures than it names."""
         return len(self.named) < self.total
@@ -386,8 +407,8 @@ class RunEval(Value):
             agent=self.agent,
             verdict=GateVerdict.PASS,
             limits=None,
-            fixtures=tuple(one.of_base for one in self.fixtures if one.base),
-            beyond=tuple(one.of_base for one in self.beyond if one.base),
+            fixtures=tuple(one.of_base for one in self.fixtures if one.base or one.stands),
+            beyond=tuple(one.of_base for one in self.beyond if one.base or one.stands),
             closure=self.base.closure,
             setting=self.base.setting,
             low=self.base.low,

@@ -16,7 +16,6 @@ from gateval.domain.base import Value
 from gateval.domain.history.run_record import FixtureMark, RunEval, RunRecord
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
-from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.results.lifecycle import RunStatus
 from gateval.domain.text import show_score, show_score_in_full
 from gateval.domain.verdicts import GateVerdict, score_of
@@ -165,10 +164,8 @@ def status_of(
             "status": status.status or run.status,
             "verdict": run.called,
             "axes": tuple(
-                AxisResult(
-                    name=show_axis(one.name), score=show_score(score_of(one.score, one.score))
-                )
-                for one in run.axes
+                AxisResult(name=one.name, score=show_score(score_of(one.score, one.score)))
+                for one in run.shown_axes
             ),
             "last_score": show_score_in_full(run.score, run.threshold),
             "pass_threshold": run.threshold,

@@ -5,7 +5,7 @@ The words are those of chat APIs, so that programs and templates of others read 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -353,6 +353,13 @@ def axis_of(spec: AssertionSpec) -> str:
 def show_axis(axis: str) -> str:
     """Return what people read for an axis: `no axis` for the assertions that name none."""
     return "no axis" if axis == DEFAULT_AXIS else axis
+
+
+def named_axes(axes: Collection[str]) -> Collection[str]:
+    """Return the axes of an Eval that are told: none where no assertion names one, as the axis that
+    all of them share is the score of the whole.
+    """
+    return () if set(axes) == {DEFAULT_AXIS} else axes
 
 
 def weighed_axes(fixtures: Iterable[Fixture]) -> Mapping[str, tuple[str, ...]]:

@@ -14,6 +14,7 @@ from statistics import fmean
 from pydantic import Field
 
 from gateval.domain.base import Value
+from gateval.domain.manifests.fixture import named_axes
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Removed
 from gateval.domain.results.averages import LOST_SHARE, Grouped
@@ -301,6 +302,11 @@ class EvalComparison(Value):
         if not (isinstance(head, Measured) and isinstance(base, Measured)):
             return None
         return head.value - base.value
+
+    @property
+    def named_axes(self) -> tuple[AxisComparison, ...]:
+        """Its axes, where assertions name any."""
+        return self.axes if named_axes([one.axis for one in self.axes]) else ()
 
     @property
     def dead(self) -> bool:

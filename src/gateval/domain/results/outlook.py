@@ -8,7 +8,7 @@ from math import inf
 from typing import Literal
 
 from gateval.domain.base import Value
-from gateval.domain.manifests.fixture import DEFAULT_AXIS, weighed_axes
+from gateval.domain.manifests.fixture import named_axes, weighed_axes
 from gateval.domain.plan.plan import Plan, SeenDrop
 from gateval.domain.plan.planned_eval import Joint, PlannedEval, together_only
 from gateval.domain.results.comparison import Comparison
@@ -118,7 +118,7 @@ def _seen(planned: PlannedEval, spare: float) -> Iterator[SeenDrop]:
     if len(planned.compared) > 1:
         yield seen("all", whole)
     names = list(weighed_axes(planned.fixture(name) for name in planned.compared))
-    for axis in names if names != [DEFAULT_AXIS] else ():
+    for axis in named_axes(names):
         test = tests.get(axis) if len(names) > 1 else tests.get("")
         yield seen("axis", least if exact else _falls(test, spare), axis)
 

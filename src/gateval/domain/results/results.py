@@ -23,6 +23,7 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import EarlierSet
 from gateval.domain.results.offers import OfferCollector, SharedOffer
 from gateval.domain.results.trial_verdict import trial_verdict
+from gateval.domain.text import ShortText
 from gateval.domain.tree import Revision
 from gateval.domain.trials.trial import Assessment, Outcome, Side, Trial, TrialKey
 from gateval.domain.verdicts import PRECEDENCE, EvalsVerdict
@@ -224,17 +225,23 @@ class PlanDigest(Value):
 class ResultsPart(Value):
     """What one job measured, in report order, without its plan.
 
-    `over_budget` is as in `RunInfo`. `sealed` is a part with the trials of sealed Evals, encrypted
-    for the gate's own key; empty where none was measured.
+    `ended`, `unanswered` and `over_budget` are as in `RunInfo`. `sealed` is a part with the trials
+    of sealed Evals, encrypted for the gate's own key; empty where none was measured.
     """
 
     version: Literal["part.v1"] = "part.v1"
     plan: PlanDigest
     trials: tuple[Trial, ...] = ()
     calibrations: tuple[CalibrationReplay, ...] = ()
+    ended: ShortText = Field(default="", exclude_if=operator.not_)
+    unanswered: ShortText = Field(default="", exclude_if=operator.not_)
     over_budget: str = ""
     offers: tuple[SharedOffer, ...] = Field(default=(), exclude_if=operator.not_)
     sealed: str = Field(default="", exclude_if=operator.not_)
+
+
+WHY_CUT = ("ended", "unanswered", "over_budget")
+"""What a part and the facts of a run both say of trials that did not run."""
 
 
 def part_of(results: Results) -> ResultsPart:
@@ -243,7 +250,7 @@ def part_of(results: Results) -> ResultsPart:
         plan=digest_of(results.plan),
         trials=results.trials,
         calibrations=results.calibrations,
-        over_budget=results.info.over_budget,
+        **{name: getattr(results.info, name) for name in WHY_CUT},
         offers=results.offers,
     )
 

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from gateval.domain.manifests.fixture import DEFAULT_AXIS, show_axis
+from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.results.averages import group_trials
 from gateval.domain.text import show_usd
 from gateval.domain.trials.trial import Side, Trial
@@ -58,13 +58,10 @@ def dot_plots(view: ReportView) -> list[str]:
 def _axes(view: ReportView) -> Iterator[_Pair]:
     """Yield the axes of Evals that name any; those at 0 on both sides need no dot."""
     for compared in view.report.comparison.evals:
-        if any(one.axis != DEFAULT_AXIS for one in compared.axes):
-            shown = view.plan.eval(compared.eval).shown_name
-            pairs = (
-                _Pair(f"{show_axis(one.axis)}, {shown}", one.head, one.base)
-                for one in compared.axes
-            )
-            yield from (one for one in pairs if one.head or one.base)
+        shown = view.plan.eval(compared.eval).shown_name
+        for one in compared.named_axes:
+            if one.head or one.base:
+                yield _Pair(f"{show_axis(one.axis)}, {shown}", one.head, one.base)
 
 
 def _mean(trials: Sequence[Trial], amount: Callable[[Trial], float | None]) -> float | None:

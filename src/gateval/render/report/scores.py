@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gateval.domain.decision.decision import Report
-from gateval.domain.manifests.fixture import DEFAULT_AXIS, show_axis
+from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import (
     EarlierSet,
@@ -90,8 +90,7 @@ def score_lines(report: Report) -> tuple[AxisLine, ...]:
         )
         for compared in report.comparison.evals
         if not compared.head.model.scorers  # which have a table of their own
-        if any(one.axis != DEFAULT_AXIS for one in compared.axes)
-        for one in compared.axes
+        for one in compared.named_axes
     )
 
 
