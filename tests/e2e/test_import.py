@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from syrupy.assertion import SnapshotAssertion
 
 from gateval.cli.authoring import IMPORTED
 from gateval.formats.imports.registry import IMPORTS
+from gateval.formats.yaml_reader import read_documents
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 
@@ -73,6 +79,97 @@ def test_what_carries_over_is_written_and_the_rest_is_listed(
     made = sorted((repo.path / "evals").rglob("*.gateval.yaml"))
     texts = [f"== {one.relative_to(repo.path)}\n{one.read_text('utf-8')}" for one in made]
     assert "\n".join([said, *texts]) == snapshot
+    checked = gateval(repo, "validate")
+    assert checked.returncode == 0, checked.stderr
+
+
+PUBLIC = yaml.safe_load((DATA / "public.yaml").read_text("utf-8"))
+NAMES = frozenset({
+    "eval_set_id", "evalSetId", "eval_id", "evalId", "invocation_id", "invocationId", "id", "app_name",
+    "appName", "user_id", "userId", "role", "creation_timestamp", "creationTimestamp", "type", "author",
+    "rubric_id", "rubricId", "name", "metric", "weight",
+})  # fmt: skip
+"""Keys of what names or numbers a thing, and of a kind, which another word of ours may say."""
+
+
+KINDS = ("name", "type", "$ref")
+
+
+def content(one: dict[str, Any]) -> str:
+    """What stands in a file of a public shape."""
+    if "rows" in one:
+        return "".join(json.dumps(row) + "\n" for row in one["rows"])
+    return json.dumps(one["json"], indent=1) if "json" in one else str(one["text"])
+
+
+def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Each text and number, with its path; what is empty says nothing."""
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(inner, (*path, key))
+    elif value not in (None, "", True, False) and not {*path[-1:]} & NAMES:
+        yield path, str(value)
+
+
+def untold(one: dict[str, Any], told: str, written: str) -> list[str]:
+    """What of a file is neither in the manifests that were written of it nor listed.
+
+    A line lists what it names, and with "the case" or "the row" all that begins in its line.
+    Evaluators and assertions are named by their name or type.
+    """
+    if f"evals/{one['path']}: nothing of it carries over" in told:
+        return []
+    listed = [line for line in told.splitlines() if line.startswith(f"- evals/{one['path']}:")]
+    said = " ".join(line.split(" ", 2)[2] for line in listed)
+    words = set(re.findall(r"\w+|\$\w+", said))
+    whole = {
+        int(found[1])
+        for line in listed
+        if (found := re.match(r"\S+ \S+?:(\d+) the (?:case|row):", line))
+    }
+    texts = [text for _, text in leaves([*yaml.safe_load_all(written)])]
+    document = read_documents(one["path"], content(one).encode())[0]
+    lost = []
+    data: Any = one.get("rows", one.get("json", yaml.safe_load(one.get("text", ""))))
+    for path, text in leaves(data):
+        around = [reduce(lambda value, key: value[key], path[:at], data) for at in range(len(path))]
+        called = [each.get(key) for each in around if isinstance(each, dict) for key in KINDS]
+        begin = (
+            {path[0] + 1}
+            if "rows" in one
+            else {document[0].place(path[:at]).line for at in range(1, len(path) + 1)}
+        )
+        if text.removeprefix("file://") in {
+            name.partition("/")[2] for name in one.get("config", {})
+        }:
+            pieces = [found for _, found in leaves([*one["config"].values()])]
+            assert all(found in texts for found in pieces), pieces
+            continue
+        pieces = [piece.strip() for piece in re.split(r"\{\{.*?\}\}", text) if piece.strip()]
+        carried = all(any(piece in found for found in texts) for piece in pieces)
+        named = words & {str(key) for key in path} or any(f"`{name}`" in said for name in called)
+        if not carried and not begin & whole and not named:
+            lost.append(f"{path} {text}")
+    return lost
+
+
+@pytest.mark.parametrize("format_", dict.fromkeys(one["format"] for one in PUBLIC))
+def test_each_line_of_public_shapes_carries_over_or_is_listed(repo: Repo, format_: str) -> None:
+    files = [one for one in PUBLIC if one["format"] == format_]
+    for one in files:
+        repo.write(f"evals/{one['path']}", content(one))
+        for name, beside in one.get("config", {}).items():
+            text = json.dumps(beside) if name.endswith("json") else yaml.safe_dump(beside)
+            repo.write(f"evals/{one['path'].partition('/')[0]}/{name.partition('/')[2]}", text)
+    repo.commit()
+    said = imported(
+        repo, format_, *[f"evals/{one['path']}" for one in files],
+        "--compare", "contains", "--judge", "scripted/desk",
+    )  # fmt: skip
+    for one in files:
+        made = (repo.path / "evals" / one["path"]).with_suffix(".gateval.yaml")
+        written = made.read_text("utf-8") if made.exists() else ""
+        assert untold(one, said, written) == [], f"{said}\n{written}"
     checked = gateval(repo, "validate")
     assert checked.returncode == 0, checked.stderr
 

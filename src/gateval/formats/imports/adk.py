@@ -1,13 +1,16 @@
 """Eval sets of Google's Agent Development Kit: `*.evalset.json` and `*.test.json`.
 
 Source: https://google.github.io/adk-docs/evaluate/ and .../evaluate/criteria. `test_config.json`
-beside a file says what is measured; without it, tools must be called exactly as told (1.0) and the
-answer must share words with the one told (ROUGE-1, 0.8).
+beside a file says what is measured, or `eval_config.json` there or in a folder above, as ADK's
+templates have it; without one, tools must be called exactly as told (1.0) and the answer must share
+words with the one told (ROUGE-1, 0.8). Keys are written in either case, as ADK's own models are.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from posixpath import normpath
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -29,7 +32,7 @@ from gateval.formats.imports.base import (
 from gateval.formats.yaml_document import Document, DocumentPath
 
 _DEFAULT: JsonObject = {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}
-_CONFIG = "test_config.json"
+_CONFIGS = ("test_config.json", "eval_config.json", "../eval_config.json", "../../eval_config.json")
 _MODES = {"EXACT": "exact", "IN_ORDER": "inOrder", "ANY_ORDER": "superset"}
 _NO_ROUGE = (
     "its measure (ROUGE-1) is none of ours: the answer stands under `reference`; "
@@ -38,12 +41,15 @@ _NO_ROUGE = (
 
 
 class _Turn(NamedTuple):
-    """What the user says, the calls that are expected (name, arguments), and the answer told."""
+    """What the user says, the calls that are expected (name, arguments; None where nothing is told
+    of them), the answer told, and rubrics of its own.
+    """
 
     place: SourceLocation
     user: str
-    calls: list[tuple[str, JsonObject]]
+    calls: list[tuple[str, JsonObject]] | None
     answer: str
+    rubrics: list[JsonObject]
 
 
 class _Criteria(NamedTuple):
@@ -72,24 +78,50 @@ def read(request: Request) -> Imported:
     criteria = _criteria(request)
     cases: list[Case] = []
     data = document.data
-    if isinstance(data, dict) and isinstance(data.get("eval_cases"), list):
-        for place, case in entries(document, ("eval_cases",)):
+    keys = [key for key in _CASES if isinstance(data, dict) and isinstance(data.get(key), list)]
+    if isinstance(data, dict) and keys:
+        request.unread(document.place(), _snake_all(data), _OF_SET)
+        for place, written in entries(request, document, (keys[0],)):
+            case = _snake_all(written)
             turns = _invocations(request, place, case)
             cases += _case(request, str(case.get("eval_id") or ""), place, turns, criteria)
     elif isinstance(data, list) and data and all(map(_is_old, data)):
-        named = [one for one in entries(document, ()) if "data" in one[1]]
+        named = [one for one in entries(request, document, ()) if "data" in one[1]]
         for index, (place, case) in enumerate(named):
             if _has_state(case):
                 request.leave(place, "initial_session", _STATE)
-            turns = _queries(document, (index, "data"))
+            request.unread(place, case, {"name", "data", "initial_session"})
+            turns = _queries(request, document, (index, "data"))
             cases += _case(request, str(case.get("name") or ""), place, turns, criteria)
         if not named:
-            cases += _case(request, "", document.place((0,)), _queries(document, ()), criteria)
+            turns = _queries(request, document, ())
+            cases += _case(request, "", document.place((0,)), turns, criteria)
     else:
         raise request.refused(
             "This is no eval set of ADK: it has no `eval_cases`, and is no list of queries."
         )
     return Imported(cases, request.left)
+
+
+_CASES = ("eval_cases", "evalCases")
+_AS_WRITTEN = {"args", "tool_input", "state", "response"}
+"""Keys below which the names are the program's own."""
+
+
+def _snake(value: JsonValue) -> JsonValue:
+    """Return what ADK's models read in camel case as they read it in snake case."""
+    if isinstance(value, dict):
+        return _snake_all(value)
+    return [_snake(one) for one in value] if isinstance(value, list) else value
+
+
+def _snake_all(value: JsonObject) -> JsonObject:
+    named = {
+        re.sub(r"(?<=[a-z0-9])[A-Z]", lambda one: f"_{one[0].lower()}", key): key for key in value
+    }
+    return {
+        key: value[old] if key in _AS_WRITTEN else _snake(value[old]) for key, old in named.items()
+    }
 
 
 _STATE = "your program makes its own session: set the state there, or in the fixture's payload"
@@ -106,20 +138,26 @@ def _is_old(value: JsonValue) -> bool:
 
 
 def _criteria(request: Request) -> _Criteria:
-    data = request.sibling(_CONFIG)
-    place = SourceLocation(file=f"{request.folder}/{_CONFIG}".lstrip("/"))
+    found_in = ((name, request.sibling(name)) for name in _CONFIGS)
+    name, data = next((one for one in found_in if one[1] is not None), (_CONFIGS[0], None))
+    place = SourceLocation(file=normpath(f"{request.folder}/{name}".lstrip("/")))
     if data is None:
         return _Criteria(_DEFAULT, place)
     try:
-        found = read_json(data.decode("utf-8-sig"))
+        found = _snake(read_json(data.decode("utf-8-sig")))
     except (UnicodeDecodeError, NotStrictJson) as error:
         raise InvalidManifests([Problem(place=place, message=f"This is not JSON: {error}.")])
     given = found.get("criteria") if isinstance(found, dict) else None
-    if not isinstance(given, dict):
+    if not isinstance(given, dict) or not isinstance(found, dict):
         return _Criteria(_DEFAULT, place)
+    request.unread(place, found, {"criteria"})
     known = {*_DEFAULT, "final_response_match_v2", *_RUBRICS}
     for name in (one for one in given if one not in known):
         request.leave(place, name, "no assertion measures it")
+    for name, told in given.items():
+        own = told if isinstance(told, dict) and name in known else {}
+        for key in (one for one in own if one not in {"threshold", "match_type", "rubrics"}):
+            request.leave(place, f"`{key}` of {name}", "the Eval's judge has its own")
     return _Criteria(given, place)
 
 
@@ -129,6 +167,9 @@ _RUBRICS = ("rubric_based_final_response_quality_v1", "rubric_based_tool_use_qua
 def _invocations(request: Request, place: SourceLocation, case: JsonObject) -> list[_Turn]:
     if _has_state(case):
         request.leave(place, "session_input.state", _STATE)
+    if case.get("conversation_scenario"):
+        request.leave(place, "conversation_scenario", "its user is simulated")
+    request.unread(place, case, _OF_CASE)
     turns: list[_Turn] = []
     spoken = case.get("conversation")
     if not isinstance(spoken, list):
@@ -138,8 +179,30 @@ def _invocations(request: Request, place: SourceLocation, case: JsonObject) -> l
         if user is None:
             request.leave(place, "the case", "the user sends more than text")
             return []
-        turns.append(_Turn(place, user, list(_calls(one.get("intermediate_data"))), answer or ""))
+        request.unread(place, one, _OF_TURN)
+        told = one.get("intermediate_data")
+        if isinstance(told, dict):
+            request.unread(place, told, {"tool_uses", "invocation_events", "tool_responses"})
+        calls = list(_calls(told)) if told is not None else None
+        turns.append(_Turn(place, user, calls, answer or "", objects(one.get("rubrics"))))
+        if len(objects(spoken)) > 1 and turns[-1].rubrics:
+            request.leave(place, "rubrics", _OF_ONE_TURN)
+            turns[-1] = turns[-1]._replace(rubrics=[])
+    if turns:
+        turns[0].rubrics.extend(objects(case.get("rubrics")))
     return turns
+
+
+_OF_ONE_TURN = "a judge reads the whole conversation, and this is of one turn"
+_OF_SET = {"eval_cases", "eval_set_id", "name", "creation_timestamp"}
+_OF_CASE = {
+    "eval_id", "conversation", "session_input", "creation_timestamp", "rubrics",
+    "conversation_scenario",
+}  # fmt: skip
+_OF_TURN = {
+    "invocation_id", "user_content", "final_response", "intermediate_data", "creation_timestamp",
+    "rubrics",
+}  # fmt: skip
 
 
 def _text(content: JsonValue) -> str | None:
@@ -171,21 +234,20 @@ def _call(call: JsonValue, name: str, arguments: str) -> Iterator[tuple[str, Jso
         yield str(call[name]), given if isinstance(given, dict) else {}
 
 
-def _queries(document: Document, path: DocumentPath) -> list[_Turn]:
+def _queries(request: Request, document: Document, path: DocumentPath) -> list[_Turn]:
     """Read the older shape: each entry of the list is a query, all of them one session."""
-    return [
-        _Turn(
-            place,
-            str(one.get("query") or ""),
-            [
-                found
-                for call in objects(one.get("expected_tool_use"))
-                for found in _call(call, "tool_name", "tool_input")
-            ],
-            str(one.get("reference") or ""),
+    turns = []
+    for place, one in entries(request, document, path):
+        request.unread(place, one, {"query", "expected_tool_use", "reference"})
+        calls: list[tuple[str, JsonObject]] = []
+        for call in objects(one.get("expected_tool_use")):
+            request.unread(place, call, {"tool_name", "tool_input"})
+            calls += _call(call, "tool_name", "tool_input")
+        told = calls if "expected_tool_use" in one else None
+        turns.append(
+            _Turn(place, str(one.get("query") or ""), told, str(one.get("reference") or ""), [])
         )
-        for place, one in entries(document, path)
-    ]
+    return turns
 
 
 def _case(
@@ -195,7 +257,11 @@ def _case(
     if not turns:
         return
     asserted = [list(_assertions(request, turn, criteria, len(turns))) for turn in turns]
-    whole = list(_rubrics(request, criteria))
+    own = [one for turn in turns for one in turn.rubrics]
+    whole = list(_rubrics(request, criteria, own))
+    measured = [name for name in _RUBRICS if criteria.given.get(name)]
+    if any(not any(_kind(one, name) in name for name in measured) for one in own):
+        request.leave(place, "rubrics", f"no criterion of {criteria.place.file} measures them")
     if not any(asserted) and not whole:
         request.leave(place, "the case", "nothing of it can be asserted")
         return
@@ -220,19 +286,14 @@ def _case(
 def _assertions(
     request: Request, turn: _Turn, criteria: _Criteria, turns: int
 ) -> Iterator[JsonObject]:
-    lowest = criteria.threshold("tool_trajectory_avg_score")
-    if lowest > 0:
-        yield from _trajectory(turn, criteria.mode)
-        if lowest < 1 and turns > 1:
-            why = "a mean over turns is none of ours: each turn must call its tools here"
-            request.leave(turn.place, f"tool_trajectory_avg_score {lowest:g}", why)
-    elif turn.calls:
-        request.leave(turn.place, "the tools told", f"{_CONFIG} does not measure them")
+    yield from _told_calls(request, turn, criteria, turns)
     if not turn.answer:
         return
     lowest = criteria.threshold("response_match_score")
     alike = criteria.threshold("final_response_match_v2")
-    if alike > 0 and turns == 1:
+    if alike > 0 and turns > 1:
+        request.leave(turn.place, "final_response_match_v2", _OF_ONE_TURN)
+    elif alike > 0:
         try:
             yield judged(request, {"preset": "factuality", "minScore": alike})
         except NotCarried as error:
@@ -246,11 +307,30 @@ def _assertions(
         request.leave(turn.place, f"response_match_score {lowest:g}", _NO_ROUGE)
 
 
-def _trajectory(turn: _Turn, mode: str) -> Iterator[JsonObject]:
+def _told_calls(
+    request: Request, turn: _Turn, criteria: _Criteria, turns: int
+) -> Iterator[JsonObject]:
+    """Yield what is asked of the calls of one turn."""
+    lowest = criteria.threshold("tool_trajectory_avg_score")
+    if lowest <= 0:
+        if turn.calls:
+            why = f"{criteria.place.file} does not measure them"
+            request.leave(turn.place, "the tools told", why)
+    elif turn.calls is None:
+        why = "the case does not say which tools are called"
+        request.leave(turn.place, f"tool_trajectory_avg_score {lowest:g}", why)
+    else:
+        yield from _trajectory(turn.calls, criteria.mode)
+        if lowest < 1 and turns > 1:
+            why = "a mean over turns is none of ours: each turn must call its tools here"
+            request.leave(turn.place, f"tool_trajectory_avg_score {lowest:g}", why)
+
+
+def _trajectory(calls: list[tuple[str, JsonObject]], mode: str) -> Iterator[JsonObject]:
     """Yield what the calls of one turn must be; in mode `exact` there may be no others."""
-    if turn.calls:
+    if calls:
         expected: list[JsonValue] = [
-            {"tool": name, "arguments": arguments} for name, arguments in turn.calls
+            {"tool": name, "arguments": arguments} for name, arguments in calls
         ]
         yield {
             "type": "toolTrajectory",
@@ -260,18 +340,25 @@ def _trajectory(turn: _Turn, mode: str) -> Iterator[JsonObject]:
             "expected": expected,
         }
     if mode == "exact":
-        yield {"type": "executionMetrics", "maxToolCalls": len(turn.calls), "minScore": 1}
+        yield {"type": "executionMetrics", "maxToolCalls": len(calls), "minScore": 1}
 
 
-def _rubrics(request: Request, criteria: _Criteria) -> Iterator[JsonObject]:
-    for name in _RUBRICS:
+def _rubrics(request: Request, criteria: _Criteria, own: list[JsonObject]) -> Iterator[JsonObject]:
+    """Yield the rubrics of the criteria and, where they have any, those of the case."""
+    for name in (one for one in _RUBRICS if criteria.given.get(one)):
         given = criteria.given.get(name)
-        for one in objects(given.get("rubrics")) if isinstance(given, dict) else ():
+        shared = objects(given.get("rubrics")) if isinstance(given, dict) else []
+        for one in [*shared, *own]:
             content = one.get("rubric_content")
             text = content.get("text_property") if isinstance(content, dict) else None
             try:
-                if isinstance(text, str):
+                if isinstance(text, str) and _kind(one, name) in name:
                     lowest = criteria.threshold(name)
                     yield judged(request, {"rubric": text, "minScore": lowest})
             except NotCarried as error:
                 request.leave(criteria.place, name, error)
+
+
+def _kind(rubric: JsonObject, name: str) -> str:
+    """Return which criterion a rubric is for, as a part of its name: any, if it does not say."""
+    return str(rubric.get("type") or name).lower()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -84,6 +84,12 @@ class Request:
     def leave(self, place: SourceLocation, what: str, why: object) -> None:
         """Note what does not carry over, and why, as half a sentence."""
         self.left.append(Left(place, what, str(why)))
+
+    def unread(self, place: SourceLocation, written: JsonObject, known: Collection[str]) -> None:
+        """Note the keys of a mapping that nobody reads, as far as they hold something."""
+        for key, value in written.items():
+            if key not in known and value not in (None, "", [], {}):
+                self.leave(place, key, "it has no counterpart here")
 
     def sibling(self, name: str) -> bytes | None:
         """Read a file that is named relative to this one."""
@@ -179,12 +185,52 @@ def _json_document(request: Request) -> Document:
     return Document(show_path(request.path), data, marks)
 
 
-def entries(document: Document, path: DocumentPath) -> Iterator[tuple[SourceLocation, JsonObject]]:
-    """Yield the mappings of the list at `path`, each with its place."""
+def entries(
+    request: Request, document: Document, path: DocumentPath, *, texts: bool = False
+) -> Iterator[tuple[SourceLocation, JsonObject]]:
+    """Yield the mappings of the list at `path`, each with its place. What else is there is left,
+    but for `texts`, where somebody else reads them.
+    """
     found = document.data_at(path)
     for index, value in enumerate(found if isinstance(found, list) else []):
+        place = document.place((*path, index))
         if isinstance(value, dict):
-            yield document.place((*path, index)), value
+            yield place, value
+        elif not (texts and isinstance(value, str)):
+            request.leave(place, "the case", "it is no mapping")
+    if found not in (None, "") and not isinstance(found, list | str):
+        request.leave(document.place(path), str(path[-1]) if path else "it", "it is no list")
+
+
+Wanted = Iterable[tuple[str, Callable[[], Iterable[JsonObject]]]]
+"""What a case asks of its answer: how people know it, and what makes the assertions of it."""
+
+
+def asserted(request: Request, place: SourceLocation, wanted: Wanted) -> list[JsonValue]:
+    """Return the assertions of all that carries over; the rest is left with its reason."""
+    made: list[JsonValue] = []
+    for what, make in wanted:
+        try:
+            made += make()
+        except NotCarried as error:
+            request.leave(place, what, error)
+    if not made:
+        request.leave(place, "the case", "nothing of it can be asserted")
+    return made
+
+
+def asked(
+    request: Request, place: SourceLocation, values: JsonObject, prompt: str
+) -> JsonObject | None:
+    """Return the input of a case: its values, and the prompt that they fill in, if there is one.
+    None where that cannot be.
+    """
+    try:
+        filled_in: JsonObject = {"prompt": filled(prompt, values)} if prompt else {}
+    except NotCarried as error:
+        request.leave(place, "the case", f"its prompt cannot be filled in: {error}")
+        return None
+    return {"type": "prompt", "payload": {**values, **filled_in}}
 
 
 def written(name: str, agent: str, judge: str, imported: Imported, taken: set[str]) -> str:

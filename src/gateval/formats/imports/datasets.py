@@ -60,6 +60,8 @@ class RowFormat:
         for key, value in row.items():
             if key not in known and value not in (None, "", [], {}):
                 request.leave(place, f"the column `{key}`", "it has no counterpart here")
+        for what, why in self._unread(row):
+            request.leave(place, what, why)
         expected = row.get(self.expected)
         if isinstance(expected, dict) and len(expected) == 1:  # such as `{"answer": "4"}`
             (expected,) = expected.values()
@@ -72,6 +74,22 @@ class RowFormat:
         spec["assertions"] = [*asserted]
         named = row.get(self.name)
         return Case(str(named) if isinstance(named, str | int) else "", place, spec)
+
+    def _unread(self, row: JsonObject) -> Iterator[tuple[str, str]]:
+        """Yield what of the columns that are known is not read."""
+        for tool in objects(row.get(self.tools)) if self.tools else ():
+            for key in (one for one in tool if one != "name" and tool[one]):
+                yield f"`{key}` of the tool `{tool.get('name')}`", "its calls are counted by name"
+        for column in self.context:
+            value = row.get(column)
+            listed = value if isinstance(value, list) else [value]
+            if any(not isinstance(one, str) and one is not None for one in listed):
+                yield f"what of `{column}` is no text", "judges read text"
+        given = row.get(self.input)
+        said = given.get("messages") if isinstance(given, dict) else given
+        keys = dict.fromkeys(key for one in objects(said) for key in one)
+        for key in (one for one in keys if one not in {"role", "content"}):
+            yield f"`{key}` of a message", "a message has a role and a content here"
 
     def _assertions(
         self, request: Request, row: JsonObject, expected: JsonValue
@@ -114,7 +132,7 @@ def _conversation(messages: list[JsonValue]) -> JsonObject:
     for one in messages:
         role = one.get("role") if isinstance(one, dict) else None
         content = one.get("content") if isinstance(one, dict) else None
-        if role not in _ROLES or not isinstance(content, str):
+        if role not in _ROLES or not isinstance(content, str) or not content:
             raise NotCarried("its messages are more than texts of system, user and assistant")
         said.append({"role": role, "content": content})
     if len(said) == 1:

@@ -8,8 +8,7 @@ but for `equals`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from pydantic import JsonValue
+from functools import partial
 
 from gateval.domain.base import JsonObject
 from gateval.formats.imports.base import (
@@ -17,12 +16,15 @@ from gateval.formats.imports.base import (
     Imported,
     NotCarried,
     Request,
+    asked,
+    asserted,
     document_of,
     entries,
     filled,
     judged,
     objects,
 )
+from gateval.formats.yaml_document import Document
 
 _STRINGS = ("equals", "contains", "startsWith", "endsWith")
 
@@ -33,44 +35,64 @@ def read(request: Request) -> Imported:
     prompt = document.data
     if not isinstance(prompt, dict) or not isinstance(prompt.get("messages"), list):
         raise request.refused("This is no prompt of GitHub Models: it has no `messages`.")
-    evaluators = objects(prompt.get("evaluators"))
     said = [str(one.get("content") or "") for one in objects(prompt["messages"])
             if one.get("role") == "user"]  # fmt: skip
+    evaluators = [one for _, one in entries(request, document, ("evaluators",))]
     cases: list[Case] = []
-    for place, row in entries(document, ("testData",)):
-        try:
-            asked = filled(said[-1], row) if said else ""
-        except NotCarried as error:
-            request.leave(place, "the case", f"its prompt cannot be filled in: {error}")
+    for place, row in entries(request, document, ("testData",)):
+        given = asked(request, place, row, said[-1] if said else "")
+        if given is None:
             continue
-        asserted: list[JsonValue] = []
-        for one in evaluators:
-            name = str(one.get("name") or "evaluator")
-            try:
-                made = [*_made(request, one, row)]
-                asserted += [{"type": each["type"], "name": name, **each} for each in made]
-            except NotCarried as error:
-                request.leave(place, f"the evaluator `{name}`", error)
-        if not asserted:
-            request.leave(place, "the case", "nothing of it can be asserted")
+        wanted = (
+            (
+                f"the evaluator `{one.get('name') or 'evaluator'}`",
+                partial(_named, request, one, row),
+            )
+            for one in evaluators
+        )
+        if not (made := asserted(request, place, wanted)):
             continue
-        payload: JsonObject = {**row, "prompt": asked} if asked else dict(row)
-        expected = payload.pop("expected", None)
-        spec: JsonObject = {"input": {"type": "prompt", "payload": payload}}
-        if isinstance(expected, str):
-            spec["reference"] = {"answer": expected}
-        cases.append(Case("", place, {**spec, "assertions": asserted}))
-    why = "they belong to the Agent; the last of the user is a fixture's prompt"
-    request.leave(document.place(("messages",)), "messages and model", why)
+        spec: JsonObject = {"input": given}
+        payload = given["payload"]
+        expected = payload.pop("expected", None) if isinstance(payload, dict) else None
+        if isinstance(expected, str | int | float):
+            spec["reference"] = {"answer": str(expected)}
+        elif expected is not None:
+            request.leave(place, "expected", "it is no text")
+        cases.append(Case("", place, {**spec, "assertions": made}))
+    _leave_agent(request, document)
     return Imported(cases, request.left)
+
+
+def _leave_agent(request: Request, document: Document) -> None:
+    """Note what makes the prompt, and its judges, what they are."""
+    prompt = document.data if isinstance(document.data, dict) else {}
+    of_agent = [key for key in prompt if key not in {"testData", "evaluators"}]
+    why = "they belong to the Agent; the last of the user is a fixture's prompt"
+    request.leave(document.place(("messages",)), " and ".join(of_agent), why)
+    for one in objects(prompt.get("evaluators")):
+        model = one.get("llm")
+        own = [key for key in model if key not in _OF_JUDGE] if isinstance(model, dict) else []
+        if own:
+            what = f"{' and '.join(own)} of the evaluator `{one.get('name') or 'evaluator'}`"
+            request.leave(document.place(("evaluators",)), what, "the Eval's judge has its own")
+
+
+_OF_JUDGE = {"prompt", "choices"}
+
+
+def _named(request: Request, evaluator: JsonObject, row: JsonObject) -> list[JsonObject]:
+    name = str(evaluator.get("name") or "evaluator")
+    return [{"type": one["type"], "name": name, **one} for one in _made(request, evaluator, row)]
 
 
 def _made(request: Request, evaluator: JsonObject, row: JsonObject) -> Iterator[JsonObject]:
     text, model = evaluator.get("string"), evaluator.get("llm")
     if isinstance(text, dict):
-        for kind in _STRINGS:
-            value = text.get(kind)
-            if isinstance(value, str) and value:
+        for kind, value in text.items():
+            if kind not in _STRINGS or not isinstance(value, str):
+                raise NotCarried(f"no assertion of ours does the same as its `{kind}`")
+            if value:
                 options: JsonObject = {} if kind == "equals" else {"ignoreCase": True}
                 yield {"type": kind, "value": filled(value, row), **options}
     elif isinstance(model, dict):

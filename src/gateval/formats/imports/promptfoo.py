@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from pydantic import JsonValue
@@ -20,6 +21,8 @@ from gateval.formats.imports.base import (
     Imported,
     NotCarried,
     Request,
+    asked,
+    asserted,
     document_of,
     entries,
     filled,
@@ -27,12 +30,13 @@ from gateval.formats.imports.base import (
     objects,
 )
 from gateval.formats.native.cases import read_cases
+from gateval.formats.yaml_reader import read_documents
 
 _MOST = 1_000
 """Fixtures that lists of values in `vars` may make of one test."""
 
 _OF_CONFIG: Final = {
-    "defaultTest", "description", "evaluateOptions", "prompts", "providers", "tests", "$schema",
+    "defaultTest", "evaluateOptions", "prompts", "tests", "$schema",
 }  # fmt: skip
 _OF_TEST: Final = {"assert", "description", "vars"}
 _OF_ASSERTION: Final = {"metric", "threshold", "type", "value", "weight"}
@@ -47,6 +51,7 @@ _WHY = {
     "metadata": "only readers of promptfoo see it",
     "provider": "a fixture runs on its Eval's Agent",
     "providers": "a fixture runs on its Eval's Agent",
+    "description": "only readers of promptfoo see it",
 }
 
 
@@ -58,12 +63,13 @@ def read(request: Request) -> Imported:
         raise request.refused("This is no config of promptfoo: it has no `tests`.")
     for key in (one for one in config if one not in _OF_CONFIG):
         request.leave(document.place((key,)), key, _WHY.get(key, _NO_COUNTERPART))
-    default = config.get("defaultTest")
-    shared = default if isinstance(default, dict) else {}
+    shared = _shared(request, config.get("defaultTest"), document.place(("defaultTest",)))
     prompt = _prompt(request, config.get("prompts"), document.place(("prompts",)))
     cases: list[Case] = []
     tests = config.get("tests")
-    found: Iterable[tuple[SourceLocation, JsonObject]] = entries(document, ("tests",))
+    found: Iterable[tuple[SourceLocation, JsonObject]] = entries(
+        request, document, ("tests",), texts=True
+    )
     files = [tests] if isinstance(tests, str) else tests if isinstance(tests, list) else []
     for name in files:
         if isinstance(name, str):
@@ -71,9 +77,26 @@ def read(request: Request) -> Imported:
     for place, test in found:
         cases += _cases(request, place, test, shared, prompt)
     options = config.get("evaluateOptions")
-    repeat = options.get("repeat") if isinstance(options, dict) else None
+    told = options if isinstance(options, dict) else {}
+    for key in (one for one in told if one != "repeat"):
+        request.leave(document.place(("evaluateOptions", key)), key, _WHY.get(key, _NO_COUNTERPART))
+    repeat = told.get("repeat")
     execution = {"repsPerFixture": repeat} if isinstance(repeat, int) and repeat > 1 else {}
     return Imported(cases, request.left, execution)
+
+
+def _shared(request: Request, default: JsonValue, place: SourceLocation) -> JsonObject:
+    """Return what all cases have; it may stand in a file of its own."""
+    if not isinstance(default, str):
+        return default if isinstance(default, dict) else {}
+    path = default.removeprefix("file://")
+    data = request.sibling(path)
+    documents = read_documents(path, data)[0] if data is not None else ()
+    found = documents[0].data if len(documents) == 1 else None
+    if isinstance(found, dict):
+        return found
+    request.leave(place, f"defaultTest ({default})", "it is no file of this repository that has it")
+    return {}
 
 
 def _prompt(request: Request, prompts: JsonValue, place: SourceLocation) -> str:
@@ -139,11 +162,13 @@ def _cases(
     shared: Mapping[str, JsonValue],
     prompt: str,
 ) -> Iterator[Case]:
-    own, common = test.get("vars"), shared.get("vars")
-    values: JsonObject = {
-        **(common if isinstance(common, dict) else {}),
-        **(own if isinstance(own, dict) else {}),
-    }
+    values: JsonObject = {}
+    for one in (shared.get("vars"), test.get("vars")):
+        if isinstance(one, dict):
+            values |= one
+        elif one:
+            request.leave(place, "the case", f"its `vars` stand in {one}: write them into it first")
+            return
     for key in (one for one in {**shared, **test} if one not in _OF_TEST):
         request.leave(place, key, _WHY.get(key, _NO_COUNTERPART))
     try:
@@ -151,25 +176,15 @@ def _cases(
     except NotCarried as error:
         request.leave(place, "the case", error)
         return
-    for one in every:
-        wanted = [*objects(shared.get("assert")), *objects(test.get("assert"))]
-        asserted = list(_assertions(request, wanted, one, place))
-        if not asserted:
-            request.leave(place, "the case", "nothing of it can be asserted")
-            continue
-        payload: JsonObject = dict(one)
-        try:
-            payload |= {"prompt": filled(prompt, one)} if prompt else {}
-        except NotCarried as error:
-            request.leave(place, "the case", f"its prompt cannot be filled in: {error}")
+    wanted = [*objects(shared.get("assert")), *objects(test.get("assert"))]
+    for values_ in every:
+        made = asserted(request, place, _wanted(request, place, wanted, values_))
+        given = asked(request, place, values_, prompt) if made else None
+        if given is None:
             continue
         named = str(test.get("description") or "")
-        spec: JsonObject = {
-            **({"description": named} if named else {}),
-            "input": {"type": "prompt", "payload": payload},
-            "assertions": [*asserted],
-        }
-        yield Case(named, place, spec)
+        told: JsonObject = {"description": named} if named else {}
+        yield Case(named, place, {**told, "input": given, "assertions": made})
 
 
 def _each(request: Request, values: JsonObject) -> Iterator[JsonObject]:
@@ -191,21 +206,22 @@ def _values(request: Request, value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else [value]
 
 
-def _assertions(
-    request: Request,
-    wanted: Iterable[JsonObject],
-    values: JsonObject,
-    place: SourceLocation,
-) -> Iterator[JsonObject]:
+def _wanted(
+    request: Request, place: SourceLocation, wanted: Iterable[JsonObject], values: JsonObject
+) -> Iterator[tuple[str, Callable[[], list[JsonObject]]]]:
+    """Yield what each assertion is, and what makes ours; keys that nobody reads are left."""
+
+    def make(one: JsonObject, what: str) -> list[JsonObject]:
+        made = _assertion(request, one, values)
+        for key in (each for each in one if each not in _OF_ASSERTION):
+            if key != "assert" or one.get("type") != _SET:
+                request.leave(place, f"`{key}` of {what}", _WHY.get(key, _NO_COUNTERPART))
+        return [made]
+
     for one in wanted:
         kind = str(one.get("type") or one.get("$ref") or "an assertion without type")
-        try:
-            yield _assertion(request, one, values)
-        except NotCarried as error:
-            request.leave(place, f"the assertion `{kind}`", error)
-            continue
-        for key in (each for each in one if each not in _OF_ASSERTION):
-            request.leave(place, f"`{key}` of the assertion `{kind}`", _NO_COUNTERPART)
+        what = f"the assertion `{kind}`"
+        yield what, partial(make, one, what)
 
 
 def _assertion(request: Request, written: JsonObject, values: JsonObject) -> JsonObject:
@@ -215,12 +231,19 @@ def _assertion(request: Request, written: JsonObject, values: JsonObject) -> Jso
     threshold = written.get("threshold")
     if short:
         plain, threshold = short[1], float(short[2])
+    if plain == _SET:
+        return _set(request, written, values)
     if plain not in _KINDS:
         raise NotCarried(_NO_KIND.get(plain, "no assertion of ours does the same"))
     given = _filled_value(written.get("value"), values)
     made: JsonObject = _KINDS[plain](request, given, threshold)
     if kind != plain and kind.startswith("not-"):
         made = {"type": "not", "assertions": [made]}
+    return {"type": made["type"], **_told(written), **made}
+
+
+def _told(written: JsonObject) -> JsonObject:
+    """Return what an assertion is called, and its weight."""
     told: JsonObject = {}
     if isinstance(written.get("metric"), str):
         told["name"] = written["metric"]
@@ -229,7 +252,22 @@ def _assertion(request: Request, written: JsonObject, values: JsonObject) -> Jso
         if weight == 0:
             raise NotCarried("its weight is 0: it counts nothing")
         told["weight"] = weight
-    return {"type": made["type"], **told, **made}
+    return told
+
+
+_SET = "assert-set"
+
+
+def _set(request: Request, written: JsonObject, values: JsonObject) -> JsonObject:
+    """Return a set of which all have to hold. One that cannot be carried leaves the whole."""
+    if written.get("threshold") not in (None, 1):
+        raise NotCarried("a share of its assertions would do, and all of ours have to hold")
+    inner: list[JsonValue] = [
+        _assertion(request, one, values) for one in objects(written.get("assert"))
+    ]
+    if not inner:
+        raise NotCarried("it has no assertions")
+    return {"type": "all", **_told(written), "assertions": inner}
 
 
 def _filled_value(value: JsonValue, values: JsonObject) -> JsonValue:
