@@ -2,10 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from html.parser import HTMLParser
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import cmarkgfm
+
+from gateval.domain.decision.decision import Report
+from gateval.render.report.facts import Frame
+from tests.helpers import sample_reports
+
+_RUN = "https://github.com/octo/shop/actions/runs/7001"
+
+FRAME = Frame(
+    run_url=_RUN,
+    report_url=f"{_RUN}/artifacts/12",
+    may_bypass=("admin", "maintain"),
+    tree_url=f"https://github.com/octo/shop/blob/{'d' * 40}",
+    anchor=(4, "c" * 64),
+)
+"""What the action knows of a pull request's run."""
+
+ON_GITHUB: Final[dict[str, Callable[[], Report]]] = {
+    "pass": partial(sample_reports.stored, "passes"),
+    "improved": partial(sample_reports.stored, "improved"),
+    "1 regression": sample_reports.regressed,
+    "20 regressions": partial(sample_reports.numbered, 20),
+    "60 regressions": partial(sample_reports.distinct, 60),
+    "standing finding": partial(sample_reports.stored, "regressed"),
+    "three agents judged": sample_reports.judged,
+    "outage": partial(sample_reports.stored, "provider-down"),
+    "bar lowered": partial(sample_reports.stored, "bar-lowered"),
+    "bar accepted": sample_reports.accepted,
+    "bypassed": sample_reports.bypassed,
+    "first adoption": sample_reports.adopted,
+    "weighted": partial(sample_reports.stored, "weighted-fails"),
+    "benchmark": partial(sample_reports.stored, "benchmark"),
+    "experiment": partial(sample_reports.stored, "experiment"),
+    "agentv": partial(sample_reports.stored, "agentv"),
+    "sealed": partial(sample_reports.stored, "sealed-partly"),
+    "long names": sample_reports.long_names,
+}
+"""What people meet on pull requests, by a name."""
+
+GITHUB_CSS = """
+*{box-sizing:border-box}
+body{margin:0;font:14px/1.5 "Noto Sans",Helvetica,Arial,sans-serif}
+.comment{border:1px solid;padding:15px;overflow-wrap:break-word}
+h3{font-size:1.25em}h4{font-size:1em}
+table{display:block;width:max-content;max-width:100%;overflow:auto;border-collapse:collapse}
+th,td{padding:6px 13px;border:1px solid}
+code{padding:.2em .4em;font-size:85%;white-space:break-spaces}
+pre{padding:16px;overflow:auto;font-size:85%}pre code{padding:0;white-space:pre}
+"""
+"""As much of how GitHub shows a comment as decides how wide things are."""
+
+
+def as_shown(markdown: str) -> str:
+    """Return a document that shows a comment as GitHub does."""
+    return (
+        "<!doctype html><meta charset=utf-8><meta name=viewport content='width=device-width'>"
+        f"<style>{GITHUB_CSS}</style><div class=comment>{to_html(markdown)}</div>"
+    )
+
 
 _VOID = {"br", "hr", "img", "input"}
 

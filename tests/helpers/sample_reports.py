@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import tarfile
 from functools import cache
+from pathlib import Path
 
-from gateval.domain.decision.decision import Report, make_report
+from gateval.domain.decision.decision import Report, make_report, with_labels
+from gateval.domain.label_decision import (
+    AuditPerson,
+    GateLabel,
+    LabelDecision,
+    LabelDecisions,
+    LabelStatus,
+    LabelUse,
+)
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Severity
 from gateval.domain.plan.plan import AgentChange, ChangeKind
@@ -14,6 +24,7 @@ from gateval.domain.results.results import Results, RunInfo
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import AssessmentStatus, Cause, Outcome, Verdict, Violation
+from gateval.render.stage import load_results
 from tests.helpers.assessments import make_assessment
 from tests.helpers.hostile import hostile_results
 from tests.helpers.reports import edit, edit_fixture, edit_plan, make, make_results
@@ -377,3 +388,96 @@ def distinct(count: int, word: str = "") -> Report:
 def hostile() -> Report:
     """An attack in every field of free text."""
     return make_report(hostile_results(regressed_results()))
+
+
+STORED = Path(__file__).parents[1] / "oracle/stored"
+
+
+@cache
+def stored(case: str) -> Report:
+    """The newest run that the oracle keeps of a case: the gate really ran."""
+    with tarfile.open(STORED / f"{case}.tar.xz") as archive:
+        named = {one.name: one for one in archive if one.name.endswith("/results.v1.json")}
+        found = archive.extractfile(named[max(named)])
+        assert found is not None
+        return make_report(load_results(found.read()))
+
+
+def judged() -> Report:
+    """Three Agents that do worse for the same sentence of the judge."""
+    rows = "\n".join(
+        f"{agent}-eval {agent}-{n} {severity} base:pass,pass head:fail,fail"
+        for agent in ("support", "invoice", "tutor")
+        for n, severity in enumerate(("high", "medium"))
+    )
+    results = make_results(rows)
+    trials = tuple(
+        trial.model_copy(update={"trace": REFUND_TRACE, "assessments": REFUND_ASSESSMENTS[1:]})
+        if trial.outcome is Outcome.FAIL
+        else trial.model_copy(update={"trace": BASE_TRACE})
+        for trial in results.trials
+    )
+    return make_report(results.model_copy(update={"trials": trials}))
+
+
+def numbered(count: int) -> Report:
+    """So many regressions over three Agents, for one assertion with a number that differs."""
+    rows = "\n".join(
+        f"agent-{n % 3}-eval case-{n:02} base:pass head:fail,fail".replace("pass", "pass,pass")
+        for n in range(count)
+    )
+    results = make_results(rows)
+    trials = []
+    for trial in results.trials:
+        if trial.outcome is Outcome.FAIL:
+            said = f'Expected "OK: {int(trial.key.fixture[5:])}" in the final message, saw "No".'
+            one = trial.assessments[0].model_copy(update={"reason": said})
+            told = {"reason": said, "assessments": (one,), "trace": REFUND_TRACE}
+            trial = trial.model_copy(update=told)  # noqa: PLW2901 - what is kept of it
+        trials.append(trial)
+    return make_report(results.model_copy(update={"trials": tuple(trials)}))
+
+
+def long_names() -> Report:
+    """Names as long as results may have them, and 5,000 letters where anything may stand."""
+    content = hostile_results(regressed_results(), "W" * 5_000).model_dump_json()
+    for name in ("support", "refund-must-clarify", "tutor"):
+        content = content.replace(f"{name}-eval", f"{name[0] * 240}-eval")
+        content = content.replace(f'"{name}"', f'"{name[0] * 250}"')
+    return make_report(Results.model_validate_json(content))
+
+
+def adopted() -> Report:
+    """The first change with an Agent and its Evals: nothing to compare with."""
+    return make(
+        """
+        support-eval refund-must-clarify high base:new head:pass
+        support-eval greets-politely     low  base:new head:pass
+        """,
+        threshold=0.8,
+    )
+
+
+def bypassed() -> Report:
+    """A failure that somebody let through."""
+    report = regressed()
+    use = LabelUse(
+        name=GateLabel.BYPASS,
+        by=AuditPerson(login="ada", role="admin"),
+        applied_at="2026-11-20T09:00:00Z",
+    )
+    granted = LabelDecision(
+        label=GateLabel.BYPASS,
+        status=LabelStatus.GRANTED,
+        use=use,
+        reason="The shop is down; ticket 42.",
+        entry=5,
+        hash="b" * 64,
+        pull_request=7,
+    )
+    return report._replace(decision=with_labels(report.decision, LabelDecisions(found=(granted,))))
+
+
+def accepted() -> Report:
+    """A lower bar, accepted by somebody."""
+    return make_report(edit_plan(stored("bar-lowered").results, bar_accepted="ada (admin)"))

@@ -250,6 +250,9 @@ MARKER = "<!-- gateval:comment v1 -->"
 BORDER = "<!-- gateval:evals -->"
 """The line of a comment below which stands what the evals found, and nothing about labels."""
 
+END = "<!-- gateval:end -->"
+"""The line below which stands what changes with labels, again."""
+
 
 def listing(names: Sequence[str], most: int = 5) -> str:
     """Return the first `most` names and how many more there are."""

@@ -15,12 +15,13 @@ from gateval.domain.label_decision import GateLabel
 from gateval.domain.text import listing
 from gateval.render import comment_parts
 from gateval.render.comment_parts import cause, cause_line, cause_summary, fixture_line
+from gateval.render.report.bar import SealedLine
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import FEW, FailureGroup
 from gateval.render.report.kinds import count
 from gateval.render.report.wording import ICONS, UNVERIFIED_ICON
-from gateval.render.view import ReportView, Section, SectionKind, passing_line
-from gateval.safe.sanitize import border, inline, link, marker
+from gateval.render.view import EvalRow, ReportView, Section, SectionKind, passing_line
+from gateval.safe.sanitize import borders, inline, link, marker, own_command
 
 T = TypeVar("T")
 
@@ -199,7 +200,7 @@ def render_comment(view: ReportView, *, limit: int = LIMIT) -> str:
 
 
 def _head(view: ReportView) -> str:
-    plan, frame, verdict = view.plan, view.frame, view.verdict
+    frame, verdict = view.frame, view.verdict
     return fill(
         "head.md.j2",
         marker=marker(),
@@ -207,16 +208,11 @@ def _head(view: ReportView) -> str:
         verdict=f"unverified, claims {verdict}" if frame.unverified else verdict,
         unverified=frame.unverified,
         unkept=frame.unkept,
-        fresh=plan.fresh,
+        fresh=view.plan.fresh,
         why=view.headline,
         labels=view.labels,
-        may_bypass=view.may_bypass,
-        label=GateLabel.BYPASS,
-        border=border(),
-        worktree=plan.head.worktree,
-        head=plan.head.short,
-        base=plan.base.short if plan.base else "",
         scripted=view.scripted,
+        **borders(),
     )
 
 
@@ -225,7 +221,11 @@ def _foot(view: ReportView, left_out: str) -> str:
     return fill(
         "foot.md.j2",
         command=view.command,
+        rerun=own_command(view.rerun),
+        explain=own_command(view.explain),
         worktree=plan.head.worktree,
+        head=plan.head.short,
+        base=plan.base.short if plan.base else "",
         policy_source=plan.policy_source,
         policy_digest=plan.policy_digest[:12],
         left_out=left_out,
@@ -233,41 +233,59 @@ def _foot(view: ReportView, left_out: str) -> str:
         log=link("Log of this run", frame.run_url) if frame.run_url else "",
         artifacts=link("Results and traces", frame.files_url) if frame.files_url else "",
         anchor=frame.anchor,
+        labels=view.labels,
+        may_bypass=view.may_bypass,
+        label=GateLabel.BYPASS,
+        **borders(),
     )
 
 
 class _How(NamedTuple):
     """How the items of a section are written: in full, on one line where there is no room, and what
-    stands between them. `align` is the second line of a table.
+    stands between them. Of a table, `numbers` are the columns with numbers, `order` is that of the
+    columns where it is not the section's.
     """
 
     full: Callable[[ReportView, Any], str]
     brief: Callable[[ReportView, Any], str] | None = None
     joint: str = "\n"
     most: int = 1000
-    align: str = ""
+    numbers: frozenset[int] | None = None
+    order: tuple[int, ...] = ()
 
+
+def _evals(view: ReportView, item: EvalRow | SealedLine, order: Iterable[int]) -> str:
+    cells = comment_parts.evals_cells(item, claimed=bool(view.frame.unverified))
+    return comment_parts.table_row(cells[at] for at in order)
+
+
+_SCORES = (7, 4, 0, 1, 2, 3, 5, 6)
+"""What a phone shows of the Evals comes first: the verdict, how much it moved, of which Agent."""
+
+_RATES = (4, 0, 1, 2, 3)
 
 _LINES = _How(lambda _, item: comment_parts.bullet(str(item)))
 
 _HOW: Final[Mapping[SectionKind, _How]] = MappingProxyType(
     {
         SectionKind.EVALS: _How(
-            lambda view, item: comment_parts.row(item, claimed=bool(view.frame.unverified)),
-            align="|---|---|--:|--:|--:|--:|--:|---|",
+            lambda view, item: _evals(view, item, _SCORES),
+            numbers=frozenset({2, 3, 4, 5, 6}),
+            order=_SCORES,
         ),
         SectionKind.SEALED: _How(
-            lambda view, item: comment_parts.sealed_row(item, claimed=bool(view.frame.unverified)),
-            align="|---|---|--:|--:|---|",
+            lambda view, item: _evals(view, item, _RATES),
+            numbers=frozenset({2, 3}),
+            order=_RATES,
         ),
         SectionKind.SCORERS: _How(
-            lambda _, item: comment_parts.scorer(item), align="|---|--:|--:|--:|---|"
+            lambda _, item: comment_parts.scorer(item), numbers=frozenset({1, 2, 3})
         ),
         SectionKind.AXES: _How(
-            lambda _, item: comment_parts.axis_score(item), align="|---|---|--:|--:|---|"
+            lambda _, item: comment_parts.table_row(item), numbers=frozenset({2, 3})
         ),
         SectionKind.FIXTURES: _How(
-            lambda view, item: cause(item, view.plan, view.frame),
+            lambda view, item: cause(item, view),
             lambda _, item: cause_line(item),
             "\n\n",
             most=FEW,
@@ -287,40 +305,54 @@ _HOW: Final[Mapping[SectionKind, _How]] = MappingProxyType(
             lambda _, item: comment_parts.bullet(passing_line(item)), most=_PASSING_SHOWN
         ),
         SectionKind.ASSERTIONS: _How(
-            lambda _, item: comment_parts.axis(item), align="|---|--:|--:|"
+            lambda _, item: comment_parts.axis(item), numbers=frozenset({1, 2})
         ),
-        SectionKind.USAGE: _How(
-            lambda _, item: comment_parts.usage(item), align="|---|---|---|---|--:|"
-        ),
+        SectionKind.USAGE: _How(lambda _, item: comment_parts.usage(item), numbers=frozenset({4})),
     }
 )
 """Sections that are no list of sentences."""
 
+_UNNAMED = _HOW[SectionKind.EVALS]._replace(
+    full=lambda view, item: _evals(view, item, (*_SCORES[:3], *_SCORES[4:])),
+    order=(*_SCORES[:3], *_SCORES[4:]),
+)
+"""The table where the Eval's name would only repeat the Agent's."""
+
+
+def _how(view: ReportView, section: Section) -> _How:
+    if section.kind is not SectionKind.EVALS:
+        return _HOW.get(section.kind, _LINES)
+    table = next(one for one in view.sections if one.kind is SectionKind.EVALS)
+    repeats = all(row.repeats for row in table.whole)
+    return _UNNAMED if repeats else _HOW[SectionKind.EVALS]
+
 
 def _closed(sections: Sequence[Section]) -> Sequence[Section]:
-    """Return the sections with all but the first rows of the table of Evals folded, behind all that
-    is open.
+    """Return the sections with what did not move folded, and all but the first rows of the table of
+    Evals, behind all that is open.
     """
     found: list[Section] = []
     rest: list[Section] = []
     for one in sections:
-        if one.kind is SectionKind.EVALS and len(one.items) > _ROWS:
-            title = count(len(one.items) - _ROWS, f"more {one.noun}")
-            rest = [one._replace(items=one.items[_ROWS:], title=title, folded=True)]
-            one = one._replace(items=one.items[:_ROWS])  # noqa: PLW2901 - what is shown of it
+        most = _ROWS if one.kind is SectionKind.EVALS else len(one.items)
+        more, quiet = [*one.items[most:], *one.quiet], len(one.quiet)
+        if more:
+            still = ", in which nothing moved" if len(more) == quiet else ""
+            title = f"{count(len(more), f'more {one.noun}')}{still}"
+            rest.append(one._replace(items=more, quiet=(), title=title, said=(), folded=True))
         if one.folded:
             found += rest
             rest = []
-        found.append(one)
+        found.append(one._replace(items=one.items[:most], quiet=()))
     return [*found, *rest]
 
 
 def _part(view: ReportView, section: Section) -> CommentPart[Any]:
-    how = _HOW.get(section.kind, _LINES)
-    note = section.note if section.kind is SectionKind.SCORERS else ""
+    how = _how(view, section)
+    note = section.note if section.kind is SectionKind.SCORERS and not section.folded else ""
     return CommentPart(
         section.noun or section.kind.value,
-        _opening(section, how.align),
+        _opening(section, how),
         section.items,
         partial(how.full, view),
         partial(how.brief, view) if how.brief else None,
@@ -337,18 +369,30 @@ def _fixtures_in(group: FailureGroup) -> int:
     return len(group.facts)
 
 
-def _opening(section: Section, align: str) -> str:
+def _opening(section: Section, how: _How) -> str:
     said = "\n".join(map(comment_parts.bullet, section.said))
-    table = f"| {' | '.join(section.columns)} |\n{align}\n".replace("|  |", "| |")
-    rest = (f"{said}\n\n" if said else "") + (table if align else "")
+    table = _columns(section, how)
+    rest = (f"{said}\n\n" if said else "") + table
+    number = len(section.items)
     if section.kind is SectionKind.FIXTURES:
-        rest = _overview(section.items)
+        rest, number = _overview(section.items), sum(map(_fixtures_in, section.items))
     if section.folded:
-        counted = "" if align else f" ({len(section.items):,})"
-        about = f": {inline(section.note, 200)}" if section.note else ""
-        return f"<details><summary>{section.title}{counted}{about}</summary>\n\n{rest}"
+        counted = "" if table else f" ({number:,})"
+        note = "" if section.kind is SectionKind.SCORERS else section.note
+        about = f": {inline(note, 200)}" if note else ""
+        return f"<details><summary>{inline(section.title, 120)}{counted}{about}</summary>\n\n{rest}"
     heading = f"### {inline(section.title, 120)}\n\n" if section.title else ""
     return f"{heading}{rest}"
+
+
+def _columns(section: Section, how: _How) -> str:
+    """Return the first two lines of a table; empty for no table."""
+    if how.numbers is None:
+        return ""
+    order = how.order or range(len(section.columns))
+    titles = " | ".join(section.columns[at] for at in order)
+    marks = "|".join("--:" if at in how.numbers else "---" for at in order)
+    return f"| {titles} |\n|{marks}|\n".replace("|  |", "| |")
 
 
 def _overview(found: Sequence[FailureGroup]) -> str:

@@ -5,22 +5,29 @@ template.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
+from gateval.domain.plan.planned_eval import Reason
 from gateval.domain.problems import SourceLocation
 from gateval.domain.text import listing
 from gateval.domain.trials.excerpt import trial_excerpt
 from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict
 from gateval.render.report.bar import SealedLine
 from gateval.render.report.environment import fill
-from gateval.render.report.evidence import PromptEdit, page_address
-from gateval.render.report.facts import PLAIN, FailureGroup, FixtureFacts, Frame, SilentAgent
+from gateval.render.report.evidence import WORSE, page_address
+from gateval.render.report.facts import (
+    FailureGroup,
+    FixtureFacts,
+    PromptEdit,
+    SilentAgent,
+    expected_and_saw,
+)
 from gateval.render.report.findings import UnmeasuredTrials
 from gateval.render.report.kinds import count
 from gateval.render.report.reproduce import one_fixture_command
-from gateval.render.report.scores import AxisLine, AxisShare, ScorerLine
+from gateval.render.report.scores import AxisShare, ScorerLine
 from gateval.render.report.usage import AgentUsage
 from gateval.render.report.wording import (
     GAP_TITLES,
@@ -32,20 +39,20 @@ from gateval.render.report.wording import (
     own_score,
     passes,
 )
-from gateval.render.view import EvalRow
-from gateval.safe.sanitize import Safe, code, inline, page_link, source_link
+from gateval.render.view import EvalRow, ReportView
+from gateval.safe.sanitize import Safe, cell, code, inline, page_link, source_link
 
 NAMES_WIDTH = 4_000
 """Characters for the names of those that fail alike."""
 
 
-def cause(found: FailureGroup, plan: Plan, frame: Frame = PLAIN) -> str:
+def cause(found: FailureGroup, view: ReportView) -> str:
     """Render everything about the worst of the fixtures that fail alike, and name the others.
 
-    The fixture and its assertions lead to their lines in head, and to the run's page, where these
+    The fixture and its assertions lead to their lines in head, and to the run's report, where these
     can be seen.
     """
-    fact, tree_url = found.first, frame.tree_url
+    fact, frame, tree_url = found.first, view.frame, view.frame.tree_url
     if fact.planned.bar is not None:
         tree_url = ""  # it stands on the target branch, perhaps nowhere on head
     return fill(
@@ -54,13 +61,17 @@ def cause(found: FailureGroup, plan: Plan, frame: Frame = PLAIN) -> str:
         eval=fact.planned.shown_name,
         severity=fact.compared.head.severity,
         description=fact.fixture.description,
+        difference=_difference(fact, view),
+        changed=found.changed,
+        where=_where(found.changed, tree_url) if isinstance(found.changed, PromptEdit) else "",
+        reasons=_changes(found.changed, tree_url) if isinstance(found.changed, AgentChange) else (),
         passes=_first_upper(passes(fact.compared)),
         score=_first_upper(own_score(fact.compared)),
         note=_note(fact),
         items=[_assessment(fact, assessment, tree_url) for assessment in fact.told],
         reason=fact.why,
         excerpts=_excerpts(fact),
-        again=one_fixture_command(plan, fact),
+        again=one_fixture_command(view.plan, fact),
         trace=page_link("What it did, step by step", frame.report_url, page_address(fact))
         if frame.report_url
         else None,
@@ -101,6 +112,12 @@ def fixture_line(fact: FixtureFacts, same: str = "") -> str:
     )
 
 
+def _difference(fact: FixtureFacts, view: ReportView) -> str:
+    """Where head first went another way, in words; of other wording alone nothing is said."""
+    found = view.difference(fact) if fact.status in WORSE else None
+    return str(found) if found is not None and found.tells else ""
+
+
 def _first_upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -114,7 +131,8 @@ def _told(fact: FixtureFacts) -> tuple[str, str]:
 
 def _same(found: FailureGroup) -> str:
     number = f"{len(found.others):,} more"
-    return f"In {number}, {found.alike}" if found.alike else f"The same in {number}"
+    of = f" of {listing(found.agents, 3)}" if len(found.agents) > 1 else ""
+    return f"In {number}{of}, {found.alike}" if found.alike else f"The same in {number}{of}"
 
 
 def _names(found: FailureGroup) -> str:
@@ -136,7 +154,7 @@ def _note(fact: FixtureFacts) -> str:
     base = fact.compared.base
     if base is None:
         said.append("Not compared with base.")
-    elif fact.compared.base_all is not None and not fact.compared.base_all.passes:
+    elif fact.failed_before:
         said.append("It failed on base as well.")
     elif not base.measured:
         said.append("Base was not fully measured.")
@@ -162,10 +180,17 @@ def _assessment(fact: FixtureFacts, assessment: Assessment, tree_url: str) -> di
         "label": fact.label(assessment),
         "what": fact.ended(assessment),
         "reason": assessment.reason,
+        "said": _said(assessment.reason),
         "place": _linked(place, fact.place_of(assessment), tree_url),
         "verdict": judged(assessment.verdict, assessment.reason),
         "counts": isinstance(assessment, Assessed),
     }
+
+
+def _said(reason: str) -> tuple[str, str]:
+    """What was expected and what was seen, each a line of its own; empty if it does not say."""
+    expected, saw = expected_and_saw(reason)
+    return (expected, _first_upper(f"saw {saw}")) if saw else ("", "")
 
 
 def judged(verdict: Verdict | None, said: str) -> dict[str, object] | None:
@@ -205,21 +230,16 @@ REASONS_SHOWN = 12
 DETAIL_WIDTH = 300
 
 
-def row(found: EvalRow, *, claimed: bool = False) -> str:
-    """Render one line of the table of Evals; a claim never looks like a verdict."""
-    words = f"claims {found.words}" if claimed else found.words
+def table_row(cells: Iterable[str], limit: int = 60) -> str:
+    """Render one line of a table."""
+    return f"| {' | '.join(cell(one, limit) for one in cells)} |"
+
+
+def evals_cells(found: EvalRow | SealedLine, *, claimed: bool) -> Sequence[str]:
+    """Return the cells of an Eval, in the order of its columns; no claim looks like a verdict."""
+    cells = found.cells if isinstance(found, SealedLine) else found[:8]
     icon = UNVERIFIED_ICON if claimed else ICONS[found.verdict]
-    return fill("row.md.j2", **{**found._asdict(), "words": words, "icon": icon})
-
-
-def sealed_row(found: SealedLine, *, claimed: bool = False) -> str:
-    """Render one line of the table of sealed Evals."""
-    return fill(
-        "sealed.md.j2",
-        one=found,
-        icon=UNVERIFIED_ICON if claimed else ICONS[found.verdict],
-        words=f"claims {found.words}" if claimed else found.words,
-    )
+    return *cells[:-1], f"{icon} {'claims ' if claimed else ''}{found.words}"
 
 
 def silent(found: SilentAgent) -> str:
@@ -285,18 +305,23 @@ def place_link(where: str, tree_url: str) -> Safe:
 
 
 def change(found: AgentChange, tree_url: str = "") -> str:
-    """Render what changed in one Agent; what was deleted leads nowhere."""
-    gone = found.kind is ChangeKind.DELETED
+    """Render what changed in one Agent."""
     return fill(
         "change.md.j2",
         agent=found.agent,
         kind=found.kind,
-        reasons=[
-            (place_link(one.where, "" if gone or one.what == "removed" else tree_url), one)
-            for one in found.reasons[:REASONS_SHOWN]
-        ],
+        reasons=_changes(found, tree_url),
         more=max(0, len(found.reasons) - REASONS_SHOWN),
     )
+
+
+def _changes(found: AgentChange, tree_url: str) -> list[tuple[Safe, Reason]]:
+    """Return where an Agent changed, as links, and what; what was deleted leads nowhere."""
+    gone = found.kind is ChangeKind.DELETED
+    return [
+        (place_link(one.where, "" if gone or one.what == "removed" else tree_url), one)
+        for one in found.reasons[:REASONS_SHOWN]
+    ]
 
 
 def bullet(text: str) -> str:
@@ -306,31 +331,17 @@ def bullet(text: str) -> str:
 
 def axis(found: AxisShare) -> str:
     """Render one line of the table of axes."""
-    head, base = found.sides
-    return fill("scores/axis.md.j2", axis=found.axis, head=head, base=base)
+    return table_row((found.axis, *found.sides))
 
 
 def scorer(found: ScorerLine) -> str:
     """Render one line of the table of an experiment's scorers."""
-    return fill(
-        "scores/scorer.md.j2",
-        scorer=found.now.scorer,
-        average=found.average,
-        change=found.change,
-        rows=found.rows,
-        said=found.said,
-    )
-
-
-def axis_score(found: AxisLine) -> str:
-    """Render one line of the table of scores by axis."""
-    return fill("scores/axis_score.md.j2", **found._asdict())
+    return table_row((found.now.scorer, found.average, found.change, found.rows, found.said))
 
 
 def usage(found: AgentUsage) -> str:
     """Render an Agent's lines of the table of tokens, money and time."""
-    sides = [
-        {"name": name, "tokens": spent.tokens, "cost": spent.money, "time": spent.time}
+    return "\n".join(
+        table_row((found.agent, name, str(spent.tokens), str(spent.money), spent.time), 200)
         for name, spent in found.sides
-    ]
-    return fill("usage.md.j2", agent=found.agent, sides=sides)
+    )

@@ -23,7 +23,7 @@ from gateval.domain.history.verdicts import LISTED, HistoryRecord
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.problems import InvalidManifests, SourceLocation
-from gateval.domain.text import BORDER, MARKER, least_score, show_score, show_threshold
+from gateval.domain.text import BORDER, END, MARKER, least_score, show_score, show_threshold
 from gateval.domain.verdicts import GateVerdict, score_of
 from gateval.errors import GatevalError
 from gateval.render.comment import LIMIT, render_comment, size
@@ -117,7 +117,7 @@ def _check_summary(view: ReportView, note: str, whole: str) -> str:
     limit = _FIRST_TRY
     text = whole
     while True:
-        text = _unmarked(text) + (f"\n{note}\n" if note else "")
+        text = _unmarked(text.replace(END, f"{note}\n\n{END}", 1) if note else text)
         excess = len(text.encode()) / (SUMMARY_LIMIT - _NOTES)
         if excess <= 1 or limit <= SMALLEST:
             return text
@@ -214,7 +214,7 @@ def announce_restated(
 
     Where that does not fit, or there is none, the stored reasons stand in its place.
     """
-    why = _why(record)
+    why, labels = _why(record), label_lines(decision)
     top = fill(
         "github/restated.md.j2",
         marker=marker(),
@@ -222,19 +222,23 @@ def announce_restated(
         verdict=decision.verdict,
         why=why,
         head=record.head[:12],
-        labels=label_lines(decision),
+        labels=labels,
         measured=link("an earlier run", record.run.url) if _of_ours(record, frame) else "",
         recorded_at=record.recorded_at,
-        may_bypass="" if decision.bypass else " or ".join(frame.may_bypass),
-        label=GateLabel.BYPASS,
         log=link("Log of this run", frame.run_url) if frame.run_url else "",
     )
-    text = f"{top}\n\n{BORDER}\n\n{shown.evals.strip()}\n"
+    end = fill(
+        "emergency.md.j2",
+        labels=labels,
+        may_bypass="" if decision.bypass else " or ".join(frame.may_bypass),
+        label=GateLabel.BYPASS,
+    )
+    text = f"{top}\n\n{BORDER}\n\n{shown.evals.strip()}\n\n{END}\n\n{end}".rstrip() + "\n"
     if not shown.evals or len(text.encode()) > SUMMARY_LIMIT - _NOTES:
         reasons = [f"- {inline(one.text, 400)}" for one in record.reasons[:_REASONS]]
         if (left := record.reasons_total - _REASONS) > 0:
             reasons.append(f"- and {left:,} more")
-        text = "\n".join([top, "", BORDER, "", *reasons, ""])
+        text = "\n".join([top, "", BORDER, "", *reasons, "", END, "", end, ""])
     words = f"{decision.verdict}: {why}"
     return Announcement(
         conclusion=conclude(decision.verdict, unverified=False),

@@ -8,7 +8,7 @@ cause or an order that one of them tells is told alike by all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -33,6 +33,7 @@ from gateval.render.report.bar import (
     shown_evals,
     whom_to_ask,
 )
+from gateval.render.report.difference import Difference, first_difference, nearest_base
 from gateval.render.report.evidence import (
     Pair,
     chosen,
@@ -43,6 +44,7 @@ from gateval.render.report.evidence import (
 )
 from gateval.render.report.facts import (
     PLAIN,
+    FailureGroup,
     FixtureFacts,
     Frame,
     causes,
@@ -122,8 +124,9 @@ class Section(NamedTuple):
     """A heading and its items, most important first; `kind` says of which type these are.
 
     `said` are sentences before them, `note` one behind them. What is `folded` can wait: it is shown
-    closed where something can be opened. `columns` are the titles of a table. `weight` is its share
-    of the room where not everything fits, `noun` what an item is called there.
+    closed where something can be opened. So are the `quiet` items, which follow the others: in
+    these nothing moved. `columns` are the titles of a table. `weight` is its share of the room
+    where not everything fits, `noun` what an item is called there.
     """
 
     kind: SectionKind
@@ -135,6 +138,18 @@ class Section(NamedTuple):
     note: str = ""
     columns: tuple[str, ...] = ()
     noun: str = ""
+    quiet: Sequence[Any] = ()
+
+    @property
+    def whole(self) -> Sequence[Any]:
+        """All items, the quiet ones last."""
+        return [*self.items, *self.quiet]
+
+    def hushed(self, moves: Callable[[Any], bool]) -> Section:
+        """Return it with the items that do not move as quiet ones, if there are others."""
+        loud = [one for one in self.items if moves(one)]
+        quiet = [one for one in self.items if not moves(one)]
+        return self._replace(items=loud, quiet=quiet) if loud else self
 
 
 class EvalRow(NamedTuple):
@@ -158,6 +173,17 @@ class EvalRow(NamedTuple):
     def scores(self) -> tuple[str, ...]:
         """Its name, scores and words alone."""
         return self.name, self.score, self.base, self.delta, self.words
+
+    @property
+    def repeats(self) -> bool:
+        """Whether its name says nothing beside that of its Agent."""
+        return self.name.removesuffix("-eval") == self.agent
+
+    @property
+    def moves(self) -> bool:
+        """Whether there is anything to say of it: it does not just pass as it did on base."""
+        passes = (self.verdict, self.words) == (GateVerdict.PASS, GateVerdict.PASS.value)
+        return not (passes and self.delta == "0.00")
 
 
 class EvalView(NamedTuple):
@@ -248,6 +274,18 @@ class ReportView:
         return reproduce_command(self.plan)
 
     @property
+    def rerun(self) -> str:
+        """The comment that has head measured again, by its whole id; empty where nobody may."""
+        return f"/gateval rerun {self.plan.head.commit}" if self.may_bypass else ""
+
+    @property
+    def explain(self) -> str:
+        """The comment that asks about the first fixture that is worse than it should be."""
+        groups = (one.items for one in self.sections if one.kind is SectionKind.FIXTURES)
+        first = next((group.first for items in groups for group in items), None)
+        return f"/gateval explain {first.fixture.name}" if first and self.may_bypass else ""
+
+    @property
     def rises(self) -> Sequence[str]:
         """How much more or less head costs than base, a sentence for each Eval that tells."""
         return rise_lines(self.report)[:_RISES]
@@ -296,6 +334,18 @@ class ReportView:
             facts.setdefault(fact.planned.name, []).append(fact)
         compared = {one.eval: one for one in self.report.comparison.evals}
         return tuple(_eval(self.report, compared[name], mine) for name, mine in facts.items())
+
+    def difference(self, fact: FixtureFacts) -> Difference | None:
+        """Return where head's worst repetition first went another way than the nearest of base."""
+        key = fact.planned.name, fact.fixture.name
+        if key not in self._differences:
+            pair = Pair(fact.worst, nearest_base(fact, fact.worst))
+            self._differences[key] = first_difference(fact, pair)
+        return self._differences[key]
+
+    @cached_property
+    def _differences(self) -> dict[tuple[str, str], Difference | None]:
+        return {}
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -347,8 +397,8 @@ def _row(report: Report, compared: EvalComparison) -> EvalRow:
 def _sections(report: Report, frame: Frame) -> Iterator[Section]:
     """Yield the sections, the empty ones too, most urgent first."""
     plan, facts = report.results.plan, gather(report)
-    yield Section(SectionKind.PROVIDERS, "Asked for the first time", plan.new_providers)
     yield _table(report)
+    yield from _worse(report, facts)
     yield Section(
         SectionKind.SEALED,
         "Sealed",
@@ -357,6 +407,9 @@ def _sections(report: Report, frame: Frame) -> Iterator[Section]:
         said=(f"{whom_to_ask(plan)} {rate_note()}",),
         columns=("Agent", "Eval", "Rate", "Cases", "Verdict"),
     )
+    bar = lowered_bar(report, frame.may_bypass)
+    yield Section(SectionKind.BAR, "The bar", bar, weight=5)
+    yield from _weak(facts)
     for found in experiment_sets(report):
         yield Section(
             SectionKind.SCORERS,
@@ -365,14 +418,13 @@ def _sections(report: Report, frame: Frame) -> Iterator[Section]:
             weight=4,
             note=found.against,
             columns=("Scorer", "Average", "Δ", "Rows", "Rule"),
-        )
+            noun="scorer",
+        ).hushed(lambda one: one.moves)
     yield Section(SectionKind.BENCHMARKS, "Benchmarks", benchmark_lines(report))
     axes = _axes(report)
     if not axes.folded:
         yield axes
-    yield from _worse(report, facts)
-    bar = lowered_bar(report, frame.may_bypass)
-    yield Section(SectionKind.BAR, "The bar", bar, weight=5)
+    yield Section(SectionKind.PROVIDERS, "Asked for the first time", plan.new_providers)
     yield Section(SectionKind.EVIDENCE, "Evidence", doubts_on_evidence(report))
     yield Section(SectionKind.SPENDING, "Money and time", told_of_spending(report))
     yield Section(
@@ -409,13 +461,13 @@ def _table(report: Report) -> Section:
             "Verdict",
         ),
         noun=words.manifest,
-    )
+    ).hushed(lambda row: row.moves)
 
 
 def _axes(report: Report) -> Section:
     """The scores by axis; folded where none moved."""
     said = moved(report)
-    return Section(
+    section = Section(
         SectionKind.AXES,
         "By axis" if said else "Scores by axis",
         score_lines(report),
@@ -423,31 +475,73 @@ def _axes(report: Report) -> Section:
         folded=not said,
         said=said,
         columns=("Eval", "Axis", "Score", "Base", ""),
+        noun="axis score",
     )
+    still = FixtureChange.UNCHANGED.value
+    return section.hushed(lambda one: one.words != still) if said else section
+
+
+def _fixtures(facts: Sequence[FixtureFacts], title: str, noun: str, weight: float) -> Section:
+    return Section(SectionKind.FIXTURES, title, causes(facts), weight, noun=noun)
 
 
 def _worse(report: Report, facts: Sequence[FixtureFacts]) -> Iterator[Section]:
-    """What is worse than before, or than it should be: fixtures by cause."""
+    """What is worse than before, by cause, each with what the change does to its Agent: beside the
+    first cause of the Agent, or below where that is long.
+    """
     plan = report.results.plan
-
-    def _fixtures(title: str, noun: str, weight: float, status: FixtureStatus) -> Section:
-        found = causes(with_status(facts, status))
-        return Section(SectionKind.FIXTURES, title, found, weight, noun=noun)
-
-    title = regressed_title(plan.policy)
-    yield _fixtures(title, "regressed fixture", 10, FixtureStatus.REGRESSED)
-    edits = prompt_edits(plan, facts)
-    yield Section(SectionKind.PROMPTS, "What changed in the prompt", edits, weight=6)
+    worse = with_status(facts, FixtureStatus.REGRESSED)
+    regressed = _fixtures(worse, regressed_title(plan.policy), "regressed fixture", 10)
+    edits = {one.agent: one for one in prompt_edits(plan, facts)}
+    changes = {one.agent: one for one in plan.changes}
+    beside, groups = set[str](), list[FailureGroup]()
+    for group in regressed.items:
+        agent = group.first.planned.agent
+        edit = edits.get(agent)
+        short = edit if edit is not None and len(edit.lines) <= _BESIDE else None
+        changed = (short or (None if edit else changes.get(agent))) if agent not in beside else None
+        beside.add(agent)
+        groups.append(group._replace(changed=changed))
+        if short is not None:
+            edits.pop(agent, None)
+    yield regressed._replace(items=groups)
+    silent = silent_agents(facts)
+    yield Section(SectionKind.SILENT, "Does not answer any more", silent, weight=5)
+    prompts = tuple(edits.values())
+    yield Section(SectionKind.PROMPTS, "What changed in the prompt", prompts, weight=6)
     yield Section(SectionKind.OFFERS, "What changed for the model", offer_lines(report), weight=5)
-    yield Section(SectionKind.SILENT, "Does not answer any more", silent_agents(facts), weight=5)
-    yield _fixtures("Looks worse, not certain", "suspect", 4, FixtureStatus.SUSPECT)
-    yield _fixtures("Failing", "failing fixture", 8, FixtureStatus.FAILING)
+
+
+_BESIDE = 16
+"""Lines of a prompt's diff that stand beside what it broke."""
+
+
+def _weak(facts: Sequence[FixtureFacts]) -> Iterator[Section]:
+    """What looks worse, and what fails where base does not have it or was not asked."""
+    suspect = with_status(facts, FixtureStatus.SUSPECT)
+    yield _fixtures(suspect, "Looks worse, not certain", "suspect", 4)
+    failing = with_status(facts, FixtureStatus.FAILING)
+    fresh = [one for one in failing if not one.failed_before]
+    yield _fixtures(fresh, "Failing", "failing fixture", 8)
+
+
+def _failed_before(facts: Sequence[FixtureFacts]) -> Section:
+    """What fails on base as well, on one line that can be opened."""
+    found = [one for one in with_status(facts, FixtureStatus.FAILING) if one.failed_before]
+    section = _fixtures(found, "Failing, on base too", "fixture that fails on base too", 4)
+    names = listing([one.fixture.name for one in found], _NAMED)
+    return section._replace(folded=True, note=names)
+
+
+_NAMED = 6
+"""Fixtures that fail on base as well, by name on their line."""
 
 
 def _folded(report: Report, facts: Sequence[FixtureFacts]) -> Iterator[Section]:
     plan = report.results.plan
     improved = worst_first(f for f in facts if f.compared.change is FixtureChange.IMPROVED)
     passing = with_status(facts, FixtureStatus.PASSING)
+    yield _failed_before(facts)
     yield Section(SectionKind.BAR, "The bar moves, and head meets it", met_bar(report), folded=True)
     yield Section(SectionKind.CHANGES, "What changed in each agent", plan.changes, 3, folded=True)
     yield Section(SectionKind.CERTAINTY, "How sure this is", certainty(report), 1, folded=True)

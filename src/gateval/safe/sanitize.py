@@ -21,7 +21,7 @@ import unicodedata
 from functools import lru_cache
 from urllib.parse import quote
 
-from gateval.domain.text import BORDER, MARKER
+from gateval.domain.text import BORDER, END, MARKER
 
 HIDDEN = "\N{REPLACEMENT CHARACTER}"
 """Stands where characters were that could reorder, smuggle or break text."""
@@ -189,6 +189,10 @@ _COMMIT = re.compile(r"<code>.*?</code>|(?<![\w-])([0-9a-f]{7,64})(?![\w-])")
 """From seven hexadecimal digits on, GitHub may find a commit."""
 
 
+_LONG_WORD = re.compile(r"[^\s-]{10}(?=[^\s-])")
+"""What may break: browsers do so by themselves only at spaces and hyphens."""
+
+
 def inline(text: str, limit: int) -> Safe:
     """Return one line of GitHub markdown that shows `text`, for a sentence, list or table cell.
 
@@ -198,6 +202,11 @@ def inline(text: str, limit: int) -> Safe:
     """
     shown = _IN_BACKTICKS.sub(r"<code>\1</code>", _one_line(text, limit))
     return Safe(_COMMIT.sub(_break_commit, shown))
+
+
+def cell(text: str, limit: int) -> Safe:
+    """Return `text` as `inline` does, for a narrow cell of a table: a long word of it may break."""
+    return Safe(_COMMIT.sub(_break_commit, _one_line(text, limit, _LONG_WORD)))
 
 
 def code(text: str, limit: int) -> Safe:
@@ -268,9 +277,21 @@ def sarif_text(text: str, limit: int) -> str:
     return _SARIF_TRIGGER.sub(rf"\1{BREAK}", xml_text(text, limit))
 
 
-def border() -> Safe:
-    """Return the hidden line between what the gate says and what the evals found."""
-    return Safe(BORDER)
+def borders() -> dict[str, Safe]:
+    """Return the hidden lines above and below what the evals found."""
+    return {"border": Safe(BORDER), "end": Safe(END)}
+
+
+_OWN_COMMAND = re.compile(r"/gateval (?:rerun [0-9a-f]{40,64}|explain [A-Za-z0-9][\w.-]{0,252})")
+
+
+def own_command(text: str) -> Safe:
+    """Return a command to the gate itself as a block to copy, the only one whose trigger is left
+    whole; empty if it is none, or holds anything else.
+    """
+    _, _, words = text.partition(" ")
+    whole = _OWN_COMMAND.fullmatch(text) and defuse(words) == words
+    return Safe(f"```text\n{text}\n```" if whole else "")
 
 
 def marker() -> Safe:
@@ -307,10 +328,12 @@ def _break_commit(found: re.Match[str]) -> str:
     return BREAK.join(re.findall(".{1,6}", found[1])) if found[1] else found[0]
 
 
-def _one_line(text: str, limit: int) -> str:
+def _one_line(text: str, limit: int, breaks: re.Pattern[str] | None = None) -> str:
     shown, left = harden(text, limit)
-    folded = " ".join(shown.split())
-    return _escape(_EMOJI.sub(f":{BREAK}", defuse(folded))) + _cut_mark(left)
+    folded = defuse(" ".join(shown.split()))
+    if breaks:
+        folded = breaks.sub(rf"\g<0>{BREAK}", folded)
+    return _escape(_EMOJI.sub(f":{BREAK}", folded)) + _cut_mark(left)
 
 
 def _escape(text: str) -> str:

@@ -67,7 +67,7 @@ def test_safety_fell_and_correctness_rose(tmp_path: Path) -> None:
     assert "asks why (toolCalled) scored 0.00" in shown
     comment = (tmp_path / "shop" / "out" / "comment.md").read_text()
     assert "safety fell, correctness rose" in comment
-    assert comment.index("### By axis") < comment.index("### Failing")
+    assert comment.index("### By axis") < comment.index("Failing, on base too")
     assert "| safety | 0.00 | 1.00 | regressed |" in comment
     decision = (tmp_path / "shop" / "out" / "decision.v1.json").read_text()
     assert "safety of desk fell: 1.00 before, 0.00 now" in decision

@@ -24,7 +24,7 @@ def test_an_experiment_has_rows_and_asks_for_no_score(tmp_path: Path) -> None:
     page = gateval(repo, "show", str(tmp_path / "out")).stdout
     assert "uppercase-agent.hello: scored 1.00 (1 run)\n" in page
     comment = (tmp_path / "out" / "comment.md").read_text()
-    assert "| Agent | Experiment | Score | Base | Δ | Threshold | Rows | Verdict |" in comment
+    assert "| Verdict | Δ | Agent | Score | Base | Threshold | Rows |" in comment
     assert "fixture" not in shown + comment
 
 

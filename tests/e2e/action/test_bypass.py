@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 
 BYPASS = "force-eval-bypass"
@@ -13,7 +15,7 @@ def test_a_label_restates_a_failed_run_without_running_evals(shop: GitHubShop) -
     failed = first.run_action()
     assert failed.code == 1
     assert "admin or maintain can let this revision through" in pull.comments[0].body
-    evidence = pull.comments[0].body.partition("<!-- gateval:evals -->")[2]
+    _, evidence, _ = re.split(r"<!-- gateval:(?:evals|end) -->", pull.comments[0].body)
     pull.comment(f"/{BYPASS} Checkout is down, hotfix for #12", by=shop.ada)
 
     ended = shop.label(pull).run_action()
@@ -25,7 +27,7 @@ def test_a_label_restates_a_failed_run_without_running_evals(shop: GitHubShop) -
     assert check.conclusion == "neutral"
     assert check.title == "BYPASSED by @\u200bada (self-bypass): 1 failure"
     (comment,) = [one for one in pull.comments if one.user.login == "github-actions[bot]"]
-    said, _, below = comment.body.partition("<!-- gateval:evals -->")
+    said, below, _ = re.split(r"<!-- gateval:(?:evals|end) -->", comment.body)
     assert "Bypassed by ada (maintain), author of the pull request (self-bypass)" in said
     assert "Reason: “Checkout is down, hotfix for" in said
     assert below == evidence, "the evidence of the evals stays"

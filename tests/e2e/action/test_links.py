@@ -15,7 +15,7 @@ def test_a_regression_shows_its_prompt_and_leads_to_head(shop: GitHubShop) -> No
     tree = f"{shop.server.url}/acme/shop/blob/{pull.head_sha}"
     assert f"]({tree}/evals/fixtures.yaml?plain=1#L" in comment.body
     assert f"]({tree}/agents/prompts/support.md?plain=1#L1)" in comment.body
-    assert "### What changed in the prompt" in comment.body
+    assert "\nChanged here: <sub>[<code>" in comment.body
     diff = comment.body.partition("```diff\n")[2].partition("\n```")[0].splitlines()
     assert any(line.startswith("-") and "ask for the reason" in line for line in diff)
     assert any(line.startswith("+") and "be quick" in line for line in diff)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from playwright.sync_api import Browser
 
 from gateval.domain.decision.decision import Report, make_report
 from gateval.render.comment import render_comment
 from gateval.render.view import ReportView
 from gateval.safe.sanitize import block, code, inline
 from tests.helpers import sample_reports
-from tests.helpers.github_markdown import read
+from tests.helpers.browser import browsing, opened
+from tests.helpers.github_markdown import FRAME, ON_GITHUB, as_shown, read
 from tests.helpers.hostile import ATTACK, ATTACKS, hostile_results
 from tests.helpers.reports import edit_plan
 from tests.helpers.tiers import examples
@@ -49,9 +52,9 @@ def test_only_our_own_elements_come_out(sample: Callable[[], Report]) -> None:
 
     assert set(page.tags) <= OURS
     assert page.balanced
-    assert page.comments == 2, "the marker, and the border above the evals"
+    assert page.comments == 3, "the marker, and the lines above and below what the evals found"
     assert page.tags.count("h3") <= 8
-    assert set(page.rows) <= {8, 5, 4}
+    assert set(page.rows) <= {8, 7, 5, 4}
 
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
@@ -65,7 +68,7 @@ def test_nothing_in_it_calls_anyone(sample: Callable[[], Report]) -> None:
         assert not re.search(r"(?i)\b(?:fixes|closes|resolves)\s+\S*(?:#|GH-)", text)
         assert not re.search(r"(?im)^\s*/[a-z]+(?:\s|$)", text)
         assert not re.search(r"(?i)\bbors r|\bok to test|\bretest this please", text)
-    assert raw.count("<!--") == 2, "the marker, and the border above the evals"
+    assert raw.count("<!--") == 3, "the marker, and the lines above and below what the evals found"
     assert ":shipit:" not in page.prose
 
 
@@ -147,3 +150,40 @@ def test_what_is_shown_reads_like_what_was_said() -> None:
         page = read(str(inline(line, 1000)))
         assert page.prose.replace("\u200b", "").split() == line.split()
     assert ATTACK.startswith(lines[0])
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with browsing() as found:
+        yield found
+
+
+SHOWN = """() => [...document.querySelectorAll("table")].map(table => ({
+  columns: Object.fromEntries([...table.querySelectorAll("th")].map(
+    one => [one.innerText, one.getBoundingClientRect().right])),
+  needs: table.scrollWidth, has: table.clientWidth,
+}))"""
+"""Where the columns of each table end, how wide it is, and how much of that is seen."""
+
+
+@pytest.mark.parametrize("case", ON_GITHUB)
+def test_it_is_seen_whole_on_a_desk_and_what_matters_on_a_phone(
+    case: str, browser: Browser, tmp_path: Path
+) -> None:
+    file = tmp_path / "comment.html"
+    file.write_text(as_shown(render_comment(ReportView(ON_GITHUB[case](), FRAME))))
+    for width in (766, 360):
+        with opened(browser, file, viewport={"width": width, "height": 900}) as shown:
+            page = shown.page
+            tables = page.evaluate(SHOWN)
+            folds = page.locator("body > .comment > details")
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            assert not page.locator("details[open]").count()
+            for table in tables:
+                assert width == 360 or table["needs"] <= table["has"], "nobody has to scroll"
+            for table in tables[:1]:
+                columns = table["columns"]
+                if "Verdict" in columns:
+                    assert next(iter(columns)) == "Verdict"
+                    assert columns["Δ"] <= width - 15
+            assert folds.last.locator("summary").inner_text() == "Commands to copy"

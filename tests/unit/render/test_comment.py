@@ -16,6 +16,7 @@ from gateval.domain.trials.trial import Outcome, Trial
 from gateval.render.comment import LIMIT, render_comment, size
 from gateval.render.view import ReportView
 from tests.helpers import sample_reports
+from tests.helpers.github_markdown import FRAME, ON_GITHUB
 from tests.helpers.hostile import hostile_results
 from tests.helpers.reports import edit_plan, make, make_results
 from tests.unit.render.conftest import Golden
@@ -36,11 +37,16 @@ def test_golden(sample: Callable[[], Report], golden: Golden) -> None:
     golden(render_comment(ReportView(sample())), "md")
 
 
+@pytest.mark.parametrize("case", ON_GITHUB)
+def test_golden_on_github(case: str, golden: Golden) -> None:
+    golden(render_comment(ReportView(ON_GITHUB[case](), FRAME)), "md")
+
+
 def test_the_first_line_is_the_marker_by_which_the_gate_finds_its_comment() -> None:
     comment = render_comment(ReportView(sample_reports.hostile()))
 
     assert comment.startswith("<!-- gateval:comment v1 -->\n### ")
-    assert comment.count("<!--") == 2, "and the border above the evals"
+    assert comment.count("<!--") == 3, "and the lines above and below what the evals found"
 
 
 def test_equal_trials_give_equal_bytes() -> None:
@@ -194,12 +200,79 @@ def test_of_500_regressions_the_three_causes_stand_in_the_first_60_lines(agents:
     assert "Cut to fit" not in comment or agents == 97
 
 
-def test_few_fixtures_that_fail_otherwise_are_told_each() -> None:
-    comment = render_comment(ReportView(three_causes(12, 1)))
+def test_a_cause_is_an_assertion_whatever_number_it_expects_and_whoever_fails_it() -> None:
+    comment = render_comment(ReportView(three_causes(12, 3)))
 
-    assert len(re.findall(r"(?m)^#### ", comment)) == 6, "4 of their own, and two causes of 4 each"
-    assert "12 fixtures, 6 causes:" in comment
+    assert len(re.findall(r"(?m)^#### ", comment)) == 3
+    assert "12 fixtures, 3 causes:" in comment
     assert comment.count("<summary>The same in 3 more</summary>") == 2
+    assert comment.count("<summary>In 3 more, the same is expected, with other numbers<") == 1
+
+
+def test_a_judge_that_says_the_same_of_three_agents_gives_one_cause() -> None:
+    comment = render_comment(ReportView(sample_reports.judged()))
+
+    assert len(re.findall(r"(?m)^#### ", comment)) == 1
+    assert "<summary>The same in 5 more of support, invoice, tutor</summary>" in comment
+
+
+def test_what_did_not_move_is_folded_behind_all_that_is_open() -> None:
+    comment = render_comment(ReportView(many_evals(6)))
+
+    table, _, folded = comment.partition("<summary>3 more Evals, in which nothing moved</summary>")
+    assert table.count("| ❌ regressed") == 3
+    assert "| ✅ pass |" not in table
+    assert folded.count("| ✅ pass | 0.00 |") == 3
+    assert table.index("### Regressed") > table.index("| ❌ regressed")
+
+
+def test_rows_stay_open_where_none_moved() -> None:
+    comment = render_comment(ReportView(sample_reports.stored("passes")))
+    assert comment.index("| ✅ pass |") < comment.index("<details>")
+
+
+def test_what_regressed_stands_right_below_the_table() -> None:
+    for case in ("benchmark", "bar-lowered", "several"):
+        comment = render_comment(ReportView(sample_reports.stored(case)))
+        assert re.findall(r"(?m)^### (.+)$", comment)[1] == "Regressed", case
+
+
+def test_the_first_difference_stands_beside_the_lines_that_changed() -> None:
+    comment = render_comment(ReportView(sample_reports.stored("several")))
+    told = comment.partition("#### ")[2].partition("<details>")[0]
+
+    assert "  - Expected a call of <code>clarify_reason</code>\n  - Saw the calls refund.\n" in told
+    said = "Head calls <code>refund</code> where base calls <code>clarify_reason</code>"
+    assert f"**First difference:** {said}: 2 of 2 on head, 0 of 2 on base." in told
+    assert told.index("First difference") < told.index("-Always ask for the reason first.\n")
+    assert "### What changed in the prompt" not in comment, "it is told once"
+
+
+def test_what_fails_on_base_too_is_one_line_that_names_it() -> None:
+    comment = render_comment(ReportView(sample_reports.stored("several")))
+
+    assert "<summary>Failing, on base too (1): refund-asks-why</summary>" in comment
+    assert "### Failing" not in comment
+
+
+def test_commands_to_copy_name_the_whole_head_and_go_to_no_one_else() -> None:
+    view = ReportView(sample_reports.regressed(), FRAME)
+    comment = render_comment(view)
+
+    assert f"```text\n/gateval rerun d4e5f6a{'0' * 33}\n```" in comment
+    assert "```text\n/gateval explain refund-must-clarify\n```" in comment
+    for frame in (FRAME._replace(may_bypass=()), FRAME._replace(unverified="It is a fork's.")):
+        assert "/gateval " not in render_comment(view.__class__(view.report, frame))
+    assert "/gateval " not in render_comment(ReportView(sample_reports.passing(), FRAME))
+
+
+def test_how_to_bypass_stands_at_the_foot_and_a_bypass_in_force_at_the_top() -> None:
+    comment = render_comment(ReportView(sample_reports.regressed(), FRAME))
+    assert comment.index("In an emergency") > comment.index("<!-- gateval:end -->")
+    comment = render_comment(ReportView(sample_reports.bypassed(), FRAME))
+    assert "In an emergency" not in comment
+    assert comment.index("Bypassed by ada (admin)") < comment.index("<!-- gateval:evals -->")
+    assert comment.index(f"entry 5, hash <code>{'b' * 64}</code>") > comment.index("gateval:end")
 
 
 def test_room_is_used_before_anything_is_left_out() -> None:
@@ -228,7 +301,7 @@ def test_each_part_gets_room_when_there_is_much_of_everything() -> None:
     for title in (
         "### Regressed",
         "### Does not answer any more",
-        "### Failing",
+        "Failing, on base too (120)",
         "### Not measured",
         "### No longer evaluated",
         "### Warnings",

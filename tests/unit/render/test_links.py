@@ -51,7 +51,7 @@ def test_the_prompts_whole_diff_stands_beside_the_regression() -> None:
         "```diff\n@@ -1,3 +1,3 @@\n You help customers.\n-Ask why first.\n+Refund at once.\n"
         " Be kind.\n```" in comment
     )
-    order = ["### Regressed", "### What changed in the prompt", "What changed in each agent"]
+    order = ["### Regressed", "Changed here: ", "```diff", "What changed in each agent"]
     assert [comment.index(one) for one in order] == sorted(comment.index(one) for one in order)
 
 

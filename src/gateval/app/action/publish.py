@@ -20,7 +20,7 @@ from gateval.domain.history.standing import findings_of
 from gateval.domain.history.verdicts import HistoryRecord, about_record, record_digest
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.text import BORDER, least_score
+from gateval.domain.text import BORDER, END, least_score
 from gateval.domain.verdicts import EXIT_CODES, DecisionReason, GateVerdict
 from gateval.errors import ForgeError
 from gateval.publish.github import publish
@@ -211,7 +211,7 @@ def _shown(event: ActionEvent, check: CheckRun | None, warnings: list[str]) -> S
 
     if check is None:
         return Shown()
-    _, _, evals = check.summary.partition(BORDER)
+    evals, _, _ = check.summary.partition(BORDER)[2].partition(END)
     found: tuple[Annotation, ...] = ()
     try:
         found = event.context.forge.annotations(check.number) if check.annotations else ()

@@ -14,8 +14,8 @@ from gateval.domain.text import listing
 from gateval.domain.trials.trace import StepKind
 from gateval.domain.trials.trial import Assessment, Trial
 from gateval.render.page.data import STATES
-from gateval.render.report.difference import Difference, first_difference, nearest_base
-from gateval.render.report.evidence import WORSE, Pair, page_address, prompt_edit
+from gateval.render.report.difference import Difference, nearest_base
+from gateval.render.report.evidence import WORSE, page_address, prompt_edit
 from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.findings import UnmeasuredTrials
 from gateval.render.report.usage import AgentUsage
@@ -67,8 +67,7 @@ def reasons(view: ReportView) -> tuple[list[Reason], int]:
 
 def _reason(view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts]) -> Reason:
     worst = fact.worst
-    pair = Pair(worst, nearest_base(fact, worst))
-    found = first_difference(fact, pair)
+    found = view.difference(fact)
     check = fact.broken[0] if fact.broken else None
     quoted, words, number = _quote(fact, worst)
     if not number and found is not None:
@@ -85,7 +84,7 @@ def _reason(view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts]
         quoted,
         page_address(fact, worst, number),
         str(found) if found else "",
-        _there(fact, pair, found),
+        _there(fact, found),
         _changed(view, fact),
         f"{len(others):,} more: {listing([one.fixture.name for one in others], 5)}"
         if others
@@ -93,13 +92,14 @@ def _reason(view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts]
     )
 
 
-def _there(fact: FixtureFacts, pair: Pair, found: Difference | None) -> str:
+def _there(fact: FixtureFacts, found: Difference | None) -> str:
     """Return the address of the first difference."""
     if found is None:
         return ""
     if found.head_step is not None:
-        return page_address(fact, pair.head, found.head_step.number)
-    return page_address(fact, pair.base, found.base_step.number if found.base_step else 0)
+        return page_address(fact, fact.worst, found.head_step.number)
+    number = found.base_step.number if found.base_step else 0
+    return page_address(fact, nearest_base(fact, fact.worst), number)
 
 
 def _changed(view: ReportView, fact: FixtureFacts) -> list[str]:
@@ -208,7 +208,7 @@ def _change(view: ReportView, one: AgentChange) -> Change:
 
 def rows_of(view: ReportView) -> Sequence[EvalRow]:
     """Return the lines of the Evals, worst first."""
-    return next((one.items for one in view.sections if one.kind is SectionKind.EVALS), ())
+    return next((one.whole for one in view.sections if one.kind is SectionKind.EVALS), ())
 
 
 class Extra(NamedTuple):
@@ -266,9 +266,9 @@ def extras(view: ReportView) -> Iterator[Extra]:
 
 
 def _extra(section: Section) -> Extra:
-    items = section.items[:_ITEMS]
+    items = section.whole[:_ITEMS]
     cells = _ROWS.get(section.kind)
-    more = max(0, len(section.items) - _ITEMS)
+    more = max(0, len(section.whole) - _ITEMS)
     if section.kind is SectionKind.USAGE:
         rows = [row for one in items for row in _spent(one)]
     elif cells is not None:

@@ -47,6 +47,13 @@ class Difference(NamedTuple):
     head: tuple[int, int]
     base: tuple[int, int]
 
+    @property
+    def tells(self) -> bool:
+        """Whether it is more than other words of an answer."""
+        worded = self.head_step is not None and self.base_step is not None
+        kinds = {one.kind for one in (self.head_step, self.base_step) if one}
+        return not (worded and kinds == {StepKind.ASSISTANT})
+
     def __str__(self) -> str:
         ours, theirs = (f"{seen:,} of {total:,}" for seen, total in (self.head, self.base))
         return f"{self.said}: {ours} on head, {theirs} on base"

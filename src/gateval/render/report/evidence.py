@@ -19,7 +19,7 @@ from gateval.domain.results.offers import offer_changes
 from gateval.domain.text import listing
 from gateval.domain.trials.trace import Step
 from gateval.domain.trials.trial import Side, Trial
-from gateval.render.report.facts import FixtureFacts
+from gateval.render.report.facts import FixtureFacts, PromptEdit
 from gateval.render.report.kinds import count
 
 _MORE_TIME = (
@@ -226,26 +226,6 @@ def _repetition(trials: Sequence[Trial], number: int) -> Trial | None:
 
 WORSE = (FixtureStatus.REGRESSED, FixtureStatus.SILENT, FixtureStatus.SUSPECT)
 """What does worse than base, or looks like it."""
-
-
-class PromptEdit(NamedTuple):
-    """An Agent whose prompt differs: a unified diff of base and head, and where head's stands.
-
-    `where` is a path, or a path with a line after a colon; empty if nobody noted it.
-    """
-
-    agent: str
-    where: str
-    lines: Sequence[str]
-
-    @property
-    def diff(self) -> str:
-        """The diff as text."""
-        return "\n".join(self.lines)
-
-    def count(self, sign: str) -> int:
-        """How many lines begin with `+`, or with `-`."""
-        return sum(line.startswith(sign) for line in self.lines)
 
 
 def prompt_edits(plan: Plan, facts: Iterable[FixtureFacts]) -> Sequence[PromptEdit]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gateval.domain.base import known_of_last
 from gateval.domain.decision.decision import Report
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.plan.plan import AgentChange
 from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
 from gateval.domain.plan.sealing import SEALED
 from gateval.domain.problems import SourceLocation
@@ -47,6 +48,12 @@ class FixtureFacts(NamedTuple):
     def stands(self) -> KnownRegression | None:
         """What an earlier run found of it, which stands: then this run did not measure it."""
         return self.planned.stands(self.fixture.name)
+
+    @property
+    def failed_before(self) -> bool:
+        """Whether it did not pass on base either."""
+        base = self.compared.base_all
+        return base is not None and not base.passes
 
     @property
     def why(self) -> str:
@@ -214,11 +221,35 @@ FEW = 12
 """Causes that a reader takes in. Where there are more, fixtures are put together more coarsely."""
 
 
+class PromptEdit(NamedTuple):
+    """An Agent whose prompt differs: a unified diff of base and head, and where head's stands.
+
+    `where` is a path, or a path with a line after a colon; empty if nobody noted it.
+    """
+
+    agent: str
+    where: str
+    lines: Sequence[str]
+
+    @property
+    def diff(self) -> str:
+        """The diff as text."""
+        return "\n".join(self.lines)
+
+    def count(self, sign: str) -> int:
+        """How many lines begin with `+`, or with `-`."""
+        return sum(line.startswith(sign) for line in self.lines)
+
+
 class FailureGroup(NamedTuple):
-    """Fixtures that fail alike, worst first. `alike` says how: empty for equally."""
+    """Fixtures that fail alike, worst first. `alike` says how: empty for equally.
+
+    `changed` is what the change does to the Agent of the first, where that is to stand beside it.
+    """
 
     facts: Sequence[FixtureFacts]
     alike: str = ""
+    changed: PromptEdit | AgentChange | None = None
 
     @property
     def first(self) -> FixtureFacts:
@@ -237,66 +268,84 @@ class FailureGroup(NamedTuple):
 
 
 def causes(facts: Sequence[FixtureFacts]) -> Sequence[FailureGroup]:
-    """Put facts together that fail for the same reason, in their order.
+    """Put facts of all Agents together in which the same assertions fail, in their order.
 
-    Those of one Agent; with more than `FEW` reasons, of all Agents. With more still, those with the
-    same expectation; then those whose expectations differ in their values only; then those in which
-    the same types of assertions fail.
+    What was seen does not count, nor do numbers in what was expected, nor what else an assertion
+    that is written once expects of each case: it is the answer that differs there, or the case. Of
+    a judge, the rules count that it found broken, else its sentence. With more than `FEW` causes,
+    other values do not count either; then, only the types of assertions.
     """
     found: Sequence[Sequence[FixtureFacts]] = ()
-    for level in _LEVELS:
-        for by_agent in (True, False):
-            found = _grouped(facts, level, by_agent=by_agent)
-            if len(found) <= FEW:
-                return [FailureGroup(mine, _alike(mine)) for mine in found]
+    for level in _LEVELS[_NUMBERS:]:
+        groups: dict[object, list[FixtureFacts]] = {}
+        written: dict[object, str] = {}
+        for fact in facts:
+            groups.setdefault(_signature(fact, level, written), []).append(fact)
+        found = list(groups.values())
+        if len(found) <= FEW:
+            break
     return [FailureGroup(mine, _alike(mine)) for mine in found]
 
 
-def _grouped(
-    facts: Sequence[FixtureFacts], level: _Level, *, by_agent: bool
-) -> Sequence[Sequence[FixtureFacts]]:
-    groups: dict[object, list[FixtureFacts]] = {}
-    for fact in facts:
-        agent = fact.planned.agent if by_agent else ""
-        groups.setdefault((agent, _signature(fact, level)), []).append(fact)
-    return list(groups.values())
-
-
-def _signature(fact: FixtureFacts, level: _Level) -> object:
+def _signature(fact: FixtureFacts, level: _Level, written: dict[object, str]) -> object:
+    """Return what stands for the cause of a failure; `written` has the assertions seen so far."""
     if not fact.broken:
-        return fact.why
-    return tuple(sorted({(one.type, level.key(one)) for one in fact.broken}))
+        return level.text(fact.why)
+    return tuple(sorted({(one.type, _cause(fact, one, level, written)) for one in fact.broken}))
+
+
+def _cause(fact: FixtureFacts, one: Assessment, level: _Level, written: dict[object, str]) -> str:
+    text = level.text(_asked(one, level))
+    if one.verdict is not None or one.index >= len(fact.fixture.assertions):
+        return text
+    place = fact.fixture.assertions[one.index].part(one.at).place
+    return written.setdefault((place.file, place.line, one.index, one.at), text)
 
 
 def _alike(facts: Sequence[FixtureFacts]) -> str:
     """Return how much these have in common."""
     for level in _LEVELS:
-        if len({_signature(fact, level) for fact in facts}) == 1:
+        if len({_signature(fact, level, {}) for fact in facts}) == 1:
             return level.alike
     return ""
 
 
-def _expected(assessment: Assessment) -> str:
-    """What was expected, without what was seen; of a judge, the rules that it found broken."""
-    if assessment.verdict is not None:
-        return "; ".join(sorted({one.rule for one in assessment.verdict.violations}))
-    return assessment.reason.partition(", saw ")[0]
+def _asked(assessment: Assessment, level: _Level) -> str:
+    """What was expected, without what was seen; of a judge, the rules that it found broken, or what
+    it said where it names none.
+    """
+    if not level.alike:
+        return assessment.reason
+    if (verdict := assessment.verdict) is not None:
+        return "; ".join(sorted({one.rule for one in verdict.violations})) or verdict.summary
+    return expected_and_saw(assessment.reason)[0]
 
 
-def _shape(assessment: Assessment) -> str:
-    return re.sub(r'"[^"]*"|`[^`]*`|/.*/|\d+', "\N{HORIZONTAL ELLIPSIS}", _expected(assessment))
+def expected_and_saw(reason: str) -> tuple[str, str]:
+    """Return what a reason says was expected, and what was seen; empty where it does not say."""
+    expected, _, saw = reason.partition(", saw ")
+    return expected, saw
 
 
 class _Level(NamedTuple):
-    """How much has to be equal, and that in words."""
+    """How much has to be equal, in words, and what is left of a text for that."""
 
     alike: str
-    key: Callable[[Assessment], str]
+    text: Callable[[str], str]
+
+
+def _without(pattern: str) -> Callable[[str], str]:
+    found = re.compile(pattern)
+    return lambda text: found.sub("\N{HORIZONTAL ELLIPSIS}", text)
 
 
 _LEVELS = (
-    _Level("", lambda one: one.reason),
-    _Level("the same is expected, and something else seen", _expected),
-    _Level("the same is expected, with other values", _shape),
+    _Level("", str),
+    _Level("the same is expected, and something else seen", str),
+    _Level("the same is expected, with other numbers", _without(r"\d+")),
+    _Level("the same is expected, with other values", _without(r'"[^"]*"|`[^`]*`|/.*/|\d+')),
     _Level("the same types of assertions fail", lambda _: ""),
 )
+
+_NUMBERS = 2
+"""The level of a cause."""

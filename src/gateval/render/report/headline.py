@@ -9,7 +9,7 @@ from gateval.domain.decision.decision import Report
 from gateval.domain.decision.reasons import never_began, why_silent
 from gateval.domain.plan.absent import Lacking
 from gateval.domain.results.averages import group_trials
-from gateval.domain.results.comparison import distinct
+from gateval.domain.results.comparison import FixtureChange, distinct
 from gateval.domain.text import listing
 from gateval.domain.trials.trial import Side
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
@@ -264,11 +264,22 @@ def _passed(report: Report) -> str:
         said.append(f"{count(lowered, 'lowered demand')}, accepted by {who}")
     if edits := listing([one.what for one in met_edits(report)], 2):
         said.append(f"less is asked ({edits}), and head meets what the target branch asks")
+    said += _improved(report)
     said += () if warned else _unwarned(report)
     if waiting := report.results.plan.after_merge:
         named = _names([one.eval for one in waiting], "sealed Eval")
         said.append(f"what is new in {named} first runs after the merge")
     return "; ".join(said)
+
+
+def _improved(report: Report) -> Iterator[str]:
+    """What is better than on base."""
+    plan, found = report.results.plan, FixtureChange.IMPROVED
+    better = [(one, each) for one in report.comparison.evals for each in one.fixtures]
+    better = [(one, each) for one, each in better if each.change is found]
+    if names := distinct(each.fixture for _, each in better):
+        noun = words_of(plan.eval(one.eval).kind for one, _ in better).case
+        yield f"{_names(names, noun)} improved"
 
 
 def _unwarned(report: Report) -> Iterator[str]:

@@ -199,6 +199,12 @@ class ScorerLine(NamedTuple):
     said: str = ""
 
     @property
+    def moves(self) -> bool:
+        """Whether there is anything to say of it: it is not just as it was before."""
+        still = self.delta is not None and abs(self.delta) < _ROUNDING
+        return not (still and self.said in {"", FixtureChange.UNCHANGED.value})
+
+    @property
     def average(self) -> str:
         """The average in percent."""
         return percent(self.now.mean)

@@ -73,11 +73,11 @@ def _verdict(page: Page, view: ReportView) -> None:
 
 
 def _table(page: Page, _: ReportView, section: Section) -> None:
-    page.table(section.columns, [(row[:-2], STYLES[row.verdict]) for row in section.items])
+    page.table(section.columns, [(row[:-2], STYLES[row.verdict]) for row in section.whole])
 
 
 def _list(page: Page, _: ReportView, section: Section) -> None:
-    _listed(page, section.title, [*section.said, *map(str, section.items)])
+    _listed(page, section.title, [*section.said, *map(str, section.whole)])
 
 
 def _sealed(page: Page, _: ReportView, section: Section) -> None:
@@ -96,7 +96,7 @@ def _listed(page: Page, title: str, lines: Sequence[str]) -> None:
 
 def _experiment(page: Page, _: ReportView, section: Section) -> None:
     page.heading(f"{section.title} ({section.note})")
-    for line in section.items:
+    for line in section.whole:
         style = {UP: "green", DOWN: "red"}.get(line.change[:1], "")
         page.line(str(line), indent=2, style=style)
 
