@@ -191,6 +191,30 @@ def test_what_stands_keeps_its_score_in_every_view(tmp_path: Path, model: str) -
         assert ("stands from an earlier run in the second" in again) == bool(number), again
 
 
+def test_a_fixture_of_two_evals_is_told_once_and_its_evidence_by_every_command(
+    tmp_path: Path,
+) -> None:
+    """One Eval counts trials, the other adds up scores; what fell stands in the second check."""
+    shop = build_shop(tmp_path / "shop")
+    shop.checkout("main")
+    weighted = EVAL.replace("support-eval", "weighted-eval") + "  scoring: {model: weighted}\n"
+    shop.write("evals/weighted.yaml", weighted)
+    shop.commit()
+    shop.branch("worse")
+    shop.write("agents/prompts/support.md", WORSE)
+    shop.commit()
+    first = gateval(shop, "check", "--base", "main")
+    title = " ".join(first.stdout.partition("head:")[0].split())
+    assert title == "Gateval: fail \u2014 refund-asks-why passed before and fails now", title
+    for _ in range(2):
+        for name in ("support-eval", "weighted-eval"):
+            shown = " ".join(gateval(shop, "get", "eval", name).stdout.split())
+            assert "Expected a call of `clarify_reason`, saw the calls refund." in shown, shown
+        assert gateval(shop, "check", "--base", "main").returncode == 1
+    said = " ".join(gateval(shop, "compare", "main", "HEAD").stdout.split())
+    assert "(Fisher or, of scores, paired permutations, one-sided)" in said
+
+
 def test_an_accepted_lower_bar_and_one_that_head_meets_are_named(tmp_path: Path) -> None:
     shop = build_shop(tmp_path / "shop")
     shop.checkout("main")

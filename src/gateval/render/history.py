@@ -273,12 +273,16 @@ def render_compared(
     if not evals:
         terminal.line("The two have no Eval in common.")
     else:
-        passes = any(one.scores is None for one in evals)
-        test = "Fisher" if passes else "paired permutations"
+        scored = {one.scores is not None for one in evals}
+        test = " or, of scores, ".join(_TESTS[one] for one in sorted(scored))
         terminal.line(
             f"P: the chance to look so much worse if nothing changed ({test}, one-sided)."
         )
     return terminal.text()
+
+
+_TESTS = ("Fisher", "paired permutations")
+"""The test that compares passes, and the one that compares scores."""
 
 
 def _taken(of: ComparedRun) -> str:

@@ -223,15 +223,12 @@ def _run_fixture(
         for one in first
         if one.passed is not True
     ]
-    said += [cut] if compared.missing else []
+    stands = planned.stands(compared.fixture)
+    said += [stands.says] if stands else [cut] if compared.missing else []
     again = [a.wavered for t in first for a in t.assessments if a.again is not None]
     fixture = planned.fixture(compared.fixture)
     own = compared.head.own if scored and (first or compared.found_at) else None
-    stood = (
-        compared.base.own
-        if planned.scoring.graded and compared.found_at and compared.base
-        else None
-    )
+    stood = stands.scores if stands and planned.scoring.graded else None
     found = RunFixture(
         fixture=compared.fixture,
         digest=fixture_digest(fixture),

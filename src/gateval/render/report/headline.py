@@ -137,7 +137,7 @@ def _regressed(report: Report, regressed: Sequence[DecisionReason]) -> Iterator[
     if names := distinct(one.fixture for one in single if one.eval not in graded):
         verb = "fails" if len(names) == 1 else "fail"
         yield f"{_names(names, 'fixture')} passed before and {verb} now"
-    if fell := [one for one in single if one.eval in graded]:
+    if fell := [one for one in single if one.eval in graded and one.fixture not in names]:
         names = distinct(one.fixture for one in fell)
         named = _names(names, _words(report, fell).case)
         yield f"{named} score{'s' if len(names) == 1 else ''} lower than before"
