@@ -25,7 +25,6 @@ from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.history.standing import BUDGET_SPENT, ended_by_budget
 from gateval.domain.paths import nearest
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Assessment, Trial
 from gateval.domain.verdicts import GateVerdict
@@ -37,8 +36,6 @@ from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, re
 from gateval.render.view import FixtureView, ReportView
 
 _ALL = "`gateval check` without --failed measures all that the change calls for."
-
-GOOD = {FixtureStatus.PASSING, FixtureStatus.IMPROVED}
 
 
 def last_run(root: Path) -> Path:
@@ -58,7 +55,7 @@ def failed_in(report: Report) -> tuple[tuple[str, str], ...]:
     found = [
         (fact.planned.own_name, fact.fixture.name)
         for fact in gather(report)
-        if fact.status not in GOOD
+        if not fact.status.fine
     ]
     return tuple(dict.fromkeys(found))
 

@@ -6,15 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gateval.domain.history.compared import (
     ComparedEval,
-    ComparedRun,
     ComparedScore,
     ComparedScores,
     Table,
     TableCell,
 )
-from gateval.domain.history.trend import ALL, Point, Wavering
-from gateval.domain.manifests.fixture import show_axis
-from gateval.domain.text import DASH, listing, show_percent, show_score_in_full
+from gateval.domain.history.trend import Point, ScorerSeries, Wavering, scorer_series
+from gateval.domain.text import DASH, show_percent, show_score_in_full
 from gateval.render.plots import BOTTOM, LEFT, block, lines_of, plot_of_runs, sparkline, text
 from gateval.render.report.kinds import count, words_of
 from gateval.render.report.scores import DOWN, SAME, UP, difference, mark, percent
@@ -27,63 +25,38 @@ _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 _DASHES = ("", "6 3", "2 3")
 _LEGEND = 20
 
-Series = Mapping[str, Sequence[float | None]]
-"""By scorer: its average in each set, the oldest first, None where it has none."""
-
-
-def scorer_series(points: Sequence[Point]) -> Series:
-    """Return the averages of each scorer, those of the newest set first."""
-    names = dict.fromkeys(a.scorer for point in reversed(points) for a in point.averages)
-    means = [{one.scorer: one.mean for one in point.averages} for point in points]
-    return {name: [each.get(name) for each in means] for name in names}
-
 
 def add_scorers(terminal: TerminalReport, points: Sequence[Point]) -> None:
     """Add a line for each scorer: its averages, the last of them, the difference to before."""
-    series = scorer_series(points)
-    if not series:
-        return
     rows = []
-    for name, means in series.items():
-        delta = _delta(means)
-        circle = SAME if delta is None else f"{mark(delta)}{difference(delta)}"
+    for one in scorer_series(points):
+        circle = SAME if one.delta is None else f"{mark(one.delta)}{difference(one.delta)}"
         style = {UP: "green", DOWN: "red"}.get(circle[:1], "")
-        line = "".join(" " if mean is None else block(mean) for mean in means)
-        rows.append(((name, line, percent(means[-1]), circle), style))
-    terminal.table(("SCORER", "AVERAGES", "LAST", "Δ"), rows)
-
-
-def _delta(means: Sequence[float | None]) -> float | None:
-    """Return the difference of the last set to the one before."""
-    if len(means) < 2 or means[-1] is None or means[-2] is None:
-        return None
-    return means[-1] - means[-2]
+        line = "".join(" " if mean is None else block(mean) for mean in one.means)
+        rows.append(((one.scorer, line, percent(one.means[-1]), circle), style))
+    if rows:
+        terminal.table(("SCORER", "AVERAGES", "LAST", "Δ"), rows)
 
 
 def render_scorers_plot(name: str, points: Sequence[Point]) -> str:
     """Return an SVG document with a line for each scorer, its legend below."""
     series = scorer_series(points)
     height = BOTTOM + _LEGEND * (len(series) + 1)
-    parts = [
-        part
-        for number, (scorer, means) in enumerate(series.items())
-        for part in _drawn(number, scorer, means)
-    ]
+    parts = [part for number, one in enumerate(series) for part in _drawn(number, one)]
     return plot_of_runs(f"Scorers of {name}", points, parts, height=height)
 
 
-def _drawn(number: int, scorer: str, means: Sequence[float | None]) -> Iterator[str]:
+def _drawn(number: int, of: ScorerSeries) -> Iterator[str]:
     color, dash = _COLORS[number % len(_COLORS)], _DASHES[number // len(_COLORS) % len(_DASHES)]
     stroke = f'fill="none" stroke="{color}" stroke-width="2" stroke-dasharray="{dash}"'
-    for places in lines_of(means):
+    for places in lines_of(of.means):
         yield f'<polyline points="{places}" {stroke}/>'
         for place in places.split():
             x, _, y = place.partition(",")
             yield f'<circle cx="{x}" cy="{y}" r="3" fill="{color}"/>'
     down = BOTTOM + _LEGEND * (number + 0.5)
     yield f'<path d="M{LEFT} {down - 4:.1f}h28" {stroke}/>'
-    last = next((one for one in reversed(means) if one is not None), None)
-    yield text(LEFT + 36, down, f"{scorer}: {percent(last)}")
+    yield text(LEFT + 36, down, f"{of.scorer}: {percent(of.last)}")
 
 
 _CELL = 60
@@ -96,15 +69,12 @@ def show_scores(terminal: TerminalReport, found: ComparedScores, names: tuple[st
     """Add the tasks that moved, all axes, and the criteria that moved."""
     if found.version[0] != found.version[1]:
         terminal.line(f"version {found.version[0]} before, {found.version[1]} after", indent=2)
-    moved = [one for one in found.tasks if one.delta or one.said]
     task = words_of([found.kind]).case
     axis, criterion = _AXES.get(found.kind, ("AXIS", "CRITERION"))
-    _table(terminal, task.upper(), names, moved)
-    if same := len(found.tasks) - len(moved):
+    _table(terminal, task.upper(), names, found.moved)
+    if same := len(found.tasks) - len(found.moved):
         terminal.line(f"{same} more with equal scores", indent=2)
-    axes = [one.model_copy(update={"name": show_axis(one.name)}) for one in found.axes]
-    if len(axes) > 1:
-        _table(terminal, axis, names, axes)
+    _table(terminal, axis, names, found.shown_axes)
     _table(terminal, criterion, names, found.criteria)
     if found.whole.p_value is not None:
         chance = f"P {found.whole.p_value:.3f} ({found.whole.pairs} in pairs)"
@@ -178,7 +148,7 @@ def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool)
                 show_score_in_full(one.whole_score, one.threshold),
                 DASH if one.low is None else f"{one.low:.2f}\N{EN DASH}{one.high:.2f}",
                 f"{DASH if one.passing is None else one.passing}/{one.total}",
-                _said(one),
+                one.said,
             ),
             "red" if one.regressed or one.passed_on else "",
         )
@@ -216,19 +186,6 @@ def render_overview(series: Mapping[str, Sequence[Point]], *, width: int, color:
     return terminal.text()
 
 
-def _said(point: Point) -> str:
-    names = ["all together" if one == ALL else one for one in point.regressed]
-    if names:
-        where = f" since {point.base[:7]}" if point.base else ""
-        return f"regressed{where}: {listing(names, 4)}"
-    if point.passed_on:
-        return f"fails; passed on {point.passed_on[:7]}"
-    if point.verdict not in {"pass", "fail"}:
-        return "not measured"
-    said = ["fails"] if point.verdict == "fail" else []
-    return ", ".join([*said, *(["agent changed"] if point.changed else [])])
-
-
 def render_compared(
     evals: Sequence[ComparedEval], names: tuple[str, str], *, width: int, color: bool
 ) -> str:
@@ -243,13 +200,12 @@ def render_compared(
         terminal.line(title, style="bold")
         for name, of in zip(names, one.of, strict=True):
             if of is not None:
-                terminal.line(f"{name}: {_taken(of)}", indent=2)
+                terminal.line(f"{name}: {of.taken}", indent=2)
         if one.otherwise:
             terminal.line(one.otherwise, indent=2)
         if one.scores is not None:
             show_scores(terminal, one.scores, names)
             continue
-        moved = [fixture for fixture in one.fixtures if fixture.differs]
         rows = [
             (
                 (
@@ -261,15 +217,14 @@ def render_compared(
                 ),
                 "red" if f.worse else "",
             )
-            for f in moved
+            for f in one.moved
         ]
         if rows:
             terminal.table(("FIXTURE", names[0], names[1], "P", ""), rows, most=ROWS)
-        same = len(one.fixtures) - len(moved)
-        if same:
+        if same := len(one.fixtures) - len(one.moved):
             terminal.line(f"{same:,} more with equal results", indent=2)
-        for of in {of: None for of in one.of if of is not None and of.others}:
-            terminal.line(_listed(of), indent=2)
+        for said in one.naming:
+            terminal.line(said, indent=2)
     if not evals:
         terminal.line("The two have no Eval in common.")
     else:
@@ -283,24 +238,6 @@ def render_compared(
 
 _TESTS = ("Fisher", "paired permutations")
 """The test that compares passes, and the one that compares scores."""
-
-
-def _taken(of: ComparedRun) -> str:
-    """Say which run stands for a revision."""
-    run = f"the run {of.run} ({of.at[:16].replace('T', ' ')})"
-    said = f"base of {run}" if of.as_base else run
-    if not of.complete:
-        return f"{said}, not complete"
-    if not of.newer:
-        return said
-    return f"{said}, the newest that is complete; left out: {', '.join(of.newer)}"
-
-
-def _listed(of: ComparedRun) -> str:
-    """Say which part of its fixtures a run names."""
-    more = f", and {of.beyond:,} more that did not pass" if of.beyond else ""
-    others = "all others passed" if of.others == "passed" else "how the others ended is not kept"
-    return f"{of.run} lists {of.listed:,} of {of.total:,} fixtures{more}; {others}."
 
 
 def render_flaky(found: Sequence[Wavering], *, runs: int, width: int, color: bool) -> str:

@@ -6,10 +6,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from gateval.domain.history.trend import Point
+from gateval.domain.history.trend import Point, scorer_series
 from gateval.domain.results.averages import ScorerAverage
 from gateval.render.comment_parts import scorer
-from gateval.render.history import render_scorers_plot, render_trend, scorer_series
+from gateval.render.history import render_scorers_plot, render_trend
 from gateval.render.report.scores import ScorerLine, difference, mark, percent
 
 HOSTILE = "</text><script>alert(1)</script>| @everyone\n::error::x\x1b[31m"
@@ -69,10 +69,10 @@ def test_scorers_that_come_and_go_leave_gaps() -> None:
         point(2, average("a", None, measured=0)),
         point(3, average("a", 0.75), average("new", 0.25)),
     ]
-    assert scorer_series(points) == {
-        "a": [0.5, None, 0.75],
-        "new": [None, None, 0.25],
-        "old": [1, None, None],
+    assert {one.scorer: (one.means, one.last, one.delta) for one in scorer_series(points)} == {
+        "a": ((0.5, None, 0.75), 0.75, None),
+        "new": ((None, None, 0.25), 0.25, None),
+        "old": ((1, None, None), 1, None),
     }
     drawn = ET.fromstring(render_scorers_plot("lab", points))  # noqa: S314 - ours
     lines = drawn.findall("{http://www.w3.org/2000/svg}polyline")

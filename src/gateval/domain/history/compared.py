@@ -23,6 +23,7 @@ from gateval.domain.history.run_record import (
     RunScore,
     TrialStatus,
 )
+from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.statistics.design import fisher
 from gateval.domain.statistics.graded import sign_flip
 from gateval.domain.text import show_score
@@ -64,6 +65,17 @@ class ComparedScores(Value):
     tasks: tuple[ComparedScore, ...]
     axes: tuple[ComparedScore, ...]
     criteria: tuple[ComparedScore, ...]
+
+    @property
+    def moved(self) -> tuple[ComparedScore, ...]:
+        """The tasks that did not stay as they were, the worst first."""
+        return tuple(one for one in self.tasks if one.delta or one.said)
+
+    @property
+    def shown_axes(self) -> tuple[ComparedScore, ...]:
+        """The axes, as people call them, where there are several: one alone is the whole."""
+        told = self.axes if len(self.axes) > 1 else ()
+        return tuple(one.model_copy(update={"name": show_axis(one.name)}) for one in told)
 
 
 def compare_scores(before: RunEval, after: RunEval) -> ComparedScores:
@@ -211,6 +223,27 @@ class ComparedRun(Value):
         """The score of the Eval."""
         return score_of(self.low, self.high, *self.runs)
 
+    @property
+    def taken(self) -> str:
+        """Which run it is, and why not another one, in words."""
+        run = f"the run {self.run} ({self.at[:16].replace('T', ' ')})"
+        said = f"base of {run}" if self.as_base else run
+        if not self.complete:
+            return f"{said}, not complete"
+        if not self.newer:
+            return said
+        return f"{said}, the newest that is complete; left out: {', '.join(self.newer)}"
+
+    @property
+    def naming(self) -> str:
+        """Which part of its fixtures it names, as a sentence; empty where it names them all."""
+        if not self.others:
+            return ""
+        more = f", and {self.beyond:,} more that did not pass" if self.beyond else ""
+        passed = self.others == "passed"
+        others = "all others passed" if passed else "how the others ended is not kept"
+        return f"{self.run} lists {self.listed:,} of {self.total:,} fixtures{more}; {others}."
+
 
 class ComparedEval(Value):
     """One Eval on both; `otherwise` says what else differs, empty if nothing does.
@@ -235,6 +268,16 @@ class ComparedEval(Value):
         if self.before is None or self.after is None:
             return None
         return self.after - self.before
+
+    @property
+    def moved(self) -> tuple[ComparedFixture, ...]:
+        """The fixtures that did not stay as they were, the worst first."""
+        return tuple(one for one in self.fixtures if one.differs)
+
+    @property
+    def naming(self) -> tuple[str, ...]:
+        """Which part of their fixtures the two runs name, where that is not all."""
+        return tuple(dict.fromkeys(of.naming for of in self.of if of and of.naming))
 
 
 class ComparedRecord(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
+from typing import NamedTuple
 
 from gateval.domain.base import Value
 from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
@@ -12,6 +13,7 @@ from gateval.domain.history.status import PULL_REQUESTS
 from gateval.domain.results.averages import ScorerAverage
 from gateval.domain.statistics.design import FIXTURES, design, fisher, looks
 from gateval.domain.statistics.walk import expected, wilson_rate
+from gateval.domain.text import listing
 from gateval.domain.verdicts import GateVerdict, Score, score_of
 
 
@@ -49,8 +51,47 @@ class Point(Value):
         """The score, with how far it may reach where it was measured in part."""
         return score_of(self.score, self.most, *self.runs)
 
+    @property
+    def said(self) -> str:
+        """What became of it beside its score, in words."""
+        names = ["all together" if one == ALL else one for one in self.regressed]
+        if names:
+            where = f" since {self.base[:7]}" if self.base else ""
+            return f"regressed{where}: {listing(names, 4)}"
+        if self.passed_on:
+            return f"fails; passed on {self.passed_on[:7]}"
+        if self.verdict not in {"pass", "fail"}:
+            return "not measured"
+        said = ["fails"] if self.verdict == "fail" else []
+        return ", ".join([*said, *(["agent changed"] if self.changed else [])])
+
 
 ALL = "*"
+
+
+class ScorerSeries(NamedTuple):
+    """The averages of one scorer in each set, the oldest first, None where it has none."""
+
+    scorer: str
+    means: tuple[float | None, ...]
+
+    @property
+    def last(self) -> float | None:
+        """The newest that is known."""
+        return next((one for one in reversed(self.means) if one is not None), None)
+
+    @property
+    def delta(self) -> float | None:
+        """The difference of the last set to the one before."""
+        before, now = ((None, *self.means)[-2:]) if self.means else (None, None)
+        return None if before is None or now is None else now - before
+
+
+def scorer_series(points: Sequence[Point]) -> tuple[ScorerSeries, ...]:
+    """Return the averages of each scorer, those of the newest set first."""
+    names = dict.fromkeys(a.scorer for point in reversed(points) for a in point.averages)
+    means = [{one.scorer: one.mean for one in point.averages} for point in points]
+    return tuple(ScorerSeries(name, tuple(each.get(name) for each in means)) for name in names)
 
 
 def trend(records: Iterable[RunRecord], name: str, *, limit: int) -> tuple[Point, ...]:

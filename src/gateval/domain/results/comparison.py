@@ -190,6 +190,11 @@ class FixtureStatus(StrEnum):
     IMPROVED = "improved"
     PASSING = "passing"
 
+    @property
+    def fine(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return self in {FixtureStatus.IMPROVED, FixtureStatus.PASSING}
+
 
 class FixtureComparison(Value):
     """One fixture, head against base.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gateval.domain.base import canonical_json
@@ -20,7 +20,7 @@ from gateval.domain.trials.trial import Assessment, Side, Trial, Violation
 from gateval.render.page.text import as_json, seen
 from gateval.render.report.difference import first_difference, nearest_base
 from gateval.render.report.evidence import Pair, prompt_edit
-from gateval.render.report.facts import FixtureFacts, told, worst_first
+from gateval.render.report.facts import FixtureFacts, in_order, told
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.wording import evidence_mark, own_score, passes
 from gateval.render.view import ReportView
@@ -51,11 +51,6 @@ class PageData(NamedTuple):
 
     lines: Json
     blocks: dict[str, str]
-
-
-def in_order(facts: Iterable[FixtureFacts]) -> list[FixtureFacts]:
-    """Return fixtures as the page lists them: by what is wrong, worst first."""
-    return sorted(worst_first(facts), key=lambda one: STATES.index(one.status))
 
 
 def page_data(view: ReportView, room: int) -> PageData:
@@ -92,12 +87,10 @@ def page_data(view: ReportView, room: int) -> PageData:
 
 def _pair(fact: FixtureFacts) -> Pair:
     """Return the repetitions that are shown first; what passes needs no search for the nearest."""
-    if fact.status in _FINE:
+    if fact.status.fine:
         return Pair(fact.worst, next(iter(fact.base), None))
     return Pair(fact.worst, nearest_base(fact, fact.worst))
 
-
-_FINE = {FixtureStatus.IMPROVED, FixtureStatus.PASSING}
 
 _TAG = 60
 """Bytes of the element around a block."""
@@ -156,7 +149,7 @@ def mark(trial: Trial) -> str:
 
 def _fixture(view: ReportView, fact: FixtureFacts, pair: Pair) -> Json:
     fixture = fact.fixture
-    found = None if fact.status in _FINE else first_difference(fact, pair)
+    found = None if fact.status.fine else first_difference(fact, pair)
     run, name = view.report.results.info.run, f"{fact.planned.own_name}/{fact.fixture.name}"
     again = one_fixture_command(view.plan, fact)
     stands = fact.stands

@@ -172,6 +172,14 @@ def worst_first(facts: Iterable[FixtureFacts]) -> Sequence[FixtureFacts]:
     return sorted(facts, key=lambda f: (-f.compared.head.weight, f.compared.head.low))
 
 
+_ORDER = tuple(FixtureStatus)
+
+
+def in_order(facts: Iterable[FixtureFacts]) -> Sequence[FixtureFacts]:
+    """Return fixtures as a list has them: by what is wrong, worst first."""
+    return sorted(worst_first(facts), key=lambda one: _ORDER.index(one.status))
+
+
 def with_status(facts: Iterable[FixtureFacts], *which: FixtureStatus) -> Sequence[FixtureFacts]:
     """Return the fixtures of these statuses, worst first."""
     return worst_first(f for f in facts if f.status in which)

@@ -23,14 +23,12 @@ from gateval.render.report.facts import (
     FixtureFacts,
     broken,
     gather,
+    in_order,
     told,
-    with_status,
 )
 from gateval.render.report.kinds import words_of
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.wording import eval_verdict, passes, score
-
-_FINE = {FixtureStatus.IMPROVED, FixtureStatus.PASSING}
 
 BELOW, EDIT, ELSE = "below-threshold", "lowered-bar", "no-pass"
 
@@ -66,12 +64,10 @@ class Finding(NamedTuple):
 
 def findings(report: Report) -> tuple[Finding, ...]:
     """Return what can be told on a line of head: what blocks first, else in the report's order."""
-    facts = gather(report)
     found = [
         finding
-        for which in FixtureStatus
-        if which not in _FINE
-        for fact in with_status(facts, which)
+        for fact in in_order(gather(report))
+        if not fact.status.fine
         for finding in _of_fixture(report, fact)
     ]
     below = [one for one in report.comparison.evals if one.head.meets is Meets.NO]

@@ -6,17 +6,16 @@ Everything in stored results is untrusted: whatever is shown goes through the pa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from gateval.domain.base import canonical_json
-from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.trials.excerpt import KINDS
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import OUTPUT_LIMIT, Trial
 from gateval.render.report.bar import whom_to_ask
 from gateval.render.report.evidence import Pair, offer_lines
-from gateval.render.report.facts import FixtureFacts, with_status
+from gateval.render.report.facts import FixtureFacts, in_order
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.wording import evidence_icon, evidence_mark, own_score, passes
 from gateval.render.terminal.page import Page
@@ -186,14 +185,12 @@ def render_list(view: ReportView, run: str, *, width: int, color: bool) -> str:
     """Return the fixtures of a run, what did not pass first, and how to look at one."""
     page = Page(width, color=color)
     page.line(f"{run}: {view.verdict} \N{EM DASH} {view.headline}", style="bold")
-    facts = view.fixtures
-    for which in FixtureStatus:
-        found = with_status(facts, which)
-        if found:
-            page.heading(str(which))
-            for fact in found:
-                name = f"{fact.planned.own_name}/{fact.fixture.name}"
-                page.line(f"{name}: {passes(fact.compared)}", indent=2)
+    facts = in_order(view.fixtures)
+    for status, found in groupby(facts, key=lambda one: one.status):
+        page.heading(str(status))
+        for fact in found:
+            name = f"{fact.planned.own_name}/{fact.fixture.name}"
+            page.line(f"{name}: {passes(fact.compared)}", indent=2)
     for line in view.sealed:
         page.line(f"{line.planned.shown_name} is sealed: {line.words}")
     if view.sealed:
@@ -201,7 +198,6 @@ def render_list(view: ReportView, run: str, *, width: int, color: bool) -> str:
     for said in offer_lines(view.report):
         page.line(f"For the model: {said}.")
     if facts:
-        first = next(fact for which in FixtureStatus for fact in with_status(facts, which))
         page.heading("To look at one:", style="")
-        page.command(f"gateval show {run} {first.planned.own_name}/{first.fixture.name}")
+        page.command(f"gateval show {run} {facts[0].planned.own_name}/{facts[0].fixture.name}")
     return page.text()
