@@ -15,7 +15,7 @@ import pytest
 from tests.helpers.command import environment, gateval
 from tests.helpers.github_shop import SAME, WORSE
 from tests.helpers.repo import Repo
-from tests.helpers.shop import build_shop
+from tests.helpers.shop import EVAL, build_shop
 
 
 @pytest.fixture
@@ -115,6 +115,61 @@ def test_lines_break_at_words(worse: Repo) -> None:
         assert not [line for line in told.splitlines() if len(line) > 60], told
     looked = at_terminal(worse, "compare", "main", "HEAD")
     assert not [line for line in looked.splitlines() if len(line) > 60], looked
+
+
+def test_a_check_names_the_report_that_a_browser_opens(worse: Repo) -> None:
+    said = gateval(worse, "check").stderr
+    (line,) = [line for line in said.splitlines() if line.startswith("Report: ")]
+    assert (worse.path / line.removeprefix("Report: ")).name == "report.html"
+    assert (worse.path / line.removeprefix("Report: ")).exists()
+    without = gateval(worse, "check", "--views", "markdown").stderr
+    assert "Report: " not in without
+
+
+def test_a_plan_shows_what_changed_in_a_prompt_line_by_line(worse: Repo) -> None:
+    told = gateval(worse, "plan").stdout
+    assert "    - Always ask for the reason first.\n    + Always be quick first.\n" in told
+    assert "\N{RIGHTWARDS ARROW}" not in told.partition("Eval ")[0]
+    rules = "".join(f"Rule {number}.\n" for number in range(200))
+    worse.write("agents/prompts/support.md", rules)
+    long = gateval(worse, "plan").stdout
+    assert "    + Rule 0.\n" in long
+    assert "Rule 199" not in long
+    assert " more lines; `git diff` has them" in long
+
+
+def test_show_names_the_first_difference_beside_the_nearest_of_base(worse: Repo) -> None:
+    assert gateval(worse, "check").returncode == 1
+    shown = gateval(worse, "show", "refund-asks-why").stdout
+    said = "Head calls `refund` where base calls `clarify_reason`: 2 of 2 on head, 0 of 2 on base"
+    assert f"First difference: {said}." in " ".join(shown.split())
+    rows = [line for line in shown.splitlines() if " tool call" in line]
+    assert rows[0].count("\N{NOT EQUAL TO} ") == 2, "marked on both sides"
+    assert "First difference" not in gateval(worse, "show", "greets").stdout
+
+
+def test_get_leaves_columns_out_where_the_screen_is_narrow(worse: Repo) -> None:
+    assert gateval(worse, "check").returncode == 1
+    narrow = at_terminal(worse, "get", "evals", columns=50)
+    assert narrow.splitlines()[0].split() == ["NAME", "AGENT", "SCORE", "PASSING", "PHASE"]
+    assert "Left out, as the screen is narrow: REVISION, LAST RUN." in " ".join(narrow.split())
+    wide = at_terminal(worse, "get", "evals", columns=100)
+    assert "REVISION" in wide.splitlines()[0]
+    assert "Left out" not in wide
+
+
+def test_a_plot_says_what_its_marks_are(worse: Repo) -> None:
+    worse.write("evals/support-eval.yaml", f"{EVAL}  scoring: {{passThreshold: 0.9}}\n")
+    worse.commit()
+    assert gateval(worse, "check").returncode == 1
+    drawn = " ".join(gateval(worse, "history", "--plot", "terminal").stdout.split())
+    legend = "from \N{LOWER ONE EIGHTH BLOCK} (0) to \N{FULL BLOCK} (1), the newest last; ! something regressed, ? not measured"
+    assert legend in drawn
+    assert gateval(worse, "history", "support-eval", "--plot", "s.svg").returncode == 0
+    plot = (worse.path / "s.svg").read_text()
+    for said in ("threshold 0.90", "day and revision of the run", "score and 95 % interval",
+                 "something regressed", "not measured"):  # fmt: skip
+        assert said in plot, said
 
 
 def test_flaky_names_what_is_unknown(worse: Repo) -> None:

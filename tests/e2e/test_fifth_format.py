@@ -88,7 +88,7 @@ def test_a_fifth_format_has_plan_verdict_comment_history_and_junit(
     assert done.returncode == 1, done.stdout + done.stderr
     assert "capitals.1 scores lower than before" in " ".join(done.stdout.split())
     comment = (out / "comment.md").read_text("utf-8")
-    assert "| desk | capitals | 0.62 mark C | 1.00 mark A | −0.38 |" in comment
+    assert "| −0.38 | desk | capitals | 0.62 mark C | 1.00 mark A |" in comment
     suite = next(ET.parse(out / "junit.xml").getroot().iter("testsuite"))  # noqa: S314
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("capitals", "2", "1")
 

@@ -147,7 +147,7 @@ def carry_out(
     """
     from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
     from gateval.app.run.measure import measure, remember
-    from gateval.app.run.views import summary_for, write_views
+    from gateval.app.run.views import VIEWS, summary_for, write_views
     from gateval.app.run_history import stored_runs
     from gateval.app.show import with_spent_here
     from gateval.domain.decision.decision import make_report
@@ -173,6 +173,8 @@ def carry_out(
         screen = screen_of(sys.stdout, settings.environ)
         sys.stdout.write(views["summary"] if screen == PAPER else summary_for(report, screen))
         print(f"Results: {folder.path}", file=sys.stderr)
+        if "html" in views:
+            print(f"Report: {show_here(folder.path / VIEWS['html'].file)}", file=sys.stderr)
         for said in told:
             print(said, file=sys.stderr)
         if plan.base is not None and not measured.interrupted:

@@ -13,7 +13,16 @@ from gateval.domain.history.compared import (
 )
 from gateval.domain.history.trend import Point, ScorerSeries, Wavering, scorer_series
 from gateval.domain.text import DASH, show_percent, show_score_in_full
-from gateval.render.plots import BOTTOM, LEFT, block, lines_of, plot_of_runs, sparkline, text
+from gateval.render.plots import (
+    BOTTOM,
+    LEFT,
+    SPARKS,
+    block,
+    lines_of,
+    plot_of_runs,
+    sparkline,
+    text,
+)
 from gateval.render.report.kinds import count, words_of
 from gateval.render.report.scores import DOWN, SAME, UP, difference, mark, percent
 from gateval.render.tables import ROWS, TerminalReport
@@ -139,6 +148,10 @@ def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool)
     """Return the runs of one Eval, the newest first."""
     terminal = TerminalReport(width, color=color)
     terminal.line(f"{name}  {sparkline(points)}", style="bold")
+    first, last = points[0].at[:10], points[-1].at[:10]
+    asked = points[-1].threshold
+    threshold = f" Threshold {asked:.2f}." if asked else ""
+    terminal.line(f"{SPARKS} {first} to {last}.{threshold}", style="dim")
     rows = [
         (
             (
@@ -154,7 +167,8 @@ def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool)
         )
         for one in reversed(points)
     ]
-    terminal.table(("RUN AT (UTC)", "REVISION", "EVENT", "SCORE", "95 %", "PASSING", ""), rows)
+    titles = ("RUN AT (UTC)", "REVISION", "EVENT", "SCORE", "95 %", "PASSING", "")
+    terminal.table(titles, rows, spare=("EVENT", "95 %"))
     add_scorers(terminal, points)
     return terminal.text()
 
@@ -181,6 +195,7 @@ def render_overview(series: Mapping[str, Sequence[Point]], *, width: int, color:
         for name, points in known.items()
     ]
     terminal.table(("EVAL", "SCORES", "LAST", "ON", "RUNS"), rows)
+    terminal.line(SPARKS, style="dim")
     if len(known) == 1:
         add_scorers(terminal, next(iter(known.values())))
     return terminal.text()

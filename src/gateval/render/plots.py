@@ -54,6 +54,8 @@ def render_calibration_plot(found: CalibrationReport) -> str:
 
 
 def _scale(height: int) -> Iterator[str]:
+    said = "dashed: the least that is asked; green: calibrated; the line is the 95 % interval"
+    yield text(_LEFT, 44, said, size=11)
     for step in range(-4, 5):
         x = _x(step / 4)
         yield f'<path d="M{x:.1f} {_TOP - 14}V{height - 34}" stroke="#dddddd"/>'
@@ -129,7 +131,24 @@ def render_plot(name: str, points: Sequence[Point]) -> str:
         for line in lines_of([one.score for one in points])
     ]
     marks = [_mark(x, one) for x, one in places]
-    return plot_of_runs(f"Score of {name}", points, [*joined, *marks])
+    parts = [*joined, *marks, *_legend_of_marks()]
+    return plot_of_runs(f"Score of {name}", points, parts, height=BOTTOM + 28)
+
+
+def _legend_of_marks() -> Iterator[str]:
+    """Yield what the marks of scores mean, below the dates."""
+    y, left = BOTTOM + 16, LEFT
+    for color, said, wide in (
+        ("#2166ac", "score and 95 % interval", 190),
+        ("#b2182b", "something regressed", 160),
+        ("", "? not measured", 0),
+    ):
+        if color:
+            stroke = f'stroke="{color}" stroke-opacity="0.35" stroke-width="3"'
+            yield f'<path d="M{left} {y - 12}v14" {stroke}/>'
+            yield f'<circle cx="{left}" cy="{y - 5}" r="3.5" fill="{color}"/>'
+        yield text(left + (10 if color else 0), y, said)
+        left += wide
 
 
 def lines_of(scores: Sequence[float | None]) -> Iterator[str]:
@@ -141,6 +160,13 @@ def lines_of(scores: Sequence[float | None]) -> Iterator[str]:
         elif places:
             yield " ".join(places)
             places = []
+
+
+SPARKS = (
+    f"Scores from {_BLOCKS[0]} (0) to {_BLOCKS[-1]} (1), the newest last; ! something regressed, "
+    "? not measured."
+)
+"""What the characters of `sparkline` mean."""
 
 
 def sparkline(points: Sequence[Point]) -> str:
@@ -183,15 +209,17 @@ def plot_of_runs(
 
 
 def _scores_grid(points: Sequence[Point]) -> Iterator[str]:
-    yield from score_grid(WIDTH, points[-1].threshold if points else None)
+    threshold = points[-1].threshold if points else None
+    yield from score_grid(WIDTH, threshold, f"threshold {threshold:.2f}" if threshold else "")
+    yield text(LEFT, 38, "below: day and revision of the run", size=10)
     for index in sorted({0, len(points) // 2, len(points) - 1}) if points else ():
         x = x_of(index, len(points))
         yield text(x, TOP + HEIGHT + 22, points[index].at[:10], anchor="middle")
         yield text(x, TOP + HEIGHT + 40, points[index].revision[:7], anchor="middle")
 
 
-def score_grid(width: float, threshold: float | None) -> Iterator[str]:
-    """Yield the lines of scores from 0 to 1, and a dashed one for a threshold."""
+def score_grid(width: float, threshold: float | None, called: str) -> Iterator[str]:
+    """Yield the lines of scores from 0 to 1, and a dashed one for a threshold, with its name."""
     for tenth in range(0, 11, 2):
         y = y_of(tenth / 10)
         yield f'<path d="M{LEFT} {y:.1f}h{width}" stroke="#dddddd"/>'
@@ -199,6 +227,7 @@ def score_grid(width: float, threshold: float | None) -> Iterator[str]:
     if threshold:
         dashed = 'stroke="#555555" stroke-dasharray="5 4"'
         yield f'<path d="M{LEFT} {y_of(threshold):.1f}h{width}" {dashed}/>'
+        yield text(LEFT + 4, y_of(threshold) - 4, called, size=11)
 
 
 def x_of(index: int, many: int) -> float:
@@ -222,7 +251,7 @@ def render_bars(table: Table) -> str:
     height = TOP + HEIGHT + 60 + 20 * len(table.rows)
     parts = [
         text(LEFT, 24, "Scores of benchmarks", size=15),
-        *score_grid(width, SCORE_FROM),
+        *score_grid(width, SCORE_FROM, f"pass from {SCORE_FROM:g}"),
         *_bars(table, group),
         *_legend(table),
     ]

@@ -37,12 +37,18 @@ class TerminalReport:
             self._lines.append(" " * indent + self._styled(part, style))
 
     def table(
-        self, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]], *, most: int = 0
+        self,
+        header: Sequence[str],
+        rows: Sequence[tuple[Sequence[str], str]],
+        *,
+        most: int = 0,
+        spare: Sequence[str] = (),
     ) -> None:
         """Add a table, each row with its cells and a style for the last one; of many, the first
         `most` and a line that counts the others.
 
-        Where it is too wide for the screen, each row is a paragraph; a long last cell is wrapped.
+        Where it is too wide for the screen, columns are left out that are `spare`, the first of
+        them first. Else each row is a paragraph. A long last cell is wrapped.
         """
         if most and (left := len(rows) - most) > 0:
             self.table(header, rows[:most])
@@ -50,19 +56,37 @@ class TerminalReport:
             return
         header = [plain_line(title, CELL_LIMIT) for title in header]
         cells = [[plain_line(cell, CELL_LIMIT) for cell in row] for row, _ in rows]
-        widths = [max(map(width_of, column)) for column in zip(header, *cells, strict=True)]
+        kept, left_out = self._that_fit(header, cells, spare)
         if self._lines:
             self._lines.append("")
-        least = [*widths[:-1], min(widths[-1], _LAST)]
-        if sum(least) + GAP * (len(least) - 1) > self._width:
+        if not kept:
             self._paragraphs(header, cells, [style for _, style in rows])
             return
+        header, *cells = [[row[at] for at in kept] for row in (header, *cells)]
+        widths = [max(map(width_of, column)) for column in zip(header, *cells, strict=True)]
         self._lines.append(_row(header, widths).rstrip())
         for row, (_, style) in zip(cells, rows, strict=True):
             start = _row(row[:-1], widths) + " " * GAP
             for part in self._wrapped(row[-1], width_of(start)):
                 self._lines.append(f"{start}{self._styled(part, style)}".rstrip())
                 start = " " * width_of(start)
+        if left_out:
+            self.line(f"Left out, as the screen is narrow: {', '.join(left_out)}.", style="dim")
+
+    def _that_fit(
+        self, header: Sequence[str], cells: Sequence[Sequence[str]], spare: Sequence[str]
+    ) -> tuple[list[int], list[str]]:
+        """Return the columns to show, none where all that may go does not help, and what goes."""
+        widths = [max(map(width_of, column)) for column in zip(header, *cells, strict=True)]
+        least = [*widths[:-1], min(widths[-1], _LAST)]
+        kept, waiting = list(range(len(header))), [one for one in spare if one in header[1:-1]]
+        gone: list[str] = []
+        while sum(least[at] + GAP for at in kept) - GAP > self._width:
+            if not waiting:
+                return [], []
+            gone.append(waiting.pop(0))
+            kept.remove(header.index(gone[-1]))
+        return kept, gone
 
     def text(self) -> str:
         """Return all of it; no line is a command for a CI runner."""
@@ -120,6 +144,7 @@ def render_rows(kind: str, rows: Sequence[Row], *, width: int, color: bool, wide
     page.table(
         [title for title, _ in columns],
         [([cell(row) for _, cell in columns], _style(columns[-1][1](row))) for row in rows],
+        spare=() if wide else _SPARE,
     )
     return page.text()
 
@@ -257,6 +282,11 @@ _COLUMNS: Mapping[str, Sequence[Column]] = {
         ("MODELS", _key("judgeModels")),
     ),
 }
+_SPARE = (
+    "REVISION", "LAST RUN", "RUNTIME", "KIND", "MODELS", "AXES", "SCORERS", "EXAMPLES", "EVALS",
+    "SEVERITY",
+)  # fmt: skip
+"""What is left out first where the screen is narrow; JSON has it."""
 _MORE: Sequence[Column] = (
     ("RESULT", _key("lastResult")),
     ("THRESHOLD", _key("passThreshold")),

@@ -212,8 +212,10 @@ class FixtureView(NamedTuple):
     findings: tuple[Finding, ...]
 
     def pair(self, repetition: int | None = None) -> Pair:
-        """Return this repetition of head beside one of base; head's worst without one."""
-        return chosen(self.facts, repetition)
+        """Return this repetition of both sides; without one, head's worst beside the nearest."""
+        if repetition is not None:
+            return chosen(self.facts, repetition)
+        return Pair(self.facts.worst, nearest_base(self.facts, self.facts.worst))
 
 
 @dataclass(frozen=True)
@@ -397,6 +399,7 @@ def _row(report: Report, compared: EvalComparison) -> EvalRow:
 def _sections(report: Report, frame: Frame) -> Iterator[Section]:
     """Yield the sections, the empty ones too, most urgent first."""
     plan, facts = report.results.plan, gather(report)
+    yield Section(SectionKind.PROVIDERS, "Asked for the first time", plan.new_providers)
     yield _table(report)
     yield from _worse(report, facts)
     yield Section(
@@ -424,7 +427,6 @@ def _sections(report: Report, frame: Frame) -> Iterator[Section]:
     axes = _axes(report)
     if not axes.folded:
         yield axes
-    yield Section(SectionKind.PROVIDERS, "Asked for the first time", plan.new_providers)
     yield Section(SectionKind.EVIDENCE, "Evidence", doubts_on_evidence(report))
     yield Section(SectionKind.SPENDING, "Money and time", told_of_spending(report))
     yield Section(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import fsum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+from pydantic import Field
 
 from gateval.domain.base import Value
 from gateval.domain.history.run_record import RunRecord, RunSpent
@@ -15,14 +17,16 @@ from gateval.domain.results.outlook import expected_trials
 class Forecast(Value):
     """Model calls, tokens, US dollars and minutes of a plan whose agents did not change for worse.
 
-    None is unknown. `unknown` are the Evals of which no run tells anything, so they are not in the
-    sums; `runs` are those that were gone by.
+    None is unknown; `least` are then the tokens and dollars of those Evals that tell them.
+    `unknown` are the Evals of which no run tells anything, so they are not in the sums; `runs` are
+    those that were gone by.
     """
 
     calls: float = 0
     tokens: float | None = None
     usd: float | None = None
     minutes: float | None = None
+    least: tuple[float, float] = Field((0.0, 0.0), exclude=True)
     runs: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
@@ -59,6 +63,10 @@ def forecast(plan: Plan, runs: Iterable[RunRecord]) -> Forecast:
         calls=fsum(one.trials * one.spent.calls / one.spent.trials for one in known),
         tokens=_sum(known, [one.spent.tokens for one in known]),
         usd=_sum(known, [one.spent.usd for one in known]),
+        least=(
+            fsum(_parts(known, [one.spent.tokens for one in known])),
+            fsum(_parts(known, [one.spent.usd for one in known])),
+        ),
         minutes=fsum(one.trials * one.seconds for one in known) / 60 if known else None,
         runs=tuple(dict.fromkeys(run.id for run, _ in found.values())),
         unknown=tuple(name for name in wanted if name not in found),
@@ -70,10 +78,18 @@ def _seconds(run: RunRecord) -> float:
     return run.seconds / trials if trials else 0.0
 
 
-def _sum(known: list[_Known], amounts: list[int | None] | list[float | None]) -> float | None:
-    parts = [
-        None if amount is None else one.trials * amount / one.spent.trials
+_Amounts: TypeAlias = list[int | None] | list[float | None]
+
+
+def _parts(known: list[_Known], amounts: _Amounts) -> list[float]:
+    """Return what each Eval will take of something, of those of which it is known."""
+    return [
+        one.trials * amount / one.spent.trials
         for one, amount in zip(known, amounts, strict=True)
+        if amount is not None
     ]
-    numbers = [part for part in parts if part is not None]
-    return fsum(numbers) if numbers and len(numbers) == len(parts) else None
+
+
+def _sum(known: list[_Known], amounts: _Amounts) -> float | None:
+    numbers = _parts(known, amounts)
+    return fsum(numbers) if numbers and len(numbers) == len(known) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from gateval.domain.history.forecast import Forecast
 from gateval.domain.manifests.embedding import embedding_models
@@ -179,10 +179,8 @@ def forecast_lines(found: Forecast, budget: BudgetPolicy) -> tuple[str, ...]:
     if not found.runs:
         return (_UNKNOWN,)
     said = [f"{found.calls:,.0f} model calls"]
-    said.append(
-        "an unknown number of tokens" if found.tokens is None else f"{found.tokens:,.0f} tokens"
-    )
-    said.append("an unknown cost" if found.usd is None else show_usd(found.usd))
+    said.append(_about(found.tokens, found.least[0], "number of tokens", "{:,.0f} tokens".format))
+    said.append(_about(found.usd, found.least[1], "cost", show_usd))
     said += [f"{found.minutes:.1f} minutes"] if found.minutes is not None else []
     lines = [f"by the last run ({listing(found.runs, _SHOWN)}), about {', '.join(said)}"]
     if found.unknown:
@@ -190,17 +188,24 @@ def forecast_lines(found: Forecast, budget: BudgetPolicy) -> tuple[str, ...]:
     return (*lines, *_over(found, budget))
 
 
+def _about(amount: float | None, least: float, what: str, show: Callable[[float], str]) -> str:
+    """Return an amount; of one that is not known whole, what is known."""
+    if amount is not None:
+        return show(amount)
+    return f"at least {show(least)}" if least else f"an unknown {what}"
+
+
 def _over(found: Forecast, budget: BudgetPolicy) -> Iterator[str]:
     """Say where that is more than the budget: dollars end a run, and else what is planned runs."""
-    for what, expected, limit in (
-        ("tokens", found.tokens, budget.tokens),
-        ("money", found.usd, budget.usd),
-        ("minutes", found.minutes, budget.minutes),
+    for what, expected, limit, least in (
+        ("tokens", found.tokens, budget.tokens, found.least[0]),
+        ("money", found.usd, budget.usd, found.least[1]),
+        ("minutes", found.minutes, budget.minutes, 0),
     ):
-        if limit is not None and expected is None:
-            yield f"whether the budget of {what} is kept is not known"
-        elif limit is None or expected is None or expected <= limit:
+        if limit is None or (expected is not None and expected <= limit):
             continue
+        if expected is None and least <= limit:
+            yield f"whether the budget of {what} is kept is not known"
         elif what == "money":
             yield (
                 "that is more than policy.budget.usd gives a run, which would end incomplete: plan "

@@ -14,6 +14,7 @@ from gateval.domain.trials.excerpt import KINDS
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import OUTPUT_LIMIT, Trial
 from gateval.render.report.bar import whom_to_ask
+from gateval.render.report.difference import Difference, first_difference
 from gateval.render.report.evidence import Pair, offer_lines
 from gateval.render.report.facts import FixtureFacts, in_order
 from gateval.render.report.reproduce import one_fixture_command
@@ -28,10 +29,13 @@ Cell = list[tuple[str, str]]
 """Pieces of text and their styles, not sanitised."""
 
 
-def show_steps(page: Page, fact: FixtureFacts, pair: Pair, *, limit: int) -> None:
-    """Add the steps of both, those that mean the same in one row; at most `limit` characters of
-    each step.
+def show_steps(
+    page: Page, fact: FixtureFacts, pair: Pair, first: Difference | None = None, *, full: bool
+) -> None:
+    """Add the steps of both, those that mean the same in one row. Unless it is to be in `full`, of
+    long steps the beginning, and of rows that are alike before the `first` difference the last.
     """
+    limit = _ALL if full else SHORT
     if pair.head is None or pair.base is None:
         for cell in _cells(fact, pair.head or pair.base, limit):
             page.cell(cell)
@@ -45,7 +49,30 @@ def show_steps(page: Page, fact: FixtureFacts, pair: Pair, *, limit: int) -> Non
             (_cell(fact, pair.head, ours, limit), _cell(fact, pair.base, theirs, limit))
             for ours, theirs in pair.rows
         ]
+        rows = _from_difference(rows, pair, first, full=full)
     page.columns(("head", "base"), rows)
+
+
+def _from_difference(
+    rows: list[tuple[Cell, Cell]], pair: Pair, first: Difference | None, *, full: bool
+) -> list[tuple[Cell, Cell]]:
+    """Mark the row that differs first, and fold what is alike before it but for the last row."""
+    steps = (first.head_step, first.base_step) if first else None
+    at = next((number for number, row in enumerate(pair.rows) if row == steps), None)
+    if at is None:
+        return rows
+    marked = [
+        [(f"\N{NOT EQUAL TO} {cell[0][0].lstrip()}", "bold yellow"), *cell[1:]] if cell else cell
+        for cell in rows[at]
+    ]
+    said = f"{at - 1} steps before are alike; `--full` shows them"
+    fold: list[tuple[Cell, Cell]] = [([(said, "dim")], [])] if at > _ALIKE and not full else []
+    alike = rows[at - 1 : at] if fold else rows[:at]
+    return [*fold, *alike, (marked[0], marked[1]), *rows[at + 1 :]]
+
+
+_ALIKE = 4
+"""Rows that are alike before the first difference and need no folding."""
 
 
 def _has_steps(trial: Trial) -> bool:
@@ -134,7 +161,10 @@ def render_fixture(view: ReportView, found: FixtureView, look: ShowOptions) -> s
     for trial in (pair.head, pair.base):
         if trial is not None:
             page.line(_ended(trial))
-    show_steps(page, fact, pair, limit=_ALL if look.full else SHORT)
+    found_first = first_difference(fact, pair)
+    if found_first is not None:
+        page.line(f"First difference: {found_first}.", style="yellow")
+    show_steps(page, fact, pair, found_first, full=look.full)
     if fact.stands is not None:
         page.line(fact.why, style="red")
         if fact.stands.excerpt:

@@ -11,6 +11,8 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
 from gateval.domain.planning.change import why_locked
 from gateval.domain.text import show_bytes
+from gateval.render.report.evidence import prompt_edit
+from gateval.render.report.facts import PromptEdit
 from gateval.render.report.kinds import count, words_of
 from gateval.render.report.plan_wording import (
     judge_questions,
@@ -23,6 +25,9 @@ from gateval.render.terminal.page import LINE_LIMIT, Page
 from gateval.safe.sanitize import plain_line
 
 REASONS_SHOWN = 6
+
+_LINES = 40
+"""Changed lines of a prompt."""
 
 _BASELINES = {
     Baseline.MERGE_BASE: "base and head",
@@ -60,10 +65,21 @@ def _opening(plan: Plan) -> Iterator[str]:
         yield f"policy: {plan.policy_source}"
     for change in plan.changes:
         yield f"{change.agent} is {change.kind}:"
+        edit = prompt_edit(plan, change.agent)
         for reason in change.reasons[:REASONS_SHOWN]:
-            yield f"  {reason}{_moved(reason)}"
+            of_prompt = edit is not None and reason.what == "spec.system"
+            yield f"  {reason}{'' if of_prompt else _moved(reason)}"
+        yield from _edited(edit) if edit else ()
         if len(change.reasons) > REASONS_SHOWN:
             yield f"  and {len(change.reasons) - REASONS_SHOWN:,} more"
+
+
+def _edited(edit: PromptEdit) -> Iterator[str]:
+    """Yield the changed lines of a prompt; of very many, the first."""
+    lines = [line for line in edit.lines if line[:1] in {"+", "-"}]
+    yield from (f"    {line[0]} {line[1:]}" for line in lines[:_LINES])
+    if (left := len(lines) - _LINES) > 0:
+        yield f"    and {left:,} more lines; `git diff` has them"
 
 
 def _moved(reason: Reason) -> str:

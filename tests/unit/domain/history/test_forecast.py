@@ -79,6 +79,20 @@ def test_what_is_not_in_the_sum_is_named() -> None:
     assert said[1] == "not in it, because no run of them is stored: b-eval"
 
 
+def test_what_is_known_of_the_cost_is_counted() -> None:
+    unpriced = SPENT.model_copy(update={"usd": None})
+    runs = [
+        run_record(1, run_eval(name="b-eval", spent=unpriced), run_eval(name="a-eval", spent=SPENT))
+    ]
+    found = forecast(PLAN, runs)
+    assert found.usd is None
+    assert found.least[1] == pytest.approx(4 * 0.05)
+    (line,) = forecast_lines(found, BudgetPolicy())
+    assert "3,000 tokens, at least $0.20" in line
+    over = forecast_lines(found, BudgetPolicy(usd=0.1))[-1]
+    assert over.startswith("that is more than policy.budget.usd gives a run")
+
+
 def test_what_trials_took() -> None:
     trials = make_results("a-eval f base:pass head:pass").trials
     usage = Usage(input_tokens=10, output_tokens=2, usd=0.25)
