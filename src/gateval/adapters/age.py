@@ -110,7 +110,8 @@ def keyed_digest(key: str, text: str) -> str:
     """Return the digest of a text that only who has this key can make."""
     from gateval.domain.forge.check_run import key_id
 
-    digest = hmac.digest(_secret(key), text.encode("utf-8", "surrogatepass"), "sha256")
+    secret = hashlib.sha256(f"gateval digest {key}".encode()).digest()
+    digest = hmac.digest(secret, text.encode("utf-8", "surrogatepass"), "sha256")
     return f"{digest.hex()}@{key_id(key)}"
 
 
@@ -148,10 +149,6 @@ def own_key(environ: Mapping[str, str]) -> OwnKey:
 
 def _about(about: str, text: str) -> str:
     return f"kept {about}\n{text}"
-
-
-def _secret(key: str) -> bytes:
-    return hashlib.sha256(f"gateval digest {key}".encode()).digest()
 
 
 def new_identity() -> tuple[str, str]:

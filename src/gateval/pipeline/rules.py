@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gateval.domain.manifests.agent import refusals
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig, RulesSource
-from gateval.domain.manifests.strictness import Ignored, extend
+from gateval.domain.manifests.strictness import extend
 from gateval.domain.paths import show_path
 from gateval.domain.planning.snapshot import GateRules, RulesEdit
 from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
@@ -52,13 +52,10 @@ def apply(
     if asked is None or own.source is None:
         return own, ()
     extended = extend(asked, own)
-    return extended.config, tuple(_ignored(one, file, own.source) for one in extended.ignored)
-
-
-def _ignored(one: Ignored, file: str, source: RulesSource) -> str:
-    return (
-        f"{file}: {one.key} asks less than {source}, which it extends: there it is "
+    return extended.config, tuple(
+        f"{file}: {one.key} asks less than {own.source}, which it extends: there it is "
         f"{_show(one.asked)}, here {_show(one.own)}. The stricter of both applies."
+        for one in extended.ignored
     )
 
 

@@ -50,7 +50,8 @@ def _lines(
     env: Mapping[str, str],
 ) -> Iterator[str]:
     yield f"# yaml-language-server: $schema={schema_url}"
-    yield f"# {_comment(program.path)} ({program.framework}), as `gateval init` read it."
+    path = "".join(letter for letter in program.path if letter.isprintable())[:200]
+    yield f"# {path} ({program.framework}), as `gateval init` read it."
     yield from (
         "apiVersion: gateval/v1",
         "kind: Agent",
@@ -111,10 +112,6 @@ def word(text: str) -> str:
     """Return text as a YAML scalar in a flow list, in quotes if need be."""
     plain = _PLAIN.fullmatch(text) and text.lower() not in _WORDS and not text.endswith(":")
     return text if plain and ": " not in text else json.dumps(text, ensure_ascii=False)
-
-
-def _comment(path: str) -> str:
-    return "".join(letter for letter in path if letter.isprintable())[:200]
 
 
 ENVIRONMENT = "evals"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -185,11 +185,11 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
 
     async with contextlib.AsyncExitStack() as stack:
         scratch = stack.enter_context(scratch_folder(run.isolation_level))
-        kept = stack.enter_context(
-            kept_layers(
-                plan, run.repository, settings, run.isolation_level, scratch, _warning(run.listen)
-            )
+        level, repository = run.isolation_level, run.repository
+        layers = kept_layers(
+            plan, repository, settings, level, scratch, lambda told: run.listen(RunWarned(told))
         )
+        kept = stack.enter_context(layers)
         local_http = await stack.enter_async_context(LoopbackClient())
         gateway = await stack.enter_async_context(await _gateway(run))
         starter, door = await _isolated(run, gateway, scratch, stack)
@@ -242,10 +242,6 @@ def _redacted(redactor: Redactor, trial: Trial) -> Trial:
     """Take secrets out of a trial; its key, by which it is found, stays."""
     clean = redactor.value(trial)
     return clean if clean.key is trial.key else clean.model_copy(update={"key": trial.key})
-
-
-def _warning(listen: Listener) -> Callable[[str], None]:
-    return lambda sentence: listen(RunWarned(message=sentence))
 
 
 async def _gateway(run: EvaluationRun) -> Gateway:

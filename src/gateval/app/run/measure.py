@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from pathlib import Path
 from threading import Event
 
 from gateval.adapters.clock import SystemClock
@@ -211,11 +210,8 @@ def local_memory(repository: GitRepository, settings: Settings) -> LocalMemory:
     inside = folder.is_relative_to(root)
     if folder == root or (inside and repository.tracks(folder.relative_to(root))):
         raise _unfit("git tracks files there, which a change may have brought")
-    return LocalMemory(FindingsFile(root, folder, hidden=inside and not _in_git(folder, root)))
-
-
-def _in_git(folder: Path, root: Path) -> bool:
-    return folder.relative_to(root).parts[0] == ".git"
+    hidden = inside and folder.relative_to(root).parts[0] != ".git"
+    return LocalMemory(FindingsFile(root, folder, hidden=hidden))
 
 
 def _unfit(why: str) -> UsageError:

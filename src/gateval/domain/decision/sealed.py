@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from gateval.domain.decision.reasons import all_reasons
-from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import kept_apart, published_plan
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.comparison import Comparison
@@ -81,6 +80,7 @@ def published(
             bits=bits_of(fixtures=len(one.fixtures), rates=rates) if mine else 0,
         )
         found.append(told)
+    names = {one.own_name for one in plan.sealed}
     info = whole.info.model_copy(
         update={
             "warnings": tuple(w for w in whole.info.warnings if is_public_warning(w, whole.plan)),
@@ -90,7 +90,7 @@ def published(
     shown = {
         "plan": plan,
         "trials": tuple(one for one in whole.trials if one.key.eval not in apart),
-        "earlier": tuple(one for one in whole.earlier if not _is_apart(one.eval, plan)),
+        "earlier": tuple(one for one in whole.earlier if one.eval not in names),
         "sealed": tuple(found),
         "info": info,
     }
@@ -111,10 +111,6 @@ def untold(shown: Results) -> Results:
     else:
         plan = plan.model_copy(update={"nothing": said})
     return shown.model_copy(update={"plan": plan, "sealed": (), "info": info})
-
-
-def _is_apart(name: str, plan: Plan) -> bool:
-    return any(one.own_name == name for one in plan.sealed)
 
 
 def _worst(reasons: Collection[DecisionReason], name: str) -> GateVerdict:

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from pydantic import Field
 
 from gateval.domain.base import Value
-from gateval.domain.history.run_record import RunRecord, RunSpent
+from gateval.domain.history.run_record import RunRecord, RunSpent, newest_of
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.outlook import expected_trials
 
@@ -46,18 +46,13 @@ def forecast(plan: Plan, runs: Iterable[RunRecord]) -> Forecast:
     them, and trials that run side by side, too.
     """
     wanted = dict.fromkeys(planned.own_name for planned in plan.evals)
-    found: dict[str, tuple[RunRecord, RunSpent]] = {}
-    for run in runs:
-        for one in run.evals:
-            if one.spent is not None and one.eval in wanted:
-                found.setdefault(one.eval, (run, one.spent))
-        if len(found) == len(wanted):
-            break
+    found = newest_of(runs, wanted, lambda _, one: one.spent)
     known = [
-        _Known(expected_trials(planned), spent, _seconds(run))
+        _Known(expected_trials(planned), one.spent, _seconds(run))
         for planned in plan.evals
         if planned.own_name in found
-        for run, spent in [found[planned.own_name]]
+        for run, one in [found[planned.own_name]]
+        if one.spent
     ]
     return Forecast(
         calls=fsum(one.trials * one.spent.calls / one.spent.trials for one in known),

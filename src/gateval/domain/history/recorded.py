@@ -21,6 +21,7 @@ from gateval.domain.history.run_record import (
     axes_of_run,
     axes_of_task,
     criteria_of_task,
+    newest_of,
     task_score,
 )
 from gateval.domain.history.status import PULL_REQUESTS
@@ -292,16 +293,10 @@ def earlier_sets(plan: Plan, records: Iterable[RunRecord]) -> tuple[EarlierSet, 
     Runs of pull requests are left out: they measure what somebody proposes.
     """
     wanted = {one.own_name: one for one in experiments(plan)}
-    found: dict[str, EarlierSet] = {}
-    for record in records:
-        if len(found) == len(wanted):
-            break
-        if record.event in PULL_REQUESTS:
-            continue
-        for run in record.evals:
-            if run.averages and run.eval in wanted and run.eval not in found:
-                found[run.eval] = _set(record, run, wanted[run.eval])
-    return tuple(found[name] for name in wanted if name in found)
+    found = newest_of(
+        records, wanted, lambda one, run: run.averages and one.event not in PULL_REQUESTS
+    )
+    return tuple(_set(*found[name], planned) for name, planned in wanted.items() if name in found)
 
 
 def _set(record: RunRecord, run: RunEval, planned: PlannedEval) -> EarlierSet:

@@ -9,7 +9,7 @@ A thousand runs of 200 fixtures take some 15 MB, which git packs to a tenth.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Literal
@@ -525,6 +525,22 @@ def newest_first(content: bytes, naming: Collection[str] = ()) -> Iterator[RunRe
             continue
         if (record := read_line(line)) is not None:
             yield record
+
+
+def newest_of(
+    records: Iterable[RunRecord],
+    wanted: Collection[str],
+    counts: Callable[[RunRecord, RunEval], object],
+) -> Mapping[str, tuple[RunRecord, RunEval]]:
+    """Return for each of these Evals the first run that counts; `records` come the newest first."""
+    found: dict[str, tuple[RunRecord, RunEval]] = {}
+    for record in records if wanted else ():
+        for run in record.evals:
+            if run.eval in wanted and run.eval not in found and counts(record, run):
+                found[run.eval] = record, run
+        if len(found) == len(wanted):
+            break
+    return found
 
 
 def read_line(line: bytes) -> RunRecord | None:

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
 
 from gateval.domain.base import Value
-from gateval.domain.history.run_record import FixtureMark, RunEval, RunRecord
+from gateval.domain.history.run_record import FixtureMark, RunEval, RunRecord, newest_of
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.results.lifecycle import RunStatus
@@ -119,20 +119,12 @@ def newest_runs(
 
     A run of a pull request counts where the Agent it measured is the one that is here.
     """
-    wanted = {one.name: one for one in present}
-    found: dict[str, tuple[RunRecord, RunEval]] = {}
-    if not wanted:
-        return found
-    for record in records:
-        for run in record.evals:
-            here = wanted.get(run.eval)
-            if here is None or run.eval in found:
-                continue
-            if record.event not in PULL_REQUESTS or run.closure == here.closure:
-                found[run.eval] = record, run
-        if len(found) == len(wanted):
-            break
-    return found
+    wanted = {one.name: one.closure for one in present}
+
+    def _counts(record: RunRecord, run: RunEval) -> bool:
+        return record.event not in PULL_REQUESTS or run.closure == wanted[run.eval]
+
+    return newest_of(records, wanted, _counts)
 
 
 def status_of(

@@ -55,7 +55,8 @@ def without_mere_claims(results: Results) -> Results:
     seen |= {planned.agent for planned in results.plan.evals if planned.base_seen}
     if not seen:
         return results
-    claimed_at_base = _only_claimed(base) | _stored_as_claimed(results)
+    stored = ((e.name, one.fixture) for e in results.plan.evals for one in e.stored if one.claimed)
+    claimed_at_base = _only_claimed(base).union(stored)
     trials = tuple(
         _distrusted(results, trial)
         if trial.key.side is Side.HEAD
@@ -82,10 +83,6 @@ def _only_claimed(base: Iterable[Trial]) -> set[tuple[str, str]]:
             claims = any(one.claimed for one in trial.assessments)
             claimed[where] = claimed.get(where, True) and claims
     return {where for where, only in claimed.items() if only}
-
-
-def _stored_as_claimed(results: Results) -> set[tuple[str, str]]:
-    return {(e.name, one.fixture) for e in results.plan.evals for one in e.stored if one.claimed}
 
 
 def _distrusted(results: Results, trial: Trial) -> Trial:

@@ -65,7 +65,11 @@ def trial_verdict(
         return _every(scoring, fixture, assessments, lost)
     pairs = zip(fixture.assertions, assessments, strict=False)
     counts = [(spec, one) for spec, one in pairs if one.counts]
-    broken = (f"{_called(s)} is required: {one.reason}" for s, one in counts if _fails_all(s, one))
+    broken = (
+        f"{_called(spec)} is required: {one.reason}"
+        for spec, one in counts
+        if one.fatal or (spec.required and one.failed)
+    )
     if scoring.model.required and (why := next(broken, None)) is not None:
         return TrialVerdict(Outcome.FAIL, None, why, 0.0)
     if _says_too_little(fixture, assessments, counts):
@@ -152,10 +156,6 @@ def _missed(
         return f"scores {at_most}{best:.3g}, below {scoring.pass_score:g}: {why}"
     word = "scores at most" if lost else f"{model.called(best)}, scores"
     return f"{word} {best:.3g}: {why}"
-
-
-def _fails_all(spec: AssertionSpec, one: Assessment) -> bool:
-    return one.fatal or (spec.required and one.failed)
 
 
 def _unmeasured(fixture: Fixture, assessments: Sequence[Assessment]) -> TrialVerdict | None:

@@ -18,7 +18,6 @@ from gateval.render.report.difference import Difference, nearest_base
 from gateval.render.report.evidence import WORSE, page_address, prompt_edit
 from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.findings import UnmeasuredTrials
-from gateval.render.report.usage import AgentUsage
 from gateval.render.report.wording import GAP_TITLES, next_step, passes
 from gateval.render.view import EvalRow, ReportView, Section, SectionKind
 
@@ -270,17 +269,14 @@ def _extra(section: Section) -> Extra:
     cells = _ROWS.get(section.kind)
     more = max(0, len(section.whole) - _ITEMS)
     if section.kind is SectionKind.USAGE:
-        rows = [row for one in items for row in _spent(one)]
+        rows = [
+            [one.agent, name, str(spent.tokens), str(spent.money), spent.time]
+            for one in items
+            for name, spent in one.sides
+        ]
     elif cells is not None:
         rows = [[*map(str, cells(one))] for one in items]
     else:
         lines = [*section.said, *map(str, items)]
         return Extra(section.title, lines, note=section.note, more=more)
     return Extra(section.title, list(section.said), section.columns, rows, section.note, more)
-
-
-def _spent(one: AgentUsage) -> list[list[str]]:
-    return [
-        [one.agent, name, str(spent.tokens), str(spent.money), spent.time]
-        for name, spent in one.sides
-    ]
