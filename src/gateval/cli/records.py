@@ -113,9 +113,10 @@ def compare(
     """Hold what was measured on B against A, fixture by fixture. Runs nothing.
 
     A and B are revisions, or runs (the id of one, or a path). Of a revision one run counts, as head
-    or as base: the newest that is complete, and it says which. Of benchmarks and experiments it
-    shows scores by task, axis and criterion. With --table, --markdown or --plot, and with more than
-    two runs, it is a table of Agents and benchmarks.
+    or as base: the newest that is complete, with no finding that stands from an earlier run if
+    there is such, and it says which. Of benchmarks and experiments it shows scores by task, axis
+    and criterion. With --table, --markdown or --plot, and with more than two runs, it is a table of
+    Agents and benchmarks.
     """
     from gateval.app.compare import show_comparison, show_table
 

@@ -215,19 +215,6 @@ def _versioned(row: Row) -> str:
     return f"{row.get('name')}@{version}" if version else _text(row.get("name", ""))
 
 
-def _result(row: Row) -> str:
-    results = row.get("results")
-    found = (
-        [one["result"] for one in results if isinstance(one, dict)]
-        if isinstance(results, list)
-        else []
-    )
-    for state in ("Fail", "Error", "Skip", "Pending"):
-        if state in found:
-            return state
-    return "Pass" if found else "no Eval"
-
-
 _COLUMNS: Mapping[str, Sequence[Column]] = {
     "evals": (
         ("NAME", _key("name")),
@@ -271,7 +258,7 @@ _COLUMNS: Mapping[str, Sequence[Column]] = {
         ("KIND", _key("kind")),
         ("SEVERITY", _key("severity")),
         ("EVALS", _key("evals")),
-        ("RESULT", _result),
+        ("RESULT", _key("result")),
     ),
     "calibrations": (
         ("NAME", _key("name")),

@@ -244,25 +244,36 @@ def agent_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[Sta
 
 
 def fixture_rows(catalogue: Catalogue, statuses: Sequence[EvalStatus]) -> list[StatusRow]:
-    """Return each fixture with the Evals that run it and how it ended in their newest runs."""
+    """Return each fixture with the Evals that run it and how it ended in their newest runs, in each
+    and in all: it passes if it does so everywhere.
+    """
     results = {one.name: {r.name: r for r in one.fixture_results} for one in statuses}
     stale = {one.name for one in statuses if one.phase is EvalPhase.STALE}
     evals: dict[str, list[str]] = {}
     for evaluation in catalogue.evals:
         for fixture in select_fixtures(evaluation, catalogue):
             evals.setdefault(fixture.name, []).append(evaluation.name)
-    return [
-        {
-            "name": fixture.name,
-            "agent": fixture.target_agent or "",
-            "kind": fixture.fixture_kind.value,
-            "severity": fixture.severity.value,
-            "evals": [*evals.get(fixture.name, ())],
-            "results": _results(fixture.name, evals.get(fixture.name, ()), results, stale),
-            "place": f"{fixture.place.file}:{fixture.place.line}",
-        }
-        for fixture in sorted(catalogue.fixtures, key=lambda one: one.name)
-    ]
+    rows: list[StatusRow] = []
+    for fixture in sorted(catalogue.fixtures, key=lambda one: one.name):
+        found = _results(fixture.name, evals.get(fixture.name, ()), results, stale)
+        ended = {str(one["result"]) for one in found}
+        rows.append(
+            {
+                "name": fixture.name,
+                "agent": fixture.target_agent or "",
+                "kind": fixture.fixture_kind.value,
+                "severity": fixture.severity.value,
+                "result": next((one for one in _ENDED if one in ended), "no Eval"),
+                "evals": [*evals.get(fixture.name, ())],
+                "results": [*found],
+                "place": f"{fixture.place.file}:{fixture.place.line}",
+            }
+        )
+    return rows
+
+
+_ENDED = ("Fail", "Error", "Skip", "Pending", "Pass")
+"""What counts of a fixture that several Evals run."""
 
 
 def _results(
@@ -270,8 +281,8 @@ def _results(
     evals: Sequence[str],
     results: Mapping[str, Mapping[str, FixtureResult]],
     stale: set[str],
-) -> list[JsonValue]:
-    found: list[JsonValue] = []
+) -> list[StatusRow]:
+    found: list[StatusRow] = []
     for one in evals:
         result = results.get(one, {}).get(name)
         row: StatusRow = {"eval": one, "result": result.result.value if result else "Pending"}
