@@ -74,7 +74,7 @@ def check(views: str, **asked: Any) -> int:
     """Evaluate the Agents that a change touches, compare with the base, and decide.
 
     Prints the summary on stdout and progress on stderr; writes results, comment, JUnit and a
-    page to open in a browser into the results folder. Exits with 0 only if the gate passes.
+    report to open in a browser into the results folder. Exits with 0 only if the gate passes.
 
     What it found regressed stands for later checks of the same Agents, fixture, Eval and judge, and
     is not measured again: --fresh does that.
@@ -117,7 +117,8 @@ def plan(base: str | None, head: str | None, *, as_json: bool) -> int:
 @click.command(short_help="Show the results of a run again, and decide anew.")
 @click.argument("run", metavar="RUN")
 @options.view(
-    "markdown is the comment, html the page, json the decision, results everything with all traces."
+    "markdown is the comment, html the report, json the decision, results everything with all "
+    "traces."
 )
 @click.option(
     "--output",

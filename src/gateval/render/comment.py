@@ -232,6 +232,7 @@ def _foot(view: ReportView, left_out: str) -> str:
         report=link("Report with all traces", frame.report_url) if frame.report_url else "",
         log=link("Log of this run", frame.run_url) if frame.run_url else "",
         artifacts=link("Results and traces", frame.files_url) if frame.files_url else "",
+        lost=frame.report_lost and not frame.files_url,
         anchor=frame.anchor,
         labels=view.labels,
         may_bypass=view.may_bypass,

@@ -9,6 +9,8 @@ import pytest
 from tests.helpers.github_shop import WORSE, GitHubShop
 from tests.servers.artifacts import ArtifactService, artifact_service, runtime_token
 
+NOWHERE = "Nothing took the report to keep it: the last of the commands to copy writes it again."
+
 
 @pytest.fixture
 def service() -> Iterator[ArtifactService]:
@@ -30,6 +32,9 @@ def test_the_comment_leads_to_the_page_at_the_fixture(
     url = f"{shop.server.url}/acme/shop/actions/runs/{job.run}/artifacts/701"
     assert f"]({url}#support-eval/refund-asks-why)" in comment.body
     assert f"[Report with all traces]({url})" in comment.body
+    assert (
+        "(while GitHub keeps it; the last of the commands to copy writes it again)" in comment.body
+    )
     told = ended.log + ended.errors + ended.summary + comment.body
     assert runtime_token() not in told
     assert "sig=abc" not in told
@@ -64,6 +69,7 @@ def test_a_page_that_is_not_taken_changes_no_verdict(
     assert len(service.asked) == tries
     (comment,) = pull.comments
     assert ("Report with all traces" in comment.body) is not bool(said)
+    assert (NOWHERE in comment.body) is bool(said)
     assert (f"{said} It lies in the results folder." in ended.log) is bool(said)
 
 
@@ -100,6 +106,7 @@ def test_without_a_service_there_is_no_link(
     assert ended.code == 1, ended.errors
     assert said in ended.log
     assert "Report with all traces" not in pull.comments[0].body
+    assert NOWHERE in pull.comments[0].body
     assert service.asked == []
 
 
@@ -111,3 +118,4 @@ def test_a_page_that_is_not_written_is_not_uploaded(
         shop.on_pull(pull).run_action(inputs={}, **service.environ, GATEVAL_VIEWS="junit").code == 1
     )
     assert service.asked == []
+    assert NOWHERE not in pull.comments[0].body, "nobody asked for one"

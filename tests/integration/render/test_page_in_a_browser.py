@@ -21,7 +21,7 @@ from tests.helpers.browser import browsing, opened
 from tests.helpers.hostile import hostile_results
 from tests.helpers.page import ReadPage
 from tests.helpers.reports import edit, make, make_results
-from tests.helpers.sample_reports import regressed_results
+from tests.helpers.sample_reports import regressed, regressed_results, stored
 from tests.helpers.trials import trace
 
 REFUND = "#support-eval/refund-must-clarify"
@@ -165,6 +165,29 @@ def test_rows_are_those_of_every_other_view(browser: Browser, tmp_path: Path) ->
             .map(one => Number(one.id.split('-')[2] ?? 0)))"""
         )
     assert found == rows
+
+
+def test_rows_of_an_experiment_have_a_column_for_each_scorer(
+    browser: Browser, tmp_path: Path
+) -> None:
+    report = stored("experiment")
+    asked = [one.name for one in report.results.plan.evals[0].fixtures[0].assertions]
+    with opened(browser, written(report, tmp_path)) as shown:
+        page = shown.page
+        titles = page.locator("#grid thead th").all_inner_texts()
+        assert titles[-len(asked) - 1 :] == [*asked, "Why"]
+        assert (
+            page.locator("#grid tbody tr").first.locator("td[data-of=exactMatch]").inner_text()
+            == "0.00, base 1.00"
+        )
+        page.get_by_label("Sort by").select_option("score: exactMatch")
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="CSV").click()
+        table = Path(saved.value.path()).read_text().splitlines()
+        assert table[0].endswith(",".join(f'"{one} head","{one} base"' for one in asked))
+        assert '"0.00","1.00"' in table[1]
+    with opened(browser, written(regressed(), tmp_path)) as shown:
+        assert shown.page.locator("#grid thead th").all_inner_texts()[-1] == "Why"
 
 
 def test_another_repetition_can_be_picked(browser: Browser, refund: Path) -> None:

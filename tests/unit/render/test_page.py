@@ -16,7 +16,7 @@ from gateval.render.view import ReportView
 from tests.helpers.hostile import ATTACK, hostile_results
 from tests.helpers.page import ReadPage
 from tests.helpers.reports import edit, make, make_results
-from tests.helpers.sample_reports import regressed_results
+from tests.helpers.sample_reports import regressed_results, stored
 from tests.helpers.sealed import hidden_words
 from tests.helpers.trials import trace
 from tests.unit.render.conftest import Golden
@@ -81,6 +81,14 @@ def test_an_agent_that_is_silent_is_not_said_to_be_without_fault() -> None:
     shown = page(make("a-eval f base:candidate head:candidate"))
     assert "Not measured" in shown.text
     assert "This is no failure" not in shown.text
+
+
+def test_judges_that_were_measured_have_a_plot() -> None:
+    page = render_page(ReportView(stored("judge-calibrated")))
+    plot = page.partition("<title>Agreement of judges with people")[2].partition("</svg>")[0]
+    assert "tone: scripted/judge" in plot
+    assert ">0.60 is asked<" in plot
+    assert "Agreement of judges" not in render_page(ReportView(stored("passes")))
 
 
 def test_nothing_runs_but_the_one_program_and_nothing_is_loaded() -> None:

@@ -233,7 +233,8 @@ def _measure_decide_publish(
     turned, unkept = keep_run(event, decided.whole, measured)
     report_url, why_not = upload_report(event, views.get("html"))
     note += without_memory + baseline + agreements + uncounted + unkept + why_not
-    said = publish_report(event, decided, note + views["summary"], report_url)
+    lost = "html" in views and not report_url
+    said = publish_report(event, decided, note + views["summary"], report_url, report_lost=lost)
     result = since_when(said, turned)
     folder = shown_folder(event.context, measured.folder)
     return replace(result, outputs={**result.outputs, "results": folder})

@@ -85,9 +85,16 @@ def upload_report(event: ActionEvent, page: str | None) -> tuple[str, str]:
 
 
 def publish_report(
-    event: ActionEvent, decided: Decided, summary: str, report_url: str = ""
+    event: ActionEvent,
+    decided: Decided,
+    summary: str,
+    report_url: str = "",
+    *,
+    report_lost: bool = False,
 ) -> ActionResult:
-    """Say what was found, and keep it for the next label event. `summary` is for the log."""
+    """Say what was found, and keep it for the next label event. `summary` is for the log, and
+    `report_lost` says that a report was written and not uploaded.
+    """
     report = decided.report
     plan = report.results.plan
     claim = unverified(event.trigger.trust, plan, event.resolved.number)
@@ -95,7 +102,8 @@ def publish_report(
     record, plain_record = (verdict_record(event, one, decided.whole) for one in (report, plain))
     lost = keep_verdict(event, record)
     frame = frame_of(event, plan.policy, entry=decided.entry, unverified=claim)
-    frame = frame._replace(unkept=NOT_KEPT if lost else "", report_url=report_url)
+    unkept = NOT_KEPT if lost else ""
+    frame = frame._replace(unkept=unkept, report_url=report_url, report_lost=report_lost)
     labels = [one.label for one in report.decision.labels if one.granted]
     result, dropped = publish_statement(
         event,

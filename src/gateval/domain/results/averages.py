@@ -97,7 +97,7 @@ def averages(planned: PlannedEval, side: Side, trials: Grouped) -> tuple[ScorerA
 
     Only the planned repetitions count: further ones were added because something looked worse.
     """
-    scores = _scores_by_row(planned, side, trials)
+    scores = scores_by_row(planned, side, trials)
     return tuple(_average(name, each) for name, each in scores.items())
 
 
@@ -106,7 +106,7 @@ def differences(planned: PlannedEval, trials: Grouped) -> Mapping[str, float]:
 
     It is that of the rows that both sides measured: a row that one lost moves no average.
     """
-    head, base = (_scores_by_row(planned, side, trials) for side in (Side.HEAD, Side.BASE))
+    head, base = (scores_by_row(planned, side, trials) for side in (Side.HEAD, Side.BASE))
     found = {}
     for name, ours in head.items():
         pairs = zip(ours, base[name], strict=True)
@@ -116,7 +116,7 @@ def differences(planned: PlannedEval, trials: Grouped) -> Mapping[str, float]:
     return found
 
 
-def _scores_by_row(
+def scores_by_row(
     planned: PlannedEval, side: Side, trials: Grouped
 ) -> dict[str, list[float | None]]:
     """Return by scorer the score of each row, None where it was not measured in full."""

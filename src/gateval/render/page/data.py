@@ -8,11 +8,12 @@ from __future__ import annotations
 import base64
 import gzip
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from gateval.domain.base import canonical_json
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.plan.plan import Plan
+from gateval.domain.results.averages import group_trials, scores_by_row
 from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.trials.excerpt import blamed_steps
 from gateval.domain.trials.trace import Step, StepKind
@@ -61,7 +62,11 @@ def page_data(view: ReportView, room: int) -> PageData:
     """
     facts = in_order(view.fixtures)
     pairs = [_pair(one) for one in facts]
+    scorers, scores = _scores(view)
     lines = [_line(one) for one in facts]
+    for line in lines if scorers else ():
+        mine = scores.get((line[0], line[1]), {})
+        line.append([mine.get(name) for name in scorers])
     while len(text := as_json(lines)) > _LINES:
         lines = lines[: len(lines) // 2]
     blocks = {"agents": _packed(_agents(view.plan))}
@@ -82,7 +87,29 @@ def page_data(view: ReportView, room: int) -> PageData:
             if room < 0:
                 break
             blocks[name] = block
-    return PageData(_index(view, lines, len(facts)), blocks)
+    return PageData({**_index(view, lines, len(facts)), "scorers": scorers}, blocks)
+
+
+_SCORERS = 12
+"""Scorers of experiments that have a column."""
+
+_Scores: TypeAlias = dict[tuple[str, str], dict[str, list[float | None]]]
+"""By Eval and row, and by scorer: the score of head, and that of base."""
+
+
+def _scores(view: ReportView) -> tuple[list[str], _Scores]:
+    """Return the scorers of experiments, and what each says of each row on both sides."""
+    trials = group_trials(view.report.results.trials)
+    found: _Scores = {}
+    for planned in view.plan.evals:
+        if not planned.scoring.model.scorers or planned.bar is not None:
+            continue
+        sides = [scores_by_row(planned, side, trials) for side in (Side.HEAD, Side.BASE)]
+        for number, fixture in enumerate(planned.fixtures):
+            found[planned.name, fixture.name] = {
+                seen(scorer, 80): [side[scorer][number] for side in sides] for scorer in sides[0]
+            }
+    return list(dict.fromkeys(name for row in found.values() for name in row))[:_SCORERS], found
 
 
 def _pair(fact: FixtureFacts) -> Pair:

@@ -10,6 +10,9 @@ const PAGE = 100; // lines shown at once
 const MOST = 1_000_000; // comparisons that an alignment may take, as in the terminal
 const LONG = 1_500; // characters of a step before it is folded
 const evals = new Map(data.evals.map((one) => [one.name, one]));
+const SCORES = 10; // of each scorer: head and base
+const scored = (one, at, side) => one[SCORES]?.[at]?.[side];
+const shownScore = (score) => (score == null ? "" : score.toFixed(2));
 
 const byId = (id) => document.getElementById(id);
 
@@ -70,6 +73,7 @@ const ORDERS = {
   "fall from base": (a, b) => rate(a[HEAD]) - rate(a[BASE]) - (rate(b[HEAD]) - rate(b[BASE])),
   steps: (a, b) => b[STEPS] - a[STEPS],
 };
+data.scorers.forEach((name, at) => (ORDERS[`score: ${name}`] = (a, b) => (scored(a, at, 0) ?? 2) - (scored(b, at, 0) ?? 2)));
 
 function filtered() {
   const words = chosen.text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -117,8 +121,15 @@ function newLine(at) {
     el("th", { scope: "row" }, el("a", { href: address(one[EVAL], one[NAME]) }, one[NAME]), " ", el("small", {}, `${shown}, ${one[SEVERITY]}`)),
     el("td", { class: "strip" }, strip("head", one[HEAD]), strip("base", one[BASE])),
     el("td", {}, one[PASSES]),
+    data.scorers.map((name, at) => el("td", { "data-of": name }, scoreCell(one, at))),
     el("td", {}, coded(one[WHY])),
   );
+}
+
+function scoreCell(one, at) {
+  if (!one[SCORES]?.[at]) return "";
+  const [head, base] = [0, 1].map((side) => shownScore(scored(one, at, side)));
+  return `${head || "not measured"}${base && `, base ${base}`}`;
 }
 
 const rows = el("tbody");
@@ -174,10 +185,13 @@ function chips() {
 const cell = (value) => `"${String(value).replace(/^[=+\-@\t\r]/, "'$&").replaceAll('"', '""')}"`;
 
 function download() {
-  const titles = ["state", "eval", "fixture", "severity", "head", "base", "passes", "why"];
-  const lines = filtered().map((at) => data.fixtures[at]).map((one) =>
-    [data.states[one[STATE]], one[EVAL], one[NAME], one[SEVERITY], one[HEAD], one[BASE], one[PASSES], one[WHY]].map(cell).join(","),
-  );
+  const sides = data.scorers.flatMap((name, at) => [[name, at, 0], [name, at, 1]]);
+  const scorers = sides.map(([name, , side]) => cell(`${name} ${side ? "base" : "head"}`));
+  const titles = ["state", "eval", "fixture", "severity", "head", "base", "passes", "why", ...scorers];
+  const lines = filtered().map((at) => data.fixtures[at]).map((one) => {
+    const told = [data.states[one[STATE]], one[EVAL], one[NAME], one[SEVERITY], one[HEAD], one[BASE], one[PASSES], one[WHY]];
+    return [...told, ...sides.map(([, at, side]) => shownScore(scored(one, at, side)))].map(cell).join(",");
+  });
   const url = URL.createObjectURL(new Blob([[titles.join(","), ...lines].join("\r\n")], { type: "text/csv" }));
   el("a", { href: url, download: "fixtures.csv" }).click();
   URL.revokeObjectURL(url);
@@ -202,7 +216,7 @@ function showGrid() {
     el(
       "table",
       { class: "grid" },
-      el("thead", {}, el("tr", {}, ["State", "Fixture", "Repetitions", "Passed", "Why"].map((one) => el("th", { scope: "col" }, one)))),
+      el("thead", {}, el("tr", {}, ["State", "Fixture", "Repetitions", "Passed", ...data.scorers, "Why"].map((one) => el("th", { scope: "col" }, one)))),
       rows,
     ),
     more,

@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
+from gateval.domain.calibration import LEAST_AGREEMENT, CalibrationReplay
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.results.averages import group_trials
 from gateval.domain.text import show_usd
@@ -52,7 +53,40 @@ def dot_plots(view: ReportView) -> list[str]:
         known = [one for one in pairs if one.head or one.base]
         if known:
             found.append(_plot(title, known, show))
+    if replays := view.report.results.calibrations:
+        found.append(_agreement(replays, _asked(view)))
     return found
+
+
+def _asked(view: ReportView) -> float:
+    """The agreement with people that the Evals ask of their judges, the most of them."""
+    asked = [one.judge.min_agreement for one in view.plan.evals if one.wants_calibration]
+    return max((LEAST_AGREEMENT if one is None else one for one in asked), default=LEAST_AGREEMENT)
+
+
+def _agreement(replays: Sequence[CalibrationReplay], least: float) -> str:
+    """Return Cohen's kappa of each judge with its interval, from -1 to 1, as SVG."""
+    shown, width = replays[:_MOST], _WIDTH / 2
+    height = _TOP + _ROW * len(shown) + 24
+    line = _LEFT + width * (1 + least)
+    parts = [f'<path class="between" stroke-dasharray="4 3" d="M{line:.1f} {_TOP}V{height - 20}"/>']
+    parts.append(
+        f'<text class="n" x="{line - 30:.1f}" y="{height - 6}">{least:.2f} is asked</text>'
+    )
+    for at, one in enumerate(shown):
+        y, low = _TOP + _ROW * (at + 0.5), one.agreement.interval[0]
+        kappa, high = one.agreement.kappa, one.agreement.interval[1]
+        places = [_LEFT + width * (1 + value) for value in (low, high, kappa)]
+        name = escape(seen(f"{one.calibration}: {one.binding.model}")[:26])
+        parts.append(f'<text x="0" y="{y + 4:.0f}">{name}</text>')
+        parts.append(f'<path class="grid" d="M{_LEFT} {y:.0f}h{_WIDTH}"/>')
+        parts.append(f'<path class="between" d="M{places[0]:.1f} {y:.0f}H{places[1]:.1f}"/>')
+        parts.append(f'<circle class="dot-head" cx="{places[2]:.1f}" cy="{y:.0f}" r="4"/>')
+        told = f"{kappa:.2f} ({low:.2f} to {high:.2f})"
+        parts.append(f'<text class="n" x="{_LEFT + _WIDTH + 10}" y="{y + 4:.0f}">{told}</text>')
+    return _svg(
+        "Agreement of judges with people, Cohen's kappa from -1 to 1", height, "".join(parts)
+    )
 
 
 def _axes(view: ReportView) -> Iterator[_Pair]:
@@ -77,10 +111,14 @@ def _plot(title: str, pairs: Sequence[_Pair], show: Callable[[float], str]) -> s
     rows = "".join(
         part for at, one in enumerate(shown) for part in _row(one, _TOP + _ROW * at, most, show)
     )
+    return _svg(f"{title}, head beside base", height, rows, f"{title}{left}")
+
+
+def _svg(title: str, height: float, parts: str, shown: str = "") -> str:
     return (
         f'<svg class="plot" role="img" viewBox="0 0 {_LEFT + _WIDTH + 130} {height}">'
-        f"<title>{title}, head beside base</title>"
-        f'<text class="title" x="0" y="16">{title}{left}</text>{rows}</svg>'
+        f'<title>{title}</title><text class="title" x="0" y="16">{shown or title}</text>'
+        f"{parts}</svg>"
     )
 
 

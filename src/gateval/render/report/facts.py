@@ -206,9 +206,9 @@ class Frame(NamedTuple):
     empty when there is none. `may_bypass` are the
     roles whose label lets a revision through, for a pull request. `anchor` is number and hash of
     the audit log's entry about this verdict; None when this run wrote none. `unkept` is the
-    sentence that says that the verdict could not be recorded, empty if it was. `report_url`
-    is where a browser opens the page of this run, `tree_url` where head's files can be seen; empty
-    if nowhere.
+    sentence that says that the verdict could not be recorded, empty if it was. `report_url` is
+    where a browser opens the report of this run, `tree_url` where head's files can be seen; empty
+    if nowhere. `report_lost` says that there is a report which nothing took.
     """
 
     unverified: str = ""
@@ -219,6 +219,7 @@ class Frame(NamedTuple):
     tree_url: str = ""
     unkept: str = ""
     report_url: str = ""
+    report_lost: bool = False
 
 
 PLAIN = Frame()
