@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gateval.domain.history.recorded import run_record as recorded
-from gateval.domain.history.run_record import RunFacts, RunRecord, record_line
+from gateval.domain.history.run_record import RunBase, RunFacts, RunRecord, record_line
 from tests.helpers.command import gateval
 from tests.helpers.github_shop import WORSE
 from tests.helpers.repo import Repo
@@ -82,6 +82,22 @@ def test_a_base_without_what_stood_gives_way_to_one_that_has_it(shop: Repo, mode
     (asks,) = [one for one in found["fixtures"] if one["fixture"] == "refund-asks-why"]
     assert asks["before"] == "1/1"
     assert len(found["of"][0]["newer"]) == 1
+
+
+def test_a_base_of_which_the_most_was_stored_gives_way_to_a_whole_run(shop: Repo) -> None:
+    """A later run measured one fixture of base, as it had the others from an earlier one."""
+    here, later = shop.id("HEAD"), shop.commit()
+    one = run_fixture("one", "ppp")
+    part = {"closure": "a" * 64, "setting": "b" * 64, "low": 1.0, "high": 1.0, "total": 1}
+    new = run_fixture("new", "ppp").model_copy(update={"base": "ppp"})
+    whole = run_eval(run_fixture("one", "fff"), new, low=0.5, high=0.5)
+    after = run_eval(one, new).model_copy(update={"base": RunBase.model_validate(part)})
+    keep(shop, run_record(1, whole, commit=here), run_record(2, after, commit=later, base=here))
+    found = compared(shop, here, later)
+    assert found["of"][0]["run"] == "1-1"
+    assert found["before"] == 0.5
+    (worse,) = [each for each in found["fixtures"] if each["differs"]]
+    assert (worse["fixture"], worse["before"], worse["after"]) == ("one", "0/3", "3/3")
 
 
 def test_one_run_a_side_and_never_an_outage(shop: Repo) -> None:
