@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
+from tests.helpers.shop import EVAL
 
 BYPASS = "force-eval-bypass"
 
@@ -47,6 +48,19 @@ def test_a_label_restates_a_failed_run_without_running_evals(shop: GitHubShop) -
     assert entry.hash in (check.summary or "")
     assert entry.hash in ended.summary
     assert f'"hash":"{entry.hash}"' in ended.log
+
+
+def test_a_restated_run_has_the_outputs_of_the_run(shop: GitHubShop) -> None:
+    """A fixture that two Evals share is one that regressed."""
+    second = EVAL.replace("support-eval", "second-eval") + "  scoring: {model: weighted}\n"
+    shop.push_main(**{"evals__second.yaml": second})
+    pull = shop.open_pull(WORSE)
+    failed = shop.on_pull(pull).run_action()
+    assert (failed.code, failed.outputs["regressions"]) == (1, "1"), failed.errors
+    ended = shop.label(pull).run_action()
+    assert ended.code == 0, ended.errors
+    for name in ("score", "regressions"):
+        assert ended.outputs[name] == failed.outputs[name], name
 
 
 def test_a_push_ends_it(shop: GitHubShop) -> None:

@@ -112,7 +112,7 @@ class HistoryRecord(Value):
     whatever was bypassed, and `headline` why, in one sentence. `accepted` says who accepted a
     lowered bar, empty if nobody did. `regressed` is what stands for later runs, `kept` that of
     sealed Evals, encrypted for the gate. `started_at` is when the run began. Lists hold the
-    first `LISTED`.
+    first `LISTED`; `regressions` are named by Eval, and their total counts each fixture once.
     """
 
     version: Literal["history.v2"] = "history.v2"
@@ -187,7 +187,7 @@ def record_of(
         reasons=tuple(StoredReason.model_validate(dict(one)) for one in decision.reasons[:LISTED]),
         reasons_total=len(decision.reasons),
         regressions=regressions,
-        regressions_total=len(regressions),
+        regressions_total=len(report.comparison.regressed),
         regressed=tuple(regressed),
         kept=kept,
         evals=tuple(_stored_eval(one) for one in compared[:LISTED]),
