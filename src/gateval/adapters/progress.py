@@ -17,6 +17,7 @@ from gateval.events import (
     CandidateWarned,
     Event,
     Listener,
+    RunFinished,
     RunStarted,
     RunWarned,
     TrialFinished,
@@ -117,12 +118,15 @@ class Tally:
 
 
 class PlainProgress:
-    """Writes a line at the start, about every tenth of the way, and per set-up."""
+    """Writes a line at the start, about every tenth of the way, and per set-up; the longer a run
+    goes on beyond what was planned, the seldomer.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._width = screen_of(stream, {}).width if stream.isatty() else None
         self._tally = Tally()
+        self._told = self._added = 0
 
     def __call__(self, event: Event) -> None:
         """Print what is worth a line."""
@@ -134,16 +138,28 @@ class PlainProgress:
             self._line(f"Running {many}.{unseen}")
         elif isinstance(event, TrialsAdded):
             self._tally.planned += len(event.keys)
-            self._line(f"{len(event.keys)} more, where something looks worse or is close.")
+            self._added += len(event.keys)
+            if self._added >= self._step:
+                self._line(f"{self._added} more, where something looks worse or is close.")
+                self._added = 0
         elif isinstance(event, CandidatePreparing):
             self._line(f"Preparing {event.agent} ({event.side}): {event.what}")
         elif isinstance(event, CandidateWarned | RunWarned):
             self._line(_warning(event, self._width))
         elif isinstance(event, TrialFinished):
-            finished = self._tally.add(event)
-            step = max(1, self._tally.planned // PLAIN_LINES)
-            if finished % step == 0 or finished == self._tally.planned:
-                self._line(f"{finished}/{self._tally.planned} {self._tally.noun}s: {self._tally}")
+            if self._tally.add(event) >= self._told + self._step:
+                self._counts()
+        elif isinstance(event, RunFinished) and self._tally.counts.total() > self._told:
+            self._counts()
+
+    @property
+    def _step(self) -> int:
+        """How much has to happen before the next line."""
+        return max(1, self._tally.planned // PLAIN_LINES, self._told // 4)
+
+    def _counts(self) -> None:
+        self._told = self._tally.counts.total()
+        self._line(f"{self._told}/{self._tally.planned} {self._tally.noun}s: {self._tally}")
 
     def _line(self, text: str) -> None:
         self._stream.write(text + "\n")

@@ -296,7 +296,9 @@ _HOW: Final[Mapping[SectionKind, _How]] = MappingProxyType(
             lambda view, item: comment_parts.prompt_line(item, view.frame.tree_url),
             "\n\n",
         ),
-        SectionKind.SILENT: _How(lambda _, item: comment_parts.silent(item), joint="\n\n"),
+        SectionKind.SILENT: _How(
+            lambda view, item: comment_parts.silent(item, view.plan), joint="\n\n"
+        ),
         SectionKind.GAPS: _How(lambda view, item: comment_parts.gap(item, view.plan)),
         SectionKind.CHANGES: _How(
             lambda view, item: comment_parts.change(item, view.frame.tree_url)

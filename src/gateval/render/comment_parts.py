@@ -11,6 +11,7 @@ from itertools import accumulate
 from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
 from gateval.domain.plan.planned_eval import Reason
 from gateval.domain.problems import SourceLocation
+from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.text import listing
 from gateval.domain.trials.excerpt import trial_excerpt
 from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict
@@ -71,6 +72,7 @@ def cause(found: FailureGroup, view: ReportView) -> str:
         items=[_assessment(fact, assessment, tree_url) for assessment in fact.told],
         reason=fact.why,
         excerpts=_excerpts(fact),
+        todo=_todo(fact),
         again=one_fixture_command(view.plan, fact),
         trace=page_link("What it did, step by step", frame.report_url, page_address(fact))
         if frame.report_url
@@ -110,6 +112,17 @@ def fixture_line(fact: FixtureFacts, same: str = "") -> str:
         reason=reason,
         same=same,
     )
+
+
+def _todo(fact: FixtureFacts) -> str:
+    """What a reader does next."""
+    if fact.stands is not None:
+        return "push a commit that mends it; running this one again takes nothing back"
+    if fact.status is FixtureStatus.SUSPECT:
+        return "look whether the change means it; it may be chance"
+    if fact.status is FixtureStatus.FAILING and fact.failed_before:
+        return "nothing for this change, unless its Eval is to reach a threshold"
+    return "mend it and push"
 
 
 def _difference(fact: FixtureFacts, view: ReportView) -> str:
@@ -242,7 +255,7 @@ def evals_cells(found: EvalRow | SealedLine, *, claimed: bool) -> Sequence[str]:
     return *cells[:-1], f"{icon} {'claims ' if claimed else ''}{found.words}"
 
 
-def silent(found: SilentAgent) -> str:
+def silent(found: SilentAgent, plan: Plan) -> str:
     """Render an Agent that does not answer on head."""
     worst = found.facts[0].worst
     return fill(
@@ -251,6 +264,7 @@ def silent(found: SilentAgent) -> str:
         fixtures=listing([fact.fixture.name for fact in found.facts], 8),
         reason=worst.reason if worst else "",
         detail=_detail(worst.detail if worst else ()),
+        again=one_fixture_command(plan, found.facts[0]),
     )
 
 

@@ -21,6 +21,7 @@ from gateval.events import (
     RunStarted,
     RunWarned,
     TrialFinished,
+    TrialsAdded,
 )
 from tests.helpers.shop import build_shop, plan_of
 
@@ -62,6 +63,24 @@ def test_plain_lines(some_events: list[Event]) -> None:
         "1/4 trials: 1 pass\n"
         "2/4 trials: 1 pass, 1 error\n"
     )
+
+
+def test_plain_lines_stay_few_however_often_something_is_looked_at_again(
+    some_events: list[Event],
+) -> None:
+    stream = io.StringIO()
+    with show_progress(stream, plain=True) as listen:
+        listen(some_events[0])
+        for number in range(2, 202):
+            keys = [TrialKey(eval="e", fixture="f", side=side, repetition=number) for side in Side]
+            listen(TrialsAdded(keys=tuple(keys)))
+            for key in keys:
+                listen(TrialFinished(trial=Trial(key=key, outcome=Outcome.PASS)))
+        listen(RunFinished(finished=400, planned=404))
+    lines = stream.getvalue().splitlines()
+    assert len(lines) < 80
+    assert lines[-1] == "400/404 trials: 400 pass", "the last is told in any case"
+    assert any(line.endswith(" more, where something looks worse or is close.") for line in lines)
 
 
 def test_a_terminal_gets_a_moving_line(some_events: list[Event]) -> None:
