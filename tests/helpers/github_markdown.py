@@ -40,6 +40,7 @@ ON_GITHUB: Final[dict[str, Callable[[], Report]]] = {
     "weighted": partial(sample_reports.stored, "weighted-fails"),
     "benchmark": partial(sample_reports.stored, "benchmark"),
     "experiment": partial(sample_reports.stored, "experiment"),
+    "benchmark and experiment": sample_reports.together,
     "agentv": partial(sample_reports.stored, "agentv"),
     "sealed": partial(sample_reports.stored, "sealed-partly"),
     "long names": sample_reports.long_names,

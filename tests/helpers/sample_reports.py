@@ -447,6 +447,19 @@ def long_names() -> Report:
     return make_report(Results.model_validate_json(content))
 
 
+def together() -> Report:
+    """A change that a benchmark, an experiment and an Eval measure."""
+    runs = [stored("benchmark").results, stored("experiment").results]
+    plans = [one.plan for one in runs]
+    told = {
+        name: tuple(one for plan in plans for one in getattr(plan, name))
+        for name in ("evals", "agents", "changes")
+    }
+    plan = plans[0].model_copy(update=told)
+    trials = tuple(trial for one in runs for trial in one.trials)
+    return make_report(runs[0].model_copy(update={"plan": plan, "trials": trials}))
+
+
 def adopted() -> Report:
     """The first change with an Agent and its Evals: nothing to compare with."""
     return make(

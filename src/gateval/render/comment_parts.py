@@ -167,7 +167,7 @@ def _note(fact: FixtureFacts) -> str:
     base = fact.compared.base
     if base is None:
         said.append("Not compared with base.")
-    elif fact.failed_before:
+    elif fact.failed_before and fact.status is not FixtureStatus.REGRESSED:
         said.append("It failed on base as well.")
     elif not base.measured:
         said.append("Base was not fully measured.")
