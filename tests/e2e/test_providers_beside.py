@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
+import signal
 import threading
 import time
 from pathlib import Path
@@ -11,9 +14,11 @@ import pytest
 
 from tests.e2e.test_upstream_attacks import USERS, forged, ground, root, run, squatting, strict
 from tests.helpers.forwarding import HERE, THERE, beside_container
-from tests.helpers.outside import provider_outside, told_by
+from tests.helpers.isolation import open_python
+from tests.helpers.outside import kept_port, provider_outside, told_by
 from tests.helpers.providers import provider
 from tests.helpers.tiers import some_always
+from tests.hostile.ground import as_user
 
 __all__ = ["ground"]
 
@@ -30,6 +35,28 @@ def test_a_provider_beside_the_gate_is_asked(ground: Path, user: int | None, who
     with provider_outside(ground, owner, forged()) as port:
         repo = squatting(ground, port, "::1")
         done, trials = run(repo, f"http://127.0.0.1:{port}/v1", user=user, CI="true")
+    assert "I took 0 keys at 1 places" in trials, trials + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@root
+@USERS
+def test_a_provider_of_the_shell_that_became_the_gate_is_asked(
+    ground: Path, user: int | None
+) -> None:
+    """As in an entry point: `ollama serve & exec "$@"`. It is the gate's child then."""
+    with kept_port() as port:
+        program = ground / "provider.py"
+        program.write_text(told_by(port, forged()))
+        program.chmod(0o644)
+        repo = squatting(ground, port, "::1")
+        words = ["timeout", "120", *as_user(user), open_python(), "-I", "-S", str(program)]
+        shell = f'{shlex.join(words)} > /dev/null 2>&1 & echo $! > "$0"; exec "$@"'
+        within = ("sh", "-c", shell, str(ground / "pid"))
+        try:
+            done, trials = run(repo, f"http://127.0.0.1:{port}/v1", user=user, within=within)
+        finally:
+            os.kill(int((ground / "pid").read_text()), signal.SIGTERM)
     assert "I took 0 keys at 1 places" in trials, trials + done.stderr
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -7,6 +7,8 @@ told is never taken for an answer: a process that is gone or that hides may be a
 from __future__ import annotations
 
 import os
+import sys
+import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
@@ -71,6 +73,12 @@ class Holders:
             self._known[pid].append(number)
 
 
+_LOADED = 0.0
+"""When this was loaded, which is before a candidate is started, in ticks as `_BEGAN` has them."""
+if sys.platform == "linux":
+    _LOADED = time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK") - 1
+
+
 def is_below(pid: int, ancestor: int) -> bool | None:
     """Whether a process is `ancestor` or descends from it; None where nobody can tell. A daemon
     becomes its reaper's child. Another user's process is no descendant.
@@ -80,11 +88,23 @@ def is_below(pid: int, ancestor: int) -> bool | None:
 
 
 def is_candidate(pid: int, gate: int) -> bool:
-    """Whether a process descends from this gate or from another one's supervisor, or may."""
-    if is_below(pid, gate) is not False:
+    """Whether a process descends from this gate or from another one's supervisor, or may. What a
+    shell started that has become this gate (`exec`) was here before, and is none of its.
+    """
+    way = _way_up(pid, gate)
+    if way is None or (way and not _was_here(way)):
         return True
     ours = set(_ancestors(gate))  # a gate may be a candidate itself
     return any(map(_is_supervisor, (one for one in _ancestors(pid) if one not in ours)))
+
+
+def _was_here(way: list[int]) -> bool:
+    """Whether what is on this way up descends from a child that its last process had before it
+    could start any candidate. Whoever loses his parents becomes the child of another process above
+    him, and so never of such a one.
+    """
+    began = _stat_of(way[-2], _BEGAN) if len(way) > 1 else None
+    return began is not None and began < _LOADED
 
 
 def may_be_unseen(gate: int) -> bool:

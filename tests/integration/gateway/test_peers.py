@@ -254,3 +254,34 @@ def test_a_name_that_comes_home_later_is_refused() -> None:
     assert asyncio.run(resolved("LOCALHOST.", {("localhost", 8000): ("::1",)})) == ["::1"]
     with pytest.raises(NotTheirs, match="did not lead to this machine"):
         asyncio.run(resolved("localhost", {("localhost", 9000): ("::1",)}))
+
+
+_BECOMES_THE_GATE = """\
+import ctypes, os, subprocess, sys
+if sys.argv[1:] == ["shell"]:  # it starts a provider and becomes the gate
+    told, tells = os.pipe()
+    os.set_inheritable(tells, True)
+    worker = "import os, sys, time; pid = os.fork(); pid and os.write(int(sys.argv[1]), b'%d ' % pid); time.sleep(60)"
+    here = subprocess.Popen([sys.executable, "-c", worker, str(tells)], pass_fds=[tells])
+    worked = os.read(told, 20).decode()
+    program = open("/proc/self/cmdline").read().split("\\0")[2]
+    os.execv(sys.executable, [sys.executable, "-c", program, str(here.pid), worked])
+import time
+time.sleep(0.05)  # a tick of the clock that tells when a process began is 0.01 s
+from gateval.gateway.processes import is_candidate
+ctypes.CDLL(None).prctl(36, 1)  # as the gate does: orphans below it are its children
+started = subprocess.Popen(["sleep", "60"])
+parent = "import subprocess; print(subprocess.Popen(['sleep', '60'], stdout=2).pid)"
+orphan = int(subprocess.run([sys.executable, "-c", parent], capture_output=True, text=True).stdout)
+pids = [*map(int, sys.argv[1:]), started.pid, orphan]
+print([is_candidate(pid, os.getpid()) for pid in pids])
+for pid in pids: os.kill(pid, 9)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="takes /proc")
+def test_what_a_shell_started_before_it_became_the_gate_is_no_candidate_and_an_orphan_is() -> None:
+    """`provider & exec gateval check`, as in an entry point: the provider and its worker."""
+    words = [sys.executable, "-c", _BECOMES_THE_GATE, "shell"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.stdout == "[False, False, True, True]\n", done.stderr
