@@ -118,6 +118,32 @@ def test_a_provider_of_the_gates_user_that_hides_is_asked_where_it_is_trusted(
     assert (untold in said(done)) is (is_up and not trusted), done.stdout
 
 
+@root
+@pytest.mark.parametrize("held", [True, False], ids=["held", "free"])
+@pytest.mark.parametrize("trusted", some_always([False, True], 1))
+def test_whoever_is_held_as_candidates_are_is_no_provider_though_nobody_started_him(
+    ground: Path, *, held: bool, trusted: bool
+) -> None:
+    """Before Linux 6.12 a candidate can end the gate and all that keeps it, and live on as nobody's
+    child. What it is held by it keeps for life.
+    """
+    port, program = free_port(), ground / "provider.py"
+    program.write_text(told_by(port, forged()))
+    program.chmod(0o644)
+    bound = ["setpriv", "--no-new-privs"] if held else []
+    repo = squatting(ground, port, "::1")
+    policy = f"bindPorts: [{port}], loopbackUpstreams: {'trusted' if trusted else 'checked'}"
+    repo.write(".github/gateval.yml", f"policy: {{{policy}}}\n")
+    repo.commit()
+    with running([*bound, *as_user(USER), open_python(), "-I", "-S", str(program)], port):
+        done, trials = run(repo, f"http://127.0.0.1:{port}/v1", user=USER)
+    asked = trusted or not held
+    assert "I took 0 keys at 1 places" in trials, trials + done.stderr
+    assert done.returncode == (0 if asked else 3), done.stdout + done.stderr
+    untold = "nothing tells who answers (policy.loopbackUpstreams"
+    assert (untold in said(done)) is not asked
+
+
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65_536)

@@ -7,6 +7,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.embedding import embedding_models
 from gateval.domain.manifests.evaluation import is_sealed
+from gateval.domain.manifests.gate_config import EgressPolicy
 from gateval.domain.paths import show_path
 from gateval.domain.planning.outside import asked_programs
 from gateval.domain.planning.snapshot import Snapshot
@@ -42,6 +44,7 @@ from gateval.domain.setup.diagnosis import (
     about_history,
     about_inputs,
     about_isolation,
+    about_keyless_providers,
     about_keys,
     about_local_providers,
     about_missing,
@@ -72,7 +75,9 @@ from gateval.formats.github.workflow import gate_jobs, is_workflow, unreadable
 from gateval.gateway.peers import is_own, plain_address
 from gateval.gateway.processes import may_be_unseen
 from gateval.gateway.upstream.endpoints import LOOPBACK, PROVIDERS, missing_keys, read_upstreams
+from gateval.gateway.upstream.http_client import port_of
 from gateval.pipeline.read import survey
+from gateval.pipeline.rules import read_own
 from gateval.ports.storage import AUDIT_BRANCH
 from gateval.publish.target import CHECK_NAME, shown_branch
 from gateval.render.report.kinds import count
@@ -133,6 +138,7 @@ def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Ite
     yield from _history(opened, shallow=facts.shallow, runner=runner)
     snapshot = survey(opened, registries(), opened.worktree())
     yield _manifests(snapshot)
+    yield from _keyless(opened, snapshot, environ)
     yield from _programs(environ, snapshot.catalogue)
     yield from _layers(opened, environ)
     jobs, unread = read_workflows(opened, snapshot)
@@ -152,6 +158,23 @@ def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Ite
     yield from _keys(environ, snapshot.catalogue, jobs, runner=runner)
 
     yield from github_findings(environ, name, facts.origin, jobs, fix=fix)
+
+
+def _keyless(
+    repository: GitRepository, snapshot: Snapshot, environ: Mapping[str, str]
+) -> Iterator[HealthCheck]:
+    """Look for servers of models that take orders from an agent, too."""
+    with suppress(GatevalError):  # told of where they are read
+        egress = read_own(repository, snapshot.revision).policy.egress
+        yield from about_keyless_providers(
+            [
+                one.provider
+                for one in read_upstreams(environ).values()
+                if one.base_url and one.key is None and PROVIDERS[one.provider].key_optional
+                if egress is EgressPolicy.OPEN
+                or (isinstance(egress, tuple) and port_of(one.base_url) in egress)
+            ]
+        )
 
 
 def _history(repository: GitRepository, *, shallow: bool, runner: bool) -> Iterator[HealthCheck]:

@@ -23,7 +23,14 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from gateval.gateway.processes import Holders, is_below, is_candidate, may_be_hidden, may_be_unseen
+from gateval.gateway.processes import (
+    Holders,
+    is_below,
+    is_candidate,
+    may_be_hidden,
+    may_be_unseen,
+    may_have_escaped,
+)
 from gateval.ports.model_calls import Owner
 
 ACCEPT_SECONDS = 1.0
@@ -266,7 +273,8 @@ def no_candidate(
     another gate of this user started is a candidate, too. One
     that cannot be found, or whose descent nobody can tell, is a candidate's. Only where it may live
     in another namespace of processes, and where there are no tables, `untold` decides; and of one
-    that may be held by a process that hides and is no candidate, `trusted`.
+    that may be held by a process that hides and is no candidate, or by one that is held as they
+    are, `trusted`.
     """
     if_untold, if_hidden = nobody_tells(untold), nobody_tells(lambda: trusted)
     if users is not None:
@@ -284,12 +292,12 @@ def no_candidate(
             if pid != gate and not holders.trusts(pid):
                 if is_candidate(pid, gate):
                     return False
+                if may_have_escaped(pid, gate) and not if_hidden(held):
+                    return False
                 holders.trust(pid, held.inode)
         if found:
             return True
-        if may_be_unseen(gate):
-            return if_untold(held)
-        return may_be_hidden(gate) and if_hidden(held)
+        return if_untold(held) if may_be_unseen(gate) else may_be_hidden(gate) and if_hidden(held)
 
     return allowed
 

@@ -107,6 +107,26 @@ def _was_here(way: list[int]) -> bool:
     return began is not None and began < _LOADED
 
 
+def may_have_escaped(pid: int, gate: int) -> bool:
+    """Whether a process is held for life as candidates are, and the gate is not, though nobody has
+    started it. Before Linux 6.12 one of the gate's user can end all that keeps it, the gate too.
+    """
+    (bound, filters), (own_bound, own_filters) = _held(pid), _held(gate)
+    return bool(bound) and (not own_bound or filters > own_filters)
+
+
+def _held(pid: int) -> tuple[int, int]:
+    """Return whether a process can gain no rights any more, and how many filters of system calls it
+    has: neither can be shed, and children have them. One that is gone has all there is.
+    """
+    with suppress(OSError, ValueError, IndexError):
+        told = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+        fields = dict(line.split(":", 1) for line in told.splitlines() if ":" in line)
+        filters = fields.get("Seccomp_filters", fields.get("Seccomp", "0"))
+        return int(fields["NoNewPrivs"]), int(filters)
+    return 1, sys.maxsize
+
+
 def may_be_unseen(gate: int) -> bool:
     """Whether a process that we cannot find may live where we do not see, in another namespace. It
     does not where one below the gate hides, or may.

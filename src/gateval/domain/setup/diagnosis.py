@@ -128,6 +128,18 @@ def about_local_providers(
             yield HealthCheck(Health.WARNING, "providers", seen, todo)
 
 
+def about_keyless_providers(named: Sequence[str]) -> Iterator[HealthCheck]:
+    """Say of providers that ask for no key and that agents can reach: they obey these, too."""
+    if named:
+        each = "asks" if len(named) == 1 else "ask"
+        seen = (
+            f"{', '.join(named)} {each} for no key: an agent that reaches the server by itself may "
+            "change the model that judges it, or read what else is asked there."
+        )
+        todo = "`policy: {egress: gateway}` in the gate config keeps agents to the gate's gateway."
+        yield HealthCheck(Health.WARNING, "providers", seen, todo)
+
+
 def _about_name(job: GateJob) -> HealthCheck:
     seen = (
         f"{job.path}: a job is named {CHECK_NAME}, as the check run of the gate is. Requiring "
