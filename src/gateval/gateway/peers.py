@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -124,7 +125,7 @@ class Tables:
         here, there = _place(ours.getsockname()), _place(ours.getpeername())
         with suppress(OSError):
             family = socket.AF_INET if there[0].version == 4 else socket.AF_INET6
-            for device in (0, *_devices()):  # one that is bound to a device is found by it alone
+            for device in chain((0,), _devices()):  # one that is bound to one is found by it alone
                 ident = _ident(there[1], here[1], there[0], here[0], device)
                 for row in self._ask(family, ident):
                     if row.state != _LISTEN:
@@ -337,7 +338,7 @@ def is_own(address: Address) -> bool:
     if address.version == 4:
         return _can_be_bound(socket.AF_INET, (str(address), 0))
     try:
-        devices = _devices() if address.is_link_local else [0]
+        devices = list(_devices()) if address.is_link_local else [0]
     except OSError:  # then nobody can tell, and it may be
         return True
     return any(_can_be_bound(socket.AF_INET6, (str(address), 0, 0, one)) for one in devices)
@@ -376,8 +377,10 @@ def _can_be_bound(family: int, place: tuple[str, int] | tuple[str, int, int, int
     return True
 
 
-def _devices() -> list[int]:
-    return [index for index, _ in socket.if_nameindex()]
+def _devices() -> Iterator[int]:
+    """Give the devices of this machine, which are listed once somebody asks for the first."""
+    for index, _ in socket.if_nameindex():
+        yield index
 
 
 def plain_address(text: str) -> Address | None:

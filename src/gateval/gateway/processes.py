@@ -45,7 +45,7 @@ class Holders:
         """
         wanted = f"socket:[{inode}]"
         for pid, numbers in self._known.items():
-            for number in (*numbers, max(numbers, default=0) + 1):
+            for number in (max(numbers, default=0) + 1, *reversed(numbers)):
                 if _leads_to(f"/proc/{pid}/fd/{number}") == wanted:
                     self._remember(pid, number)
                     return (pid,)
@@ -69,8 +69,10 @@ class Holders:
                 self._remember(pid, number)
 
     def _remember(self, pid: int, number: int) -> None:
-        if number not in self._known[pid]:
-            self._known[pid].append(number)
+        known = self._known[pid]
+        if number in known:  # whoever listens is asked of each time, and stays
+            known.remove(number)
+        known.append(number)
 
 
 _LOADED = 0.0
