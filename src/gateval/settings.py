@@ -11,6 +11,7 @@ from gateval.adapters.age import identities
 from gateval.adapters.screen import is_plain
 from gateval.candidates.isolation.isolation_level import ResourceLimits, read_limits
 from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
+from gateval.domain.manifests.gate_config import NOTIFY_PREFIX
 from gateval.domain.secrets import SHORTEST_SECRET, secret_values, too_short
 from gateval.domain.setup.authorities import CA_VARIABLE
 from gateval.errors import UsageError
@@ -82,13 +83,13 @@ class Settings:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What may show nowhere: provider keys, proxies with passwords, tokens of the runner, keys
-        to what is sealed, the key of kept layers.
+        to what is sealed, the key of kept layers, addresses of webhooks.
         """
         held = [value for one in self.upstreams.values() for value in (one.key, one.proxy)]
         held.append(self.layers.key)
         keys = [value.get_secret_value() for value in held if value is not None]
         runner = (self.environ[name] for name in RUNNER_SECRETS if self.environ.get(name))
-        return (*keys, *runner, *identities(self.environ))
+        return (*keys, *runner, *identities(self.environ), *webhooks(self.environ))
 
     def secrets_beside(self, passed: Iterable[str]) -> tuple[str, ...]:
         """Return `secrets`, and those in variables that candidates see: they may say them."""
@@ -154,6 +155,13 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         findings=environ.get(FINDINGS, "").strip(),
         sealed_branches=_listed(environ, SEALED_BRANCHES),
         views=_listed(environ, VIEWS_VARIABLE),
+    )
+
+
+def webhooks(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the addresses of webhooks: whoever knows one can post there."""
+    return tuple(
+        value.strip() for name, value in environ.items() if name.startswith(NOTIFY_PREFIX) and value
     )
 
 

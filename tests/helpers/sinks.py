@@ -17,6 +17,7 @@ from gateval.domain.audit import AuditEvent, AuditKind, AuditRun, append, read_l
 from gateval.domain.decision.decision import Decision, Report, make_report, with_labels
 from gateval.domain.forge.check_run import MarkedComment, Stamp, mark, read_mark
 from gateval.domain.history.compared import ComparedRecord, compare_runs, table_of
+from gateval.domain.history.notification import NotificationUrls, notification_of
 from gateval.domain.history.recorded import run_record
 from gateval.domain.history.run_record import RunEval, RunFacts, RunRecord, RunScore
 from gateval.domain.history.status import Present, shown, status_of
@@ -30,7 +31,9 @@ from gateval.domain.label_decision import (
     LabelStatus,
     LabelUse,
 )
+from gateval.domain.manifests.gate_config import NotificationFormat
 from gateval.domain.text import BORDER, END, MARKER
+from gateval.domain.verdicts import GateVerdict
 from gateval.render.audit_log import entry_line, log_line, summary_section
 from gateval.render.github import (
     Explanation,
@@ -50,6 +53,7 @@ from gateval.render.history import (
     render_trend,
 )
 from gateval.render.junit import render_junit
+from gateval.render.notification import render_notification
 from gateval.render.plots import render_bars, render_plot
 from gateval.render.report.facts import Frame
 from gateval.render.sarif import render_sarif
@@ -147,6 +151,7 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "label": label(attack, 255),
             "junit": html.unescape(junit),
             "sarif": said_in(sarif),
+            "chat": chat(record, attack),
             **notes,
         },
         log={
@@ -183,6 +188,26 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             "decision": dump(report.decision),
         },
     )
+
+
+def chat(record: HistoryRecord, attack: str) -> str:
+    """The message for a chat, without the heading, whose marks are ours. `<` begins an address."""
+    urls = NotificationUrls(run=attack, check=attack, comment=attack, report=attack)
+    told = notification_of(
+        record.model_copy(update={"headline": attack}),
+        GateVerdict.BYPASSED,
+        repository="octo/shop",
+        event="push",
+        pull_request=7,
+        gate="gateval",
+        urls=urls,
+    )
+    body = render_notification(told, NotificationFormat.SLACK)
+    heading, _, text = json.loads(body)["text"].partition("\n")
+    assert heading.count("*") == 2
+    assert not set("<>*`~") & set(heading.replace("*", "") + text)
+    assert not re.search(r"&(?!(?:amp|lt|gt);)|\]\(|:[a-z0-9_+-]+:(?<!:[0-9]:)", text)
+    return str(text)
 
 
 def drawn(svg: str) -> str:

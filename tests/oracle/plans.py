@@ -100,7 +100,7 @@ def _as_before(plan: Json) -> Json:
     return {**plan, "policy": known, "policy_digest": policy_digest_of(known)}
 
 
-_NEW = {"sealed_bits"}
+_NEW = {"sealed_bits", "notify"}
 
 
 def policy_digest_of(rules: Json) -> str:

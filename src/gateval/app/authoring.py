@@ -16,6 +16,7 @@ from gateval.domain.audit import AuditEntry
 from gateval.domain.base import JsonObject, Value
 from gateval.domain.decision.decision import Decision
 from gateval.domain.forge.trigger import Trigger
+from gateval.domain.history.notification import Notification
 from gateval.domain.history.run_record import RunRecord
 from gateval.domain.history.verdicts import HistoryRecord
 from gateval.domain.paths import nearest
@@ -59,6 +60,7 @@ STAGES: Mapping[str, type[Value]] = {
     "history.v2": HistoryRecord,
     "calibrations.v1": CalibrationReport,
     "run.v1": RunRecord,
+    "notification.v1": Notification,
 }
 ALL_KINDS = (*KINDS, *STAGES)
 

@@ -180,7 +180,7 @@ _IN_BACKTICKS = re.compile(r"(?<!&#96;)&#96;((?:(?!&#96;).)+)&#96;(?!&#96;)")
 
 _SARIF_TRIGGER = re.compile(r"(\](?=\()|\{(?=\d))")
 
-_PLAIN_URL = re.compile(r"https?://[A-Za-z0-9.:-]+/[A-Za-z0-9._/?=&-]+(?:#[a-z]+)?")
+_PLAIN_URL = re.compile(r"https?://[A-Za-z0-9.:-]+/[A-Za-z0-9._/?=&-]+(?:#[a-z0-9-]+)?")
 
 LONGEST_PATH = 300
 """Characters of a path that is linked to."""
@@ -258,6 +258,37 @@ def label(text: str, limit: int) -> str:
     if left or len(line) > limit:
         return f"{line[: limit - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
     return line
+
+
+_CHAT = str.maketrans(
+    {
+        "&": "&amp;",
+        "<": "&lt;",
+        ">": "&gt;",
+        "*": "\N{ASTERISK OPERATOR}",
+        "~": "\N{TILDE OPERATOR}",
+        "`": "\N{MODIFIER LETTER GRAVE ACCENT}",
+        "]": f"]{BREAK}",
+    }
+)
+"""Slack knows no way to escape its marks but these three entities; others read Markdown."""
+
+
+def chat_line(text: str, limit: int) -> str:
+    """Return one line of a message in Slack, or what is compatible with it, that shows `text`.
+
+    Nothing in it is a mention, a link, an emoji or formatting, and what it shows has at most
+    `limit` characters.
+    """
+    shown, left = harden(text, limit)
+    folded = _EMOJI.sub(f":{BREAK}", defuse(" ".join(shown.split())))
+    plain = _LONE_UNDERSCORE.sub("\N{MODIFIER LETTER LOW MACRON}", folded).translate(_CHAT)
+    return plain + _cut_mark(left)
+
+
+def chat_link(words: str, url: str) -> str:
+    """Return a link of our own in such a message; only the words when the address is not plain."""
+    return f"<{url}|{words}>" if _PLAIN_URL.fullmatch(url) else words
 
 
 def xml_text(text: str, limit: int) -> str:

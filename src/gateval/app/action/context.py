@@ -46,7 +46,7 @@ from gateval.ports.storage import RUNS, Stored
 from gateval.publish.audit import AuditSink
 from gateval.publish.target import PublishTarget
 from gateval.render.audit_log import log_line, summary_section
-from gateval.settings import Settings, read_settings
+from gateval.settings import Settings, read_settings, webhooks
 
 if TYPE_CHECKING:
     from gateval.ports.forge import Forge
@@ -244,7 +244,9 @@ def open_context(environ: Mapping[str, str], request: ActionRequest) -> Iterator
 
 
 def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what must never be seen: the token, and provider keys by the names of theirs."""
+    """Return what must never be seen: the token, provider keys by the names of theirs, addresses
+    of webhooks.
+    """
     from gateval.gateway.upstream.endpoints import PROVIDERS
 
     names = (
@@ -252,7 +254,8 @@ def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
         "INPUT_EXTENDS-TOKEN",
         *(provider.key_variable for provider in PROVIDERS.values()),
     )
-    return tuple(value for name in names if (value := environ.get(name, "").strip()))
+    keys = (value for name in names if (value := environ.get(name, "").strip()))
+    return (*keys, *webhooks(environ))
 
 
 def build_forge(

@@ -11,13 +11,14 @@ from gateval.adapters.age import own_key
 from gateval.adapters.artifacts import RESULTS_URL, NoArtifact, upload_page
 from gateval.app.action.context import ActionEvent, uploads_results
 from gateval.app.action.labels import Decided, note_withdrawals, review_of
+from gateval.app.action.notify import notify
 from gateval.app.action.result import ActionResult, published
 from gateval.app.action.stored_verdicts import NOT_KEPT, keep_verdict, verdict_record
 from gateval.domain.audit import AuditEntry
 from gateval.domain.decision.decision import Decision, Report, exit_code, unverified, with_labels
 from gateval.domain.forge.check_run import Annotation, Announcement, CheckRun, RunFindings, conclude
 from gateval.domain.history.standing import findings_of
-from gateval.domain.history.verdicts import HistoryRecord, about_record, record_digest
+from gateval.domain.history.verdicts import HistoryRecord, about_record, record_digest, record_of
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.text import BORDER, END, least_score
@@ -118,8 +119,24 @@ def publish_report(
     )
     if dropped and plain_record != record and not lost:
         keep_verdict(event, plain_record)
+    told = plain if dropped else report
+    known = _record_for_others(event, told, plain_record if dropped else record)
+    untold = notify(event, plan.policy, told.decision, known, result, report_url)
+    result = replace(result, warnings=(*result.warnings, *untold))
     text = summary + (f"\nUnverified. {claim}\n" if claim else "")
     return replace(result, text=text, annotations=_of_the_job(event, result, report))
+
+
+def _record_for_others(
+    event: ActionEvent, report: Report, record: HistoryRecord | None
+) -> HistoryRecord | None:
+    """Return what others are told from: the record, or one that is kept nowhere."""
+    from gateval.render.report.headline import headline
+
+    if record is not None or not report.results.plan.policy.notify:
+        return record
+    now = event.context.clock.utc_now()
+    return record_of(report, run=event.context.run, recorded_at=now, headline=headline(report))
 
 
 def _of_the_job(event: ActionEvent, result: ActionResult, report: Report) -> tuple[Annotation, ...]:
@@ -210,7 +227,12 @@ def restate(
         warnings=tuple(warnings),
     )
     said = stored if dropped else decision
-    return replace(result, text=restated_text(record, said, unchanged=False))
+    untold = notify(event, policy, said, record, result)
+    return replace(
+        result,
+        text=restated_text(record, said, unchanged=False),
+        warnings=(*result.warnings, *untold),
+    )
 
 
 def _shown(event: ActionEvent, check: CheckRun | None, warnings: list[str]) -> Shown:

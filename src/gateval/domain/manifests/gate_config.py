@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from gateval.domain.base import Name, Spec, Value, digest
+from gateval.domain.verdicts import GateVerdict
 
 
 class RegressionPolicy(StrEnum):
@@ -103,6 +104,13 @@ class AuditSinkName(StrEnum):
     GIT = "git"
     STDOUT = "stdout"
     SUMMARY = "summary"
+
+
+class NotificationFormat(StrEnum):
+    """How a decision is told elsewhere: as Slack and what is compatible with it, or as data."""
+
+    SLACK = "slack"
+    JSON = "json"
 
 
 class EgressPolicy(StrEnum):
@@ -297,6 +305,32 @@ class AuditPolicy(Spec):
         return self
 
 
+NOTIFY_PREFIX = "GATEVAL_NOTIFY_"
+"""What the names of variables with addresses of webhooks begin with.
+
+By it they are known for secrets, and no rule can have anything posted to what another one holds.
+"""
+
+
+class NotificationPolicy(Spec):
+    """Somebody who is told of decisions by a webhook."""
+
+    url_from: Annotated[
+        str, StringConstraints(pattern=rf"^{NOTIFY_PREFIX}[A-Z0-9_]+$", max_length=100)
+    ]
+    """The variable of the gate's job that holds the address, such as GATEVAL_NOTIFY_SLACK: the
+    address is a secret, and stands in no file."""
+    format: NotificationFormat = NotificationFormat.SLACK
+    """A message as Slack takes it, and what is compatible with it (`slack`), or `notification.v1`
+    (`json`)."""
+    on: tuple[GateVerdict, ...] = Field(
+        default=tuple(one for one in GateVerdict if one is not GateVerdict.PASS), min_length=1
+    )
+    """The verdicts that are told."""
+    private_network: bool = False
+    """Whether the address may be one of a private network. Else it is public, or this machine's."""
+
+
 class GatewayPolicy(Spec):
     """What candidates may ask of model providers, whose keys are the gate's."""
 
@@ -410,6 +444,8 @@ class Policy(Spec):
     sealed."""
     bypass: BypassPolicy = BypassPolicy()
     audit: AuditPolicy = AuditPolicy()
+    notify: tuple[NotificationPolicy, ...] = Field(default=(), max_length=10)
+    """Who is told of decisions by webhooks. One that cannot be reached changes no verdict."""
 
 
 def _source(text: str) -> str:

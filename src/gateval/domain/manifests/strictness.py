@@ -82,13 +82,17 @@ def fewer(read: Callable[[JsonValue], Sequence[JsonValue]] | None = None) -> Dir
     return Direction("fewer entries", laxer, strictest)
 
 
-def more() -> Direction:
-    """A list that is stricter with more entries."""
+def more(read: Callable[[JsonValue], Sequence[JsonValue]] | None = None) -> Direction:
+    """A list that is stricter with more entries, as `read` gives them: as text, unless it says."""
+    listed = read or _entries
 
     def laxer(before: JsonValue, after: JsonValue) -> bool:
-        return not set(_entries(before)) <= set(_entries(after))
+        return any(one not in listed(after) for one in listed(before))
 
-    return Direction("more entries", laxer, _united)
+    def strictest(asked: JsonValue, own: JsonValue) -> JsonValue:
+        return [*listed(own), *(one for one in listed(asked) if one not in listed(own))]
+
+    return Direction("more entries", laxer, strictest)
 
 
 def patterns(*, empty_is_all: bool) -> Direction:
@@ -228,6 +232,7 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.audit.sinks": more(),
     "policy.audit.required": more(),
     "policy.audit.verdicts": order(*_YES_FIRST),
+    "policy.notify": more(_list),
 }
 """By the key as it is written. What lies below `_NAMED` are names, and goes by its entry."""
 

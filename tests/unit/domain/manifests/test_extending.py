@@ -23,6 +23,11 @@ from gateval.domain.planning.snapshot import RulesEdit
 SHA = "0123456789abcdef0123456789abcdef01234567"
 SOURCE = f"acme/rules/gates/strict.yml@{SHA}"
 
+SLACK = {
+    "urlFrom": "GATEVAL_NOTIFY_A", "format": "slack", "on": ["fail"], "privateNetwork": False,
+}  # fmt: skip
+"""As it is dumped: keys that are not named are there."""
+
 VALUES: dict[str, list[Any]] = {
     "manifests": [[], ["agents/**"], ["agents/**", "evals/**"], ["**"], ["agents/a/**"]],
     "policy.regressions": ["block", "warn", "off"],
@@ -66,6 +71,12 @@ VALUES: dict[str, list[Any]] = {
     "policy.recipients": [[], [f"age1{'q' * 58}"]],
     "policy.audit.required": [[], ["git"], ["git", "summary"]],
     "policy.audit.verdicts": [True, False],
+    "policy.notify": [
+        [],
+        [SLACK],
+        [SLACK, {**SLACK, "format": "json"}],
+        [{**SLACK, "on": ["pass"]}],
+    ],
 }
 NAMED = {"policy.evalWeights", "policy.prices"}
 CASES = [(key, *pair) for key, values in VALUES.items() for pair in product(values, repeat=2)]
