@@ -1,7 +1,8 @@
 """The programs that have agents of other frameworks answer, run by the agents' own interpreters.
 
 They import nothing of the gate. `python/` and `node/` each hold one that loads the target, and a
-small file for each framework.
+small file for each framework. `redirect/` holds what Python and Node load before any program, where
+an Agent asks for that: it leads calls to known providers to the gateway.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+
+HOOK = "redirect"
+"""The folder of what is loaded before a program."""
 
 
 @cache

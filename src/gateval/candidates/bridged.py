@@ -23,6 +23,7 @@ from gateval.candidates.contract import write_question
 from gateval.candidates.failures import command_line, no_start, told
 from gateval.candidates.options import CommandOptions, NodeOptions, PythonOptions
 from gateval.candidates.program import Ran
+from gateval.candidates.redirect import DIGITS, lay_out
 from gateval.candidates.server import Launch
 from gateval.candidates.services import CommandContext
 from gateval.domain.manifests.fixture import FixtureInput
@@ -30,9 +31,6 @@ from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.text import is_blank
 from gateval.domain.trials.trial import Cause, NoAnswer
 from gateval.judging.prompt import shorten
-
-DIGITS = 32
-"""Of the digest, in the path of the bridge."""
 
 SENTENCE = 800
 """Characters kept of a sentence that a bridge tells."""
@@ -91,17 +89,9 @@ class BridgedRuntime(CommandRuntime):
         if isinstance(launch, NoAnswer):
             return launch
         self._files = launch.place.folder
-        await self.context.setups.get(("bridge", self._bridge), self._write)
+        await lay_out(self.context, self._bridge, bridge_files(self.language))
         place = replace(launch.place, reads=(*launch.place.reads, self._bridge))
         return self._missing() or replace(launch, place=place)
-
-    async def _write(self) -> None:
-        self._bridge.mkdir(mode=0o755)
-        self._bridge.chmod(0o755)
-        for name, content in bridge_files(self.language).items():
-            file = self._bridge / name
-            file.write_bytes(content)
-            file.chmod(0o444)
 
     def _missing(self) -> NoAnswer | None:
         """Return that the interpreter is not there, if it is looked for on PATH and is not."""
@@ -119,9 +109,9 @@ class BridgedRuntime(CommandRuntime):
         self, asked: FixtureInput, commands: CommandContext, *, turns: bool = False
     ) -> ProcessInvocation:
         """See `CommandRuntime`."""
-        del commands
+        files = commands.place.folder if commands.place else self._files
         mode = "turns" if turns else "once"
-        arguments = (str(self._files), self.given.target, self.given.framework, mode)
+        arguments = (str(files), self.given.target, self.given.framework, mode)
         return ProcessInvocation(self.words(arguments), write_question(asked))
 
     def may_refuse(self, printed: bytes) -> bool:

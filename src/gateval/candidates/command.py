@@ -46,9 +46,11 @@ from gateval.candidates.playground_state import beginning, told_of, writable
 from gateval.candidates.preparing import Workplace
 from gateval.candidates.processes import Programs, Running
 from gateval.candidates.program import End, NotStarted, Program, ProgramLimits, Ran, private_folders
+from gateval.candidates.redirect import redirection
 from gateval.candidates.server import Launch, prepare_launch
 from gateval.candidates.services import CommandContext, SideServices
 from gateval.candidates.tools import door_environment, untouched_tools, with_tools
+from gateval.candidates.workdir import working_copy
 from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.plan.plan import AgentDefinition
@@ -179,6 +181,12 @@ class CommandRuntime(Runtime):
             addresses = told_of(request.playground, lease.addresses)
             commands = CommandContext(addresses, private, writes=writable(request.playground))
             begins = beginning(self.agent, beside.launch.place, request.playground)
+            if self.agent.runtime.workdir:
+                copy = await working_copy(begins, private)
+                if isinstance(copy, NoAnswer):
+                    return copy
+                writes = (*commands.writes, copy.root)
+                begins, commands = copy, replace(commands, writes=writes, place=copy)
             return await beside.trial(lease, commands, lambda: ask(begins, commands))
 
     async def _asked(
@@ -239,6 +247,7 @@ class CommandRuntime(Runtime):
         door = door_environment(session, private)
         unbuffered = {"PYTHONUNBUFFERED": "1"} if listens else {}
         literals = with_tools({**unbuffered, **addresses.literals(self.agent.runtime.env)}, door)
+        door |= redirection(self.agent.runtime, self.context, session, literals)
         return Program(
             asking.argv,
             place.folder,

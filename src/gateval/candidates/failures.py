@@ -18,7 +18,7 @@ from typing import NamedTuple
 from gateval.candidates.base import SeenTrial
 from gateval.candidates.contract import ClaimError
 from gateval.candidates.processes import LINE_WIDTH, Running, last_lines
-from gateval.candidates.program import KIB, MIB, End, ProgramLimits, Ran
+from gateval.candidates.program import KIB, MIB, WORKDIR, End, ProgramLimits, Ran
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.ports.model_calls import REFUSED
 
@@ -138,7 +138,7 @@ def from_the_export(silence: NoAnswer, scratch: Path) -> NoAnswer:
     that is on this machine differs from run to run, and is nobody's business in a report.
     """
     roots = "|".join(re.escape(str(path)) for path in {scratch, scratch.resolve()})
-    own = re.compile(rf"(?:{roots})/[\w.-]+(/?)")
+    own = re.compile(rf"(?:{roots})/[\w.-]+(?:/{WORKDIR}\b)?(/?)")
 
     def shortened(text: str) -> str:
         return own.sub(lambda found: "" if found[1] else ".", text)

@@ -60,10 +60,13 @@ class Layer:
 
 @dataclass(frozen=True)
 class Workplace:
-    """The working directory, ready for trials, and what else a candidate has to be able to read."""
+    """The working directory, ready for trials, and what else a candidate has to be able to read.
+    `root` is the folder with all files of the Agent, which `folder` is in.
+    """
 
     folder: Path
     reads: tuple[Path, ...] = ()
+    root: Path = Path()
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ class Preparation:
         folder = working_directory(export, agent.cwd)
         if isinstance(folder, NoAnswer):
             return folder
-        place = Workplace(folder, (layer.root,) if layer else ())
+        place = Workplace(folder, (layer.root,) if layer else (), export.resolve())
         argv = agent.runtime.own_setup
         if not argv:
             return place

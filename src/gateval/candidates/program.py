@@ -340,6 +340,9 @@ def _any_left(leader: int) -> bool:
 
 REMOVE_SECONDS = 60
 
+WORKDIR = "workdir"
+"""What a copy of an Agent's files is called in a private folder."""
+
 
 @dataclass(frozen=True)
 class PrivateFolders:
@@ -347,6 +350,11 @@ class PrivateFolders:
 
     home: Path
     tmp: Path
+
+    @property
+    def workdir(self) -> Path:
+        """Where its copy of the Agent's files is, if it has one."""
+        return self.home.parent / WORKDIR
 
 
 @contextlib.asynccontextmanager

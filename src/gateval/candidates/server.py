@@ -8,7 +8,7 @@ import errno
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,9 @@ from gateval.candidates.program import (
     Ran,
     private_folders,
 )
+from gateval.candidates.redirect import lay_out_hook, redirection
 from gateval.candidates.tools import door_environment, with_tools
+from gateval.candidates.workdir import copyable, working_copy
 from gateval.domain.manifests.playground import Ready
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.trials.trial import NoAnswer
@@ -92,6 +94,13 @@ async def prepare_launch(
     if isinstance(place, NoAnswer):
         return place
     spec = agent.runtime
+    hook = await lay_out_hook(spec, context)
+    if isinstance(hook, NoAnswer):
+        return hook
+    if spec.workdir and (refused := await copyable(place, context)):
+        return refused
+    if hook is not None:
+        place = replace(place, reads=(*place.reads, hook))
     own = Addresses(files=str(place.folder) if spec.in_playground else "")
     return Launch(
         agent, context, programs, place, name, spec.command, spec.env, ready or Ready(),
@@ -324,6 +333,12 @@ async def _launched(launch: Launch, port: int) -> Instance:
     around, at = launch.context, launch.addresses
     async with contextlib.AsyncExitStack() as stack:
         private = await stack.enter_async_context(private_folders(around.scratch))
+        place, writes = launch.place, launch.writes
+        if launch.asks_models and launch.agent.runtime.workdir:
+            copy = await working_copy(place, private)
+            if isinstance(copy, NoAnswer):
+                raise NotStarted(copy.reason, copy.cause)
+            place, writes = copy, (*writes, copy.root)
         session = around.open_door(launch.agent) if launch.asks_models else None
         if session:
             stack.callback(session.close)
@@ -334,13 +349,19 @@ async def _launched(launch: Launch, port: int) -> Instance:
         door = door_environment(session, private)
         written = with_tools({name: given(text) for name, text in launch.env.items()}, door)
         literals = {**written, **at.variables, "PORT": str(port)}
+        door |= redirection(launch.agent.runtime, around, session, literals)
         env = instance_environment(around.environ, launch.name, private, literals, door)
         argv = tuple(map(given, launch.command))
         if not launch.asks_models:
             argv = tuple(word.replace("{home}", str(private.home)) for word in argv)
-        folder, reads = launch.place.folder, launch.place.reads
         program = Program(
-            argv, folder, env, writes=launch.writes, reads=reads, ports=at.ports, binds=(port,)
+            argv,
+            place.folder,
+            env,
+            writes=writes,
+            reads=place.reads,
+            ports=at.ports,
+            binds=(port,),
         )
         running = launch.programs.start(program, launch.limits)
         return Instance(launch, port, running, session, stack.pop_all())

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from gateval.candidates.base import Addresses
 from gateval.candidates.environment import instance_environment
 from gateval.candidates.failures import command_line, failure, no_start, server_line, told
+from gateval.candidates.preparing import Workplace
 from gateval.candidates.program import NotStarted, PrivateFolders, Program, ProgramLimits, Ran
 from gateval.candidates.server import Instance, Launch, listens, start_instance
 from gateval.domain.manifests.playground import ServiceSpec
@@ -169,13 +170,15 @@ class Services:
 @dataclass(frozen=True)
 class CommandContext:
     """Where the commands of one trial run: where services are, in which private folders, and at
-    which port the Agent's server is, if it is one. `writes` are folders of a playground.
+    which port the Agent's server is, if it is one. `writes` are folders of a playground, and the
+    copy of the Agent's files that the trial has; `place` is the working place in that.
     """
 
     addresses: Addresses
     private: PrivateFolders
     port: int | None = None
     writes: tuple[Path, ...] = ()
+    place: Workplace | None = None
 
 
 class SideServices:
@@ -258,16 +261,17 @@ class SideServices:
         self, key: str, argv: tuple[str, ...], commands: CommandContext
     ) -> NoAnswer | None:
         launch, private, port = self.launch, commands.private, commands.port
+        place = commands.place or launch.place
         timeouts = launch.context.timeouts
         limits = ProgramLimits(timeouts.beside_seconds, timeouts.grace_seconds)
         server = {} if port is None else {"PORT": str(port)}
         literals = commands.addresses.literals(launch.agent.runtime.env) | server
         program = Program(
             argv,
-            launch.place.folder,
+            place.folder,
             instance_environment(launch.context.environ, launch.name, private, literals),
             writes=(private.home, *commands.writes),
-            reads=launch.place.reads,
+            reads=place.reads,
             ports=(*(() if port is None else (port,)), *commands.addresses.ports),
         )
         try:

@@ -77,7 +77,8 @@ class Hints:
             advice = self._passed_over(agent) if missing else ""
             advice = advice or ("" if agent.runtime.setup else missing)
         advice = advice or unseen_advice(lines) or project_advice(lines)
-        advice = advice or self._refused_port(lines) or read_only_advice(lines)
+        advice = advice or self._refused_port(lines)
+        advice = advice or ("" if agent.runtime.workdir else read_only_advice(lines))
         if advice:
             return silence.model_copy(update={"reason": f"{silence.reason} {advice}"})
         if around.outside and not silence.timed_out and agent.name not in self._hinted:

@@ -78,6 +78,14 @@ def secret_values(environ: Mapping[str, str], names: Iterable[str]) -> Iterator[
             yield from dict.fromkeys((value, *passwords, *map(unquote, passwords)))
 
 
+_PROVIDER_KEY = re.compile(r"\b(?:sk-[A-Za-z0-9_-]{16,}|AIza[0-9A-Za-z_-]{30,})")
+
+
+def provider_keys(text: str) -> set[str]:
+    """Return what has the form of a key of a model provider."""
+    return set(_PROVIDER_KEY.findall(text))
+
+
 def too_short(environ: Mapping[str, str], names: Iterable[str]) -> tuple[str, ...]:
     """Return those of `names` whose secret, or a part of it, is too short to be taken out of texts.
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from gateval.bridges import FOLDER, bridge_digest, bridge_files
+from gateval.bridges import FOLDER, HOOK, bridge_digest, bridge_files
 from gateval.candidates.options import NODE_FRAMEWORKS, PYTHON_FRAMEWORKS
 from gateval.domain.manifests.agent import AgentSpec, RuntimeSpec
 from gateval.formats.native.written import OpenMetadata, canonical, meaning
 
 PYTHON = sorted((FOLDER / "python").glob("*.py"))
 NODE = sorted((FOLDER / "node").glob("*.mjs"))
+OF_NODE = [*NODE, FOLDER / HOOK / "redirect.mjs"]
 OLDEST = (3, 9)
 
 
@@ -49,7 +50,19 @@ def test_what_a_python_bridge_imports_at_once_is_of_the_library(path: Path) -> N
             assert name.split(".")[0] in sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("path", NODE, ids=lambda path: path.stem)
+def test_the_hook_is_of_an_old_python_and_takes_only_what_is_loaded_before_it() -> None:
+    text = (FOLDER / HOOK / "sitecustomize.py").read_text()
+    loaded = "import sys; print(*sys.modules)"
+    before = subprocess.run(
+        [sys.executable, "-I", "-c", loaded], capture_output=True, text=True, check=True
+    ).stdout.split()
+    for node in ast.parse(text, feature_version=OLDEST).body:
+        assert not isinstance(node, ast.ImportFrom)
+        if isinstance(node, ast.Import):
+            assert {one.name for one in node.names} <= set(before)
+
+
+@pytest.mark.parametrize("path", OF_NODE, ids=lambda path: path.stem)
 def test_node_bridges_import_what_is_of_node_or_beside_them(path: Path) -> None:
     text = path.read_text()
     found = re.findall(r'(?:from|import\()\s*["`]([^"`]+)["`]', text)

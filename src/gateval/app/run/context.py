@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Container, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -35,6 +36,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.offers import OfferCollector
+from gateval.domain.secrets import provider_keys
 from gateval.domain.text import listing
 from gateval.domain.trials.trial import Side, Trial
 from gateval.engine.agreements import Agreements
@@ -224,7 +226,12 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
             playgrounds=await stack.enter_async_context(Playgrounds(context, plan, exports)),
             log=run.log,
             tell=run.listen,
-            redact=partial(_redacted, redactor),
+            redact=partial(
+                _redacted,
+                redactor,
+                door.brought if door else {},
+                {one.side for one in plan.agents if one.runtime.redirect},
+            ),
             at_once=run.at_once,
             over=lambda: gateway.ledger.ended,
             offers=run.offers,
@@ -238,9 +245,21 @@ def _nowhere(upstreams: Mapping[str, Upstream], model: str) -> str:
     return missing_keys([model], upstreams)[0] if has_no_address(model, upstreams) else ""
 
 
-def _redacted(redactor: Redactor, trial: Trial) -> Trial:
-    """Take secrets out of a trial; its key, by which it is found, stays."""
-    clean = redactor.value(trial)
+def _redacted(
+    redactor: Redactor,
+    brought: Mapping[Side, AbstractSet[str]],
+    redirected: Container[Side],
+    trial: Trial,
+) -> Trial:
+    """Take secrets out of a trial; its key, by which it is found, stays.
+
+    `brought` are the keys that programs of a side sent. On sides that are `redirected` programs
+    have keys of their own, and may print one that they never sent: such are known by their form.
+    """
+    clean, side = redactor.value(trial), trial.key.side
+    if side in redirected:
+        own = {*brought.get(side, ()), *provider_keys(clean.model_dump_json())}
+        clean = Redactor(own).value(clean)
     return clean if clean.key is trial.key else clean.model_copy(update={"key": trial.key})
 
 

@@ -122,6 +122,7 @@ class RuntimeSpec(Spec):
     `options` was checked by the runtime's own model when the manifest was read. `servers` are those
     of the agent's `tools` that the gate starts. `bridge` is the digest of the gate's own program
     that has the agent answer, if there is one: agents that answered by another are not the same.
+    `hook` is that of the files that lead its calls to the gateway, if `redirect` asks for them.
     """
 
     type: str = MODEL_RUNTIME
@@ -147,7 +148,14 @@ class RuntimeSpec(Spec):
     """A program and its arguments, run after each trial."""
     services: tuple[ServiceSpec, ...] = ()
     """Servers that the trials need, in the order of their start."""
+    workdir: Literal["copy"] | None = Field(default=None, exclude_if=operator.not_)
+    """`copy`: the agent works in a copy of its files that it may write, one for each trial, or for
+    each server. What a layer made is linked there and stays read-only."""
+    redirect: bool = Field(default=False, exclude_if=operator.not_)
+    """Calls to known addresses of model providers (`https://api.openai.com`) go to the gateway, by
+    a hook that Python and Node load first. For SDKs that read no base URL from the environment."""
     options: JsonObject = {}
+    hook: str = Field(default="", exclude_if=operator.not_)
     bridge: str = Field(default="", exclude_if=operator.not_)
     servers: tuple[ToolServerSpec, ...] = ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import Agent, ModelCallsNeed, RuntimeSpec
@@ -66,6 +66,37 @@ def definitions(
     names = sorted({one.agent for one in planned if side in one.sides})
     agents = (snapshot.catalogue.agent(name) for name in names)
     return tuple(define(agent, snapshot, side) for agent in agents if agent is not None)
+
+
+def alike(
+    head: Sequence[AgentDefinition], base: Sequence[AgentDefinition]
+) -> tuple[AgentDefinition, ...]:
+    """Return the Agents of both sides, base's started as head's are: in a copy, and redirected.
+
+    How the gate starts a program is no doing of the program. A change that turns one of these on
+    would else be compared with a base that cannot answer.
+    """
+    wanted = {one.name: one.runtime for one in head if one.runtime.starts_process}
+    return (*head, *(_started_as(one, wanted.get(one.name)) for one in base))
+
+
+def _started_as(agent: AgentDefinition, head: RuntimeSpec | None) -> AgentDefinition:
+    """Return base's Agent with what head's manifest turns on. Its closure says so: trials of it
+    that were stored without that do not stand for these.
+    """
+    own = agent.runtime
+    if head is None or not own.starts_process:
+        return agent
+    more: dict[str, Any] = {}
+    if head.workdir and not own.workdir and not own.in_playground:
+        more["workdir"] = head.workdir
+    if head.redirect and not own.redirect:
+        more |= {"redirect": True, "hook": head.hook}
+    if not more:
+        return agent
+    closure = digest([agent.closure, *(f"{key} {more[key]}" for key in sorted(more))])
+    runtime = own.model_copy(update=more)
+    return agent.model_copy(update={"runtime": runtime, "closure": closure})
 
 
 def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
@@ -173,7 +204,7 @@ def plan_change(
         adds_config=first,
         adds_gate=first and not base.catalogue.evals and not base.problems,
         changes=changes,
-        agents=(*definitions(planned, head, Side.HEAD), *definitions(planned, base, Side.BASE)),
+        agents=alike(definitions(planned, head, Side.HEAD), definitions(planned, base, Side.BASE)),
         evals=tuple(planned),
         removed=removed,
         lost=lost,

@@ -348,13 +348,16 @@ _READ_ONLY = re.compile(
 
 
 def read_only_advice(lines: Iterable[str]) -> str:
-    """Return where a program may write; empty if no line tells that it tried elsewhere."""
+    """Return where a program may write; empty if no line tells that it tried elsewhere, in what is
+    read-only.
+    """
     if not any(_READ_ONLY.search(line) for line in lines):
         return ""
     return (
         "If it meant to write there: what an agent works in is read-only, and its own folders are "
-        "TMPDIR and HOME, empty at first. Have it write there; what it changes (a database) is "
-        "copied there first, or for each trial by `runtime.before`, into `{home}`."
+        "TMPDIR and HOME, empty at first. With `runtime.workdir: copy` each trial has a copy of "
+        "its files that it may write. Or have it write to its own folders; what it changes (a "
+        "database) is copied there first, or for each trial by `runtime.before`, into `{home}`."
     )
 
 

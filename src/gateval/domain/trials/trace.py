@@ -98,6 +98,8 @@ class Trace(Value):
     """Models that answered, as `provider/model-id`, in order of first use."""
     waited: float = Field(default=0, ge=0, json_schema_extra={"volatile": True})
     """Seconds in which providers were waited for that had refused or dropped a call."""
+    redirected: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """The providers' hosts that its calls were meant for, where the gate led them to itself."""
     offered: SkipJsonSchema[ModelOffer | None] = Field(default=None, exclude=True)
     """What its models were offered, None where nobody saw that; not stored with the trial."""
 

@@ -412,6 +412,7 @@ class Turns:
             model_calls=sum(one.model_calls for one in self._traces),
             models=tuple(dict.fromkeys(name for one in self._traces for name in one.models)),
             waited=round(sum(one.waited for one in self._traces), 3),
+            redirected=tuple(dict.fromkeys(one for own in self._traces for one in own.redirected)),
             offered=in_one_trial(one.offered for one in self._traces),
         )
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from gateval.bridges import bridge_digest
+from gateval.bridges import HOOK, bridge_digest
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import (
     MODEL_RUNTIME,
@@ -26,6 +26,7 @@ from gateval.domain.manifests.agent import (
     ToolServerSpec,
     expression_problem,
 )
+from gateval.domain.manifests.playground import PLAYGROUND
 from gateval.domain.problems import Problem
 from gateval.domain.text import quote
 from gateval.formats.base import Source
@@ -99,7 +100,7 @@ class AgentDocument(Written):
     spec: AgentSpec
 
 
-NOT_WRITTEN = ("options", "servers", "bridge")
+NOT_WRITTEN = ("options", "servers", "bridge", "hook")
 """What a runtime is given by other keys."""
 
 COMMON_KEYS = tuple(name for name in RuntimeSpec.model_fields if name not in NOT_WRITTEN)
@@ -154,11 +155,14 @@ def _read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ..
     if "command" in raw and kind in source.registries.bridges:
         message = f"A runtime of type {kind} starts its `target`. Name in `interpreter` by what."
         problems += (problem_at(document, (*_RUNTIME, "command"), message),)
+    problems += tuple(_without_program(source, kind, raw))
     _, broken = validate(registered, options, document, _RUNTIME, also_known=COMMON_KEYS)
     if common is None or problems or broken:
         return None, (*problems, *broken)
     bridge = source.registries.bridges.get(kind)
     own = bridged(common, options, bridge, raw) if bridge else {}
+    if common.redirect:
+        own["hook"] = bridge_digest(HOOK)
     return common.model_copy(update={"options": options, **own}), ()
 
 
@@ -183,6 +187,17 @@ def _missing(source: Source, kind: str, raw: JsonObject) -> Iterator[Problem]:
             what = RuntimeSpec.described()[key]
             message = f"A runtime of type {kind} needs `{key}`: {what[:1].lower()}{what[1:]}"
             yield problem_at(source.document, _RUNTIME, message)
+
+
+def _without_program(source: Source, kind: str, raw: JsonObject) -> Iterator[Problem]:
+    """What only a program in its own files can have."""
+    for key in (one for one in ("workdir", "redirect") if raw.get(one)):
+        if kind == MODEL_RUNTIME:
+            message = f"The gate runs this agent itself, and there is no program for `{key}`."
+            yield problem_at(source.document, (*_RUNTIME, key), message)
+    if raw.get("workdir") and raw.get("cwd") == PLAYGROUND:
+        message = "It works in the trial's playground, which it may write. Remove `workdir`."
+        yield problem_at(source.document, (*_RUNTIME, "workdir"), message)
 
 
 def _unusable_words(source: Source, kind: str, raw: JsonObject) -> Iterator[Problem]:

@@ -37,7 +37,18 @@ from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway
 from gateval.gateway.local.calls import CandidateCall, InputCall, Reply, Stream, error_reply
-from gateval.gateway.local.session import TOOLS_PATH, Endpoint, Session, find, presented_key, shape
+from gateval.gateway.local.session import (
+    MOST_KEYS,
+    REDIRECT_PATH,
+    TOOLS_PATH,
+    Endpoint,
+    Session,
+    brought_keys,
+    find,
+    presented_key,
+    redirected,
+    shape,
+)
 from gateval.gateway.local.trial_calls import CallLimits, RateLimiter
 from gateval.wire import mcp
 from gateval.wire.base import Format, WireError, write_json
@@ -327,6 +338,8 @@ LONGEST_REFUSAL = 2.0
 
 UNKNOWN_KEY = "This key is unknown here, or its candidate has ended."
 
+_NO_HOST = "This gateway knows no such provider."
+_TOO_MANY_KEYS = f"A program may bring {MOST_KEYS} keys of its own, and this one brought more."
 _TOO_LARGE = f"A request may have {BODY_LIMIT} bytes."
 _FULL = "Too many calls of this candidate wait for their turn."
 _NO_EVENTS = "This gateway streams as server-sent events; ask for them with `?alt=sse`."
@@ -337,7 +350,8 @@ class GatewayServer:
 
     The `gateway` must be open for as long as the server is. `connections` are those open now, of
     which there may be as many as the argument says, or as suits the process. `refused` counts the
-    requests refused because of their path, their key, or for want of a trial.
+    requests refused because of their path, their key, or for want of a trial. `brought` are the
+    keys of their own that programs of each side sent, which nobody has to see.
     """
 
     def __init__(
@@ -350,9 +364,11 @@ class GatewayServer:
         self.gateway = gateway
         self.connections = Connections(connections or connection_limit())
         self.refused = 0
+        self.brought: dict[Side, set[str]] = {}
         self._limits = limits or CallLimits()
         self._sessions: dict[str, Session] = {}
         self._tool_keys: dict[str, Session] = {}
+        self._redirects: dict[str, Session] = {}
         self._refusals = RateLimiter(per_second=REFUSALS_PER_SECOND, burst=REFUSALS_PER_SECOND)
         self._runner: web.ServerRunner | None = None
         self._address = ""
@@ -395,23 +411,52 @@ class GatewayServer:
             limits=self._limits,
             ledger=self.gateway.ledger,
             on_close=self._forget,
+            brought=self.brought.setdefault(side, set()),
         )
         self._sessions[session.key] = session
         self._tool_keys[session.tool_key] = session
+        self._redirects[session.redirect_key] = session
         return session
 
     def _forget(self, session: Session) -> None:
         self._sessions.pop(session.key, None)
         self._tool_keys.pop(session.tool_key, None)
+        self._redirects.pop(session.redirect_key, None)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.path.startswith(TOOLS_PATH):
             return await self._handle_tools(request)
-        place = find(request.method, request.path)
-        wire = FORMATS[place.wire] if place and place.wire else shape(request)
+        if request.path.startswith(REDIRECT_PATH):
+            return await self._handle_redirected(request)
         session = self._sessions.get(presented_key(request))
+        return await self._handle_call(request, request.path, session)
+
+    async def _handle_redirected(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Take a call that was meant for a provider's own address. The key in the path says whose
+        it is; what the program has for a key goes no further.
+        """
+        key, _, rest = request.path.removeprefix(REDIRECT_PATH).partition("/")
+        host, _, path = rest.partition("/")
+        session, meant = self._redirects.get(key), redirected(host, f"/{path}")
+        wire = shape(meant.path if meant else "", request.headers)
+        if session is None:
+            return await self._refuse(error_reply(wire, 401, UNKNOWN_KEY))
+        if meant is None:
+            return await self._refuse(error_reply(wire, 404, _NO_HOST))
+        if not session.brings(brought_keys(request)):
+            return await self._refuse(error_reply(wire, 429, _TOO_MANY_KEYS))
+        if session.trial is not None:
+            session.trial.redirected[meant.host] = None
+        return await self._handle_call(request, meant.path, session)
+
+    async def _handle_call(
+        self, request: web.BaseRequest, path: str, session: Session | None
+    ) -> web.StreamResponse:
+        """Answer a call for `path` of this gateway; `session` is whose key it has."""
+        place = find(request.method, path)
+        wire = FORMATS[place.wire] if place and place.wire else shape(path, request.headers)
         if place is None:
-            message = f"This gateway has no {request.method} {request.path[:200]}."
+            message = f"This gateway has no {request.method} {path[:200]}."
             if session is not None and session.trial is not None:
                 if request.method == "POST":
                     session.trial.made()

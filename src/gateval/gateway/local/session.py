@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from aiohttp import web
@@ -118,6 +118,59 @@ def route(requested: str, models: Iterable[str], wire: str, home: str = "") -> s
     return f"{home or home_provider(wire)}/{requested}"
 
 
+HOSTS: Mapping[str, str] = {
+    "api.openai.com": "",
+    ".api.openai.com": "",
+    "api.anthropic.com": "",
+    "openrouter.ai": OPENROUTER,
+    "generativelanguage.googleapis.com": GEMINI,
+    ".openai.azure.com": AZURE,
+    ".cognitiveservices.azure.com": AZURE,
+    ".services.ai.azure.com": AZURE,
+}
+"""The addresses of providers that clients have built in, and what the gateway has for each. What
+begins with a dot stands for all hosts that end so."""
+
+_HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?", re.ASCII)
+
+
+class RedirectedPath(NamedTuple):
+    """Where a call was meant to go, as `HOSTS` has it, and its path at this gateway."""
+
+    host: str
+    path: str
+
+
+def redirected(host: str, path: str) -> RedirectedPath | None:
+    """Return where a call to `path` of a provider's host goes; None for a host that is not known.
+
+    OpenRouter has its endpoints below `/api`, and Google those of OpenAI's format below `/openai`.
+    """
+    if not _HOST.fullmatch(host):
+        return None
+    above = f".{host.partition('.')[2]}"
+    known = next((one for one in (host, above) if one in HOSTS), None)
+    if known is None:
+        return None
+    door = HOSTS[known]
+    if door == OPENROUTER:
+        path = path.removeprefix("/api")
+    elif door == GEMINI:
+        path = _GOOGLES_OPENAI.sub("/v1", path)
+    return RedirectedPath(f"*{known}" if known.startswith(".") else known, door + path)
+
+
+_GOOGLES_OPENAI = re.compile(r"\A/v1(?:alpha|beta)?/openai(?=/)")
+
+REDIRECT_VARIABLE, REDIRECT_HOSTS_VARIABLE = "GATEVAL_REDIRECT", "GATEVAL_REDIRECT_HOSTS"
+REDIRECT_PATH = "/redirect/"
+"""Calls that were meant for another address come below this one, with a key of the instance and the
+host before their own path."""
+
+MOST_KEYS, MOST_KEYS_OF_SIDE = 20, 1_000
+"""Keys of its own that one instance may bring, and those of a side together: each is searched for
+in all that they say."""
+
 TOOLS_VARIABLE = "GATEVAL_MCP_URL"
 TOOLS_PATH = "/mcp/"
 """The tools of an instance are below this address, at its key."""
@@ -133,7 +186,9 @@ class Session:
     `turns` bounds what the instance does at once, `limits` what each call may ask, `trial` holds
     the calls of the trial under way and is None between trials; `tools_asked` says whether the
     instance ever spoke to the gate's MCP server, `stray` how many calls came between trials, since
-    the session was opened. All of those were refused.
+    the session was opened. All of those were refused. Calls to other addresses that were led here
+    carry `redirect_key`; the keys that the program put into them itself go into `brought`, which
+    holds those of its whole side.
     """
 
     def __init__(
@@ -147,6 +202,7 @@ class Session:
         limits: CallLimits,
         ledger: Ledger,
         on_close: Callable[[Session], None],
+        brought: set[str] | None = None,
     ) -> None:
         self.side = side
         self.models = models
@@ -155,6 +211,9 @@ class Session:
         self.limits = limits
         self.key = f"gateval-{secrets.token_urlsafe(32)}"
         self.tool_key = secrets.token_urlsafe(32)
+        self.redirect_key = secrets.token_urlsafe(32)
+        self._brought: set[str] = set()
+        self._brought_by_side = set() if brought is None else brought
         self.turns = CallQueue(limits)
         self.trial: TrialCalls | None = None
         self.tools_asked = False
@@ -181,6 +240,25 @@ class Session:
             "GEMINI_API_KEY": self.key,
             "GOOGLE_API_KEY": self.key,
         }
+
+    def redirection(self) -> dict[str, str]:
+        """Return the variables that tell the hook where calls of which hosts are to go."""
+        return {
+            REDIRECT_VARIABLE: f"{self._address}{REDIRECT_PATH}{self.redirect_key}",
+            REDIRECT_HOSTS_VARIABLE: ",".join(HOSTS),
+        }
+
+    def brings(self, keys: Iterable[str]) -> bool:
+        """Take note of keys that came with a call and are none of ours, so that they are taken out
+        of what is told of the instance. Returns whether that is still possible.
+        """
+        own, of_side = self._brought, self._brought_by_side
+        for key in {*keys} - own - {"", self.key}:
+            if len(own) >= MOST_KEYS or len(of_side) >= MOST_KEYS_OF_SIDE:
+                return False
+            own.add(key)
+            of_side.add(key)
+        return True
 
     def refusal(self, model: str) -> str:
         """Return why `model` may not be asked: the empty string if it may, as any may if the
@@ -242,9 +320,16 @@ def presented_key(request: web.BaseRequest) -> str:
     return given or (request.query.get("key", "") if request.path.startswith(GEMINI) else "")
 
 
-def shape(request: web.BaseRequest) -> Format:
+def brought_keys(request: web.BaseRequest) -> set[str]:
+    """Return all that may be a key in a call that was meant for another address."""
+    named = (*_KEY_HEADERS, "Authorization", "Proxy-Authorization")
+    given = [value for name in named for value in request.headers.getall(name, ())]
+    return {*(one.rpartition(" ")[2] for one in given), *request.query.getall("key", ())}
+
+
+def shape(path: str, headers: Mapping[str, str]) -> Format:
     """Return the format in which its asker expects an answer that belongs to no format."""
-    if request.path.startswith(GEMINI):
+    if path.startswith(GEMINI):
         return FORMATS["gemini-content"]
-    is_anthropic = "anthropic-version" in request.headers
+    is_anthropic = "anthropic-version" in headers
     return FORMATS["anthropic-messages" if is_anthropic else "openai-chat"]

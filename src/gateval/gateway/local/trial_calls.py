@@ -188,7 +188,8 @@ class TrialCalls:
     """Made by `Session.begin`, and done with at `Session.end`.
 
     `stored` are the replies that a later request may continue; `draw` names the trial for scripted
-    models. `ledger` is the account of the run. `replay` answers for tools.
+    models. `ledger` is the account of the run. `replay` answers for tools. `redirected` holds the
+    hosts that calls were meant for which were led here.
     """
 
     def __init__(
@@ -214,6 +215,7 @@ class TrialCalls:
         self._last = CallsMade()
         self._ids = 0
         self._refusals: set[str] = set()
+        self.redirected: dict[str, None] = {}
         self._denied: dict[str, ModelCallError] = {}
         self._tokens = 0
 
@@ -382,4 +384,5 @@ class TrialCalls:
         for task in self._running:
             task.cancel()
         trace = self._recorder.trace()
-        return trace.model_copy(update={"waited": waited}) if trace and waited else trace
+        seen = {"waited": waited, "redirected": tuple(self.redirected)}
+        return trace.model_copy(update=seen) if trace and any(seen.values()) else trace

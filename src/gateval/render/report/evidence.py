@@ -82,7 +82,8 @@ def offer_lines(report: Report) -> Sequence[str]:
 def _counted(trials: Sequence[Trial]) -> str:
     counts = Counter(trial.trace.source for trial in trials if trial.trace)
     said = [f"{_SOURCES[source]} ({count(n, 'trial')})" for source, n in sorted(counts.items())]
-    return listing(said, 4)
+    led = {host for trial in trials if trial.trace for host in trial.trace.redirected}
+    return listing(said, 4) + (f", redirected from {listing(sorted(led), 4)}" if led else "")
 
 
 def _no_calls(report: Report) -> Iterator[str]:

@@ -1,0 +1,89 @@
+"""Programs as they are: a built-in address and a key of their own, and files beside their code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.helpers.command import gateval
+from tests.helpers.repo import Repo
+from tests.helpers.shop import EVAL
+
+OWN, SILENT = "sk-live-0123456789abcdefghij", "sk-never-sent-0123456789abcdef"
+FIXTURE = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: asks, labels: {agent: support}}
+spec:
+  input: {type: prompt, payload: {prompt: "Where is order 7?"}}
+  assertions: [{type: contains, value: in transit}, {type: notContains, value: sk-nothing}]
+"""
+AGENT = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {{name: support}}
+spec:
+  models: [scripted/desk]
+  runtime: {{type: command, command: [python3, agent.py]{more}}}
+"""
+PROGRAM = f"""\
+import json, pathlib, sys, urllib.request
+KEY = "{OWN}"
+pathlib.Path("seen.txt").open("a").write("x")
+print("the key is", KEY, "and there is", "{SILENT}", file=sys.stderr)
+body = {{"model": "scripted/desk", "messages": [{{"role": "user", "content": "Where is order 7?"}}]}}
+asked = urllib.request.Request(
+    "https://api.openai.com/v1/chat/completions",
+    json.dumps(body).encode(),
+    {{"Authorization": "Bearer " + KEY, "Content-Type": "application/json"}},
+)
+said = json.load(urllib.request.urlopen(asked))["choices"][0]["message"]["content"]
+print(said, KEY, "{SILENT}")
+"""
+DESK = "rules: [{reply: It is in transit.}]\n"
+ON = ", workdir: copy, redirect: true"
+
+
+def shop(tmp_path: Path, more: str) -> Repo:
+    repo = Repo(tmp_path / "shop")
+    repo.write("agents/agent.py", PROGRAM)
+    repo.write("agents/support.yaml", AGENT.format(more=more))
+    repo.write("evals/asks.yaml", FIXTURE)
+    repo.write("evals/support-eval.yaml", EVAL)
+    repo.write(".gateval/scripted/desk.yaml", DESK)
+    repo.commit("A desk")
+    return repo
+
+
+def test_a_change_that_turns_them_on_is_compared_with_a_base_that_has_them(
+    tmp_path: Path,
+) -> None:
+    repo = shop(tmp_path, "")
+    repo.git("checkout", "-q", "-b", "change")
+    repo.write("agents/support.yaml", AGENT.format(more=ON))
+    repo.commit("Run as it is")
+    done = gateval(repo, "check", "--base", "main", "--results", str(repo.path.parent / "out"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    texts = {
+        path.name: path.read_text(errors="replace")
+        for path in (repo.path.parent / "out").rglob("*")
+        if path.is_file()
+    }
+    for name, text in texts.items():
+        assert OWN not in text, name
+        assert SILENT not in text, name
+    assert OWN not in done.stdout + done.stderr
+    trials = [json.loads(line) for line in texts["trials.jsonl"].splitlines()]
+    found = {one["key"]["side"]: one for one in trials if "key" in one}
+    assert {side: one["outcome"] for side, one in found.items()} == {"head": "pass", "base": "pass"}
+    for one in found.values():
+        assert one["output"].count("[secret removed]") == 2
+        assert one["trace"]["redirected"] == ["api.openai.com"]
+    assert "redirected from api.openai.com" in texts["comment.md"]
+
+
+def test_without_them_the_reason_says_what_to_write(tmp_path: Path) -> None:
+    repo = shop(tmp_path, "")
+    done = gateval(repo, "run", "support-eval")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "`runtime.workdir: copy`" in " ".join((done.stdout + done.stderr).split())
