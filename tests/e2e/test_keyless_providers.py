@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.test_loopback_attacks import OUTSIDER
-from tests.e2e.test_upstream_attacks import USERS, forged, ground, root, run, squatting, verdict
+from tests.e2e.test_upstream_attacks import (
+    NAMED,
+    USERS,
+    forged,
+    ground,
+    root,
+    run,
+    squatting,
+    verdict,
+)
 from tests.helpers.command import gateval
 from tests.helpers.isolation import held_here, open_python
 from tests.helpers.outside import free_port, running
@@ -95,3 +104,16 @@ def test_doctor_tells_of_a_provider_that_asks_for_no_key(
         done.stdout.split()
     )
     assert told is (egress in {"open", "[443, 11434]"} and not key), done.stdout
+
+
+@pytest.mark.parametrize("model", ["ollama/llama", "openai/gpt-test"])
+def test_init_proposes_to_keep_agents_from_such_a_server(tmp_path: Path, model: str) -> None:
+    repo = Repo(tmp_path / "repo")
+    repo.write("agent.yaml", NAMED.format(model=model))
+    repo.commit()
+    assert gateval(repo, "init", "--yes").returncode == 0
+    config = repo.path / ".github/gateval.yml"
+    proposed = "  # egress: gateway # keeps agents from a server of ollama that asks for no key"
+    assert (proposed in config.read_text()) is (model == "ollama/llama")
+    config.write_text(config.read_text().replace("# egress", "egress"))
+    assert "gateval.yml" not in gateval(repo, "validate").stdout

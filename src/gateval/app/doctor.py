@@ -316,6 +316,12 @@ def key_variables(models: Iterable[str]) -> list[str]:
     return sorted({one.key_variable for one in providers if one and not one.key_optional})
 
 
+def keyless_providers(models: Iterable[str]) -> list[str]:
+    """Return the providers of these models whose servers may ask for no key."""
+    providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)
+    return sorted({one.name for one in providers if one and one.key_optional})
+
+
 def address_variables(models: Iterable[str]) -> list[str]:
     """Return the variables of the addresses that only the person who runs a server can know."""
     providers = (PROVIDERS.get(model.partition("/")[0]) for model in models)

@@ -15,6 +15,7 @@ from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.app.doctor import (
     address_variables,
     key_variables,
+    keyless_providers,
     missing_labels,
     models_of,
     read_workflows,
@@ -468,6 +469,7 @@ def _files(
         __version__,
         sealed=bool(sealed_files(snapshot)),
         variables=chosen.program.variables if chosen and chosen.program else (),
+        keyless=keyless_providers(models),
     )
     return (*files, *(one for one in gate if one.path != WORKFLOW_PATH or not gates))
 

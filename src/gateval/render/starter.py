@@ -225,14 +225,20 @@ def gate_files(
     *,
     sealed: bool,
     variables: Sequence[str] = (),
+    keyless: Sequence[str] = (),
 ) -> tuple[StarterFile, ...]:
     """Return gate config and workflow, with keys from secrets and addresses from variables.
 
     What is `sealed` needs its own, from an environment. The `variables` that an agent reads are
-    proposed.
+    proposed, and to keep agents from the servers of `keyless` providers.
     """
     about = "# variables of the gate's that agents get: this one reads them"
     proposed = f"  # candidateEnv: {_list(variables)} {about}\n" if variables else ""
+    if keyless:
+        servers = (
+            f"# keeps agents from a server of {' or '.join(keyless)} that asks for no key: they"
+        )
+        proposed += f"  # egress: gateway {servers} could change the judge\n"
     flow = workflow(key_variables, address_variables, version, sealed=sealed)
     return (
         StarterFile(
