@@ -72,6 +72,7 @@ def demo() -> int:
     show((results / "comment.md").read_text("utf-8"))
     show("And this is where all of it stands:")
     show(f"  comment     {results / 'comment.md'}")
+    show(f"  report      {results / 'report.html'}")
     show(f"  traces      {results / 'results.v1.json'}")
     show(f"  repository  {repository}\n")
     return verdict(status, json.loads(runs[-1].read_text("utf-8")))

@@ -30,7 +30,7 @@ def test_a_run_writes_a_page_that_tells_what_broke(shop: Repo) -> None:
     assert done.returncode == 1, done.stderr
     page = (shop.path / "out/report.html").read_text()
     found = ReadPage(page)
-    assert "Refund-asks-why passed before and fails now" in found.text
+    assert "refund-asks-why passed before and fails now" in found.text
     assert "Expected a call of clarify_reason, saw the calls refund." in found.text
     assert "Head calls refund where base calls clarify_reason" in found.text
     assert "-Always ask for the reason first." in found.text

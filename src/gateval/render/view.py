@@ -36,6 +36,7 @@ from gateval.render.report.bar import (
 from gateval.render.report.difference import Difference, first_difference, nearest_base
 from gateval.render.report.evidence import (
     Pair,
+    beside_prompt,
     chosen,
     doubts_on_evidence,
     offer_lines,
@@ -171,8 +172,8 @@ class EvalRow(NamedTuple):
 
     @property
     def scores(self) -> tuple[str, ...]:
-        """Its name, scores and words alone."""
-        return self.name, self.score, self.base, self.delta, self.words
+        """Its words, name and scores alone."""
+        return self.words, self.name, self.score, self.base, self.delta
 
     @property
     def repeats(self) -> bool:
@@ -499,13 +500,14 @@ def _worse(report: Report, facts: Sequence[FixtureFacts]) -> Iterator[Section]:
     beside, groups = set[str](), list[FailureGroup]()
     for group in regressed.items:
         agent = group.first.planned.agent
-        edit = edits.get(agent)
-        short = edit if edit is not None and len(edit.lines) <= _BESIDE else None
-        changed = (short or (None if edit else changes.get(agent))) if agent not in beside else None
+        if agent in beside:
+            groups.append(group)
+            continue
         beside.add(agent)
-        groups.append(group._replace(changed=changed))
-        if short is not None:
-            edits.pop(agent, None)
+        edit, change = edits.get(agent), changes.get(agent)
+        rest = beside_prompt(change, edit) if change else None
+        short = edits.pop(agent) if edit and len(edit.lines) <= _BESIDE else None
+        groups.append(group._replace(edit=short, change=rest if rest and rest.reasons else None))
     yield regressed._replace(items=groups)
     silent = silent_agents(facts)
     yield Section(SectionKind.SILENT, "Does not answer any more", silent, weight=5)

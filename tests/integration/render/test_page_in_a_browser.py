@@ -240,6 +240,29 @@ def test_everybody_can_read_it(browser: Browser, refund: Path, scheme: str, widt
         ] == []
 
 
+BEFORE = "(one) => getComputedStyle(one, '::before').content"
+
+
+def test_a_phone_says_of_each_step_whose_it_is(browser: Browser, refund: Path) -> None:
+    for width, said in ((1280, "none"), (320, '"head "')):
+        look = {"viewport": {"width": width, "height": 800}}
+        with opened(browser, refund, f"{REFUND}/head/1/4", **look) as shown:
+            shown.page.wait_for_selector("#step-head-4")
+            assert shown.page.locator("#step-head-4 h4").evaluate(BEFORE) == said
+            assert "first difference" in shown.page.locator(".row.here").evaluate(BEFORE)
+
+
+def test_paper_has_the_fixtures_and_whole_prompts(browser: Browser, refund: Path) -> None:
+    with opened(browser, refund, REFUND) as shown:
+        page = shown.page
+        page.wait_for_selector("#step-head-4")
+        page.emulate_media(media="print")
+        expect(page.locator(".grid tbody tr")).to_have_count(8)
+        expect(page.locator("table.grid")).to_be_visible()
+        assert not page.locator("button:visible, select:visible, nav:visible").count()
+        assert page.locator("#fixture .bar").is_hidden()
+
+
 def test_the_first_screen_is_whole_without_a_program(browser: Browser, refund: Path) -> None:
     with opened(browser, refund, java_script_enabled=False) as shown:
         said = shown.page.locator("#summary").inner_text()

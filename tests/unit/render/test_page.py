@@ -9,10 +9,12 @@ import pytest
 
 from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.results.results import Results
+from gateval.domain.trials.trial import AssessmentStatus
 from gateval.render.page import data as page_of
 from gateval.render.page.document import render_page
 from gateval.render.page.text import as_json, seen
 from gateval.render.view import ReportView
+from tests.helpers.assessments import make_assessment
 from tests.helpers.hostile import ATTACK, hostile_results
 from tests.helpers.page import ReadPage
 from tests.helpers.reports import edit, make, make_results
@@ -71,6 +73,30 @@ def test_a_reason_leads_to_the_step() -> None:
     assert "#support-eval/refund-must-clarify/head/1/4" in links
 
 
+def test_what_changed_beside_the_prompt_is_named_too() -> None:
+    shown = page(stored("weighted-fails"))
+    assert "+Be brief.Changed here: .gateval/scripted/support.yaml" in shown.text
+    assert shown.blocks["agents"]["support"]["changes"] == [
+        [".gateval/scripted/support.yaml scripted model support", "", ""]
+    ]
+
+
+def test_the_quoted_step_is_one_where_head_has_gone_another_way() -> None:
+    results = make_results("a-eval f base:pass,pass head:fail,fail")
+    head = trace("user: go", "call find {}", "result find: 1", "call pay {}", "call ask {}")
+    base = trace("user: go", "call find {}", "result find: 1", "call ask {}", "call pay {}")
+    late = make_assessment(
+        type="toolSequence", status=AssessmentStatus.FAILED, score=0.0, reason="No.", steps=(2, 5)
+    )
+    for number in (1, 2):
+        told = {"trace": head, "output": "x", "assessments": (late,)}
+        results = edit(results, f"a-eval/f #{number} on head", **told)
+        results = edit(results, f"a-eval/f #{number} on base", trace=base, output="x")
+    shown = page(make_report(results))
+    assert "Step 5calls ask" in shown.text
+    assert "#a-eval/f/head/1/5" in [one.get("href") for _, one in shown.tags]
+
+
 def test_what_was_not_measured_is_no_failure() -> None:
     shown = page(make("a-eval f base:pass head:provider\na-eval g base:pass head:fail"))
     assert "This is no failure" in shown.text
@@ -124,7 +150,7 @@ def test_the_document_before_compression(golden: Golden) -> None:
     shown = render_page(ReportView(regressed()))
     found = ReadPage(shown)
     bare = re.sub(r"(?s)<style>.*?</style>|<script.*?</script>\n?", "", shown)
-    bare = re.sub(r"'sha256-[^']+'", "'sha256-...'", bare)
+    bare = re.sub(r"sha256-[\w+/=]+", "sha256-...", bare)
     opened = [found.lines, found.blocks]
     told = "\n".join(as_json(one) for one in opened)
     golden(f"{bare}\n{told}\n".replace(',"', ',\n"'), "txt")

@@ -20,7 +20,7 @@ from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import Assessment, Side, Trial, Violation
 from gateval.render.page.text import as_json, seen
 from gateval.render.report.difference import first_difference, nearest_base
-from gateval.render.report.evidence import Pair, prompt_edit
+from gateval.render.report.evidence import Pair, beside_prompt, prompt_edit
 from gateval.render.report.facts import FixtureFacts, in_order, told
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.wording import evidence_mark, own_score, passes
@@ -330,7 +330,8 @@ def _agents(plan: Plan) -> Json:
 
 def _agent(plan: Plan, name: str) -> Json:
     edit = prompt_edit(plan, name)
-    reasons = [r for change in plan.changes if change.agent == name for r in change.reasons]
+    changes = [beside_prompt(one, edit) for one in plan.changes if one.agent == name]
+    reasons = [reason for change in changes for reason in change.reasons]
     return {
         "models": [_models(plan, name, side) for side in (Side.HEAD, Side.BASE)],
         "tools": _tools(plan, name),

@@ -476,7 +476,7 @@ function diverges(view) {
     view.usual && found ? el("p", { class: "first" }, "First difference. ", coded(found.said), ". ", el("button", { onclick: toDifference }, "Go there (d)")) : "",
     changed ? el("p", {}, el("b", {}, "Changed here"), el("small", {}, " what this revision changes in the agent; whether it is the cause is for you to say")) : "",
     agent?.prompt ? el("pre", { class: "diff", tabindex: "0", role: "region", "aria-label": "Changed lines of the prompt" }, el("small", {}, agent.where), diffLines(agent.prompt)) : "",
-    changed && !agent.prompt ? el("ul", {}, agent.changes.slice(0, 8).map(([what, before, after]) => el("li", {}, el("code", {}, what), before ? [" ", el("del", {}, before)] : "", after ? [" → ", el("ins", {}, after)] : ""))) : "",
+    agent?.changes.length ? el("ul", {}, agent.changes.slice(0, 8).map(([what, before, after]) => el("li", {}, el("code", {}, what), before ? [" ", el("del", {}, before)] : "", after ? [" → ", el("ins", {}, after)] : ""))) : "",
   );
 }
 

@@ -15,7 +15,7 @@ from gateval.domain.trials.trace import StepKind
 from gateval.domain.trials.trial import Assessment, Trial
 from gateval.render.page.data import STATES
 from gateval.render.report.difference import Difference, nearest_base
-from gateval.render.report.evidence import WORSE, page_address, prompt_edit
+from gateval.render.report.evidence import WORSE, beside_prompt, page_address, prompt_edit
 from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.findings import UnmeasuredTrials
 from gateval.render.report.wording import GAP_TITLES, next_step, passes
@@ -33,7 +33,7 @@ _FEW = 6
 class Reason(NamedTuple):
     """Why the gate says what it says: a fixture, what it lacks, the words that show it, and where
     head went another way. `address` leads to the step, `there` to the difference; `changed` are
-    lines of the prompt.
+    lines of the prompt, `also` says what else the revision changes in the Agent.
     """
 
     fixture: str
@@ -49,6 +49,7 @@ class Reason(NamedTuple):
     difference: str
     there: str
     changed: list[str]
+    also: str
     same: str
 
 
@@ -68,7 +69,7 @@ def _reason(view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts]
     worst = fact.worst
     found = view.difference(fact)
     check = fact.broken[0] if fact.broken else None
-    quoted, words, number = _quote(fact, worst)
+    quoted, words, number = _quote(fact, worst, found)
     if not number and found is not None:
         number = found.head_step.number if found.head_step else 0
     return Reason(
@@ -84,7 +85,7 @@ def _reason(view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts]
         page_address(fact, worst, number),
         str(found) if found else "",
         _there(fact, found),
-        _changed(view, fact),
+        *_changed(view, fact),
         f"{len(others):,} more: {listing([one.fixture.name for one in others], 5)}"
         if others
         else "",
@@ -101,14 +102,28 @@ def _there(fact: FixtureFacts, found: Difference | None) -> str:
     return page_address(fact, nearest_base(fact, fact.worst), number)
 
 
-def _changed(view: ReportView, fact: FixtureFacts) -> list[str]:
-    """Return the changed lines of the prompt, where head does worse and these are few."""
-    edit = prompt_edit(view.plan, fact.planned.agent) if fact.status in WORSE else None
+def _changed(view: ReportView, fact: FixtureFacts) -> tuple[list[str], str]:
+    """Return the changed lines of the prompt, if these are few, and what else changed in the Agent;
+    nothing where head does no worse.
+    """
+    if fact.status not in WORSE:
+        return [], ""
+    agent = fact.planned.agent
+    edit = prompt_edit(view.plan, agent)
     lines = [one for one in edit.lines if one[:1] in {"+", "-"}] if edit else []
-    return lines if len(lines) <= _FEW else []
+    few = edit if lines and len(lines) <= _FEW else None
+    changes = [beside_prompt(one, few) for one in view.plan.changes if one.agent == agent]
+    also = [str(reason) for one in changes for reason in one.reasons]
+    return lines if few else [], listing(also, _PLACES) if also else ""
 
 
-def _quote(fact: FixtureFacts, worst: Trial | None) -> tuple[str, str, int]:
+_PLACES = 4
+"""Changed places that are named beside a reason."""
+
+
+def _quote(
+    fact: FixtureFacts, worst: Trial | None, found: Difference | None
+) -> tuple[str, str, int]:
     """Return where the words stand that say most, these words, and the number of their step."""
     for one in fact.told:
         for violation in one.verdict.violations if one.verdict else ():
@@ -116,7 +131,7 @@ def _quote(fact: FixtureFacts, worst: Trial | None) -> tuple[str, str, int]:
                 number = violation.evidence_step
                 return f"Quoted by the judge from step {number}", violation.quote[:_QUOTE], number
     for one in fact.told:
-        step = _step(worst, one)
+        step = _step(worst, one, found)
         if step:
             return step
     if worst is not None and worst.output:
@@ -124,8 +139,15 @@ def _quote(fact: FixtureFacts, worst: Trial | None) -> tuple[str, str, int]:
     return ("It printed", worst.detail[-1][:_QUOTE], 0) if worst and worst.detail else ("", "", 0)
 
 
-def _step(worst: Trial | None, one: Assessment) -> tuple[str, str, int] | None:
-    step = worst.trace.step(one.steps[0]) if worst and worst.trace and one.steps else None
+def _step(
+    worst: Trial | None, one: Assessment, found: Difference | None
+) -> tuple[str, str, int] | None:
+    """Return the first step that an assertion blames, of those where head has gone another way."""
+    if not (worst and worst.trace and one.steps):
+        return None
+    apart = (found.head_step or found.base_step) if found else None
+    since = apart.number if apart else 0
+    step = worst.trace.step(next((at for at in one.steps if at >= since), one.steps[0]))
     if step is None:
         return None
     call = f"calls {step.tool}" if step.kind is StepKind.TOOL_CALL else step.text
@@ -181,6 +203,7 @@ class Change(NamedTuple):
     reasons: list[tuple[str, str, str]]
     more: int
     diff: list[str]
+    where: str
     evals: list[EvalRow]
 
 
@@ -194,13 +217,14 @@ def changes(view: ReportView) -> list[Change]:
 
 def _change(view: ReportView, one: AgentChange) -> Change:
     edit = prompt_edit(view.plan, one.agent)
-    reasons = [(str(each), each.before, each.after) for each in one.reasons]
+    reasons = [(str(each), each.before, each.after) for each in beside_prompt(one, edit).reasons]
     return Change(
         one.agent,
         one.kind.value,
         reasons[:_REASONS],
         max(0, len(reasons) - _REASONS),
         list(edit.lines[:_DIFF]) if edit else [],
+        edit.where if edit else "",
         [row for row in rows_of(view) if row.agent == one.agent],
     )
 

@@ -15,7 +15,12 @@ from gateval.domain.trials.trial import Side, Trial
 from gateval.render.page.text import seen
 from gateval.render.view import ReportView
 
-_LEFT, _WIDTH, _ROW, _TOP = 190, 420, 24, 34
+_WIDTH, _ROW, _TOP = 352, 36, 28
+"""As wide as a phone shows it without scrolling; a row is a line of words above one of dots."""
+
+_NAME = 28
+"""Characters of a name that fit beside its figures."""
+
 _MOST = 30
 
 
@@ -30,7 +35,11 @@ class _Pair(NamedTuple):
 _MEASURES: Sequence[tuple[str, Callable[[Trial], float | None], Callable[[float], str]]] = (
     ("Tokens of an answer", lambda one: one.usage.total, lambda value: f"{value:,.0f}"),
     ("Cost of an answer", lambda one: one.usage.usd, show_usd),
-    ("Seconds to an answer", lambda one: one.own_seconds, lambda value: f"{value:,.1f} s"),
+    (
+        "Seconds to an answer",
+        lambda one: one.own_seconds,
+        lambda value: f"{value:,.1f} s" if value >= 1 else f"{value:.2g} s",
+    ),
 )
 
 
@@ -66,27 +75,23 @@ def _asked(view: ReportView) -> float:
 
 def _agreement(replays: Sequence[CalibrationReplay], least: float) -> str:
     """Return Cohen's kappa of each judge with its interval, from -1 to 1, as SVG."""
-    shown, width = replays[:_MOST], _WIDTH / 2
-    height = _TOP + _ROW * len(shown) + 24
-    line = _LEFT + width * (1 + least)
-    parts = [f'<path class="between" stroke-dasharray="4 3" d="M{line:.1f} {_TOP}V{height - 20}"/>']
-    parts.append(
-        f'<text class="n" x="{line - 30:.1f}" y="{height - 6}">{least:.2f} is asked</text>'
-    )
+    shown = replays[:_MOST]
+    end = _TOP + _ROW * len(shown)
+    asked = _at((1 + least) / 2)
+    told = f"{least:.2f} is asked"
+    parts = [f'<text class="n" text-anchor="middle" x="{asked:.1f}" y="{end + 14}">{told}</text>']
     for at, one in enumerate(shown):
-        y, low = _TOP + _ROW * (at + 0.5), one.agreement.interval[0]
-        kappa, high = one.agreement.kappa, one.agreement.interval[1]
-        places = [_LEFT + width * (1 + value) for value in (low, high, kappa)]
-        name = escape(seen(f"{one.calibration}: {one.binding.model}")[:26])
-        parts.append(f'<text x="0" y="{y + 4:.0f}">{name}</text>')
-        parts.append(f'<path class="grid" d="M{_LEFT} {y:.0f}h{_WIDTH}"/>')
-        parts.append(f'<path class="between" d="M{places[0]:.1f} {y:.0f}H{places[1]:.1f}"/>')
-        parts.append(f'<circle class="dot-head" cx="{places[2]:.1f}" cy="{y:.0f}" r="4"/>')
+        low, high = one.agreement.interval
+        kappa = one.agreement.kappa
+        places = [_at((1 + value) / 2) for value in (low, high, kappa)]
         told = f"{kappa:.2f} ({low:.2f} to {high:.2f})"
-        parts.append(f'<text class="n" x="{_LEFT + _WIDTH + 10}" y="{y + 4:.0f}">{told}</text>')
-    return _svg(
-        "Agreement of judges with people, Cohen's kappa from -1 to 1", height, "".join(parts)
-    )
+        y, words = _words(f"{one.calibration}: {one.binding.model}", told, at)
+        parts.append(words)
+        parts.append(f'<path class="between" d="M{asked:.1f} {y - 6}v12"/>')
+        parts.append(f'<path class="between" d="M{places[0]:.1f} {y}H{places[1]:.1f}"/>')
+        parts.append(f'<circle class="dot-head" cx="{places[2]:.1f}" cy="{y}" r="4"/>')
+    title = "Agreement of judges with people"
+    return _svg(f"{title}, Cohen's kappa from -1 to 1", end + 20, "".join(parts), f"{title}, kappa")
 
 
 def _axes(view: ReportView) -> Iterator[_Pair]:
@@ -106,35 +111,45 @@ def _mean(trials: Sequence[Trial], amount: Callable[[Trial], float | None]) -> f
 def _plot(title: str, pairs: Sequence[_Pair], show: Callable[[float], str]) -> str:
     most = max(value or 0.0 for one in pairs for value in (one.head, one.base))
     shown = pairs[:_MOST]
-    height = _TOP + _ROW * len(shown) + 8
     left = f", {len(pairs) - _MOST:,} more Evals" if len(pairs) > _MOST else ""
-    rows = "".join(
-        part for at, one in enumerate(shown) for part in _row(one, _TOP + _ROW * at, most, show)
-    )
-    return _svg(f"{title}, head beside base", height, rows, f"{title}{left}")
+    rows = "".join(part for at, one in enumerate(shown) for part in _row(one, at, most, show))
+    return _svg(f"{title}, head beside base", _TOP + _ROW * len(shown) + 4, rows, f"{title}{left}")
 
 
-def _svg(title: str, height: float, parts: str, shown: str = "") -> str:
+def _svg(title: str, height: float, parts: str, shown: str) -> str:
     return (
-        f'<svg class="plot" role="img" viewBox="0 0 {_LEFT + _WIDTH + 130} {height}">'
-        f'<title>{title}</title><text class="title" x="0" y="16">{shown or title}</text>'
+        f'<svg class="plot" role="img" viewBox="0 0 {_WIDTH} {height}">'
+        f'<title>{title}</title><text class="title" x="0" y="14">{shown}</text>'
         f"{parts}</svg>"
     )
 
 
-def _row(one: _Pair, top: float, most: float, show: Callable[[float], str]) -> Iterator[str]:
-    y = top + _ROW / 2
-    yield f'<text x="0" y="{y + 4:.0f}">{escape(seen(one.name)[:26])}</text>'
-    yield f'<path class="grid" d="M{_LEFT} {y:.0f}h{_WIDTH}"/>'
-    places = [
-        None if value is None else _LEFT + _WIDTH * value / most for value in (one.head, one.base)
-    ]
-    head, base = places
-    if head is not None and base is not None:
-        yield f'<path class="between" d="M{base:.1f} {y:.0f}H{head:.1f}"/>'
-    if base is not None:
-        yield f'<circle class="dot-base" cx="{base:.1f}" cy="{y:.0f}" r="5"/>'
-    if head is not None:
-        yield f'<circle class="dot-head" cx="{head:.1f}" cy="{y:.0f}" r="4"/>'
-    told = " / ".join("?" if value is None else show(value) for value in (one.head, one.base))
-    yield f'<text class="n" x="{_LEFT + _WIDTH + 10}" y="{y + 4:.0f}">{told}</text>'
+def _at(share: float) -> float:
+    """Where a share of the line ends, with room for the dots at both ends."""
+    return 6 + (_WIDTH - 12) * share
+
+
+def _words(name: str, told: str, at: int) -> tuple[int, str]:
+    """Return where the line of a row runs, and what stands above it, with the line."""
+    y = _TOP + _ROW * at + 24
+    name = seen(name)
+    name = name if len(name) <= _NAME else f"{name[: _NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
+    return y, (
+        f'<text x="0" y="{y - 9}">{escape(name)}</text>'
+        f'<text class="n" text-anchor="end" x="{_WIDTH}" y="{y - 9}">{told}</text>'
+        f'<path class="grid" d="M{_at(0):.0f} {y}H{_at(1):.0f}"/>'
+    )
+
+
+def _row(one: _Pair, at: int, most: float, show: Callable[[float], str]) -> Iterator[str]:
+    head, base = (None if value is None else show(value) for value in (one.head, one.base))
+    y, words = _words(one.name, f"{head or '?'}, base {base or '?'}", at)
+    yield words
+    places = [None if value is None else _at(value / most) for value in (one.head, one.base)]
+    left, right = places
+    if left is not None and right is not None:
+        yield f'<path class="between" d="M{right:.1f} {y}H{left:.1f}"/>'
+    if right is not None:
+        yield f'<circle class="dot-base" cx="{right:.1f}" cy="{y}" r="5"/>'
+    if left is not None:
+        yield f'<circle class="dot-head" cx="{left:.1f}" cy="{y}" r="4"/>'

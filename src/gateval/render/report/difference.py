@@ -87,7 +87,7 @@ def first_difference(fact: FixtureFacts, pair: Pair) -> Difference | None:
     worded: tuple[Step, Step] | None = None
     for ours, theirs, mine, other in _placed(pair):
         if ours is None or theirs is None or _apart(ours, theirs):
-            return _another_step(_steps(pair.head), (ours, theirs), (mine, other), sides)
+            return _another_step(pair, (ours, theirs), (mine, other), sides)
         if _content(ours) == _content(theirs):
             continue
         if ours.kind is StepKind.ASSISTANT:
@@ -104,24 +104,32 @@ _Sides: TypeAlias = Sequence[Sequence[Sequence[Step]]]
 
 
 def _another_step(
-    worst: Sequence[Step],
+    pair: Pair,
     row: tuple[Step | None, Step | None],
     places: tuple[_Place, _Place],
     sides: _Sides,
 ) -> Difference:
     (ours, theirs), (mine, other) = row, places
+    head, base = _steps(pair.head), _steps(pair.base)
     if ours is None:
-        said = f"Base {_does(theirs)} here, head does not"
+        said = f"Base {_does(theirs)} here, head {_later(head, other)}"
     elif theirs is None:
-        said = f"Head {_does(ours)} here, base does not"
+        said = f"Head {_does(ours)} here, base {_later(base, mine)}"
     else:
         said = f"Head {_does(ours)} where base {_does(theirs)}"
-    place = mine if ours else other
+    step, own, place = (ours, head, mine) if ours else (theirs, base, other)
     found = _counted(sides, lambda trace: _find(trace, place) is not None)
-    if ours and found[0][0] * found[1][1] <= found[1][0] * found[0][1]:
-        before = _before(worst, ours)  # both do it, each at another point
-        found = _counted(sides, lambda trace: _before(trace, _find(trace, mine)) == before)
+    (on_head, heads), (on_base, bases) = found
+    if (on_head * bases <= on_base * heads) if ours else (on_base * heads <= on_head * bases):
+        before = _before(own, step)  # both do it, each at another point
+        found = _counted(sides, lambda trace: _before(trace, _find(trace, place)) == before)
     return Difference(ours, theirs, said, *found)
+
+
+def _later(trace: Sequence[Step], place: _Place) -> str:
+    """Say of the side that lacks a step whether it comes to it at another point."""
+    found = _find(trace, place)
+    return f"only at step {found.number}" if found else "does not"
 
 
 def _other_content(ours: Step, theirs: Step, place: _Place, sides: _Sides) -> Difference:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from gateval.domain.decision.decision import Report
 from gateval.domain.decision.measured_reasons import EVIDENCE_CODES
-from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.plan import AgentChange, Plan
 from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.results.offers import offer_changes
 from gateval.domain.text import listing
@@ -246,5 +246,17 @@ def prompt_edit(plan: Plan, name: str) -> PromptEdit | None:
     if not lines:
         return None
     reasons = (one for change in plan.changes if change.agent == name for one in change.reasons)
-    where = next((one.where for one in reasons if one.what == "spec.system"), "")
+    where = next((one.where for one in reasons if one.what == _PROMPT), "")
     return PromptEdit(name, where, lines)
+
+
+_PROMPT = "spec.system"
+"""What a changed prompt is called among the reasons of a change."""
+
+
+def beside_prompt(change: AgentChange, edit: PromptEdit | None) -> AgentChange:
+    """Return what changed in an Agent but for its prompt, where that is shown line by line."""
+    reasons = change.reasons
+    if edit is not None:
+        reasons = tuple(one for one in reasons if (one.where, one.what) != (edit.where, _PROMPT))
+    return change.model_copy(update={"reasons": reasons})

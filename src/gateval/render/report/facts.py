@@ -253,12 +253,14 @@ class PromptEdit(NamedTuple):
 class FailureGroup(NamedTuple):
     """Fixtures that fail alike, worst first. `alike` says how: empty for equally.
 
-    `changed` is what the change does to the Agent of the first, where that is to stand beside it.
+    `edit` and `change` are what the revision does to the Agent of the first, to its prompt and
+    else, where that is to stand beside it.
     """
 
     facts: Sequence[FixtureFacts]
     alike: str = ""
-    changed: PromptEdit | AgentChange | None = None
+    edit: PromptEdit | None = None
+    change: AgentChange | None = None
 
     @property
     def first(self) -> FixtureFacts:
