@@ -97,10 +97,112 @@ def test_a_shared_package_outside_its_folder_is_included() -> None:
         {"tests/test_agent.py": "import openai" + MAIN},
         {"examples/x.py": "import openai" + MAIN},
         {"main.py": "# import openai\nx = 'from openai import'" + MAIN},
+        {"src/Chat.tsx": "'use client';\nimport { streamText } from 'ai';\nfetch(process.argv[2])"},
+        {
+            "src/main.ts": "import { app } from 'electron';\nimport { query } from '@anthropic-ai/claude-agent-sdk';"
+        },
+        {
+            "src/types.ts": "import type {\n  Message\n} from 'ai'\nimport { type A, type B } from 'openai';"
+        },
+        {"indexer.py": "import openai" + MAIN},
+        {
+            "app.py": "import openai\nfrom smolagents.gradio_ui import GradioUI\nGradioUI(agent)"
+            + MAIN
+        },
+        {"ui.py": "import streamlit as st\nimport openai\ninput()"},
     ],
 )
 def test_what_is_no_agent(files: dict[str, str]) -> None:
     assert found(files) == ()
+
+
+def test_the_agent_whose_tools_run_others_comes_first() -> None:
+    text = "from pydantic_ai import Agent\nmail = Agent('x', tools=[send])\nchief = Agent('x')\n\n@chief.tool_plain\nasync def post(what):\n    return await mail.run(what)\n"
+    assert [one.told for one in found({"desk.py": text})] == ["desk.py:chief", "desk.py:mail"]
+
+
+def test_a_method_of_an_own_class_takes_the_question() -> None:
+    text = "from agents import Agent\n\nclass Desk:\n    def __init__(self): ...\n\n    async def query(\n        self,\n        question: str,\n    ): ...\n\n\ndesk = Desk()\n"
+    assert [one.told for one in found({"desk.py": text})] == ["desk.py:desk.query"]
+
+
+TEAM = {
+    "main.py": "from team.manager import work\ninput()" + MAIN,
+    "team/manager.py": "from team.planner import planner\nfrom team.writer import writer\n",
+    "team/planner.py": "from agents import Agent\nplanner = Agent(name='P')\n",
+    "team/writer.py": "from agents import Agent\nwriter = Agent(name='W', tools=[a])\n",
+}
+
+
+def test_a_program_that_runs_agents_of_which_none_leads_is_the_agent() -> None:
+    assert found(TEAM)[0].told == "main.py"
+    led = {**TEAM, "team/planner.py": "from agents import Agent\ntriage = Agent(name='P')\n"}
+    assert found(led)[0].told == "team/planner.py:triage"
+
+
+def test_a_server_of_several_agents_is_not_asked_before_them() -> None:
+    main = "from fastapi import FastAPI\nfrom team.manager import work\napp = FastAPI()\n@app.post('/chat')\ndef chat(): ...\n"
+    assert found({**TEAM, "main.py": main})[0].told == "team/writer.py:writer"
+
+
+def test_an_agent_that_looks_after_others_comes_last() -> None:
+    helper = "from agents import Agent\ntitle_agent = Agent(name='T', tools=[a])\n"
+    desk = "from agents import Agent\nfrom title import title_agent\ndesk = Agent(name='D')\n"
+    assert [one.told for one in found({"title.py": helper, "x.py": desk})] == [
+        "x.py:desk",
+        "title.py:title_agent",
+    ]
+
+
+def test_a_program_that_imports_others_comes_before_them() -> None:
+    helper = "import openai\ninput()" + MAIN
+    chief = "import openai\nfrom a_mail import send\ninput()" + MAIN
+    assert [one.told for one in found({"a_mail.py": helper, "chief.py": chief})] == [
+        "chief.py",
+        "a_mail.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "target"),
+    [("request: Any = None", "desk.py:create_workflow()"), ("request", "")],
+)
+def test_what_makes_an_agent_may_take_what_has_a_default(parameters: str, target: str) -> None:
+    text = f"from llama_index.core import x\ndef create_workflow({parameters}) -> AgentWorkflow:\n    return AgentWorkflow.from_tools([])\n"
+    assert found({"desk.py": text})[0].target == target
+
+
+def test_a_graph_is_named_by_a_module_of_a_package_anywhere_below() -> None:
+    declaring = '{"graphs": {"lead": "deer.agents:make"}}'
+    files = {
+        "api/langgraph.json": declaring,
+        "api/packages/core/deer/agents/__init__.py": "import langgraph",
+    }
+    assert found(files)[0].told == "api/langgraph.json"
+
+
+def test_a_workflow_is_found_where_it_is_built() -> None:
+    text = "from agent_framework import WorkflowBuilder\n\nworkflow = (\n    WorkflowBuilder(name='Mail', start=a)\n    .add_edge(a, b)\n    .build()\n)\n"
+    (program,) = found({"flow.py": text})
+    assert (program.told, program.names[0]) == ("flow.py:workflow", "Mail")
+
+
+def test_types_hide_no_package_behind_them() -> None:
+    text = "import type { A } from 'ai'\nimport { Agent } from '@openai/agents'\n"
+    assert framework_of("a.ts", text) == "OpenAI Agents"
+
+
+@pytest.mark.parametrize("asks", ["topic = input('What? ')", "args = parser.parse_args()"])
+def test_a_module_that_asks_while_it_is_imported_is_a_program(asks: str) -> None:
+    (program,) = found({"main.py": f"from crewai import Crew\n{asks}\ncrew = Crew(agents=[])\n"})
+    assert (program.target, program.told) == ("", "main.py")
+
+
+@pytest.mark.parametrize("name", ["indexer", "ingest_docs", "deploy", "upload_post"])
+def test_a_graph_that_loads_or_deploys_is_no_agent(name: str) -> None:
+    graphs = f'{{"graphs": {{"{name}": "./src/load.py:graph", "desk": "./src/desk.py:graph"}}}}'
+    files = {"langgraph.json": graphs, "src/load.py": "import langgraph", "src/desk.py": ""}
+    assert [one.told for one in found(files)] == ["langgraph.json:desk"]
 
 
 def test_a_library_that_nothing_starts_is_told_as_a_guess() -> None:
@@ -291,6 +393,9 @@ def test_how_node_is_asked(text: str, expected: Invocation) -> None:
     [
         ("@app.command()\ndef ask(question: str, loud: bool = False):\n", Invocation(("{{ prompt }}",), "")),
         ("p.add_argument('file')", Invocation(("{{ prompt }}",), "", sure=False)),
+        ("who = input('Who? ')\nwhat = input('What? ')", Invocation(stdin="{{ prompt }}\n{{ prompt }}")),
+        ("while True:\n    said = input('You: ')\n    if said in {'quit', 'q'}:\n        break", Invocation(stdin="{{ prompt }}\nquit\n")),
+        ("while True:\n    said = input('You: ')", Invocation(stdin="{{ prompt }}")),
         ("p.add_argument('--model')\nsys.stdin.read()", Invocation(stdin="{{ prompt }}")),
         ("@click.argument('question')", Invocation(("{{ prompt }}",), "")),
         ("Ticket.model_validate_json(sys.stdin.read())\nr.choices[0].message.content", Invocation(sure=False)),

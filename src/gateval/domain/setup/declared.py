@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from posixpath import basename, dirname, join, normpath, relpath
+from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
+
+from gateval.domain.setup.other_work import writes_data
 
 DECLARING = ("langgraph.json", "root_agent.yaml")
 """Files that name agents."""
@@ -49,7 +51,10 @@ _NODE_CALL = re.compile(
     rf"(?:(\w+)(?:\s*:[^=\n]+)?\s*=\s*)?((?:new )?[\w.]+){_TYPES}",
     re.M,
 )
-_GRAPH = re.compile(r"^(?:export const )?(\w+)\s*=\s*\(?\s*(?:new )?(StateGraph)\(", re.M)
+_GRAPH = re.compile(
+    r"^(?:export const )?(\w+)\s*=\s*\(?\s*(?:new )?(StateGraph|WorkflowBuilder)\(", re.M
+)
+_FINISHED = {"StateGraph": ".compile(", "WorkflowBuilder": ".build("}
 _NEXT = re.compile(r"\n(?![ \t)\]}.\n])")
 _MAKERS: Mapping[str, str] = {
     "OpenAI Agents": r"(?:new )?(?:Sandbox)?Agent|Agent\.create",
@@ -68,7 +73,13 @@ _MAKERS: Mapping[str, str] = {
 """What a module calls to make an agent of each framework."""
 
 _FACTORY = re.compile(
-    r"^(?:async )?def (\w*(?:agent|graph|crew|workflow|team)\w*)\(\s*\)", re.M | re.I
+    r"^(?:async )?def (\w*(?:agent|graph|crew|workflow|team)\w*)\(([^()]*)\)", re.M | re.I
+)
+_INSTANCE = re.compile(r"^(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*([A-Z]\w*)\([ \t]*\)", re.M)
+_ANSWERING = re.compile(
+    r"^[ \t]+(?:async )?def (ask|chat|query|run|answer|respond|reply|invoke)\(\s*self,\s*"
+    r"(?!self\b)\w+\s*(?::\s*str\b|[,)])",
+    re.M,
 )
 _CREW_BASE = re.compile(r"^@(?:\w+\.)?CrewBase\b[^\n]*\n(?:@[^\n]*\n)*class (\w+)", re.M)
 _FLOW = re.compile(r"^class (\w+)\((?:\w+\.)?Flow\b", re.M)
@@ -81,11 +92,24 @@ _MASTRA_AGENTS = re.compile(r"\bagents:\s*\{([^}]*)\}")
 _NAMED = re.compile(r"\b(?:name|id)\s*[=:]\s*[\"']([^\"'\n]{1,80})[\"']")
 _HANDS_ON = re.compile(r"\b(?:handoffs|sub_agents|managed_agents|agents)\s*[=:]\s*[\[{]([^\]}]*)")
 _AS_TOOL = re.compile(r"\b(\w+)\.as_?[tT]ool\(|AgentTool\(\s*(?:agent\s*=\s*)?(\w+)")
+_HELPS = re.compile(
+    r"(?i)_?(?:title|summar|guard|moderat|judge|evaluat|critic|verif|suggest|rewrit)"
+)
+"""How an agent is called that looks after what another one says."""
+
 _USUAL = re.compile(
     r"(?i)agent|graph|app|main\w*|root\w*|\w*(?:triage|orchestrat|supervis|coordinat|rout(?:er|ing))\w*"
 )
+_TOOL = re.compile(r"^@(\w+)\.tool(?:_plain)?\b", re.M)
+_RUNS = re.compile(r"\b(\w+)\.run(?:_sync|_stream)?\(")
 _NEEDS = re.compile(r"\bdeps_type\s*=\s*(?!None\b|str\b|dict\b)")
 _ASKED = re.compile(r"chat|agent|ask|assist|complet|messag")
+_READS_AT_IMPORT = re.compile(
+    r"^(?!def |async |class |if |[ \t#@)\]}\"'])[^#\n]*"
+    r"(?:\binput\(|sys\.argv\[|parse_args\(\)|\.launch\(|\buvicorn\.run\(|\.mainloop\()",
+    re.M,
+)
+"""How a module asks or serves while it is imported: it is a program, and its objects no agents."""
 
 
 def declared_agents(
@@ -113,7 +137,8 @@ def declared_agents(
     roots = {dirname(one.path) for one in told if one.found == "root_agent"}
     for one in told:
         within = any(one.path.startswith(f"{root}/") for root in roots if root != dirname(one.path))
-        if _TARGET.fullmatch(one.target("")):
+        parts = (one.found, one.names[0], splitext(one.file)[0])
+        if _TARGET.fullmatch(one.target("")) and not any(map(writes_data, parts)):
             yield one._replace(score=max(LEAST, one.score - 10)) if within else one
 
 
@@ -131,12 +156,19 @@ def _named(path: str, text: str, texts: Mapping[str, str]) -> Iterator[DeclaredA
         return
     for name, told in graphs:
         where, _, found = str(told.get("path") if isinstance(told, dict) else told).partition(":")
-        dotted = f"{where.replace('.', '/')}.py"
-        places = [normpath(join(folder, one)) for one in (where, dotted, f"src/{dotted}")]
-        for file in (one for one in places if one in texts):
+        dotted = where.replace(".", "/")
+        module = (f"{dotted}.py", f"{dotted}/__init__.py")
+        places = [normpath(join(folder, one)) for one in (where, *module)]
+        ends = tuple(f"/{one}" for one in module)
+        packaged = (one for one in sorted(texts) if one.endswith(ends) and _is_in(one, folder))
+        for file in (one for one in (*places, *packaged) if one in texts):
             named = "" if len(graphs) == 1 else name
             yield DeclaredAgent(path, file, named, "LangGraph", (name, found), 40)
             break
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return not folder or path.startswith(f"{folder}/")
 
 
 def _classes(path: str, text: str, framework: str) -> Iterator[DeclaredAgent]:
@@ -180,31 +212,61 @@ def _objects(
     """
     makers = _MAKERS.get(framework)
     found: dict[DeclaredAgent, str] = {}
-    if makers is None:
+    if makers is None or (path.endswith(".py") and _READS_AT_IMPORT.search(text)):
         return found
     for one in [*call.finditer(text), *_GRAPH.finditer(text)]:
-        body = _body(text, one.start())
         name = one[1] or "default"
-        made = re.fullmatch(makers, one[2]) or (
-            one[2].endswith("StateGraph") and ".compile(" in body
-        )
+        body = _body(text, one.start()) + "".join(_delegations(name, text))
+        kind = one[2].removeprefix("new ")
+        made = re.fullmatch(makers, one[2]) or _FINISHED.get(kind, "\n\n\n") in body
         if made and _is_exported(path, name, one[0], text):
             found[_object(path, name, framework, body, 20)] = body
     for one in _FACTORY.finditer(text) if path.endswith(".py") and not found else ():
         body = _body(text, one.start())
-        if re.search(rf"\b(?:{makers})\(", body):
+        if not _wants(one[2]) and re.search(rf"\b(?:{makers})\(", body):
             found[_object(path, f"{one[1]}()", framework, body, 14)] = body
+    return found or (_instances(path, text, framework) if path.endswith(".py") else {})
+
+
+def _wants(parameters: str) -> bool:
+    """Whether a function has to be given something."""
+    return any("=" not in one for one in parameters.split(",") if one.strip())
+
+
+def _instances(path: str, text: str, framework: str) -> dict[DeclaredAgent, str]:
+    """Return methods that take a question, of objects at the module's top of its own classes."""
+    found: dict[DeclaredAgent, str] = {}
+    for one in _INSTANCE.finditer(text):
+        own = re.search(rf"^class {one[2]}\b", text, re.M)
+        method = _ANSWERING.search(_body(text, own.start())) if own else None
+        if method:
+            target = f"{one[1]}.{method[1]}"
+            found[DeclaredAgent(path, path, target, framework, (one[1], one[2]), 12)] = ""
     return found
+
+
+def _delegations(name: str, text: str) -> Iterator[str]:
+    """Yield, as hand-overs, the agents that the tools of one run, which Pydantic AI adds to it."""
+    for tool in _TOOL.finditer(text):
+        if tool[1] == name:
+            end = _NEXT.search(text, text.find("def ", tool.start()))
+            part = text[tool.start() : end.start() if end else len(text)]
+            yield f"\ntools, agents=[{', '.join(_RUNS.findall(part))}]"
 
 
 def _object(path: str, name: str, framework: str, body: str, score: int) -> DeclaredAgent:
     called = _NAMED.search(body)
-    if _NEEDS.search(body):
+    if _NEEDS.search(body) or _HELPS.match(name):
         score = LEAST - 6
     else:
-        score += bool(_USUAL.fullmatch(name)) + ("tools" in body)
+        score += leads(name) + ("tools" in body)
     plain = re.sub(r"^(?:build|create|get|make)_|\(\)$", "", name)
     return DeclaredAgent(path, path, name, framework, (called[1] if called else "", plain), score)
+
+
+def leads(name: str) -> bool:
+    """Whether an object is called as one that leads a program."""
+    return bool(_USUAL.fullmatch(name))
 
 
 def _is_exported(path: str, name: str, line: str, text: str) -> bool:

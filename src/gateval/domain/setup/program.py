@@ -430,13 +430,33 @@ def _asked_in(text: str) -> Invocation:
         name = key[1] if key else "prompt"
         asked = f'{{"{name}": {{{{ prompt | tojson }}}}}}'
         return Invocation(stdin=None if name == "prompt" else asked, sure=key is not None)
-    return Invocation(stdin=PROMPT, sure=bool(_READS.search(text)))
+    return Invocation(stdin=_typed(text), sure=bool(_READS.search(text)))
+
+
+_ASKS = re.compile(r"(?<![\w.])input\(")
+_GOES_ON = re.compile(r"^[ \t]+while\b|^while\b", re.M)
+_QUITS = re.compile(r"[\"'](exit|quit|bye|/exit|/quit)[\"']")
+_MOST_LINES = 6
+
+
+def _typed(text: str) -> str:
+    """Return what is typed for a program: a line for each that it asks for, and its word to end."""
+    asks = len(_ASKS.findall(text))
+    end = _QUITS.search(text)
+    if asks == 1 and end and _GOES_ON.search(text):
+        return f"{PROMPT}\n{end[1]}\n"
+    return "\n".join([PROMPT] * asks) if 1 < asks <= _MOST_LINES else PROMPT
 
 
 _PLAIN_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.M)
 _FROM_IMPORT = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\(?[ \t]*([\w, \t]*)", re.M)
 _NODE_IMPORT = re.compile(
     r"""(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*["']([@\w][\w./@-]*)["']"""
+)
+_TYPE = r"type\s+\w+"
+_TYPES = re.compile(
+    rf"""^import\s+(?:type\b[^"';]*|\{{\s*{_TYPE}(?:\s*,\s*{_TYPE})*\s*,?\s*\}}\s*from\s*)["'][^"'\n]*["']""",
+    re.M,
 )
 _IMPORTING_LINE = re.compile(
     r"""^.*\b(?:from|import|require)\b.*$|^\s*(?:\w+ )?"[\w./-]+"$""", re.M
@@ -465,8 +485,8 @@ def python_modules(text: str) -> set[str]:
 
 
 def node_packages(text: str) -> set[str]:
-    """Return the packages that a JavaScript or TypeScript file imports."""
-    return set(_NODE_IMPORT.findall(text))
+    """Return the packages that a JavaScript or TypeScript file imports, but for types alone."""
+    return set(_NODE_IMPORT.findall(_TYPES.sub("", text)))
 
 
 def importing_names(text: str) -> frozenset[str]:

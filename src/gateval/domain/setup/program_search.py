@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
-from gateval.domain.setup.declared import DECLARING, LEAST, DeclaredAgent, declared_agents
+from gateval.domain.setup.declared import DECLARING, LEAST, DeclaredAgent, declared_agents, leads
+from gateval.domain.setup.other_work import does_other_work, names_other_work
 from gateval.domain.setup.program import (
     BUILT,
     FoundProgram,
@@ -83,28 +84,10 @@ def declared(projects: Mapping[str, str], files: Container[str]) -> dict[str, st
             for candidate in _places(target):
                 place = normpath(join(dirname(path), candidate))
                 if place in files:
-                    if not _OTHER_WORK.search(f"{function}."):
+                    if not names_other_work(f"{function}."):
                         found.setdefault(place, function)
                     break
     return found
-
-
-_OTHER_WORK = re.compile(
-    r"(?:^|[/_.-])(?:deploy\w*|train(?:ing)?|tests?|migrat\w*|seed(?:s|er|ing)?|ingest\w*|loader|load"
-    r"|populate|insert\w*|prepare|backfill|replay|upload\w*|download\w*|bench\w*|evals?|evaluat\w*"
-    r"|create|build|setup|install|embed\w*|reset|infra)(?=[/_.-])",
-    re.I,
-)
-"""Words in the name of a program that is no agent: it deploys one, trains it, or loads its data."""
-
-_OTHER_CALLS = re.compile(
-    r"agent_engines\.|reasoning_engines|AdkApp\(|insert_rows|load_table_from|import_files\("
-)
-
-
-def does_other_work(path: str, text: str) -> bool:
-    """Whether a program is there to deploy, train, test, migrate or load something."""
-    return bool(_OTHER_WORK.search(path) or _OTHER_CALLS.search(text))
 
 
 def _of_python(text: str) -> Iterator[tuple[str, str]]:
@@ -262,6 +245,7 @@ PYTHON = {
     "dspy": "DSPy",
     "langchain": "LangChain",
     "google.genai": "Google GenAI",
+    "google.generativeai": "Google GenAI",
     "litellm": "LiteLLM",
     "anthropic": "Anthropic SDK",
     "openai": "OpenAI SDK",
@@ -462,8 +446,28 @@ def find_programs(
     }
     entries = [path for path in known if around.starts(path)]
     using = () if found else (path for path in known if around.frameworks[path])
-    found += [_program(path, known[path], around) for path in entries or using]
+    programs = [_program(path, known[path], around) for path in entries or using]
+    found += _orchestrating(programs, found, around)
     return tuple(sorted(found, key=lambda one: (-one.score, one.path.count("/"), one.path)))
+
+
+def _orchestrating(
+    programs: Sequence[FoundProgram], agents: Sequence[FoundProgram], around: RepositoryFiles
+) -> Iterator[FoundProgram]:
+    """Yield the programs; one that asks several agents, of which none leads, comes first.
+
+    One that another program imports comes after that.
+    """
+    best = max((one.score for one in agents), default=0)
+    peers = {one.told: one.path for one in agents if one.score >= best - 1}
+    led = len(peers) < 2 or any(leads(told.rpartition(":")[2]) for told in peers)
+    behind = {one.path: set(around.reach.from_(one.path)) - {one.path} for one in programs}
+    for one in programs:
+        score = one.score - any(one.path in others for others in behind.values())
+        asked = one.started and not one.invocation.route
+        if asked and not led and set(peers.values()) <= behind[one.path]:
+            score = max(score, best + 1)
+        yield one._replace(score=score)
 
 
 def _wanted(wanted: str, found: Sequence[FoundProgram], around: RepositoryFiles) -> FoundProgram:
