@@ -78,7 +78,7 @@ class _Loop:
         objects = _objects({self.functions[mutant.function] for mutant in self.mutants})
         self.caches = _caches()
         items = {item.nodeid: item for item in session.items}
-        reached, seconds = _in_fork(lambda say: say(self._reach(session.items, objects)))
+        reached, seconds = _in_fork(functools.partial(self._reach, session.items, objects))
         for done, mutant in enumerate(self.mutants, 1):
             mine = reached.get(f"{mutant.function}:{mutant.line}", ())
             tests = sorted(mine, key=seconds.__getitem__)
@@ -97,9 +97,12 @@ class _Loop:
         return True
 
     def _reach(
-        self, items: Sequence[pytest.Item], objects: Mapping[str, list[types.FunctionType]]
-    ) -> tuple[dict[str, list[str]], dict[str, float]]:
-        """Return which tests reach each line, and the CPU time of each test."""
+        self,
+        items: Sequence[pytest.Item],
+        objects: Mapping[str, list[types.FunctionType]],
+        say: Say,
+    ) -> None:
+        """Say which tests reach each line, and the CPU time of each test."""
         reached: set[tuple[str, int]] = set()
         vars(builtins)["_reached"] = lambda *place: reached.add(place)
         for name, found in objects.items():
@@ -110,6 +113,7 @@ class _Loop:
             reached.clear()
             for cache in self.caches:  # a test reaches what it would if it were alone
                 cache.cache_clear()
+            say(f"{item.nodeid} does not end, without any mutant.")  # where nothing else is said
             started = time.process_time()
             self._run(item)
             seconds[item.nodeid] = time.process_time() - started
@@ -117,7 +121,7 @@ class _Loop:
                 raise SystemExit(f"{self.failed} fails without any mutant.")
             for name, line in reached:
                 tests[f"{name}:{line}"].append(item.nodeid)
-        return tests, seconds
+        say((tests, seconds))
 
     def _attack(
         self,

@@ -33,7 +33,7 @@ from gateval.render.report.facts import Frame
 from gateval.render.report.kinds import count
 from gateval.render.report.wording import ICONS
 from gateval.render.view import ReportView
-from gateval.safe.sanitize import inline, label, link, marker, plain_line, xml_text
+from gateval.safe.sanitize import inline, label, link, marker, own_command, plain_line, xml_text
 
 MOST = 200
 """Annotations of one run; four requests."""
@@ -188,7 +188,7 @@ def explanation(told: Explanation) -> str:
 
 def refusal(why: str, again: str = "") -> str:
     """Return the answer to a command that is not carried out; `again` is one to copy."""
-    return fill("github/refused.md.j2", why=why, again=again)
+    return fill("github/refused.md.j2", why=why, again=own_command(again))
 
 
 _REASONS = 20

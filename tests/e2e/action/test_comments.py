@@ -154,7 +154,8 @@ def test_what_is_pushed_after_the_comment_is_not_run(shop: GitHubShop) -> None:
     assert nothing_ran(shop, ended)
     (answer,) = answers(pull)
     assert f"{read[:12]} is not the head, which is {pull.head_sha[:12]} by now" in answer
-    assert f"\n/gateval rerun {pull.head_sha}\n" in answer, "to copy"
+    whole = pull.comments[-1].body
+    assert f"\n/gateval rerun {pull.head_sha}\n" in whole, "as it is copied: without a break in it"
 
 
 def test_a_short_id_is_no_head(shop: GitHubShop) -> None:
