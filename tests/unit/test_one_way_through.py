@@ -14,16 +14,19 @@ import pytest
 
 import gateval
 from gateval.domain.manifests.evaluation import EVAL_KINDS, MODELS
-from gateval.formats.registry import FORMATS
+from gateval.formats import registry
+from gateval.formats.registry import FORMATS, ManifestFormat
 
 ROOT = Path(gateval.__file__).parent
 NAMES = {*EVAL_KINDS, *MODELS, *(one.name for one in FORMATS)}
 """What kinds, scoring models and formats are called."""
 
-ASKED = {"kind", "kinds", "format", "model", "name"}
+ASKED = {"kind", "kinds", "format", "format_", "model", "name"}
 """The attributes and variables that hold such a name."""
 
 MODEL = "ScoringModel"
+FORMAT = {name for name, one in vars(registry).items() if isinstance(one, ManifestFormat)}
+"""What the registry calls a format: `AGENTV`."""
 
 
 def asked(node: ast.expr) -> str:
@@ -34,11 +37,13 @@ def asked(node: ast.expr) -> str:
 
 
 def named(node: ast.AST) -> bool:
-    """Whether it is one of these names, a collection with one in it, or a model by its name."""
+    """Whether it is one of these names, a collection with one in it, or a model or format itself."""
     if isinstance(node, ast.Set | ast.Tuple | ast.List):
         return any(map(named, node.elts))
     if isinstance(node, ast.Attribute):
-        return asked(node.value) == MODEL and node.attr.isupper()
+        return asked(node.value) in FORMAT or (asked(node.value) == MODEL and node.attr.isupper())
+    if isinstance(node, ast.Name):
+        return node.id in FORMAT
     return isinstance(node, ast.Constant) and node.value in NAMES
 
 
@@ -81,6 +86,8 @@ def test_nothing_outside_the_formats_branches_on_one() -> None:
         'x = kind in ("Eval", "Benchmark")',
         'x = "weighted" != scoring.model.name',
         "x = scoring.model is ScoringModel.WEIGHTED",
+        "x = any(one.format == AGENTV.name for one in pending)",
+        'x = format_ != "agentv"',
         "x = ScoringModel.BENCHMARK.called(1)",
         "x = isinstance(one, ScoringModel)",
         'match one.format:\n    case "agentv" | "native":\n        x = 1',

@@ -200,4 +200,6 @@ def _whole(record: RunRecord) -> RunRecord:
 
 
 def _short(word: str) -> str:
-    return word[:7] if len(word) == 40 else Path(word).name or word
+    """Return what a side is called: of a file of results, its folder."""
+    path = Path(word).parent if Path(word).is_file() else Path(word)
+    return word[:7] if len(word) == 40 else path.name or word

@@ -17,11 +17,11 @@ from gateval.domain.paths import nearest, show_path
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.agentv.assembly import carried, lost
+from gateval.formats.agentv.recognition import may_be_suite, read_file
 from gateval.formats.agentv.references import without_ending
 from gateval.formats.agentv.suite_evals import lines_beside
 from gateval.formats.imports.base import Imported, Left, Request, free_name, slug, written
 from gateval.formats.imports.registry import IMPORTS
-from gateval.formats.registry import AGENTV, formats_of, read_file
 from gateval.render.report.kinds import count
 from gateval.safe.sanitize import plain_line
 
@@ -29,7 +29,7 @@ _LINE = 400
 _Found = tuple[Sequence[Agent], Sequence[Eval], Sequence[Fixture]]
 
 
-def import_agentv(file: Path) -> int:
+def _carry_over(file: Path) -> None:
     """Write `NAME.gateval.yaml` beside a suite of AgentV, and print what does not carry over.
 
     Raises `InvalidManifests` where something is wrong, and `UsageError` for a file that is no
@@ -56,7 +56,6 @@ def import_agentv(file: Path) -> int:
     told = ["Not as it was:", *left] if left else []
     for line in (*told, *_next(path, agents, evals, fixtures)):
         print(plain_line(line, _LINE))
-    return EXIT_PASS
 
 
 def _inside(root: Path, file: Path) -> str:
@@ -73,11 +72,10 @@ def _found(path: str, snapshot: Snapshot, data: bytes) -> _Found:
     for a file of native manifests. Of a companion, what the lines beside it did.
     """
     catalogue: Catalogue = snapshot.catalogue
-    read = read_file(path, data, registries(), formats_of(path, data))
-    ours = path.endswith(".jsonl") or (
-        read is not None and any(one.format == AGENTV.name for one in read.pending)
+    suite = path.endswith(".jsonl") or (
+        may_be_suite(path, data) and bool(read_file(path, data, registries()).pending)
     )
-    files = {path, *lines_beside(path)} if ours else set()
+    files = {path, *lines_beside(path)} if suite else set()
     evals = [one for one in catalogue.evals if one.path in files]
     others = {one.target_agent for one in catalogue.evals if one.path not in files}
     targets = {one.target_agent for one in evals} - others
@@ -109,9 +107,14 @@ def import_files(
 ) -> int:
     """Write `NAME.gateval.yaml` beside each file, and print what does not carry over.
 
+    A suite, which the gate reads as it is, stands in no table of imports: it is carried over.
     Nothing is written before all files are read. Raises `InvalidManifests` where one cannot be
     read, and `UsageError` where the Agent is not known or a new file is there already.
     """
+    if format_ not in IMPORTS:
+        for file in files:
+            _carry_over(file)
+        return EXIT_PASS
     repository = open_repository(Path.cwd())
     snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
     agent = _agent(agent, snapshot.catalogue)

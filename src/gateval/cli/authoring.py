@@ -168,13 +168,9 @@ def import_(
     carries over is written with its origin, the rest is listed with the reason, and nothing is
     guessed. No file is ever overwritten. Suites of AgentV are read as they are, without this.
     """
-    from gateval.app.importing import import_agentv, import_files
+    from gateval.app.importing import import_files
 
-    if format_ != "agentv":
-        return import_files(format_, files, agent=agent, compare=compare or "", judge=judge)
-    for file in files:
-        import_agentv(file)
-    return 0
+    return import_files(format_, files, agent=agent, compare=compare or "", judge=judge)
 
 
 @click.command(short_help="Write a first Eval and the workflow.")

@@ -31,12 +31,10 @@ from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.scores import AxisShare, ScorerLine
 from gateval.render.report.usage import AgentUsage
 from gateval.render.report.wording import (
-    GAP_TITLES,
     ICONS,
     UNVERIFIED_ICON,
     evidence_icon,
     evidence_mark,
-    next_step,
     own_score,
     passes,
 )
@@ -272,14 +270,9 @@ def gap(found: UnmeasuredTrials, plan: Plan) -> str:
     """Render trials that were not measured, with what to do."""
     return fill(
         "gap.md.j2",
-        agent=found.agent,
-        side=found.side,
-        trials=count(found.trials, "run"),
-        title=GAP_TITLES[found.cause],
+        found=found,
         reason=found.reason,
-        next=next_step(found.cause, found.side),
         verdict=judged(found.verdict, found.reason),
-        cases=found.cases,
         where=listing(found.where, 6),
         again=found.again(plan),
         detail=_detail(found.detail),

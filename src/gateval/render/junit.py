@@ -23,6 +23,7 @@ from gateval.domain.trials.trial import Outcome, Trial
 from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 from gateval.render.report.bar import SealedLine, whom_to_ask
 from gateval.render.report.facts import FixtureFacts, told
+from gateval.render.report.kinds import words_of
 from gateval.render.report.wording import evidence_mark, own_score, passes
 from gateval.render.view import EvalView, ReportView
 from gateval.safe.sanitize import xml_text
@@ -97,11 +98,12 @@ def _properties(of: EvalView) -> dict[str, str]:
         "threshold": row.threshold,
         "verdict": f"{row.verdict}: {row.words}" if row.words != row.verdict else row.words,
     }
+    kind = words_of([of.kind]).manifest.lower()
     if of.status:
-        said |= {"benchmark": row.name, "status": of.status}
+        said |= {kind: row.name, "status": of.status}
         said |= {f"axis {name}": score for name, score in of.axes}
     if of.scorers:
-        said |= {"experiment": row.name}
+        said |= {kind: row.name}
         said |= {f"scorer {name}": score for name, score in of.scorers}
     return said
 

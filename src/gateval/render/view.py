@@ -188,7 +188,7 @@ class EvalRow(NamedTuple):
 
 
 class EvalView(NamedTuple):
-    """One Eval in full, whether it has a line in the table or not.
+    """One Eval in full, whether it has a line in the table or not; `kind` is its manifest's.
 
     `reasons` are those of the decision that are about it, `fell` its fixtures whose regression
     blocks, `left_out` those that were not looked at. `status` is that of a run of tasks; `axes` and
@@ -196,6 +196,7 @@ class EvalView(NamedTuple):
     """
 
     eval: str
+    kind: str
     row: EvalRow
     fixtures: tuple[FixtureFacts, ...]
     reasons: tuple[str, ...]
@@ -370,6 +371,7 @@ def _eval(report: Report, compared: EvalComparison, facts: Sequence[FixtureFacts
     axes = [(show_axis(one.axis), one.head) for one in compared.named_axes] if model.tasks else []
     return EvalView(
         compared.eval,
+        planned.kind,
         _row(report, compared),
         tuple(facts),
         tuple(one.text for one in mine),
@@ -417,14 +419,15 @@ def _sections(report: Report, frame: Frame) -> Iterator[Section]:
     for found in experiment_sets(report):
         yield Section(
             SectionKind.SCORERS,
-            f"Experiment {found.name}",
+            f"{words_of([found.kind]).manifest} {found.name}",
             found.lines,
             weight=4,
             note=found.against,
             columns=("Scorer", "Average", "Δ", "Rows", "Rule"),
             noun="scorer",
         ).hushed(lambda one: one.moves)
-    yield Section(SectionKind.BENCHMARKS, "Benchmarks", benchmark_lines(report))
+    runs = words_of(one.kind for one in plan.evals if one.scoring.model.tasks).manifest
+    yield Section(SectionKind.BENCHMARKS, f"{runs}s", benchmark_lines(report))
     axes = _axes(report)
     if not axes.folded:
         yield axes

@@ -103,12 +103,11 @@ def test_trials_with_the_same_reason_are_one_gap() -> None:
     )
     gaps = find_gaps(gather(report))
 
-    assert [(g.agent, g.side, g.cause, g.trials, g.where) for g in gaps] == [
-        ("a", Side.HEAD, Cause.PROVIDER, 3, ("a-eval/f", "a-eval/g")),
-        ("a", Side.HEAD, None, 1, ("a-eval/g",)),
-        ("b", Side.HEAD, Cause.JUDGE, 1, ("b-eval/h",)),
-        ("a", Side.BASE, Cause.PROVIDER, 1, ("a-eval/f",)),
-        ("b", Side.BASE, None, 1, ("b-eval/h",)),
+    assert [(g.agent, g.sides, g.cause, g.trials, g.where) for g in gaps] == [
+        ("a", (Side.HEAD, Side.BASE), Cause.PROVIDER, 4, ("a-eval/f", "a-eval/g")),
+        ("a", (Side.HEAD,), None, 1, ("a-eval/g",)),
+        ("b", (Side.HEAD,), Cause.JUDGE, 1, ("b-eval/h",)),
+        ("b", (Side.BASE,), None, 1, ("b-eval/h",)),
     ]
 
 
@@ -135,7 +134,7 @@ def test_who_gave_no_answer_can_be_run_again_alone() -> None:
 
 def test_where_no_side_answers_both_have_a_gap() -> None:
     gaps = find_gaps(gather(make("a-eval f base:candidate head:candidate")))
-    assert [(gap.side, gap.cause) for gap in gaps] == [
-        (Side.HEAD, Cause.CANDIDATE),
-        (Side.BASE, Cause.CANDIDATE),
+    assert [(gap.sides, gap.cause) for gap in gaps] == [
+        ((Side.HEAD,), Cause.CANDIDATE),
+        ((Side.BASE,), Cause.CANDIDATE),
     ]

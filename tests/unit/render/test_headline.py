@@ -56,7 +56,19 @@ WARN = Policy(regressions=RegressionPolicy.WARN, inconclusive=InconclusivePolicy
             "a-eval f base:gate head:fail\na-eval g head:gate base:pass",
             0.0,
             None,
-            "something needed was missing in 1 run; base could not be measured in 1 run",
+            "something that the run needs was not there in 1 run and in 1 of base",
+        ),
+        (
+            "a-eval f base:provider head:fail\na-eval g base:pass head:pass",
+            0.0,
+            None,
+            "base could not be measured in 1 run: the model provider was down or refused the call",
+        ),
+        (
+            "a-eval f base:provider head:judge\na-eval g base:judge head:fail",
+            0.0,
+            None,
+            "the judge gave no usable verdict in 1 run; base could not be measured in 2 runs",
         ),
         (
             "a-eval f head:candidate\na-eval g head:pass",

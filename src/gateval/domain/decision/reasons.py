@@ -360,7 +360,7 @@ def may_pass_judge_errors(
     )
 
 
-_MEASURED_CODES = {
+MEASURED_CODES = {
     Cause.CANDIDATE: ReasonCode.CANDIDATE_ERROR,
     Cause.PROVIDER: ReasonCode.PROVIDER_ERROR,
     Cause.JUDGE: ReasonCode.JUDGE_ERROR,
@@ -368,6 +368,7 @@ _MEASURED_CODES = {
     Cause.CHECK: ReasonCode.CHECK_ERROR,
     Cause.GATE: ReasonCode.GATE_ERROR,
 }
+"""What a trial of head is a reason for that was not measured."""
 
 
 def _unmeasured(trial: Trial, *, lenient: bool) -> DecisionReason:
@@ -375,7 +376,7 @@ def _unmeasured(trial: Trial, *, lenient: bool) -> DecisionReason:
     on_head = trial.key.side is Side.HEAD
     passes = lenient and cause is Cause.JUDGE
     verdict = GateVerdict.PASS if passes else GateVerdict.INCONCLUSIVE
-    code = _MEASURED_CODES[cause] if on_head else ReasonCode.BASELINE_ERROR
+    code = MEASURED_CODES[cause] if on_head else ReasonCode.BASELINE_ERROR
     name, where = trial.key.fixture, "" if on_head else " on base"
     text = f"{name} was not measured{where} ({cause}): {trial.reason}"
     return reason_of(verdict, code, text, trial.key.eval, name)

@@ -18,7 +18,7 @@ from gateval.render.report.difference import Difference, nearest_base
 from gateval.render.report.evidence import WORSE, beside_prompt, page_address, prompt_edit
 from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.findings import UnmeasuredTrials
-from gateval.render.report.wording import GAP_TITLES, next_step, passes
+from gateval.render.report.wording import passes
 from gateval.render.view import EvalRow, ReportView, Section, SectionKind
 
 MOST = 5
@@ -185,11 +185,10 @@ class Gap(NamedTuple):
 
 def gap(found: UnmeasuredTrials) -> Gap:
     """Return what is told of trials that were not measured."""
-    trials = f"{found.trials:,} {'run' if found.trials == 1 else 'runs'}"
     return Gap(
-        f"{found.agent} on {found.side}, {trials}: {GAP_TITLES[found.cause]}",
+        found.title,
         found.reason,
-        next_step(found.cause, found.side),
+        found.next,
         listing(found.where, 6),
         "\n".join(one[:_QUOTE] for one in found.detail),
     )

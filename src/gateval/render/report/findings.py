@@ -5,7 +5,7 @@ Texts are as they came; the sink sanitises them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gateval.domain.base import digest
@@ -24,11 +24,12 @@ from gateval.render.report.facts import (
     broken,
     gather,
     in_order,
+    silent_agents,
     told,
 )
-from gateval.render.report.kinds import words_of
+from gateval.render.report.kinds import count, words_of
 from gateval.render.report.reproduce import one_fixture_command
-from gateval.render.report.wording import eval_verdict, passes, score
+from gateval.render.report.wording import GAP_TITLES, eval_verdict, next_step, passes, score
 
 BELOW, EDIT, ELSE = "below-threshold", "lowered-bar", "no-pass"
 
@@ -101,7 +102,8 @@ def other_findings(report: Report) -> tuple[Finding, ...]:
 def _of_fixture(report: Report, fact: FixtureFacts) -> Iterator[Finding]:
     rule, blocks = fact.status.replace(" ", "-"), _blocks(report, fact)
     name, eval_name = fact.fixture.name, fact.planned.name
-    about = f"{eval_name}, severity {fact.compared.head.severity}: {passes(fact.compared)}"
+    of = f"{fact.planned.shown_name}, severity {fact.compared.head.severity}"
+    about = f"{of}: {passes(fact.compared)}"
     for one in fact.broken:
         title = f"{name}: {fact.label(one)} {fact.ended(one)}"
         key = digest([rule, fact.planned.own_name, name, _asserted(fact, one)])
@@ -136,7 +138,7 @@ def _blocks(report: Report, fact: FixtureFacts) -> bool:
 
 def _of_eval(report: Report, compared: EvalComparison) -> Finding:
     planned = report.results.plan.eval(compared.eval)
-    title = f"{compared.eval} is below its threshold"
+    title = f"{planned.shown_name} is below its threshold"
     text = f"Score {score(compared.head)}, threshold {compared.head.asks}."
     verdict, _ = eval_verdict(report.decision, compared.eval)
     blocks, key = verdict is GateVerdict.FAIL, digest([BELOW, compared.eval])
@@ -178,62 +180,87 @@ def _nearest(report: Report, reason: DecisionReason) -> SourceLocation:
 
 
 class UnmeasuredTrials(NamedTuple):
-    """Trials of one Agent on one side that say nothing, all for the same reason.
+    """Trials of one Agent that say nothing, all for the same reason.
 
-    `cause` is None for planned trials that never ran; `reason` is then why the run ended. `detail`
-    holds the command and the last lines of its output. `verdict` is what the judge said in the
-    first of them, if it blamed what it could not prove. `where` names the fixtures as
-    `eval/fixture`, `cases` says what these are called; `first` is the first of them.
+    They are of one side, or of both where it is nobody's doing. `cause` is None for planned trials
+    that never ran; `reason` is then why the run ended. `detail` holds the command and the last
+    lines of its output. `verdict` is what the judge said in the first of them, if it blamed what it
+    could not prove. `where` names the fixtures as `eval/fixture`, `cases` says what these are
+    called; `first` is the first of them.
     """
 
     agent: str
-    side: Side
     cause: Cause | None
     reason: str
     detail: tuple[str, ...]
+    sides: tuple[Side, ...]
     verdict: Verdict | None
     where: tuple[str, ...]
     cases: str
     trials: int
     first: FixtureFacts
 
+    @property
+    def what(self) -> str:
+        """On which side, how many, and what became of them."""
+        where = " and ".join(self.sides)
+        return f"on {where}, {count(self.trials, 'run')}: {GAP_TITLES[self.cause]}"
+
+    @property
+    def title(self) -> str:
+        """The same, with the Agent's name."""
+        return f"{self.agent} {self.what}"
+
+    @property
+    def next(self) -> str:
+        """What to do about them."""
+        return next_step(self.cause, self.sides[0])
+
     def again(self, plan: Plan) -> str:
         """The command that measures just the first fixture again; empty where another run of all
         is the next step.
         """
-        if self.side is Side.BASE or self.cause not in (Cause.CANDIDATE, Cause.CHECK):
+        if self.sides[0] is Side.BASE or self.cause not in (Cause.CANDIDATE, Cause.CHECK):
             return ""
         return one_fixture_command(plan, self.first)
 
 
-def find_gaps(facts: Iterable[FixtureFacts], cut: str = "") -> tuple[UnmeasuredTrials, ...]:
-    """Return all gaps, head's first, in the plan's order; what was printed alike is told once.
+def find_gaps(facts: Sequence[FixtureFacts], cut: str = "") -> tuple[UnmeasuredTrials, ...]:
+    """Return all gaps, head's first, in the plan's order; what was printed alike is told once, and
+    not again where it is told of an Agent that fell silent.
 
     `cut` says why trials did not run.
     """
-    found: dict[_Gap, list[tuple[FixtureFacts, Trial | None]]] = {}
+    found: dict[_Gap, list[_Silence]] = {}
     for fact in facts:
         for side, trial in _silences(fact):
-            key: _Gap = (fact.planned.agent, side, None, cut, ())
+            key: _Gap = (fact.planned.agent, None, cut, (), side)
             if trial is not None:
                 cause = trial.cause or Cause.GATE
-                key = (fact.planned.agent, side, cause, trial.reason, trial.detail)
-            found.setdefault(key, []).append((fact, trial))
-    gaps = sorted(
-        (_gap(key, silences) for key, silences in found.items()),
-        key=lambda gap: gap.side is Side.BASE,
-    )
-    told = {(one.agent, one.detail) for one in gaps if one.side is Side.HEAD}
-    return tuple(
-        one._replace(detail=())
-        if one.side is Side.BASE and (one.agent, one.detail) in told
-        else one
-        for one in gaps
-    )
+                apart = side if cause is Cause.CANDIDATE else None
+                key = (fact.planned.agent, cause, trial.reason, trial.detail, apart)
+            found.setdefault(key, []).append((fact, side, trial))
+    said = {(one.agent, one.facts[0].worst.detail) for one in silent_agents(facts)
+            if one.facts[0].worst}  # fmt: skip
+    gaps = []
+    for key, silences in sorted(found.items(), key=lambda one: _sides(one[1])[0] is Side.BASE):
+        gap = _gap(key, silences)
+        gaps.append(gap._replace(detail=()) if (gap.agent, gap.detail) in said else gap)
+        said.add((gap.agent, gap.detail))
+    return tuple(gaps)
 
 
-_Gap = tuple[str, Side, Cause | None, str, tuple[str, ...]]
-"""What trials of one gap share: Agent, side, cause, reason and detail."""
+_Gap = tuple[str, Cause | None, str, tuple[str, ...], Side | None]
+"""What trials of one gap share: Agent, cause, reason and detail, and the side where that matters.
+"""
+
+_Silence = tuple[FixtureFacts, Side, Trial | None]
+
+
+def _sides(silences: Sequence[_Silence]) -> tuple[Side, ...]:
+    """Return whose trials these are, head first."""
+    found = {side for _, side, _ in silences}
+    return tuple(side for side in (Side.HEAD, Side.BASE) if side in found)
 
 
 def _silences(fact: FixtureFacts) -> Iterator[tuple[Side, Trial | None]]:
@@ -246,11 +273,12 @@ def _silences(fact: FixtureFacts) -> Iterator[tuple[Side, Trial | None]]:
     yield from [(Side.BASE, None)] * fact.compared.missing_base
 
 
-def _gap(key: _Gap, silences: Sequence[tuple[FixtureFacts, Trial | None]]) -> UnmeasuredTrials:
-    facts, (first, trial) = [fact for fact, _ in silences], silences[0]
+def _gap(key: _Gap, silences: Sequence[_Silence]) -> UnmeasuredTrials:
+    facts, (first, _, trial) = [fact for fact, _, _ in silences], silences[0]
     said = [one.verdict for one in told(broken(trial)) if one.verdict]
     return UnmeasuredTrials(
-        *key,
+        *key[:-1],
+        _sides(silences),
         said[0] if said else None,
         tuple(dict.fromkeys(f"{one.planned.shown_name}/{one.fixture.name}" for one in facts)),
         words_of(one.planned.kind for one in facts).cases,

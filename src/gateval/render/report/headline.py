@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from gateval.domain.decision.decision import Report
-from gateval.domain.decision.reasons import never_began, why_silent
+from gateval.domain.decision.reasons import MEASURED_CODES, never_began, why_silent
 from gateval.domain.plan.absent import Lacking
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.comparison import FixtureChange, distinct
 from gateval.domain.text import listing
-from gateval.domain.trials.trial import Side
+from gateval.domain.trials.trial import Cause, Side
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import met_edits, shown_evals
 from gateval.render.report.kinds import KindLabels, count, words_of
+from gateval.render.report.wording import GAP_TITLES
 
 
 def headline(report: Report) -> str:
@@ -34,7 +35,7 @@ def _told(report: Report) -> str:
     if decision.evals is GateVerdict.INCOMPLETE:
         return "; ".join(_missing(report, blocking))
     if decision.evals is GateVerdict.INCONCLUSIVE:
-        return "; ".join(_unknowns(blocking))
+        return "; ".join(_unknowns(report, blocking))
     return _passed(report)
 
 
@@ -64,7 +65,7 @@ def _missing(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     sealed = [one.text for one in blocking if one.code is ReasonCode.SEALED and one.eval]
     said += sealed[:_TOGETHER]
     down = [one for one in report.decision.reasons if one.code in _DOWN]
-    said += _unknowns(down)
+    said += _unknowns(report, down)
     said += _lacking(report.results.plan.lacking)
     if paths := report.results.plan.unclaimed:
         verb = "belongs" if len(paths) == 1 else "belong"
@@ -90,7 +91,7 @@ def _ended_early(report: Report, blocking: Sequence[DecisionReason]) -> Iterator
         yield "an earlier run used up what the policy gives one"
 
 
-_OUTAGE = "the model provider was down or refused the call"
+_OUTAGE = GAP_TITLES[Cause.PROVIDER]
 
 
 def _lacking(every: Sequence[Lacking]) -> Iterator[str]:
@@ -205,11 +206,7 @@ _OF_WHOLE_EVALS = {ReasonCode.UNANSWERED, ReasonCode.DEAD_BASELINE, ReasonCode.S
 """Reasons that are said in full: what they say no table tells."""
 
 _UNKNOWN = {
-    ReasonCode.CANDIDATE_ERROR: "the agent gave no answer in {}",
-    ReasonCode.PROVIDER_ERROR: f"{_OUTAGE} in {{}}",
-    ReasonCode.JUDGE_ERROR: "the judge gave no usable verdict in {}",
-    ReasonCode.CHECK_ERROR: "an own check gave no usable answer in {}",
-    ReasonCode.GATE_ERROR: "something needed was missing in {}",
+    **{code: f"{GAP_TITLES[cause]} in {{}}" for cause, code in MEASURED_CODES.items()},
     ReasonCode.BASELINE_ERROR: "base could not be measured in {}",
     ReasonCode.BAR_UNMEASURED: "what the target branch asks hangs on {}",
 }
@@ -225,16 +222,35 @@ _UNKNOWN_EVALS = {
 }
 
 
-def _unknowns(blocking: Sequence[DecisionReason]) -> list[str]:
+def _unknowns(report: Report, blocking: Sequence[DecisionReason]) -> list[str]:
     whole = [one.text for one in blocking if one.code in _OF_WHOLE_EVALS]
     said = list(dict.fromkeys(whole))[:_TOGETHER]
     counts = Counter(one.code for one in blocking if one.code not in _OF_WHOLE_EVALS)
-    return said + [
-        _UNKNOWN_EVALS[code].format(count(n, "Eval"))
-        if code in _UNKNOWN_EVALS
-        else _UNKNOWN[code].format(count(n, "run"))
-        for code, n in counts.items()
-    ]
+    cause = _of_base(report, blocking)
+    alike = MEASURED_CODES[cause] if cause else None
+    on_base = counts.pop(ReasonCode.BASELINE_ERROR, 0) if alike in counts else 0
+    for code, n in counts.items():
+        if code in _UNKNOWN_EVALS:
+            said.append(_UNKNOWN_EVALS[code].format(count(n, "Eval")))
+            continue
+        told = _UNKNOWN[code].format(count(n, "run"))
+        told += f" and in {on_base} of base" if on_base and code is alike else ""
+        because = cause is not None and code is ReasonCode.BASELINE_ERROR
+        said.append(f"{told}: {GAP_TITLES[cause]}" if because else told)
+    return said
+
+
+def _of_base(report: Report, blocking: Sequence[DecisionReason]) -> Cause | None:
+    """Return why base could not be measured; None for several causes."""
+    asked = {(one.eval, one.fixture) for one in blocking if one.code is ReasonCode.BASELINE_ERROR}
+    causes = {
+        one.cause or Cause.GATE
+        for one in report.results.trials
+        if one.key.side is Side.BASE
+        and one.passed is None
+        and (one.key.eval, one.key.fixture) in asked
+    }
+    return causes.pop() if len(causes) == 1 else None
 
 
 def _passed(report: Report) -> str:

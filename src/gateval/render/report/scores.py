@@ -231,8 +231,9 @@ class ScorerLine(NamedTuple):
 
 
 class ExperimentSet(NamedTuple):
-    """A set: the experiment's name, what it is held against in a phrase, and its scorers."""
+    """A set: its Eval's kind and name, what it is held against in a phrase, and its scorers."""
 
+    kind: str
     name: str
     against: str
     lines: tuple[ScorerLine, ...]
@@ -265,7 +266,7 @@ def _set(
     if said is not None:
         before = people(planned, Side.BASE, trials)
         lines.append(ScorerLine(said, _between(said, before)))
-    return ExperimentSet(planned.shown_name, against, tuple(lines))
+    return ExperimentSet(planned.kind, planned.shown_name, against, tuple(lines))
 
 
 def _between(now: ScorerAverage, before: ScorerAverage | None) -> float | None:

@@ -15,10 +15,8 @@ from gateval.render.report.reproduce import after_check, one_fixture_command
 from gateval.render.report.scores import DOWN, UP
 from gateval.render.report.usage import AgentUsage, Spent
 from gateval.render.report.wording import (
-    GAP_TITLES,
     evidence_icon,
     evidence_mark,
-    next_step,
     own_score,
     passes,
 )
@@ -149,10 +147,9 @@ def _gaps(page: Page, view: ReportView, section: Section) -> None:
     """Add what was not measured, and what to do."""
     page.heading(section.title)
     for gap in section.items[:SHOWN]:
-        what = f"{gap.agent} on {gap.side}, {count(gap.trials, 'run')}: {GAP_TITLES[gap.cause]}"
-        page.line(f"{what}. {gap.reason}", indent=2)
+        page.line(f"{gap.title}. {gap.reason}", indent=2)
         _evidence(page, gap.verdict)
-        page.line(next_step(gap.cause, gap.side), indent=4)
+        page.line(gap.next, indent=4)
         page.line(f"{gap.cases}: {listing(gap.where)}", indent=4)
         page.verbatim(gap.detail, indent=6)
         if command := gap.again(view.plan):
