@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 from tests.helpers.shop import EVAL
@@ -87,3 +89,45 @@ def test_without_them_the_reason_says_what_to_write(tmp_path: Path) -> None:
     done = gateval(repo, "run", "support-eval")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "`runtime.workdir: copy`" in " ".join((done.stdout + done.stderr).split())
+
+
+def test_a_provider_that_cannot_be_reached_is_named_with_what_to_write(tmp_path: Path) -> None:
+    repo = shop(tmp_path, ", workdir: copy")
+    repo.write("agents/agent.py", "raise SystemExit('Error: getaddrinfo ENOTFOUND api.openai.com')")
+    repo.commit("Asks by name")
+    done = gateval(repo, "run", "support-eval")
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 1, said
+    assert "It called api.openai.com at its own address" in said
+    assert "`runtime.redirect: true`" in said
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["by its text", "by what it prints"])
+def test_init_sets_what_a_program_needs(tmp_path: Path, *, told: bool) -> None:
+    repo = Repo(tmp_path / "shop")
+    hidden = INIT_PROGRAM.replace("https://api", '" + "https://" + "api')
+    hidden = hidden.replace('open("history.txt", "a")', 'open("".join(["history.txt"]), "a")')
+    repo.write("agent.py", INIT_PROGRAM if told else hidden)
+    repo.commit("A program")
+    done = gateval(repo, "init", "--yes", "--run", "agent.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (manifest,) = (one for one in repo.path.rglob("*.yaml") if "kind: Agent" in one.read_text())
+    assert "workdir: copy" in manifest.read_text()
+    assert "redirect: true" in manifest.read_text()
+
+
+INIT_PROGRAM = f"""\
+import json, sys, urllib.request
+if len(sys.argv) > 9:
+    import openai
+question = sys.stdin.read()
+with open("history.txt", "a") as file:
+    file.write(question)
+body = {{"model": "gpt-5-mini", "messages": [{{"role": "user", "content": question}}]}}
+asked = urllib.request.Request(
+    "https://api.openai.com/v1/chat/completions",
+    json.dumps(body).encode(),
+    {{"Authorization": "Bearer {OWN}", "Content-Type": "application/json"}},
+)
+print(json.load(urllib.request.urlopen(asked))["choices"][0]["message"]["content"])
+"""

@@ -33,6 +33,7 @@ from gateval.domain.problems import InvalidManifests
 from gateval.domain.setup.declared import DECLARING
 from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
+from gateval.domain.setup.no_edits import COPY, REDIRECT
 from gateval.domain.setup.program import FoundProgram, said_of
 from gateval.domain.setup.program_install import with_tools
 from gateval.domain.setup.program_search import (
@@ -339,14 +340,19 @@ class Proving:
         if chosen is None:
             return None
         missing = [one for one in program.variables if _SECRET.search(one)]
-        proof = prove(
-            self.repository,
-            program,
-            chosen.watch,
-            missing,
-            self.environ,
-            live=self.wishes.live,
-        )
+        for _ in range(3):  # as it is, and with what its reason says that it lacks
+            proof = prove(
+                self.repository,
+                program,
+                chosen.watch,
+                missing,
+                self.environ,
+                live=self.wishes.live,
+            )
+            mended = program if proof.answered else mended_program(program, proof.why)
+            if mended == program:
+                break
+            program = mended
         told = plain_line(program.told, 200)
         if proof.trial is not None and proof.answered:
             counts = ", ".join(
@@ -366,6 +372,13 @@ class Proving:
         for line in proof.detail[-MOST_LINES:]:
             print(f"    {plain_line(line, 200)}")
         return None
+
+
+def mended_program(program: FoundProgram, why: str) -> FoundProgram:
+    """Return the program with what the reason of a trial without an answer says to set."""
+    return program._replace(
+        writes=program.writes or COPY in why, redirect=program.redirect or REDIRECT in why
+    )
 
 
 MOST_LINES = 6

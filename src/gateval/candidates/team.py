@@ -23,6 +23,7 @@ from gateval.domain.plan.absent import (
 )
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.planning.outside import asked_programs
+from gateval.domain.setup.no_edits import address_advice
 from gateval.domain.setup.program_install import (
     passed_over_sentence,
     project_advice,
@@ -76,6 +77,8 @@ class Hints:
             missing = set_up_advice(lines, agent.cwd, around.given | around.outside)
             advice = self._passed_over(agent) if missing else ""
             advice = advice or ("" if agent.runtime.setup else missing)
+        made = silence.calls.made if silence.calls else None
+        advice = advice or address_advice(lines, redirected=agent.runtime.redirect, calls=made)
         advice = advice or unseen_advice(lines) or project_advice(lines)
         advice = advice or self._refused_port(lines)
         advice = advice or ("" if agent.runtime.workdir else read_only_advice(lines))

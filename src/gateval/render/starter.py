@@ -76,6 +76,7 @@ def _lines(
         yield f"    target: {word(program.target)}"
     if program.setup:
         yield from _setup(program.setup)
+    yield from _as_it_is(program)
     if program.modules_in:
         env = {"PYTHONPATH": program.modules_in, **env}
     if env:
@@ -84,6 +85,13 @@ def _lines(
     if not program.target:
         yield f"    command: {_list(program.command)}"
         yield from _asked(program.invocation)
+
+
+def _as_it_is(program: FoundProgram) -> Iterator[str]:
+    if program.writes:
+        yield "    workdir: copy # it writes beside its code: each trial has a copy of its files"
+    if program.redirect:
+        yield "    redirect: true # it calls a provider's own address, which leads to the gateway"
 
 
 def _setup(setup: SetUp) -> Iterator[str]:

@@ -59,7 +59,8 @@ class FoundProgram(NamedTuple):
     for it. `started` is False where nothing tells that the file is a program by itself. `target` is
     what a bridge asks instead of a command, `language` that of the bridge. `names` are what it is
     called, the best first. `streams` says that it is asked over WebSocket alone, which nothing here
-    does. `variables` are those of the environment that it reads.
+    does. `variables` are those of the environment that it reads. `writes` says that it writes
+    where it works, `redirect` that it calls a provider at an address of its own.
     """
 
     path: str
@@ -79,6 +80,8 @@ class FoundProgram(NamedTuple):
     names: tuple[str, ...] = ()
     streams: bool = False
     variables: tuple[str, ...] = ()
+    writes: bool = False
+    redirect: bool = False
 
     @property
     def runtime(self) -> str:

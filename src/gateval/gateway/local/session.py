@@ -246,6 +246,7 @@ class Session:
         return {
             REDIRECT_VARIABLE: f"{self._address}{REDIRECT_PATH}{self.redirect_key}",
             REDIRECT_HOSTS_VARIABLE: ",".join(HOSTS),
+            "GOOGLE_GENERATIVE_AI_API_KEY": self.key,  # the AI SDK's client wants some key
         }
 
     def brings(self, keys: Iterable[str]) -> bool:
