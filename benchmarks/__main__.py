@@ -21,6 +21,7 @@ from benchmarks import (
     phoning_home,
     plan_unchanged,
     playgrounds,
+    redirect,
     report_page,
     run_http,
     second_set_up,
@@ -48,6 +49,7 @@ BENCHMARKS = {
     gateway.NAME: gateway.measure,
     owner_checks.NAME: owner_checks.measure,
     bridges.NAME: bridges.measure,
+    redirect.NAME: redirect.measure,
     report_page.NAME: report_page.measure,
     lines.NAME: bars.measured,
 }
