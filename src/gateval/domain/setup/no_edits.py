@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TypedDict
 
 COPY, REDIRECT = "`runtime.workdir: copy`", "`runtime.redirect: true`"
 """How both are named in sentences."""
@@ -58,6 +59,19 @@ _WRITES = re.compile(
     """,
     re.X,
 )
+
+
+class Needs(TypedDict):
+    """What a program lacks to run as it is."""
+
+    writes: bool
+    redirect: bool
+
+
+def needs(texts: Iterable[str]) -> Needs:
+    """Return what a program with these texts needs."""
+    known = list(texts)
+    return {"writes": writes_beside(known), "redirect": names_provider(known)}
 
 
 def writes_beside(texts: Iterable[str]) -> bool:

@@ -11,7 +11,7 @@ from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
 from gateval.domain.setup.declared import DECLARING, LEAST, DeclaredAgent, declared_agents, leads
-from gateval.domain.setup.no_edits import names_provider, writes_beside
+from gateval.domain.setup.no_edits import needs
 from gateval.domain.setup.other_work import does_other_work, names_other_work
 from gateval.domain.setup.program import (
     BUILT,
@@ -554,19 +554,16 @@ def _with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles
     named = frozenset().union(*(around.names[other] for other in inside))
     data = (other for other in around.files if not other.endswith(ENDINGS) and is_own(other))
     reads = sorted(other for other in data if basename(other) in named) if not root else ()
-    models = dict.fromkeys(model for other in near for model in around.models[other])
     examples = [join(folder, one) for folder in {root, ""} for one in ENV_EXAMPLES]
     read = [*near, *(path for path in examples if path in around.variables)]
     variables = dict.fromkeys(name for other in read for name in around.variables[other])
-    texts = [around.texts[other] for other in near if other in around.texts]
     return program._replace(
         setup=setup,
         include=shared,
         reads=tuple(reads),
-        models=tuple(models),
+        models=tuple(dict.fromkeys(model for other in near for model in around.models[other])),
         variables=tuple(variables),
-        writes=writes_beside(texts),
-        redirect=names_provider(texts),
+        **needs(around.texts[other] for other in near if other in around.texts),
     )
 
 
