@@ -40,18 +40,22 @@ ON_GITHUB: Final[dict[str, Callable[[], Report]]] = {
     "weighted": partial(sample_reports.stored, "weighted-fails"),
     "benchmark": partial(sample_reports.stored, "benchmark"),
     "experiment": partial(sample_reports.stored, "experiment"),
-    "benchmark and experiment": sample_reports.together,
-    "agentv": partial(sample_reports.stored, "agentv"),
+    "benchmark, experiment and agentv": sample_reports.together,
+    "agentv": partial(sample_reports.stored, "agentv-fails"),
+    "nothing to evaluate": partial(sample_reports.stored, "agentv"),
+    "measured anew": partial(sample_reports.stored, "standing"),
     "sealed": partial(sample_reports.stored, "sealed-partly"),
     "long names": sample_reports.long_names,
 }
-"""What people meet on pull requests, by a name."""
+"""What people meet on pull requests, by a name: each kept as text, and measured in a browser."""
 
 GITHUB_CSS = """
 *{box-sizing:border-box}
 body{margin:0;font:14px/1.5 "Noto Sans",Helvetica,Arial,sans-serif}
 .comment{border:1px solid;padding:15px;overflow-wrap:break-word}
 h3{font-size:1.25em}h4{font-size:1em}
+blockquote{margin:0;padding:0 1em;border-left:.25em solid #d1d9e0}
+p,blockquote,ul,table,pre,details{margin-top:0;margin-bottom:16px}
 table{display:block;width:max-content;max-width:100%;overflow:auto;border-collapse:collapse}
 th,td{padding:6px 13px;border:1px solid}
 code{padding:.2em .4em;font-size:85%;white-space:break-spaces}

@@ -448,8 +448,8 @@ def long_names() -> Report:
 
 
 def together() -> Report:
-    """A change that a benchmark, an experiment and an Eval measure."""
-    runs = [stored("benchmark").results, stored("experiment").results]
+    """A change that a benchmark, an experiment, a suite of AgentV and an Eval measure."""
+    runs = [stored(case).results for case in ("benchmark", "experiment", "agentv-fails")]
     plans = [one.plan for one in runs]
     told = {
         name: tuple(one for plan in plans for one in getattr(plan, name))

@@ -293,6 +293,10 @@ CASES = (
     Case("agentv", {".agentv/targets.yaml": agentv.TARGETS, "echo.py": agentv.ECHO,
                     "evals/desk.eval.yaml": _SUITE},
          {"echo.py": agentv.ECHO.replace("given.prompt}", "given.prompt.upper()}")}),
+    Case("agentv-fails", {".agentv/targets.yaml": agentv.TARGETS, "evals/echo.py": agentv.ECHO,
+                          "evals/desk.eval.yaml": _SUITE},
+         {".agentv/targets.yaml": agentv.TARGETS.replace("echo.py", "loud.py"),
+          "evals/loud.py": agentv.ECHO.replace("given.prompt}", "given.prompt.upper()}")}),
     Case(
         "judge",
         {

@@ -265,6 +265,9 @@ _SCORES = (7, 4, 0, 1, 2, 3, 5, 6)
 
 _RATES = (4, 0, 1, 2, 3)
 
+_CAUSES = 5
+"""Causes that are told in full, as many as the report has reasons; the others are folded lines."""
+
 _LINES = _How(lambda _, item: comment_parts.bullet(str(item)))
 
 _HOW: Final[Mapping[SectionKind, _How]] = MappingProxyType(
@@ -289,7 +292,7 @@ _HOW: Final[Mapping[SectionKind, _How]] = MappingProxyType(
             lambda view, item: cause(item, view),
             lambda _, item: cause_line(item),
             "\n\n",
-            most=FEW,
+            most=_CAUSES,
         ),
         SectionKind.PROMPTS: _How(
             lambda view, item: comment_parts.prompt(item, view.frame.tree_url),

@@ -166,6 +166,15 @@ SHOWN = """() => [...document.querySelectorAll("table")].map(table => ({
 """Where the columns of each table end, how wide it is, and how much of that is seen."""
 
 
+CUT = """() => { const right = document.querySelector(".comment").getBoundingClientRect().right;
+const shown = [...document.querySelectorAll(".comment *")].filter(
+  one => one.checkVisibility() && !one.closest("table, pre"));
+return shown.filter(one => one.getBoundingClientRect().right > right).map(one => one.outerHTML); }"""
+"""What of the comment, tables and blocks aside, ends beyond its border."""
+
+BELOW = """one => one.getBoundingClientRect().bottom + scrollY"""
+
+
 @pytest.mark.parametrize("case", ON_GITHUB)
 def test_it_is_seen_whole_on_a_desk_and_what_matters_on_a_phone(
     case: str, browser: Browser, tmp_path: Path
@@ -187,3 +196,10 @@ def test_it_is_seen_whole_on_a_desk_and_what_matters_on_a_phone(
                     assert next(iter(columns)) == "Verdict"
                     assert columns["Δ"] <= width - 15
             assert folds.last.locator("summary").inner_text() == "Commands to copy"
+            assert page.evaluate(CUT) == []
+            titles = page.locator("h3").all_inner_texts()
+            if "Regressed" in titles:
+                assert titles[1] == "Regressed"
+                if case != "long names":
+                    first = page.locator("h3:has-text('Regressed') ~ p strong").first
+                    assert first.evaluate(BELOW) < {766: 1, 360: 2}[width] * 900

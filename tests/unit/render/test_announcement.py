@@ -59,7 +59,7 @@ def test_only_the_comment_bears_the_marker() -> None:
 
 
 def test_limits_hold_with_much_to_say() -> None:
-    said = announce(ReportView(sample_reports.distinct(300), FORK))
+    said = announce(ReportView(sample_reports.distinct(600), FORK))
 
     assert size(said.comment) <= LIMIT
     assert len(said.check_summary.encode()) <= SUMMARY_LIMIT - 1000

@@ -168,7 +168,8 @@ def _prompt(base: SharedOffer, head: SharedOffer) -> Iterator[str]:
         return
     more = sum(len(one) + 1 for one in new) - sum(len(one) + 1 for one in gone)
     tokens = round(abs(more) / _TOKEN)
-    said = f"about {tokens:,} tokens {'more' if more > 0 else 'less'} system prompt"
+    unit = "token" if tokens == 1 else "tokens"
+    said = f"about {tokens:,} {unit} {'more' if more > 0 else 'less'} system prompt"
     yield said if tokens else "another system prompt, about as long"
 
 

@@ -253,7 +253,7 @@ def _line(decided: LabelDecision, *, carried: bool) -> str:
         said = " No reason was given."
         if decided.reason:
             said = f" Reason: \N{LEFT DOUBLE QUOTATION MARK}{decided.reason}"
-            said += "\N{RIGHT DOUBLE QUOTATION MARK}."
+            said += "\N{RIGHT DOUBLE QUOTATION MARK}" + "." * (decided.reason[-1] not in ".!?")
     else:
         ended = decided.status is LabelStatus.ENDED
         verb = "no longer counts" if ended else "does not count"
