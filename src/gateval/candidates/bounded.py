@@ -152,15 +152,26 @@ SOURCE_LIMIT = 4_000
 """Characters of one template."""
 
 _REQUEST = Names(
-    whole=(("prompt",), ("playground",), ("input",), ("input", "type")),
+    whole=(
+        ("prompt",),
+        ("playground",),
+        ("input",),
+        ("input", "type"),
+        ("agent", "name"),
+        ("agent", "file"),
+        ("agent", "model"),
+        ("agent", "system"),
+    ),
     inside=(("input", "payload"), ("messages",)),
-    known="`prompt`, `messages`, `playground`, `input.type` and `input.payload`",
+    known="`prompt`, `messages`, `playground`, `input.type`, `input.payload` and `agent.name`, "
+    "`agent.file`, `agent.model`, `agent.system`",
     holder="the fixture has no",
     limit=SOURCE_LIMIT,
 )
 
 _PLACEHOLDER = re.compile(
-    r"\{\{ ?(?:prompt|playground|input\.type|input\.payload(?:\.[a-zA-Z][a-zA-Z0-9_]*){0,9})"
+    r"\{\{ ?(?:prompt|playground|input\.type|agent\.(?:name|file|model|system)"
+    r"|input\.payload(?:\.[a-zA-Z][a-zA-Z0-9_]*){0,9})"
     r"(?: ?\| ?tojson)? ?\}\}"
 )
 

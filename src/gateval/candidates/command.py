@@ -105,8 +105,8 @@ class CommandRuntime(Runtime):
         del turns
         home, file = commands.private.home, self.options_given.response.file
         at = commands.addresses
-        argv = write_words(self.line, asked, str(home), at.fill, at.playground)
-        stdin = write_stdin(self.options_given.stdin, asked, at.playground)
+        argv = write_words(self.line, asked, str(home), at.fill, at.playground, self.agent)
+        stdin = write_stdin(self.options_given.stdin, asked, at.playground, self.agent)
         return ProcessInvocation(argv, stdin, answer=(home, file) if file else None)
 
     def refused(self, ran: Ran) -> NoAnswer | None:

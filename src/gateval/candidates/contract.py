@@ -21,6 +21,7 @@ The words of `command` and `stdin` are the templates that requests of servers ar
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -34,6 +35,7 @@ from gateval.candidates.answer_streams import StreamError, read_stream
 from gateval.candidates.options import HttpResponse, Response
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.fixture import FixtureInput
+from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import is_blank, quote
 from gateval.domain.trials.model_call import Usage
@@ -170,13 +172,28 @@ def question(asked: FixtureInput) -> JsonObject:
     return told
 
 
-def template_values(asked: FixtureInput, playground: str = "") -> JsonObject:
-    """Return what templates can name: the question, `messages` in any case, and the path of the
-    trial's playground if it has one.
+def agent_values(agent: AgentDefinition) -> JsonObject:
+    """Return what templates can name of an agent: its name, the first model's id, its prompt, and
+    the file that defines it, seen from where it works.
+    """
+    told: JsonObject = {"name": agent.name, "system": agent.system}
+    if agent.models:
+        told["model"] = agent.models[0].partition("/")[2]
+    if agent.file:
+        told["file"] = posixpath.relpath(agent.file, agent.cwd or ".")
+    return {"agent": told}
+
+
+def template_values(
+    asked: FixtureInput, playground: str = "", agent: AgentDefinition | None = None
+) -> JsonObject:
+    """Return what templates can name: the question, `messages` in any case, the path of the trial's
+    playground if it has one, and the agent.
     """
     alone: list[JsonValue] = [{"role": "user", "content": asked.prompt}]
     at: JsonObject = {"playground": playground} if playground else {}
-    return {"messages": alone, **at, **question(asked)}
+    of_agent = agent_values(agent) if agent is not None else {}
+    return {"messages": alone, **at, **of_agent, **question(asked)}
 
 
 def write_question(asked: FixtureInput) -> bytes:
@@ -436,6 +453,7 @@ def write_words(
     home: str,
     fill: Callable[[str], str] = str,
     playground: str = "",
+    agent: AgentDefinition | None = None,
 ) -> tuple[str, ...]:
     """Return the program and its arguments for one trial.
 
@@ -444,7 +462,7 @@ def write_words(
     """
     if not any("{" in word for word in words):
         return words
-    values, budget = template_values(asked, playground), bounded.Budget()
+    values, budget = template_values(asked, playground, agent), bounded.Budget()
     return tuple(
         "".join(
             fill(text.replace("{home}", home)) if literal else text
@@ -454,11 +472,16 @@ def write_words(
     )
 
 
-def write_stdin(source: str | None, asked: FixtureInput, playground: str = "") -> bytes:
+def write_stdin(
+    source: str | None,
+    asked: FixtureInput,
+    playground: str = "",
+    agent: AgentDefinition | None = None,
+) -> bytes:
     """Return what the program reads. Raises `TemplateError`."""
     if source is None:
         return write_question(asked)
-    values = template_values(asked, playground)
+    values = template_values(asked, playground, agent)
     pieces = bounded.render_text(source, values, bounded.Budget())
     return "".join(text for text, _ in pieces).encode("utf-8", "replace")
 

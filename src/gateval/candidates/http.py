@@ -62,13 +62,18 @@ _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-def write_request(written: Request, asked: FixtureInput, playground: str = "") -> LocalRequest:
+def write_request(
+    written: Request,
+    asked: FixtureInput,
+    playground: str = "",
+    agent: AgentDefinition | None = None,
+) -> LocalRequest:
     """Return the request of a trial. What stands in the manifest's path is kept, what comes from
     the fixture is percent-encoded.
 
     Raises `TemplateError` when the fixture lacks what a template names.
     """
-    values, budget = template_values(asked, playground), bounded.Budget()
+    values, budget = template_values(asked, playground, agent), bounded.Budget()
     headers = [
         (name, _header(name, text, values, budget)) for name, text in written.headers.items()
     ]
@@ -203,7 +208,12 @@ class Exchange:
             if self._options.request.preset is not None:
                 written = await self._by_protocol(request, playground)
             else:
-                written = write_request(self._options.request, request.input, playground)
+                written = write_request(
+                    self._options.request,
+                    request.input,
+                    playground,
+                    self._instance.launch.agent,
+                )
         except (TemplateError, PresetError) as error:
             raise _Failed(f"The request could not be made: {error}.", whole=True)
         reply = await self._reply(written, request.timeout_seconds)
@@ -240,7 +250,7 @@ class Exchange:
         whole = options.model_copy(
             update={"path": options.path or path, "headers": accepts, "body": more}
         )
-        written = write_request(whole, asked, playground)
+        written = write_request(whole, asked, playground, self._instance.launch.agent)
         own = json.loads(written.body or b"{}")
         return written._replace(body=write_json({**body, **own}))
 

@@ -15,6 +15,7 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Broken, Contained
 from gateval.domain.manifests.evaluation import Calibration, Eval
 from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.gate_config import AgentStart
 from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree
@@ -105,7 +106,7 @@ class GatheringContext:
     `content` gives the bytes of a tracked file, None for one that is too large to be read.
     `foreign` gives those of the file at a URL, as the revision pins it; it raises `ValueError` with
     a sentence. `variables` are those of the environment that `policy.candidateEnv` names. `wanted`
-    tells at which paths manifests are looked for.
+    tells at which paths manifests are looked for, `starts` how the agents of other formats start.
     """
 
     tree: Tree
@@ -114,13 +115,16 @@ class GatheringContext:
     foreign: Callable[[str], bytes] = no_foreign
     variables: Mapping[str, str] = field(default_factory=dict)
     wanted: Callable[[str], bool] = lambda _path: True
+    starts: tuple[AgentStart, ...] = ()
 
 
 class Gathered(NamedTuple):
     """What the files say together. No candidate gets the files in `own`: they say what is asked.
 
     `passed_over` are files that look like some of the format, and that nobody reads. What is in
-    `contained` is among `problems`, too.
+    `contained` is among `problems`, too. `found` are Agents that count only where an Eval targets
+    them, `unusable` those of them that cannot be started, and why. `meanings` are digests by the
+    path of a file that counts by its meaning.
     """
 
     agents: tuple[Agent, ...] = ()
@@ -132,6 +136,9 @@ class Gathered(NamedTuple):
     own: frozenset[str] = frozenset()
     passed_over: tuple[Problem, ...] = ()
     contained: tuple[Contained, ...] = ()
+    found: tuple[Agent, ...] = ()
+    unusable: tuple[Broken, ...] = ()
+    meanings: tuple[tuple[str, str], ...] = ()
 
     def beside(self, other: Gathered) -> Gathered:
         """Return what both say."""

@@ -17,6 +17,7 @@ from gateval.formats.base import (
     Registries,
     Source,
 )
+from gateval.formats.definitions.registry import format_of, is_named
 from gateval.formats.native.manifests import (
     looks_like_manifest,
     may_hold_agent,
@@ -34,7 +35,8 @@ class ManifestFormat(NamedTuple):
     `may_name_files`: whether a recognised file can hold an Agent, or a fixture to which other files
     belong (a check's program, an attached image); false must be certain. `read`: everything in it.
     `gather`: what its files say together; needed where any are `pending`. `targets`: the Agents
-    that its Evals are about, None for one that is hard to tell; cheap.
+    that its Evals are about, None for one that is hard to tell; cheap. `named`: whether a file is
+    of it by its path, whatever its name ends in.
     """
 
     name: str
@@ -45,10 +47,21 @@ class ManifestFormat(NamedTuple):
     read: Callable[[str, bytes, Registries], Parsed]
     gather: Callable[[Sequence[Pending], GatheringContext], Gathered] | None = None
     targets: Callable[[bytes], frozenset[str | None]] = lambda _data: frozenset()
+    named: Callable[[str], bool] = lambda _path: False
+
+    def may_be(self, path: str) -> bool:
+        """Whether a file may be of this format, going by its path."""
+        return path.endswith(self.suffixes) or self.named(path)
 
 
 def _gather_agentv(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
     from gateval.formats.agentv.assembly import gather
+
+    return gather(pending, around)
+
+
+def _gather_definitions(pending: Sequence[Pending], around: GatheringContext) -> Gathered:
+    from gateval.formats.definitions.assembly import gather
 
     return gather(pending, around)
 
@@ -101,18 +114,34 @@ SEALED = ManifestFormat(
     read=_read_sealed,
 )
 
-FORMATS: tuple[ManifestFormat, ...] = (NATIVE, AGENTV, SEALED)
+DEFINITIONS = ManifestFormat(
+    name="definitions",
+    suffixes=(".yaml", ".yml"),
+    recognises=lambda path, data: format_of(path, data) is not None,
+    may_hold_agent=lambda _data: True,
+    may_name_files=lambda _data: False,
+    read=lambda path, _data, _registries: Parsed((), (), pending=(Pending(path, None),)),
+    gather=_gather_definitions,
+    named=is_named,
+)
+
+FORMATS: tuple[ManifestFormat, ...] = (NATIVE, AGENTV, SEALED, DEFINITIONS)
 """In the order in which they are asked; the first that reads all of a file has it."""
 
 SUFFIXES: tuple[str, ...] = tuple(dict.fromkeys(s for one in FORMATS for s in one.suffixes))
 """How the name of any manifest file ends."""
 
 
+def may_be_read(path: str) -> bool:
+    """Whether a file may be one to read, going by its path."""
+    return path.endswith(SUFFIXES) or is_named(path)
+
+
 def formats_of(
     path: str, data: bytes, known: Sequence[ManifestFormat] = FORMATS
 ) -> tuple[ManifestFormat, ...]:
     """Return the formats that a file may be of; none when it is no manifest."""
-    return tuple(one for one in known if path.endswith(one.suffixes) and one.recognises(path, data))
+    return tuple(one for one in known if one.may_be(path) and one.recognises(path, data))
 
 
 def read_file(

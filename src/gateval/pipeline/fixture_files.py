@@ -366,6 +366,11 @@ def read_scripts(
         problems += wrong
         if script is not None:
             scripts[name] = script
+    for name in {one for agent in catalogue.found for one in scripted_names(agent)} - {*scripts}:
+        entry = tree.get(path := f"{SCRIPTED_FOLDER}/{name}.yaml")  # an Eval of another revision
+        if entry is not None and entry.is_file and SCRIPT_NAME.fullmatch(name):
+            script, _ = read_scripted(path, cache.data(entry) or b"")
+            scripts |= {name: script} if script is not None else {}
     return scripts, problems
 
 

@@ -35,7 +35,14 @@ from gateval.formats.base import (
     Registries,
     no_foreign,
 )
-from gateval.formats.registry import SUFFIXES, ManifestFormat, formats_of, gather, read_file
+from gateval.formats.registry import (
+    SUFFIXES,
+    ManifestFormat,
+    formats_of,
+    gather,
+    may_be_read,
+    read_file,
+)
 from gateval.ports.repository import Repository, Sources
 
 Made = TypeVar("Made")
@@ -67,6 +74,8 @@ class ManifestCache:
         self.registries = registries
         self.variables = passed_on(registries.environ, config.policy.candidate_env)
         self.hosts = config.policy.sources
+        self.starts = config.agents
+        self._started = match_any(one.match.removeprefix("/") for one in config.agents)
         self._narrowed = bool(config.manifests)
         self.wants: Callable[[str], bool] = (
             as_plain(match_any(config.manifests)) if config.manifests else lambda _path: True
@@ -84,11 +93,11 @@ class ManifestCache:
             files = {
                 p: e
                 for p, e in tree.items()
-                if p.endswith(SUFFIXES)
+                if may_be_read(p)
                 and e.is_file
                 and p != GATE_CONFIG_PATH
                 and not p.startswith(_SCRIPTED)
-                and (not self._narrowed or self.wants(p))
+                and (not self._narrowed or self.wants(p) or self._started(p))
             }
             links = {path: entry for path, entry in tree.items() if entry.mode == LINK_MODE}
             self._shelves[id(tree)] = TreeFiles(tree, files, links)
@@ -251,7 +260,13 @@ def gathered(parsed: Iterable[Parsed], tree: Tree, cache: ManifestCache) -> Gath
         return cache.registries.foreign.read(url, lock, cache.hosts, limit=TEXT_LIMIT)
 
     around = GatheringContext(
-        watched, content, cache.registries, foreign, cache.variables, cache.wants
+        watched,
+        content,
+        cache.registries,
+        foreign,
+        cache.variables,
+        cache.wants,
+        cache.starts,
     )
     found = gather(pending, around)
     if not watched.whole:

@@ -281,6 +281,8 @@ def _selects(
             return True
         if path in before and cache.is_manifest(path, before[path]):
             return True
+    if any(one.path in changed for one in head.catalogue.found):
+        return True
     if _any_depends(head, changed):
         return True
     if not changed.isdisjoint(named_case_files(head.tree, cache)):

@@ -109,6 +109,7 @@ def snapshot_of(
     together = gathered(parsed, tree, cache)
     catalogue, filled = _catalogue(parsed, together, unread), Filled()
     problems = [*together.problems, *(found for one in parsed for found in one.problems)]
+    problems += catalogue.needed_problems
     if not agents_only:
         filled = _fill_in(parsed, catalogue.evals, tree, cache)
         _refuse_unfit(filled)
@@ -135,6 +136,7 @@ def snapshot_of(
         prompts=prompts,
         links=links,
         scripts=scripts,
+        meanings=dict(together.meanings),
     )
     snapshot = replace(snapshot, catalogue=with_check_files(catalogue, snapshot))
     snapshot = replace(snapshot, catalogue=with_grounds(snapshot.catalogue, snapshot))
@@ -193,6 +195,8 @@ def _catalogue(
         broken=(*broken, *map(Broken, unread)),
         passed_over=together.passed_over,
         contained=together.contained,
+        found=together.found,
+        unusable=together.unusable,
     )
     return found.with_agents(one.target_agent for one in found.evals)
 
@@ -209,7 +213,7 @@ def _unread(
             )
     where = f"say in `manifests` of {GATE_CONFIG_PATH} where manifests are."
     for path, entry in tree_files.files.items():
-        data = cache.data(entry)
+        data = cache.data(entry) if path.endswith(SUFFIXES) else b""
         if data is None:
             yield about_file(
                 path,

@@ -170,7 +170,7 @@ class UnknownKey(NamedTuple):
 
 KNOWN_ELSEWHERE = frozenset({
     "agentDefinition", "autoscaling", "byo", "configFiles", "conversational", "declarative",
-    "description", "env", "expose", "filesystem", "guards", "image", "inbound",
+    "definition", "description", "env", "expose", "filesystem", "guards", "image", "inbound",
     "managedAgentDefinitions", "mcpServers", "memories", "providers", "rateLimits", "replicas",
     "resources", "runAsUser", "schedule", "skills", "tokens", "type", "volumes", "webhook",
 })  # fmt: skip

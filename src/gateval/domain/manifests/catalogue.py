@@ -66,7 +66,8 @@ class Catalogue:
     `fixtures` these are as another Eval has them, or not filled in. `locked` are the sealed files
     for which there is no key: Evals and fixtures may be in them. `passed_over` tells which files
     look like manifests of a format, and were not read; `contained` what is wrong with suites, whose
-    Agents need not be in `agents`.
+    Agents need not be in `agents`. `found` are those that other tools' files define, which are in
+    `agents` only where an Eval targets them; `unusable` says why some of them cannot be started.
     """
 
     agents: tuple[Agent, ...] = ()
@@ -78,6 +79,8 @@ class Catalogue:
     locked: frozenset[str] = frozenset()
     passed_over: tuple[Problem, ...] = ()
     contained: tuple[Contained, ...] = ()
+    found: tuple[Agent, ...] = ()
+    unusable: tuple[Broken, ...] = ()
 
     @cached_property
     def contained_problems(self) -> frozenset[Problem]:
@@ -90,17 +93,30 @@ class Catalogue:
         return frozenset(path for one in self.contained for path in one.files)
 
     def with_agents(self, names: Iterable[str] | None = None) -> Catalogue:
-        """Return it with the Agents of broken suites that have these names; with all, without."""
+        """Return it with the Agents of broken suites, and those of other tools' files, that have
+        these names; without names, with all of broken suites.
+        """
         spare = {agent.name: agent for one in self.contained for agent in one.agents}
-        wanted = spare.keys() if names is None else spare.keys() & {*names}
+        wanted = {*spare}
+        if names is not None:
+            without = {one.name for one in self.unusable}
+            spare |= {one.name: one for one in self.found if one.name not in without}
+            wanted = spare.keys() & {*names}
         added = [spare[name] for name in sorted(wanted) if self.agent(name) is None]
         return replace(self, agents=(*self.agents, *added)) if added else self
+
+    @property
+    def needed_problems(self) -> tuple[Problem, ...]:
+        """Why Agents of other tools' files cannot be started that Evals target."""
+        targets = {one.target_agent for one in self.evals if self.agent(one.target_agent) is None}
+        return tuple(one.problem for one in self.unusable if one.name in targets)
 
     def is_broken(self, kind: str, name: str) -> bool:
         """Whether a manifest of this kind and name is there, or may be, but cannot be used."""
         cases = (name,) if kind == "EvalFixture" else ()
         return bool(self.locked and cases) or any(
-            (one.kind, one.name) == (kind, name) or one.may_hold(cases) for one in self.broken
+            (one.kind, one.name) == (kind, name) or one.may_hold(cases)
+            for one in (*self.broken, *self.unusable)
         )
 
     def agent(self, name: str) -> Agent | None:

@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from gateval.domain.base import Name, Spec, Value, digest
+from gateval.domain.base import JsonObject, Name, Spec, Value, digest
 from gateval.domain.verdicts import GateVerdict
 
 
@@ -448,6 +448,26 @@ class Policy(Spec):
     """Who is told of decisions by webhooks. One that cannot be reached changes no verdict."""
 
 
+class AgentStart(Spec):
+    """How agents are started that files of other tools define."""
+
+    match: Annotated[str, StringConstraints(min_length=1, max_length=500)]
+    """Pattern of their files, from the repository's root: `.claude/agents/*.md`."""
+    name: Annotated[str, StringConstraints(max_length=200)] = ""
+    """What Evals call them; `{name}` is the name that the file says. Default: that name."""
+    models: tuple[ModelName, ...] = Field(default=(), max_length=100)
+    """Models as `provider/model-id`, in the place of what the file names."""
+    uses: tuple[ModelName, ...] = Field(default=(), max_length=100)
+    """Other models that they may ask."""
+    include: tuple[str, ...] = Field(default=(), max_length=1_000)
+    """Patterns of further files that they depend on, from the repository's root."""
+    watch: tuple[str, ...] | None = Field(default=None, max_length=1_000)
+    """Patterns of the files that they depend on, in the place of those that are found."""
+    runtime: JsonObject | None = None
+    """`spec.runtime` of an Agent; keys that do not stand here are as the format has them. `cwd` is
+    relative to the repository's root."""
+
+
 def _source(text: str) -> str:
     if text:
         RulesSource.parse(text)
@@ -462,6 +482,8 @@ class GateConfig(Spec):
     What it asks holds here; this one may only ask more."""
     manifests: tuple[str, ...] = ()
     """Patterns of the files that are looked at for manifests; all YAML files, if absent."""
+    agents: tuple[AgentStart, ...] = Field(default=(), max_length=1_000)
+    """How agents are started that files of other tools define, the first that fits."""
     policy: Policy = Policy()
 
     @property

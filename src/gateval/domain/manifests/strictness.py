@@ -138,6 +138,19 @@ def fixed() -> Direction:
     )
 
 
+def kept_first() -> Direction:
+    """A list of which the first entry that fits counts: what stood there has to stay in front."""
+
+    def laxer(before: JsonValue, after: JsonValue) -> bool:
+        known = _list(before)
+        return _list(after)[: len(known)] != known
+
+    def strictest(asked: JsonValue, own: JsonValue) -> JsonValue:
+        return [*_list(asked), *(one for one in _list(own) if one not in _list(asked))]
+
+    return Direction("more entries, behind those that are there", laxer, strictest)
+
+
 def free() -> Direction:
     """Values of which none asks more than the other."""
     return Direction("neither", lambda *_: False, lambda _, own: own)
@@ -189,6 +202,7 @@ _YES_FIRST, _NO_FIRST = (True, False), (False, True)
 STRICTNESS: Mapping[str, Direction] = {
     "extends": fixed(),
     "manifests": patterns(empty_is_all=True),
+    "agents": kept_first(),
     "policy.regressions": order(*RegressionPolicy),
     "policy.threshold": order(*ThresholdPolicy),
     "policy.thresholdFloor": number(lower=False),

@@ -98,7 +98,8 @@ class AgentDefinition(Value):
     folder and `cwd` the candidate's working directory, both relative to the repository root
     without leading or trailing slash ("" is the root). `closure` hashes everything the agent
     depends on; `files` says which files of the revision its candidates get. `models` are those that
-    answer for it, the first before the others; `uses` are more that it asks.
+    answer for it, the first before the others; `uses` are more that it asks. `file` is the one of
+    another tool that defines it, from the root; empty for a manifest's.
     """
 
     name: Name
@@ -113,6 +114,7 @@ class AgentDefinition(Value):
     cwd: str = ""
     closure: str
     files: FileRules = FileRules()
+    file: str = Field(default="", exclude_if=operator.not_)
 
 
 class SideScripts(Value):

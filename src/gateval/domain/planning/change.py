@@ -129,6 +129,21 @@ def detect_changes(head: Snapshot, base: Snapshot) -> tuple[AgentChange, ...]:
     return tuple(changes)
 
 
+def untargeted(head: Snapshot, base: Snapshot) -> tuple[str, ...]:
+    """Return, by name, the agents of other tools' files that changed and that no Eval targets."""
+    if head.catalogue is base.catalogue:
+        return ()
+    known = {agent.name for agent in (*head.catalogue.agents, *base.catalogue.agents)}
+    theirs = {agent.name: agent for agent in base.catalogue.found}
+    changed = sorted(changed_paths(head.tree, base.tree))
+    return tuple(
+        agent.name
+        for agent in sorted(head.catalogue.found, key=lambda one: one.name)
+        if agent.name not in known
+        and _agent_change(agent, theirs.get(agent.name), head, base, changed) is not None
+    )
+
+
 def _agent_change(
     ours: Agent | None,
     theirs: Agent | None,

@@ -321,10 +321,12 @@ def closure_paths(closure: Closure, snapshot: Snapshot) -> Iterator[str]:
 
 
 def closure_files(closure: Closure, snapshot: Snapshot) -> Mapping[str, str]:
-    """Return the closure's files: path seen from the agent's folder → mode and object id."""
-    tree = snapshot.tree
+    """Return the closure's files: path seen from the agent's folder → mode and object id, or
+    meaning where that counts.
+    """
+    tree, meanings = snapshot.tree, snapshot.meanings
     return {
-        closure.relative(path): f"{tree[path].mode} {tree[path].oid}"
+        closure.relative(path): f"{tree[path].mode} {meanings.get(path, tree[path].oid)}"
         for path in closure_paths(closure, snapshot)
     }
 

@@ -122,6 +122,7 @@ def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:
         cwd=working_directory(agent) or "",
         closure=closure_digest(digest([meant, *rules]) if rules else meant, files),
         files=closure.rules(),
+        file=agent.path if any(agent is one for one in snapshot.catalogue.found) else "",
     )
 
 

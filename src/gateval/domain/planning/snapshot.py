@@ -25,8 +25,8 @@ class Snapshot:
     `manifest_paths` are the files that were recognised as manifests (their meaning counts, not
     their bytes), and the files of cases that they name. `prompts` maps the paths of system prompt
     files to their text, `links` those of symbolic links to their targets as stored. `sizes` are
-    those of contents that may have moved, in bytes by object id. `problems` is what is
-    wrong with the manifests.
+    those of contents that may have moved, in bytes by object id. `meanings` are digests of files
+    that count by their meaning, by path. `problems` is what is wrong with the manifests.
     """
 
     revision: Revision
@@ -37,6 +37,7 @@ class Snapshot:
     links: Mapping[str, str] = field(default_factory=dict)
     scripts: Mapping[str, ScriptedModel] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
+    meanings: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
     @property

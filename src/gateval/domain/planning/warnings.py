@@ -13,7 +13,7 @@ from gateval.domain.paths import match_any, nearest, show_path
 from gateval.domain.plan.plan import AgentChange, ChangeKind
 from gateval.domain.plan.planned_eval import AfterMerge, PlannedEval, Unreadable
 from gateval.domain.planning.bar.planning import NOTHING_HELD, WithheldEvals, other_edits
-from gateval.domain.planning.change import prompt_path
+from gateval.domain.planning.change import prompt_path, untargeted
 from gateval.domain.planning.closure import closure_of
 from gateval.domain.planning.fixture_files import check_closures
 from gateval.domain.planning.outside import outside_warnings
@@ -41,6 +41,8 @@ def coverage_warnings(
             if change.agent in idle:
                 why = "what targets it is sealed, and the target branch does not have it"
             yield f"Agent {change.agent} is {change.kind}, but {why}: not measured."
+    if base is not None and (names := untargeted(head, base)):
+        yield untargeted_sentence(names)
     wrong = base.uncontained if base is not None else ()
     if wrong:
         yield (
@@ -48,6 +50,15 @@ def coverage_warnings(
             f"compared. First: {wrong[0]}"
         )
     yield from map(str, head.catalogue.passed_over)
+
+
+def untargeted_sentence(names: Sequence[str]) -> str:
+    """Say which agents of other tools' files changed and are not measured; not empty."""
+    what, it = ("The agent", "it") if len(names) == 1 else ("The agents", "them")
+    return (
+        f"{what} {listing(names, _NAMED)} (files of other tools) changed, and no Eval targets "
+        f"{it}: not measured."
+    )
 
 
 def held_warnings(held: WithheldEvals) -> Iterable[str]:

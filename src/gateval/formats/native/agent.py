@@ -113,7 +113,7 @@ def read(source: Source) -> ReadDocument:
     if isinstance(body, dict) and isinstance(spec := body.get("spec"), dict):
         body = body | {"spec": {key: spec[key] for key in spec if key != "runtime"}}
     document, problems = validate(AgentDocument, body, written)
-    runtime, broken = _read_runtime(source)
+    runtime, broken = read_runtime(source)
     if document is not None and not broken:
         runtime, broken = with_servers(runtime, document.spec.tools, source)
     if document is None or broken:
@@ -132,7 +132,8 @@ def read(source: Source) -> ReadDocument:
     return ReadDocument(agent, problems)
 
 
-def _read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ...]]:
+def read_runtime(source: Source) -> tuple[RuntimeSpec | None, tuple[Problem, ...]]:
+    """Return `spec.runtime` of a document, None without one or with all that is wrong with it."""
     document = source.document
     raw = document.data_at(_RUNTIME)
     if raw is None:

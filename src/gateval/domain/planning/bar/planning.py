@@ -349,7 +349,8 @@ def _show(value: JsonValue, key: str = "") -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        return ", ".join(map(str, value)) or ("every YAML file" if key == "manifests" else "none")
+        shown = (one["match"] if isinstance(one, dict) and "match" in one else one for one in value)
+        return ", ".join(map(str, shown)) or ("every YAML file" if key == "manifests" else "none")
     return str(value) or "none"
 
 

@@ -1,0 +1,106 @@
+"""The formats of definitions. One more is one file and one line here.
+
+A path says most: only what is YAML is told by a look into it. Importing this stays cheap, for every
+file of a tree is asked; a reader is loaded when there is something for it to read.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import NamedTuple
+
+from gateval.formats.definitions.base import Read
+
+
+class DefinitionFormat(NamedTuple):
+    """Files of one kind: where they are (a part of a regular expression), a word that stands in
+    them, and what reads them as `module:function`; nothing for what only belongs to others.
+    `shared` says that all of one folder together are one agent.
+    """
+
+    kind: str
+    paths: str
+    word: bytes = b""
+    reader: str = ""
+    shared: bool = False
+
+    def load(self) -> Read:
+        """Import the reader."""
+        module, _, name = self.reader.partition(":")
+        read: Read = getattr(import_module(f"gateval.formats.definitions.{module}"), name)
+        return read
+
+
+_YAML = r"[^/]+\.ya?ml"
+
+FORMATS: tuple[DefinitionFormat, ...] = (
+    DefinitionFormat(
+        "claude-agents", r"\.claude/agents/(?:.+/)?[^/]+\.md", b"", "claude:read_agent"
+    ),
+    DefinitionFormat("claude-rules", r"\.claude/rules/(?:.+/)?[^/]+\.md"),
+    DefinitionFormat("skills", r"SKILL\.md", b"", "claude:read_skill"),
+    DefinitionFormat(
+        "copilot-agents",
+        r"\.github/agents/[^/]+\.md|[^/]+\.agent\.md|[^/]+\.chatmode\.md",
+        b"",
+        "copilot:read_agent",
+    ),
+    DefinitionFormat("copilot-prompts", r"[^/]+\.prompt\.md", b"", "copilot:read_prompt"),
+    DefinitionFormat(
+        "copilot",
+        r"\.github/copilot-instructions\.md",
+        b"",
+        "copilot:read_instructions",
+        shared=True,
+    ),
+    DefinitionFormat(
+        "copilot-instructions", r"\.github/instructions/(?:.+/)?[^/]+\.instructions\.md"
+    ),
+    DefinitionFormat("codex-agents", r"\.codex/agents/[^/]+\.toml", b"", "codex:read_agent"),
+    DefinitionFormat("codex", r"\.codex/config\.toml", b"", "codex:read_config", shared=True),
+    DefinitionFormat("cursor-agents", r"\.cursor/agents/[^/]+\.md", b"", "cursor:read_agent"),
+    DefinitionFormat(
+        "cursor-rules", r"\.cursor/rules/(?:.+/)?[^/]+\.mdc", b"", "cursor:read_rules", shared=True
+    ),
+    DefinitionFormat("cursor-rules-old", r"\.cursorrules", b"", "cursor:read_rules", shared=True),
+    DefinitionFormat("gemini-agents", r"\.gemini/agents/[^/]+\.md", b"", "gemini:read_agent"),
+    DefinitionFormat("gemini", r"GEMINI\.md", b"", "gemini:read_memory", shared=True),
+    DefinitionFormat("kagent", _YAML, b"kagent.dev/v1", "kagent:read"),
+    DefinitionFormat("microsoft", _YAML, b"kind: Prompt", "microsoft:read"),
+    DefinitionFormat("adk", r"root_agent\.ya?ml", b"", "adk:read"),
+    DefinitionFormat("crewai", r"agents\.ya?ml", b"goal:", "crewai:read"),
+    DefinitionFormat("github-models", r"[^/]+\.prompt\.ya?ml", b"", "github_models:read"),
+    DefinitionFormat("langgraph", r"langgraph\.json", b"", "langgraph:read"),
+    DefinitionFormat("cagent", _YAML, b"instruction:", "cagent:read"),
+)
+"""In the order in which they are asked; the first that knows a file has it."""
+
+ENDINGS = (".md", ".mdc", ".toml", ".json", ".cursorrules")
+"""How the names of definitions end that are no YAML, which is looked at anyway."""
+
+_PATHS = re.compile(
+    "|".join(
+        rf"(?P<f{at}>(?:^|.*/)(?:{one.paths}))" for at, one in enumerate(FORMATS) if not one.word
+    )
+)
+_WORDED = tuple((re.compile(rf"(?:^|.*/)(?:{one.paths})"), one) for one in FORMATS if one.word)
+
+
+def by_path(path: str) -> DefinitionFormat | None:
+    """Return the format of a file that its path tells."""
+    found = _PATHS.fullmatch(path)
+    return FORMATS[int((found.lastgroup or "f0")[1:])] if found else None
+
+
+def is_named(path: str) -> bool:
+    """Whether a file that is no YAML is a definition, or belongs to some."""
+    return path.endswith(ENDINGS) and by_path(path) is not None
+
+
+def format_of(path: str, data: bytes) -> DefinitionFormat | None:
+    """Return the format of a file; None for what is no definition."""
+    found = by_path(path)
+    if found is not None or not path.endswith((".yaml", ".yml")):
+        return found
+    return next((one for told, one in _WORDED if one.word in data and told.fullmatch(path)), None)

@@ -1,0 +1,2 @@
+def current_weather(city: str) -> str:
+    return "sunny"

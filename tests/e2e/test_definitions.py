@@ -1,0 +1,133 @@
+"""Agents in the files of other tools, from a change to a verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.command import gateval
+from tests.helpers.definitions import CONFIG, sample
+from tests.helpers.repo import Repo
+
+REVIEWER = ".claude/agents/code-reviewer.md"
+SCRIPT = """\
+rules:
+  - {when: {system: WORSE}, reply: goodbye}
+  - {reply: well hello there}
+"""
+MAPPED = "agents: [{match: '**', models: [scripted/desk], runtime: {type: model}}]\n"
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    """Claude Code's agents, of which one has an Eval; a scripted model with its prompt answers."""
+    made = sample(tmp_path / "repo", "claude", "code-reviewer", config=MAPPED)
+    made.write(".gateval/scripted/desk.yaml", SCRIPT)
+    made.commit()
+    made.branch("change")
+    made.checkout("change")
+    return made
+
+
+def _edit(repo: Repo, path: str, old: str, new: str) -> None:
+    text = (repo.path / path).read_text()
+    assert old in text
+    repo.write(path, text.replace(old, new))
+    repo.commit()
+
+
+def _plan(repo: Repo) -> dict[str, list[dict[str, object]]]:
+    ran = gateval(repo, "plan", "--base", "main", "--json")
+    assert ran.returncode == 0, ran.stderr
+    plan: dict[str, list[dict[str, object]]] = json.loads(ran.stdout)
+    return plan
+
+
+def test_a_worse_prompt_is_red(repo: Repo) -> None:
+    _edit(repo, REVIEWER, "You are a senior reviewer.", "You are WORSE.")
+    ran = gateval(repo, "check", "--base", "main")
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "code-reviewer.one passed before and fails now" in ran.stdout
+
+
+@pytest.mark.parametrize("mapping", [MAPPED, ""], ids=["model", "command line"])
+def test_the_order_of_its_keys_is_no_change(repo: Repo, mapping: str) -> None:
+    """Run by a model, or by a program that reads the file itself."""
+    repo.checkout("main")
+    if mapping:
+        repo.write(CONFIG, mapping)
+    else:
+        repo.delete(CONFIG)
+    repo.write("README.md", "x")
+    repo.commit()
+    repo.checkout("change")
+    repo.git("reset", "-q", "--hard", "main")
+    moved = "color: blue\nmodel: sonnet\n"
+    _edit(repo, REVIEWER, "model: sonnet\nskills:\n  - changelog\ncolor: blue\n",
+          f"skills:\n  - changelog\n{moved}")  # fmt: skip
+    assert _plan(repo)["changes"] == []
+    _edit(repo, REVIEWER, "model: sonnet", "model: opus")
+    assert [one["agent"] for one in _plan(repo)["changes"]] == ["code-reviewer"]
+
+
+@pytest.mark.parametrize(
+    ("path", "changed"),
+    [
+        ("CLAUDE.md", True),
+        ("docs/glossary.md", True),
+        (".claude/skills/changelog/scripts/entries.py", True),
+        (".claude/agents/test-runner.md", True),
+        ("docs/not-imported.md", False),
+        ("src/app.py", False),
+    ],
+)
+def test_what_it_rests_on_is_a_change(repo: Repo, path: str, changed: bool) -> None:
+    repo.write(path, (repo.path / path).read_text() + "\nMore.\n")
+    repo.commit()
+    assert bool(_plan(repo)["changes"]) is changed
+
+
+def test_what_no_eval_targets_is_said_once(repo: Repo) -> None:
+    _edit(repo, ".claude/agents/test-runner.md", "Say what failed.\n", "Say what broke.\n")
+    repo.write(".claude/agents/new.md", "---\nname: new\n---\nHi.\n")
+    repo.commit()
+    told = [one for one in _plan(repo)["warnings"] if "files of other tools" in str(one)]
+    assert told == [
+        (
+            "The agents new and test-runner (files of other tools) changed, and no Eval targets them: "
+            "not measured."
+        )
+    ]
+
+
+def test_a_mapping_of_the_change_counts_after_the_merge(repo: Repo) -> None:
+    repo.write(CONFIG, MAPPED.replace("scripted/desk", "scripted/other"))
+    _edit(repo, REVIEWER, "You are a senior reviewer.", "You are WORSE.")
+    plan = _plan(repo)
+    assert {str(one["models"]) for one in plan["agents"]} == {"['scripted/desk']"}
+    assert plan["lost"]
+
+
+def test_an_eval_that_the_change_adds_measures_both_sides(repo: Repo) -> None:
+    """What base has as a definition is its side, though no Eval of base targets it."""
+    text = (repo.path / "evals/code-reviewer.yaml").read_text()
+    repo.write("evals/test-runner.yaml", text.replace("code-reviewer", "test-runner"))
+    _edit(repo, ".claude/agents/test-runner.md", "Run the tests.", "WORSE.")
+    ran = gateval(repo, "check", "--base", "main")
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "test-runner.one passed before and fails now" in ran.stdout
+
+
+def test_a_program_of_ones_own_is_told_the_file(repo: Repo) -> None:
+    repo.checkout("main")
+    repo.write("tools/run.py", "import sys\nprint(open(sys.argv[1]).read(), sys.argv[2:])\n")
+    line = "[python3, tools/run.py, '{{ agent.file }}', '{{ agent.name }}', '{{ agent.system }}']"
+    repo.write(CONFIG, f"agents: [{{match: .claude/agents/*, runtime: {{command: {line}}}}}]\n")
+    repo.write("evals/code-reviewer.yaml", (
+        (repo.path / "evals/code-reviewer.yaml").read_text()
+        .replace("value: hello", "value: \"['code-reviewer', 'You are\"")))  # fmt: skip
+    repo.commit()
+    ran = gateval(repo, "run", "--head", "main")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
