@@ -179,6 +179,7 @@ def _unread(repository: GitRepository, snapshot: Snapshot) -> Iterator[Problem]:
 
 
 def _counts(catalogue: Catalogue) -> str:
+    more = len({one.name for one in catalogue.found} - {one.name for one in catalogue.agents})
     kinds = Counter(one.kind for one in catalogue.evals)
     of = {name: one.kind for one in catalogue.evals for name in one.fixtures}
     cases = Counter(of.get(one.name, "Eval") for one in catalogue.fixtures)
@@ -186,6 +187,7 @@ def _counts(catalogue: Catalogue) -> str:
     return ", ".join(
         (
             count(len(catalogue.agents), "Agent"),
+            *([f"{more} more in files of other tools"] if more else ()),
             *(count(kinds[one], words_of([one]).manifest) for one in shown),
             *(count(cases[one], words_of([one]).case) for one in shown),
             count(len(catalogue.calibrations), "calibration"),

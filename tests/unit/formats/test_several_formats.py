@@ -63,7 +63,7 @@ def test_each_format_gathers_its_own_files() -> None:
 
 
 def test_every_format_with_files_to_be_put_together_puts_them_together() -> None:
-    texts = {"agentv": SUITE, "native": manifest(), "sealed": ""}
+    texts = {"agentv": SUITE, "native": manifest(), "sealed": "", "definitions": ""}
     for each in FORMATS:
         read_ = each.read("a.eval.yaml", texts[each.name].encode(), REGISTRIES)
         assert bool(each.gather) == bool(read_.pending)

@@ -17,6 +17,7 @@ from gateval.domain.manifests.agent import (
     AgentSpec,
     AgentTool,
     ConversationMode,
+    ModelCallsNeed,
     RuntimeSpec,
     SystemFile,
     ToolServerSpec,
@@ -321,6 +322,7 @@ def _runtime_problems(agent: Agent) -> Iterator[Problem]:
         message = "Only a process that goes on has a greeting: add `conversation: process`."
         yield problem_in(agent, "spec.runtime.greeting", message)
     yield from _beside_problems(agent, runtime)
+    yield from _program_problems(agent, runtime)
     of_servers = ("setup", "cwd", "env") if runtime.servers else ()
     for key in ("command", "setup", "cwd", "env", "before", "after", "services"):
         if runtime.type == MODEL_RUNTIME and getattr(runtime, key) and key not in of_servers:
@@ -329,6 +331,25 @@ def _runtime_problems(agent: Agent) -> Iterator[Problem]:
                 f"`type: {COMMAND_RUNTIME}`, or remove this."
             )
             yield problem_in(agent, f"spec.runtime.{key}", message)
+
+
+_NO_ADDRESS: Final[Mapping[str, str]] = {"cursor-agent": "Cursor's command line"}
+"""Coding agents that can be told no address for their models, by the name of their program."""
+
+
+def _program_problems(agent: Agent, runtime: RuntimeSpec) -> Iterator[Problem]:
+    """Yield that a program asks its models past the gateway, if it is known to."""
+    if agent.spec.model_calls is ModelCallsNeed.OPTIONAL:
+        return
+    for word in runtime.command[:4]:
+        called = _NO_ADDRESS.get(word.rpartition("/")[2])
+        if called:
+            message = (
+                f"{called} takes no address for its models, so what it asks cannot be led through "
+                "the gateway. Have another program answer, or ask a model with the prompt alone "
+                "(`type: model`)."
+            )
+            yield problem_in(agent, "spec.runtime.command", message)
 
 
 def _beside_problems(agent: Agent, runtime: RuntimeSpec) -> Iterator[Problem]:

@@ -56,7 +56,8 @@ def _missing(kind: str, name: str, catalogue: Catalogue) -> str:
     known: Sequence[Agent] | Sequence[Fixture] | Sequence[Calibration]
     called = kind
     if kind == "Agent":
-        there, known = catalogue.agent(name) is not None, catalogue.agents
+        there = catalogue.agent(name) is not None
+        known = (*catalogue.agents, *catalogue.found)
     elif kind == "EvalFixture":
         there = catalogue.fixture(name) is not None or bool(catalogue.family(name))
         known, called = catalogue.fixtures, "fixture"

@@ -142,11 +142,11 @@ def kept_first() -> Direction:
     """A list of which the first entry that fits counts: what stood there has to stay in front."""
 
     def laxer(before: JsonValue, after: JsonValue) -> bool:
-        known = _list(before)
-        return _list(after)[: len(known)] != known
+        known = _said(before)
+        return _said(after)[: len(known)] != known
 
     def strictest(asked: JsonValue, own: JsonValue) -> JsonValue:
-        return [*_list(asked), *(one for one in _list(own) if one not in _list(asked))]
+        return [*_said(asked), *(one for one in _said(own) if one not in _said(asked))]
 
     return Direction("more entries, behind those that are there", laxer, strictest)
 
@@ -178,6 +178,16 @@ def _list(value: JsonValue) -> Sequence[JsonValue]:
     """The records of a list, each without the keys that are not set."""
     return [
         {key: part for key, part in one.items() if part is not None}
+        if isinstance(one, dict)
+        else one
+        for one in (value if isinstance(value, list) else ())
+    ]
+
+
+def _said(value: JsonValue) -> list[JsonValue]:
+    """The records of a list, each without the keys that say nothing."""
+    return [
+        {key: part for key, part in one.items() if part not in (None, "", [])}
         if isinstance(one, dict)
         else one
         for one in (value if isinstance(value, list) else ())

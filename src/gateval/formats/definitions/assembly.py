@@ -147,6 +147,7 @@ def slug(name: str) -> str:
 
 
 _HEADER = re.compile(r"\A---[ \t]*\n(.*?)(?<=\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
+_ALIAS = re.compile(r"(?:^|[\s\[{,])[&*]\w", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=[\w\"'][^\n:]*:(?:[ \t]|$))", re.MULTILINE)
 
 
@@ -154,15 +155,16 @@ def entries(text: str) -> JsonValue:
     """Return a text such that two are the same which differ in the order of their front matter.
 
     The entries stay as they are written, for who runs the file may read another YAML than ours. An
-    alias may not go before its anchor, and of two entries with one key the last counts: then the
-    order stays, too.
+    alias may not go before its anchor, of two entries with one key the last counts, and a line in
+    quotes that go on is no entry: then the order stays, too.
     """
     found = _HEADER.match(text)
     if found is None:
         return text
     parts = _ENTRY.split(found[1])
     keys = [part.partition(":")[0] for part in parts[1:]]
-    fixed = len(set(keys)) < len(keys) or re.search(r"[&*|>\"']", found[1]) is not None
+    odd = any(line.count(quote) % 2 for line in found[1].split("\n") for quote in "\"'")
+    fixed = odd or len(set(keys)) < len(keys) or _ALIAS.search(found[1]) is not None
     return [*(parts if fixed else sorted(parts)), text[found.end() :]]
 
 

@@ -76,8 +76,13 @@ FORMATS: tuple[DefinitionFormat, ...] = (
 )
 """In the order in which they are asked; the first that knows a file has it."""
 
-ENDINGS = (".md", ".mdc", ".toml", ".json", ".cursorrules")
-"""How the names of definitions end that are no YAML, which is looked at anyway."""
+_ENDINGS = (
+    "langgraph.json", "SKILL.md", "GEMINI.md", ".agent.md", ".chatmode.md", ".prompt.md",
+    ".instructions.md", ".mdc", ".cursorrules",
+)  # fmt: skip
+"""How the names of definitions end that are no YAML, which is looked at anyway; others lie in a
+hidden folder. Trees have a hundred thousand paths, so this is asked before anything slower.
+"""
 
 _PATHS = re.compile(
     "|".join(
@@ -95,7 +100,8 @@ def by_path(path: str) -> DefinitionFormat | None:
 
 def is_named(path: str) -> bool:
     """Whether a file that is no YAML is a definition, or belongs to some."""
-    return path.endswith(ENDINGS) and by_path(path) is not None
+    hidden = path.endswith((".md", ".toml")) and "/." in f"/{path}"
+    return (hidden or path.endswith(_ENDINGS)) and by_path(path) is not None
 
 
 def format_of(path: str, data: bytes) -> DefinitionFormat | None:

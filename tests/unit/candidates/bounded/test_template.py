@@ -52,7 +52,10 @@ def test_what_a_template_gives(source: str, expected: JsonValue) -> None:
 REFUSED = [
     (
         "{{ ''.__class__ }}",
-        "only `prompt`, `messages`, `playground`, `input.type` and `input.payload` can be looked into",
+        (
+            "only `prompt`, `messages`, `playground`, `input.type`, `input.payload` and `agent.name`, "
+            "`agent.file`, `agent.model`, `agent.system` can be looked into"
+        ),
     ),
     ("{{ prompt.__class__.__mro__ }}", "does not know `prompt.__class__.__mro__`"),
     ("{{ input.payload.__class__ }}", "a name cannot begin with two underscores"),

@@ -89,7 +89,7 @@ def config(key: str, value: Any) -> GateConfig:
 def test_the_table_knows_every_key_and_no_other() -> None:
     defaults = {written(path) for path in leaves(GateConfig())}
     assert {*defaults, *NAMED} == STRICTNESS.keys()
-    assert VALUES.keys() == STRICTNESS.keys() - {"extends", *NAMED}
+    assert VALUES.keys() == STRICTNESS.keys() - {"extends", "agents", *NAMED}
 
 
 @pytest.mark.parametrize(("key", "asked", "own"), CASES)
@@ -106,6 +106,33 @@ def test_what_applies_is_never_laxer_than_what_is_extended(key: str, asked: Any,
     assert ignored == ([(key, own, asked)] if direction.laxer(asked, own) else [])
     lowered = laxer_rules(RulesEdit(parent, config(key, own), parent, "gateval.yml"))
     assert (key in [one.what for one in lowered]) == bool(ignored)
+
+
+A, B = {"match": "a/**"}, {"match": "b/**", "models": ["openai/gpt-5"]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "laxer"),
+    [
+        ([], [A], False),
+        ([A], [A, B], False),
+        ([A], [B, A], True),
+        ([A, B], [B], True),
+        ([A], [{**A, "models": ["openai/gpt-5"]}], True),
+        ([A], [{**A, "name": "", "uses": [], "runtime": None}], False),
+    ],
+)
+def test_how_agents_start_may_be_said_of_more_and_not_otherwise(
+    before: Any, after: Any, *, laxer: bool
+) -> None:
+    """The first entry that fits counts, so a new one stands behind those that are there."""
+    assert STRICTNESS["agents"].laxer(before, after) is laxer
+    kept = STRICTNESS["agents"].strictest(before, after)
+    assert not STRICTNESS["agents"].laxer(before, kept)
+    edit = RulesEdit(
+        config("agents", before), config("agents", after), config("agents", before), "x"
+    )
+    assert bool(laxer_rules(edit)) is laxer
 
 
 def test_what_the_repository_does_not_name_is_as_it_is_asked() -> None:

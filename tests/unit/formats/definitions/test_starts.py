@@ -95,3 +95,15 @@ def test_two_of_one_name_are_told_apart_or_refused(tmp_path: Path) -> None:
     snapshot = read(repo)
     assert snapshot.problems == ()
     assert {"test-runner", "web-test-runner"} <= found(snapshot).keys()
+
+
+def test_cursors_program_is_refused_in_any_manifest(tmp_path: Path) -> None:
+    config = "agents: [{match: .claude/**, runtime: {command: [cursor-agent, -p]}}]\n"
+    snapshot = read(sample(tmp_path / "repo", "claude", "code-reviewer", config=config))
+    (problem,) = snapshot.problems
+    assert "Cursor's command line takes no address for its models" in str(problem)
+
+
+def test_a_slip_in_the_name_is_told(tmp_path: Path) -> None:
+    snapshot = read(sample(tmp_path / "repo", "claude", "code-reviewr"))
+    assert 'Did you mean "code-reviewer"?' in str(snapshot.problems[0])
