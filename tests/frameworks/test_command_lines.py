@@ -39,7 +39,6 @@ class Started(NamedTuple):
 
 STARTED = (
     Started("claude", "test-runner", ".claude/agents/test-runner.md", "Run the tests."),
-    Started("claude", "test-runner", "docs/glossary.md", "An order is"),
     Started("claude", "changelog", ".claude/skills/changelog/SKILL.md", "Follow [the form]"),
     Started("copilot", "reviewer", ".github/agents/reviewer.agent.md", "Say what is unclear."),
     Started("copilot", "reviewer", ".github/copilot-instructions.md", "This is a Flask"),
