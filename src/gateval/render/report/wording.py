@@ -108,12 +108,10 @@ def passes(compared: FixtureComparison) -> str:
 
 
 def own_score(compared: FixtureComparison) -> str:
-    """Return the fixture's own score on both sides; empty if no trial has one, or `passes` says
-    it.
-    """
+    """Return the fixture's own score on both sides; empty if no trial has one."""
     head = compared.head.own
     base = compared.base.own if compared.base else None
-    if head is None or (compared.head_all.mean is not None and not compared.found_at):
+    if head is None:
         return ""
     before = "" if base is None else f" (base {show_score(score_of(*base))})"
     return f"score {show_score(score_of(*head))}{before}"
