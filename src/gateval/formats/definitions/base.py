@@ -105,6 +105,12 @@ class Files:
                 if self.has(path):
                     yield path
 
+    def skills(self, root: str, *places: str) -> list[str]:
+        """Return the folders of the skills that lie in these folders of `root`."""
+        within = tuple(f"{root}/{place}/".lstrip("/") for place in places)
+        known = self.others.get("skills", ())
+        return [path.removesuffix("/SKILL.md") for path in known if path.startswith(within)]
+
     def reached(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return these files and all that they lead to by `@path` and by links of Markdown."""
         found: dict[str, None] = {}

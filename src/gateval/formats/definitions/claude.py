@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gateval.domain.base import JsonObject
 from gateval.formats.definitions.base import (
     CommandLine,
     Definition,
@@ -50,15 +49,12 @@ def read_agent(source: Source) -> Iterator[Definition]:
     root = _root(source.path, ".claude/agents")
     name = text_of(keys.get("name")) or source.stem
     tools = words(keys.get("tools"))
-    wanted = {part for one in tools if (part := _started(one))}
-    near = [*source.files.others.get("claude-agents", ()), *_skills(source.files, keys, root)]
-    named = [
-        one
-        for one in near
-        if one.endswith("/SKILL.md")
-        or (wanted and one != source.path and one.rpartition("/")[2].partition(".")[0] in wanted)
-    ]
-    folders = [one.removesuffix("/SKILL.md") for one in named if one.endswith("/SKILL.md")]
+    skills = source.files.skills(root, ".claude/skills")
+    preloaded = words(keys.get("skills"))
+    if tools and "Skill" not in tools:  # without `tools`, it may use all that there is
+        skills = [one for one in skills if one.rpartition("/")[2] in preloaded]
+    team = _team(source, root, tools)
+    reached = source.files.reached([source.path, *team, *(f"{one}/SKILL.md" for one in skills)])
     model = text_of(keys.get("model"))
     yield Definition(
         name=name,
@@ -66,25 +62,30 @@ def read_agent(source: Source) -> Iterator[Definition]:
         models=tuple(filter(None, (model_name(model),))),
         system=body.strip(),
         tools=tools_of(one.partition("(")[0] for one in tools),
-        files=(*source.files.reached([source.path, *named]), *folders, *shared(source.files, root)),
+        files=(*reached, *skills, *shared(source.files, root)),
         root=root,
         line=CommandLine("claude", ("--agent", name)),
         means=without(keys, "name"),
     )
 
 
-def _started(tool: str) -> str:
-    """Return which sub-agent an entry of `tools` allows to be started: `Agent(worker)`."""
-    called, _, named = tool.partition("(")
-    return named.rstrip(")").strip() if called.strip() in {"Agent", "Task"} else ""
-
-
-def _skills(files: Files, keys: JsonObject, root: str) -> list[str]:
-    """Return the skills that a sub-agent names in its front matter."""
-    named = set(words(keys.get("skills")))
-    within = f"{root}/.claude/skills/".lstrip("/")
-    known = files.others.get("skills", ()) if named else ()
-    return [one for one in known if one.startswith(within) and one.split("/")[-2] in named]
+def _team(source: Source, root: str, tools: tuple[str, ...]) -> list[str]:
+    """Return the files of the sub-agents that one may start: those of `Agent(worker)`, or all of
+    its folder where it may start any.
+    """
+    named: set[str] = set()
+    for one in tools:
+        called, within, rest = one.partition("(")
+        if called.strip() in {"Agent", "Task"}:
+            named |= set(words(rest.rstrip(")"))) if within else {""}
+    every = not tools or "" in named
+    return [
+        path
+        for path in source.files.others.get("claude-agents", ())
+        if path != source.path
+        and _root(path, ".claude/agents") == root
+        and (every or path.rpartition("/")[2].removesuffix(".md") in named)
+    ]
 
 
 _PLACES = {

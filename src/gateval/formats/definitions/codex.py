@@ -34,7 +34,8 @@ def _root(path: str) -> str:
 def shared(files: Files, root: str) -> tuple[str, ...]:
     """Return what Codex is told wherever it works in `root`."""
     own = [f"{root}/{one}".lstrip("/") for one in (".codex/config.toml", ".codex/hooks.json")]
-    return files.reached([*files.above(root, *_INSTRUCTIONS), *own])
+    told = files.reached([*files.above(root, *_INSTRUCTIONS), *own])
+    return (*told, *files.skills(root, ".agents/skills"))
 
 
 def _toml(source: Source) -> JsonObject:

@@ -44,7 +44,8 @@ def shared(files: Files, root: str) -> tuple[str, ...]:
         for one in files.others.get("copilot-instructions", ())
         if not root or one.startswith(f"{root}/")
     ]
-    return files.reached([own, *parts, *files.above(root, "AGENTS.md", "CLAUDE.md", "GEMINI.md")])
+    told = files.reached([own, *parts, *files.above(root, "AGENTS.md", "CLAUDE.md", "GEMINI.md")])
+    return (*told, *files.skills(root, ".github/skills", ".claude/skills", ".agents/skills"))
 
 
 def _model(keys: Markdown) -> tuple[str, str]:

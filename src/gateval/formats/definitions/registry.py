@@ -80,8 +80,9 @@ _ENDINGS = (
     "langgraph.json", "SKILL.md", "GEMINI.md", ".agent.md", ".chatmode.md", ".prompt.md",
     ".instructions.md", ".mdc", ".cursorrules",
 )  # fmt: skip
-"""How the names of definitions end that are no YAML, which is looked at anyway; others lie in a
-hidden folder. Trees have a hundred thousand paths, so this is asked before anything slower.
+_YAML_ENDINGS = ("root_agent.yaml", "root_agent.yml", ".prompt.yaml", ".prompt.yml")
+"""How the names of definitions end that a path tells; others lie in a hidden folder. Trees have a
+hundred thousand paths, so this is asked before anything slower.
 """
 
 _PATHS = re.compile(
@@ -94,14 +95,16 @@ _WORDED = tuple((re.compile(rf"(?:^|.*/)(?:{one.paths})"), one) for one in FORMA
 
 def by_path(path: str) -> DefinitionFormat | None:
     """Return the format of a file that its path tells."""
+    if not (is_named(path) or path.endswith(_YAML_ENDINGS)):
+        return None
     found = _PATHS.fullmatch(path)
     return FORMATS[int((found.lastgroup or "f0")[1:])] if found else None
 
 
 def is_named(path: str) -> bool:
-    """Whether a file that is no YAML is a definition, or belongs to some."""
+    """Whether a file that is no YAML may be a definition, or belong to some."""
     hidden = path.endswith((".md", ".toml")) and "/." in f"/{path}"
-    return (hidden or path.endswith(_ENDINGS)) and by_path(path) is not None
+    return hidden or path.endswith(_ENDINGS)
 
 
 def format_of(path: str, data: bytes) -> DefinitionFormat | None:

@@ -21,6 +21,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 OUT = """\
 ---
 name: out
+tools: Read
 ---
 @../../etc/passwd @/etc/passwd @~/.ssh/id_rsa [x](../../../etc/shadow) @file:///etc/hosts
 @.git/config [y](https://example.com/x.md) @docs/../../out.md @docs/conventions.md.

@@ -70,3 +70,15 @@ def test_a_package_has_its_own_agents(tmp_path: Path) -> None:
     assert agent.spec.runtime.cwd == "/packages/web"
     own = {"packages/web/.claude/agents/web.md", "packages/web/CLAUDE.md"}
     assert closure(snapshot, "web") == own | MEMORY
+
+
+def test_without_tools_it_may_use_all_that_there_is(tmp_path: Path) -> None:
+    repo = sample(tmp_path / "repo", "claude")
+    repo.write(".claude/agents/lead.md", "---\nname: lead\n---\nLead.\n")
+    repo.write(".claude/agents/narrow.md", "---\nname: narrow\ntools: Read, Agent\n---\nHi.\n")
+    repo.commit()
+    snapshot = read(repo)
+    names = ("lead", "narrow", "code-reviewer", "test-runner")
+    agents = {f".claude/agents/{name}.md" for name in names}
+    assert closure(snapshot, "lead") == agents | SKILL | MEMORY | SETTINGS
+    assert closure(snapshot, "narrow") == agents | MEMORY | SETTINGS
