@@ -10,9 +10,13 @@ from gateval.domain.trials.trial import Trial, TrialKey
 
 
 class RunStarted(NamedTuple):
-    """The run begins."""
+    """The run begins with so many `trials`, None for all that are planned. So many others are
+    `kept` from the run that it goes on from.
+    """
 
     plan: Plan
+    trials: int | None = None
+    kept: int = 0
 
 
 class RunWarned(NamedTuple):

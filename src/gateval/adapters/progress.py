@@ -95,7 +95,7 @@ class Tally:
     def start(self, event: RunStarted) -> None:
         """Take in how many are planned, and what they are called."""
         evals = event.plan.evals
-        self.planned = event.plan.trial_count
+        self.planned = event.plan.trial_count if event.trials is None else event.trials
         models = {one.name: one.scoring.model for one in evals}
         self.tasks = {name: model for name, model in models.items() if model.tasks}
         self.noun = "task run" if len(self.tasks) == len(evals) > 0 else "trial"
@@ -135,7 +135,8 @@ class PlainProgress:
             many = f"{self._tally.planned} {self._tally.noun}{'s' * (self._tally.planned != 1)}"
             names = ", ".join(one.shown_name for one in event.plan.sealed)
             unseen = f" Sealed, so that nothing is told of trials: {names}." if names else ""
-            self._line(f"Running {many}.{unseen}")
+            kept = f" {event.kept} are kept from the run before." if event.kept else ""
+            self._line(f"Running {many}.{kept}{unseen}")
         elif isinstance(event, TrialsAdded):
             self._tally.planned += len(event.keys)
             self._added += len(event.keys)

@@ -263,6 +263,9 @@ LINE_LIMIT = 256 * 1024 * 1024
 
 _PIECE = 64 * 1024
 
+BEGUN_FILE = "begun.jsonl"
+"""The keys of trials that were begun, while a run lives or where it was killed."""
+
 
 class TrialLogFile:
     """Fulfils `ports.trial_log.TrialLog` with a file, created or continued. Use it as a context.
@@ -275,6 +278,7 @@ class TrialLogFile:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             self._file = os.open(path, flags, 0o644)
+            self._begun = os.open(path.with_name(BEGUN_FILE), flags, 0o644)
             fcntl.flock(self._file, fcntl.LOCK_SH)
             os.ftruncate(self._file, _whole_lines(self._file))
         except OSError as error:
@@ -289,9 +293,17 @@ class TrialLogFile:
         except OSError as error:
             raise self._failed(error) from error
 
+    def begin(self, key: TrialKey) -> None:
+        """Note that a trial is under way, for a run that goes on from this one if it is killed."""
+        with suppress(OSError):  # nothing rests on it but a number that is told
+            os.write(self._begun, key.model_dump_json().encode() + b"\n")
+
     def close(self) -> None:
         """Close the file. No trial can be stored afterwards."""
         os.close(self._file)
+        os.close(self._begun)
+        with suppress(OSError):
+            self._path.with_name(BEGUN_FILE).unlink()
 
     def __enter__(self) -> Self:
         return self
@@ -333,6 +345,18 @@ def read_trials(path: Path, *, limit: int = LINE_LIMIT) -> tuple[Trial, ...]:
             f"Cannot read the runs of fixtures in {shown}: {error.strerror}."
         ) from error
     return tuple(trials.values())
+
+
+def read_begun(log: Path) -> frozenset[TrialKey]:
+    """Return which trials were begun by the killed run that left this log; none is known of others.
+
+    What cannot be read is left out: nothing rests on it but a number that is told.
+    """
+    try:
+        lines = log.with_name(BEGUN_FILE).read_bytes().splitlines()
+        return frozenset(map(TrialKey.model_validate_json, lines))
+    except (OSError, ValidationError):
+        return frozenset()
 
 
 def _whole_lines(file: int) -> int:

@@ -41,11 +41,13 @@ def check_change(
     results: Path | None,
     accept_bar_change: bool,
     minutes: float,
+    resume: str | None = None,
 ) -> int:
     """Plan a change and run what was picked of it for so many minutes.
 
     With `failed`, what did not pass in the last stored run is picked. With `fresh`, what earlier
-    checks found does not count. With `accept_bar_change`, a lowered bar does not block.
+    checks found does not count. With `accept_bar_change`, a lowered bar does not block. With
+    `resume`, what that run measured is kept, for the empty word the newest that fits.
     """
     from gateval.app.run.measure import local_memory
 
@@ -67,7 +69,7 @@ def check_change(
     plan = memory.applied(plan, fresh=fresh)
     if accept_bar_change:
         plan = plan.model_copy(update={"bar_accepted": "--accept-bar-change"})
-    return carry_out(plan, repository, settings, results, minutes, memory=memory)
+    return carry_out(plan, repository, settings, results, minutes, memory=memory, resume=resume)
 
 
 @contextmanager
@@ -99,6 +101,7 @@ def run_evals(
     rev: str | None,
     results: Path | None,
     minutes: float,
+    resume: str | None,
 ) -> int:
     """Run the named Evals on one revision, without a baseline, under that revision's rules."""
     settings = read_settings(environ)
@@ -116,11 +119,16 @@ def run_evals(
             fixtures=fixtures,
             today=SystemClock().utc_now()[:10],
         )
-    return carry_out(plan, repository, settings, results, minutes)
+    return carry_out(plan, repository, settings, results, minutes, resume=resume)
 
 
 def run_plan_file(
-    environ: dict[str, str], plan_file: str, *, results: Path | None, minutes: float
+    environ: dict[str, str],
+    plan_file: str,
+    *,
+    results: Path | None,
+    minutes: float,
+    resume: str | None,
 ) -> int:
     """Run a plan that was written before, `-` for standard input."""
     settings = read_settings(environ)
@@ -129,7 +137,7 @@ def run_plan_file(
     plan = read_plan(plan_file)
     repository = open_repository(Path.cwd())
     confirm_revisions(repository, plan)
-    return carry_out(plan, repository, settings, results, minutes)
+    return carry_out(plan, repository, settings, results, minutes, resume=resume)
 
 
 def carry_out(
@@ -140,13 +148,16 @@ def carry_out(
     minutes: float,
     *,
     memory: LocalMemory | None = None,
+    resume: str | None = None,
 ) -> int:
     """Run a plan, write the views, print the summary; return the decision's exit code.
 
-    What it finds regressed is kept in `memory`.
+    With `resume` it goes on from that run, for the empty word from the newest that fits. What it
+    finds regressed is kept in `memory`.
     """
     from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
     from gateval.app.run.measure import measure, remember
+    from gateval.app.run.resume import NOTHING_KEPT, resumed_run
     from gateval.app.run.views import VIEWS, summary_for, write_views
     from gateval.app.run_history import stored_runs
     from gateval.app.show import with_spent_here
@@ -157,10 +168,14 @@ def carry_out(
     refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
     plan = with_spent_here(plan, repository.root)
+    resumed = NOTHING_KEPT if resume is None else resumed_run(plan, repository, resume or None)
+    if resumed.told:
+        print(resumed.told, file=sys.stderr)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     names = [one.own_name for one in experiments(plan)]
     earlier = earlier_sets(plan, stored_runs(repository).newest(names)) if names else ()
-    measured = measure(plan, repository, settings, folder, earlier=earlier, minutes=minutes)
+    asked = (plan, repository, settings, folder)
+    measured = measure(*asked, earlier=earlier, minutes=minutes, resumed=resumed)
     report = make_report(measured.results)
     whole = make_report(measured.whole)
     facts = RunFacts(id=folder.run, at=SystemClock().utc_now())
@@ -185,7 +200,12 @@ def carry_out(
             place = show_here(folder.path) if results is not None else ""
             print(render_next_step(ReportView(report), place, *screen), end="", file=sys.stderr)
         if measured.interrupted:
-            print("gateval: interrupted; what was finished is in the results.", file=sys.stderr)
+            again = "--resume" if results is None else f"--from {show_here(folder.path)}"
+            print(
+                "gateval: interrupted; what was finished is in the results.\n"
+                f"  Next: the same command with {again} goes on from there.",
+                file=sys.stderr,
+            )
     return EXIT_INTERRUPTED if measured.interrupted else report.decision.exit_code
 
 

@@ -65,12 +65,14 @@ def action(part: str | None) -> int:
 @options.results
 @options.views
 @options.max_minutes
+@options.resume
+@options.resume_from
 @click.option(
     "--accept-bar-change",
     is_flag=True,
     help="Decide as if somebody who may had accepted that the change asks less than its target.",
 )
-def check(views: str, **asked: Any) -> int:
+def check(views: str, *, resume: bool, resume_from: str | None, **asked: Any) -> int:
     """Evaluate the Agents that a change touches, compare with the base, and decide.
 
     Prints the summary on stdout and progress on stderr; writes results, comment, JUnit and a
@@ -85,7 +87,8 @@ def check(views: str, **asked: Any) -> int:
     from gateval.app.check import check_change
     from gateval.settings import VIEWS_VARIABLE
 
-    return check_change({**os.environ, VIEWS_VARIABLE: views}, **asked)
+    go_on = options.run_to_resume(resume_from, resume=resume)
+    return check_change({**os.environ, VIEWS_VARIABLE: views}, resume=go_on, **asked)
 
 
 @click.command(short_help="List the files of an Agent, and why each belongs.")
@@ -146,6 +149,8 @@ def report(run: str, view: str, output: Path | None) -> int:
 @options.results
 @options.views
 @options.max_minutes
+@options.resume
+@options.resume_from
 def run(
     evals: tuple[str, ...],
     fixtures: tuple[str, ...],
@@ -154,6 +159,9 @@ def run(
     results: Path | None,
     views: str,
     minutes: float,
+    resume_from: str | None,
+    *,
+    resume: bool,
 ) -> int:
     """Run Evals on one revision without a baseline, or a plan written by `gateval plan --json`.
 
@@ -163,13 +171,15 @@ def run(
     from gateval.settings import VIEWS_VARIABLE
 
     environ = {**os.environ, VIEWS_VARIABLE: views}
+    go_on = options.run_to_resume(resume_from, resume=resume)
     if plan_file is not None:
         if evals or fixtures or rev:
             raise click.UsageError("--plan stands alone: the plan says what runs.")
-        return run_plan_file(environ, plan_file, results=results, minutes=minutes)
+        return run_plan_file(environ, plan_file, results=results, minutes=minutes, resume=go_on)
     if not evals:
         evals = _offer(rev)
-    return run_evals(environ, evals, fixtures=fixtures, rev=rev, results=results, minutes=minutes)
+    where: dict[str, Any] = {"fixtures": fixtures, "rev": rev, "results": results}
+    return run_evals(environ, evals, **where, minutes=minutes, resume=go_on)
 
 
 def _offer(rev: str | None) -> tuple[str, ...]:

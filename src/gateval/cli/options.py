@@ -44,9 +44,21 @@ views = click.option(
     help="Write only these views beside the results and the summary, as `markdown,html`. "
     "Default: all.",
 )
+resume = click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on from the newest run here that measured the same: what is measured is kept, red and "
+    "green alike, and the rest runs.",
+)
+resume_from = click.option("--from", "resume_from", metavar="RUN", help="Go on from this run.")
 fetch = click.option(
     "--fetch", is_flag=True, help="Read the runs in CI anew; else this clone's copy counts."
 )
+
+
+def run_to_resume(named: str | None, *, resume: bool) -> str | None:
+    """Return the run to go on from: its name, the empty word for the newest, None for none."""
+    return named or ("" if resume else None)
 
 
 F = TypeVar("F", bound=Callable[..., object])

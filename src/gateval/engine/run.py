@@ -40,6 +40,7 @@ from gateval.domain.results.averages import group_trials
 from gateval.domain.results.fixture_progress import has_real_judge
 from gateval.domain.results.offers import OfferCollector
 from gateval.domain.results.progress import next_trials
+from gateval.domain.results.resume import NO_TRIALS, KeptTrials
 from gateval.domain.results.trial_verdict import conclude_answer, conclude_no_answer, unanswered
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
@@ -243,6 +244,20 @@ def _lost_by_models(fixture: Fixture, trial: Trial) -> Collection[int]:
     ]
 
 
+def _kept_answer(task: Task, trial: Trial) -> Waiting:
+    """Return a trial that was lost by its judge alone as one of which the judge is to be asked."""
+    answer = Answer(
+        output=trial.output or "",
+        trace=trial.trace,
+        usage=trial.usage,
+        seconds=trial.seconds,
+        calls=trial.calls,
+    )
+    left = _lost_by_models(task.fixture, trial)
+    found = {one.index: one for one in trial.assessments if one.index not in left}
+    return Waiting(task, answer, None, left, found, spent=(trial.judge_usage,))
+
+
 SHOWN = 3
 """Outputs of each side that are shown again."""
 
@@ -341,7 +356,8 @@ class RunContext:
     trials may run side by side over all Evals; None for no such limit. Without `checks`, people's
     own checks are errors; without `embed`, likeness by embeddings is; without `agreements`, every
     judge's word counts; without `playgrounds`, what wants one is an error. `over` says why no model
-    is asked any more, as a sentence; it is empty as long as the run has room for calls.
+    is asked any more, as a sentence; it is empty as long as the run has room for calls. `kept` is
+    what an earlier run measured of the same trials.
     """
 
     candidates: Candidates
@@ -356,6 +372,7 @@ class RunContext:
     playgrounds: Playgrounds | None = None
     over: Callable[[], str] = str
     offers: OfferCollector = field(default_factory=lambda: OfferCollector({}))
+    kept: KeptTrials = NO_TRIALS
 
 
 UNLOOKED = (
@@ -380,15 +397,14 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     an answer, or from being judged, never was.
     When the task is cancelled, the trials under way are lost; finished ones are in the log already.
     """
-    run, planned = _Run(plan, context), plan.trial_count
-    context.tell(RunStarted(plan=plan))
+    run = _Run(plan, context)
+    kept, keys = len(run.trials), next_trials(plan, run.trials.values())
+    planned = kept + len(keys)
+    context.tell(RunStarted(plan=plan, trials=len(keys), kept=kept))
     first: Side = Side.BASE
     running: Side | None = None
     try:
-        while not context.over() and (keys := next_trials(plan, run.trials.values())):
-            if run.trials:
-                planned += len(keys)
-                context.tell(TrialsAdded(keys=keys))
+        while keys and not context.over():
             for phase in phases(plan, keys, first):
                 if running is not None and running is not phase.side:
                     await context.candidates.rest(running)
@@ -398,6 +414,10 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
             if run.waiting:
                 await run.conclude_waiting()
                 running = None  # they were ended
+            keys = () if context.over() else next_trials(plan, run.trials.values())
+            planned += len(keys)
+            if keys:
+                context.tell(TrialsAdded(keys=keys))
         if running is not None:
             await context.candidates.rest(running)
         await run.judge_again()
@@ -418,8 +438,9 @@ class _Run:
     def __init__(self, plan: Plan, context: RunContext) -> None:
         self._plan = plan
         self._context = context
-        self.trials: dict[TrialKey, Trial] = {}
+        self.trials = {one.key: one for one in context.kept.measured}
         self.waiting: list[Waiting] = []
+        self._to_judge = {one.key: one for one in context.kept.to_judge}
 
     async def phase(self, keys: tuple[TrialKey, ...]) -> None:
         """Run these trials; when too much waits on the disk, all that waits before the others
@@ -512,13 +533,20 @@ class _Run:
                     return
                 task = queue.popleft()
                 context.tell(TrialStarted(key=task.key))
-                measured = await _measured(task, context)
+                measured = await self._measured(task)
             if isinstance(measured, Trial):
                 self._store(measured)
             elif measured.aside:
                 group.create_task(conclude(measured))
             else:
                 self.waiting.append(measured)
+
+    async def _measured(self, task: Task) -> Trial | Waiting:
+        """Run one trial, or of one whose answer was kept, ask its judge again."""
+        answered = self._to_judge.get(task.key)
+        if answered is None:
+            return await _measured(task, self._context)
+        return (await concluded(_kept_answer(task, answered), self._context)).trial
 
     def _store(self, measured: Trial) -> None:
         trial, context = self._context.redact(measured), self._context

@@ -226,6 +226,7 @@ def _foot(view: ReportView, left_out: str) -> str:
         worktree=plan.head.worktree,
         head=plan.head.short,
         base=plan.base.short if plan.base else "",
+        resumed=view.report.results.info.resumed,
         policy_source=plan.policy_source,
         policy_digest=plan.policy_digest[:12],
         left_out=left_out,

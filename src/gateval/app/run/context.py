@@ -36,6 +36,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.offers import OfferCollector
+from gateval.domain.results.resume import NO_TRIALS, KeptTrials
 from gateval.domain.secrets import provider_keys
 from gateval.domain.text import listing
 from gateval.domain.trials.trial import Side, Trial
@@ -44,7 +45,7 @@ from gateval.engine.run import RunContext
 from gateval.errors import MissingKey, UsageError
 from gateval.events import Listener, RunWarned
 from gateval.gateway.door import Gateway, embed
-from gateval.gateway.ledger import Pricing, SpendingLimits
+from gateval.gateway.ledger import Pricing, SpendingLimits, Taken
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.peers import Allowed, no_candidate, nobody_tells
 from gateval.gateway.upstream.endpoints import Upstream, has_no_address, missing_keys
@@ -153,6 +154,7 @@ UNTOLD = (
 class EvaluationRun:
     """The values that the parts of one run share. No process is started without `isolation_level`.
 
+    `kept` is what an earlier run measured; it counts among what the policy lets this one take.
     `replays` takes in the calibrations that the run replays, without secrets, `over_budget` why no
     model was asked any more, `silent` the models that answered no call at the end, with seconds.
     """
@@ -166,6 +168,7 @@ class EvaluationRun:
     isolation_level: IsolationLevel | None
     at_once: int | None
     minutes: float
+    kept: KeptTrials = NO_TRIALS
     replays: list[CalibrationReplay] = field(default_factory=list)
     over_budget: list[str] = field(default_factory=list)
     silent: dict[str, float] = field(default_factory=dict)
@@ -235,6 +238,7 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
             at_once=run.at_once,
             over=lambda: gateway.ledger.ended,
             offers=run.offers,
+            kept=run.kept,
         )
         if gateway.ledger.ended:
             run.over_budget.append(gateway.ledger.told)
@@ -271,7 +275,7 @@ async def _gateway(run: EvaluationRun) -> Gateway:
     real = any(not model.startswith(scripted) for model in _all_models(plan))
     if real or plan.policy.budget.usd is not None:
         await asyncio.to_thread(prices.load)
-    return Gateway(
+    gateway = Gateway(
         settings.upstreams,
         {one.side: {script.name: script for script in one.models} for one in plan.scripts},
         prices=prices,
@@ -282,6 +286,12 @@ async def _gateway(run: EvaluationRun) -> Gateway:
         allowed=_who_may_answer(run),
         rehearsal=settings.rehearsal,
     )
+    for trial in (*run.kept.measured, *run.kept.to_judge):
+        for usage in (trial.spent, trial.judge_usage):
+            taken = Taken(usage.total or 0, usage.usd or 0.0)
+            gateway.ledger.spent = gateway.ledger.spent.plus(taken)
+        gateway.ledger.calls += trial.trace.model_calls if trial.trace else 0
+    return gateway
 
 
 def _who_may_answer(run: EvaluationRun) -> Allowed | None:

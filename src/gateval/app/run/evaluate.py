@@ -16,6 +16,7 @@ from gateval.adapters.results_folder import ResultsFolder, TrialLogFile, read_tr
 from gateval.app.run.context import EvaluationRun, refuse_missing_keys, refuse_unpriced, run_context
 from gateval.app.run.interrupts import ENDING, end_in_order, handlers_kept, interrupted
 from gateval.app.run.isolation import isolation_for
+from gateval.app.run.resume import NOTHING_KEPT, Resumed
 from gateval.app.run.sealing import SealingLog, sealed_off
 from gateval.app.run.views import TRIALS_FILE
 from gateval.candidates.isolation.isolation_level import egress_text
@@ -44,9 +45,11 @@ def evaluate(
     *,
     at_once: int | None = None,
     minutes: float,
+    resumed: Resumed = NOTHING_KEPT,
 ) -> Results:
     """Run a plan to its end, for so many minutes, or to the first SIGINT, SIGTERM or SIGHUP.
 
+    What was `resumed` of an earlier run counts as if it were made here.
     At most `at_once` trials run side by side; without it, as many as the Evals say. What is sealed
     is in the results, and nowhere else. Secrets are out of what the trials hold, but not yet out of
     the plan and the names in it. Raises `MissingKey` before anything runs when a model of the plan
@@ -61,11 +64,13 @@ def evaluate(
         listen(RunWarned(message=shown))
     warnings: dict[str, None] = {}
     under_way: dict[TrialKey, None] = {}
-    noting = _noting(warnings, under_way, sealed_off(listen, plan))
     with TrialLogFile(folder.path / TRIALS_FILE) as file:
         log = SealingLog(file, plan)
+        for trial in resumed.kept.measured:
+            log.append(trial)
+        noting = _noting(warnings, under_way, sealed_off(_begun_in(file, listen), plan))
         run = EvaluationRun(
-            plan, repository, settings, folder, log, noting, level, at_once, minutes
+            plan, repository, settings, folder, log, noting, level, at_once, minutes, resumed.kept
         )
         trials, interrupted = _trials_of(run)
     timed_out = trials is None and not interrupted
@@ -87,6 +92,7 @@ def evaluate(
         gateval=__version__,
         isolation=f"{level.text}{egress_text(plan.policy.egress)}" if level else "",
         interrupted=interrupted,
+        resumed=resumed.told,
         started=tuple(sorted(under_way, key=lambda key: key.order)),
         ended=f"The time of the run was over ({minutes:g} minutes)." if timed_out else "",
         unanswered=_unanswered(run.silent, seconds) if timed_out else "",
@@ -145,6 +151,17 @@ def _noting(
             under_way[event.key] = None
         elif isinstance(event, TrialFinished):
             under_way.pop(event.trial.key, None)
+        listen(event)
+
+    return noted
+
+
+def _begun_in(file: TrialLogFile, listen: Listener) -> Listener:
+    """Return a listener that notes in the log's folder which trials are begun."""
+
+    def noted(event: Event) -> None:
+        if isinstance(event, TrialStarted):
+            file.begin(event.key)
         listen(event)
 
     return noted

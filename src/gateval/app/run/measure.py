@@ -15,6 +15,7 @@ from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import FindingsFile, ResultsFolder
 from gateval.adapters.screen import show_here
 from gateval.app.run.evaluate import small_collections
+from gateval.app.run.resume import NOTHING_KEPT, Resumed
 from gateval.app.run.sealing import MeasuredRun, runnable, seal_results
 from gateval.app.run.views import PLAN_FILE, RUN_FILE, written_views
 from gateval.domain.decision.decision import Report
@@ -54,14 +55,15 @@ def measure(
     tells: bool = True,
     at_once: int | None = None,
     minutes: float,
+    resumed: Resumed = NOTHING_KEPT,
 ) -> MeasuredRun:
     """Run a plan, or the part of it that can be run, and write plan and trials.
 
     The results are those of the whole plan: what is not in `part` did not run. `earlier` sets of
     experiments are kept with them. Secrets are out of all they hold; so is what is sealed, but for
     the verdicts on it, if the run `tells` them, and with `rates` how much of it passes. At most
-    `at_once` trials run side by side, over all Evals; the run ends after `minutes`. Raises
-    `MissingKey` when a model of the part has no key.
+    `at_once` trials run side by side, over all Evals; the run ends after `minutes`. What was
+    `resumed` of an earlier run is kept. Raises `MissingKey` when a model of the part has no key.
     """
     from gateval.app.run.evaluate import evaluate
     from gateval.safe.redaction import Redactor
@@ -79,7 +81,7 @@ def measure(
         try:
             with show_progress(sys.stderr, plain=settings.plain) as listen:
                 asked = (runnable(part or plan), repository, settings, folder, listen)
-                found = evaluate(*asked, at_once=at_once, minutes=minutes)
+                found = evaluate(*asked, at_once=at_once, minutes=minutes, resumed=resumed)
         finally:
             over.set()
         storing.result()

@@ -93,7 +93,7 @@ def sealed_off(listen: Listener, plan: Plan) -> Listener:
                 if left:
                     listen(TrialsAdded(keys=left))
             case RunStarted(plan=whole):
-                listen(RunStarted(plan=published_plan(whole)))
+                listen(event._replace(plan=published_plan(whole)))
             case _:
                 listen(event)
 

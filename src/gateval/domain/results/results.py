@@ -84,7 +84,8 @@ class RunInfo(Value):
     `ended` says in a sentence why the run ended before all was measured; empty if it did not.
     `unanswered` says which models were asked in vain then. `over_budget` says why no model was
     asked any more, if the policy gave the run no more calls, tokens or dollars. `interrupted` says
-    that somebody cancelled it; `started` names trials begun and not finished.
+    that somebody cancelled it; `started` names trials begun and not finished. `resumed` says from
+    which run it goes on, and what it kept of that.
     `warnings` tell what went wrong beside the trials, such as an `after` that failed.
     """
 
@@ -97,6 +98,7 @@ class RunInfo(Value):
     unanswered: str = Field(default="", exclude_if=operator.not_)
     over_budget: str = ""
     interrupted: bool = False
+    resumed: str = Field(default="", exclude_if=operator.not_)
     started: tuple[TrialKey, ...] = ()
     warnings: tuple[str, ...] = ()
 

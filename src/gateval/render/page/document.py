@@ -97,6 +97,7 @@ def _provenance(view: ReportView) -> list[tuple[str, str]]:
     plan, info = view.plan, view.report.results.info
     said = [
         ("Run", f"{info.run}, {info.started_at[:16].replace('T', ' ')} UTC" if info.run else ""),
+        ("Resumed", info.resumed),
         ("Head", plan.head.commit or "the working tree, uncommitted changes included"),
         ("Base", (plan.base.commit or plan.base.name) if plan.base else ""),
         ("Policy", f"{plan.policy_source} {plan.policy_digest[:12]}".strip()),

@@ -244,6 +244,8 @@ def _run(page: Page, view: ReportView) -> None:
     if results.trials:
         took = f" in {results.info.seconds:.1f} s" if results.info.seconds else ""
         lines.append(f"{count(len(results.trials), 'trial')}{took}")
+    if results.info.resumed:
+        lines.append(results.info.resumed)
     if results.info.isolation:
         lines.append(f"isolation: {results.info.isolation}")
     lines.append("To do the same again:")

@@ -1,0 +1,91 @@
+"""Finds the run that another one goes on from, among those that were cut short in this clone.
+
+A change can bring a folder of results, too: what git has files of is not gone on from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from gateval.adapters.folders import is_being_written
+from gateval.adapters.git.repository import GitRepository
+from gateval.adapters.results_folder import PARENTS, read_begun, read_trials, run_folders
+from gateval.adapters.screen import show_here
+from gateval.app.run.views import PLAN_FILE, RESULTS_FILE, TRIALS_FILE
+from gateval.app.stored import named_run, read_plan, read_results
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.resume import NO_TRIALS, KeptTrials, kept_trials, resumed_sentence
+from gateval.errors import StageFileError, UsageError
+
+
+class Resumed(NamedTuple):
+    """What a run keeps of an earlier one, and the sentence that says so."""
+
+    kept: KeptTrials = NO_TRIALS
+    told: str = ""
+
+
+NOTHING_KEPT = Resumed()
+
+
+def resumed_run(plan: Plan, repository: GitRepository, named: str | None) -> Resumed:
+    """Return what `plan` keeps of the run `named` by id or path, or of the newest that fits.
+
+    Raises `UsageError` where nothing fits: no run measured any of the same trials, or it is still
+    under way.
+    """
+    if named is None:
+        folders = _folders(repository)
+    else:
+        folder = named_run(repository.root, named)
+        folder = folder if folder.is_dir() else folder.parent
+        if _is_tracked(repository, folder):
+            raise UsageError(
+                f"Git has files of {show_here(folder)}, which a change may have brought.",
+                hint="A run goes on from one that was made here.",
+            )
+        if is_being_written(folder / TRIALS_FILE):
+            raise UsageError(f"The run {show_here(folder)} is still under way.", hint="Await it.")
+        folders = iter([folder])
+    found = next(filter(None, (_resumed(plan, each) for each in folders)), None)
+    if found is None:
+        raise UsageError(
+            "There is nothing to go on from: no earlier run here measured a trial of the same "
+            "revisions, Agents, fixtures and judges.",
+            hint="Without --resume, everything is measured.",
+        )
+    return found
+
+
+def _folders(repository: GitRepository) -> Iterator[Path]:
+    """Yield the folders of runs in this clone that are over, the newest first."""
+    root = repository.root
+    for name in sorted(run_folders(root, (PLAN_FILE,)), reverse=True):
+        folder = root.joinpath(*PARENTS, name)
+        if not is_being_written(folder / TRIALS_FILE) and not _is_tracked(repository, folder):
+            yield folder
+
+
+def _is_tracked(repository: GitRepository, folder: Path) -> bool:
+    root, real = repository.root.resolve(), folder.resolve()
+    return real.is_relative_to(root) and repository.tracks(real.relative_to(root))
+
+
+def _resumed(plan: Plan, folder: Path) -> Resumed | None:
+    """Return what `plan` keeps of the run in this folder; None where that is nothing."""
+    log = folder / TRIALS_FILE
+    try:
+        trials = read_trials(log)
+        kept = kept_trials(plan, read_plan(str(folder / PLAN_FILE)), trials)
+    except StageFileError:  # torn, or of another version: nothing of it can be kept
+        return None
+    if not kept.measured and not kept.to_judge:
+        return None
+    over = {one.key for one in trials}
+    if (folder / RESULTS_FILE).exists():
+        lost = len(read_results(folder).info.started)
+    else:
+        lost = len(read_begun(log) - over)
+    return Resumed(kept, resumed_sentence(folder.name, kept, lost))

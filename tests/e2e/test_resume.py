@@ -1,0 +1,197 @@
+"""A run that goes on from one that was cut short: what was measured is kept, red and green alike."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.command import gateval, start_gateval
+from tests.helpers.repo import Repo
+
+COUNT = 12
+
+PROGRAM = """\
+import json, random, sys, time
+question = json.load(sys.stdin)["prompt"]
+time.sleep(0.1)
+print(f"{'ok' if random.random() < 0.5 else 'no'} {random.random()}")
+"""
+
+
+@pytest.fixture
+def dice(tmp_path: Path) -> Repo:
+    """A repository with a program that answers each time with another number, right or wrong."""
+    repo = Repo(tmp_path / "dice")
+    repo.write(
+        "agents/dice.yaml",
+        "apiVersion: gateval/v1\nkind: Agent\nmetadata: {name: dice}\n"
+        "spec: {runtime: {type: command, command: [python3, dice.py]}}\n",
+    )
+    repo.write("agents/dice.py", PROGRAM)
+    cases = "".join(f'{{"id": "n{one}", "input": "{one}"}}\n' for one in range(COUNT))
+    repo.write("evals/cases.jsonl", cases)
+    repo.write(
+        "evals/evals.yaml",
+        "apiVersion: gateval/v1\nkind: EvalFixture\nmetadata: {name: throw}\n"
+        "spec:\n  cases: {file: cases.jsonl}\n"
+        "  input: {type: prompt, payload: {prompt: '{{ input }}'}}\n"
+        "  assertions: [{type: contains, value: ok}]\n---\n"
+        "apiVersion: gateval/v1\nkind: Eval\nmetadata: {name: dice-eval}\n"
+        "spec: {targetAgent: dice, fixtures: [throw], execution: {parallel: 2}}\n",
+    )
+    repo.commit()
+    return repo
+
+
+def trials_in(folder: Path) -> dict[str, Any]:
+    """What a log holds, by the name of the trial; a torn line is none."""
+    try:
+        lines = (folder / "trials.jsonl").read_text().splitlines(keepends=True)
+    except FileNotFoundError:
+        return {}
+    whole = [json.loads(line) for line in lines if line.endswith("\n")]
+    return {json.dumps(one["key"]): one for one in whole}
+
+
+def ended_with(run: subprocess.Popen[str], number: signal.Signals) -> str:
+    """End a run by a signal and return what it said on stderr."""
+    run.send_signal(number)
+    return run.communicate(timeout=60)[1]
+
+
+def wait_for(run: subprocess.Popen[str], folder: Path, trials: int) -> None:
+    """Wait until so many trials are stored, or the run is over."""
+    deadline = time.monotonic() + 120
+    while len(trials_in(folder)) < trials and run.poll() is None:
+        assert time.monotonic() < deadline, "the run never got that far"
+        time.sleep(0.02)
+
+
+def newest(repo: Repo) -> Path:
+    """The folder of the newest run."""
+    return max((repo.path / ".gateval/results").glob("2*"))
+
+
+def test_an_interrupted_run_offers_to_go_on_and_keeps_all_that_was_measured(dice: Repo) -> None:
+    run = start_gateval(dice, "run", "dice-eval")
+    while run.poll() is None and not list((dice.path / ".gateval/results").glob("2*")):
+        time.sleep(0.02)
+    wait_for(run, newest(dice), 3)
+    said = ended_with(run, signal.SIGINT)
+    assert "the same command with --resume goes on from there" in said
+    first = newest(dice)
+    before = trials_in(first)
+    assert 3 <= len(before) < COUNT
+
+    again = gateval(dice, "run", "dice-eval", "--resume")
+    after = trials_in(newest(dice))
+    assert newest(dice) != first
+    assert f"Goes on from run {first.name}" in again.stderr, again.stderr
+    assert f"Running {COUNT - len(before)} trials. {len(before)} are kept" in again.stderr
+    assert len(after) == COUNT
+    assert {key: after[key]["output"] for key in before} == {
+        key: one["output"] for key, one in before.items()
+    }, "no lot is drawn again"
+    info = json.loads((newest(dice) / "results.v1.json").read_text())["info"]
+    under_way = len(json.loads((first / "results.v1.json").read_text())["info"]["started"])
+    assert f"{under_way} under way when it ended are paid again" in info["resumed"]
+    assert info["resumed"] in again.stdout.replace("\n    ", " ").replace("\n  ", " ")
+
+    report = gateval(dice, "report", str(newest(dice)))
+    assert report.stdout == (newest(dice) / "summary.txt").read_text()
+    once_more = gateval(dice, "run", "dice-eval", "--resume")
+    assert "Running 0 trials" in once_more.stderr
+    assert once_more.returncode == again.returncode
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_run_that_is_killed_at_any_moment_goes_on(dice: Repo, tmp_path: Path, seed: int) -> None:
+    """Each trial is kept once, and paid again at most what was in flight."""
+    draw = random.Random(seed)
+    kept: dict[str, Any] = {}
+    folder = tmp_path / "run-0"
+    run = start_gateval(dice, "run", "dice-eval", "--results", str(folder))
+    for number in range(1, 5):
+        wait_for(run, folder, len(kept) + draw.randint(0, 3))
+        run.kill()
+        run.communicate(timeout=60)
+        now = trials_in(folder)
+        assert now.items() >= kept.items()
+        begun = folder / "begun.jsonl"
+        lost = set(begun.read_text().splitlines()) if begun.exists() else set()
+        assert len(lost - {json.dumps(json.loads(one), separators=(",", ":")) for one in now}) <= 2
+        went_on_from = ["--from", str(folder)] if now else []
+        kept, folder = now, tmp_path / f"run-{number}"
+        run = start_gateval(dice, "run", "dice-eval", *went_on_from, "--results", str(folder))
+    stdout, stderr = run.communicate(timeout=120)
+    after = trials_in(folder)
+    assert len(after) == COUNT, stderr
+    assert after.items() >= kept.items()
+    assert not (folder / "begun.jsonl").exists()
+    assert gateval(dice, "report", str(folder)).stdout == stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("agents/dice.py", PROGRAM + "# another one\n"),
+        ("evals/cases.jsonl", '{"id": "n0", "input": "0"}\n'),
+    ],
+)
+def test_nothing_is_kept_of_another_head(dice: Repo, file: str, content: str) -> None:
+    gateval(dice, "run", "dice-eval")
+    dice.write(file, content)
+    again = gateval(dice, "run", "dice-eval", "--resume")
+    assert again.returncode == 2
+    assert "There is nothing to go on from" in again.stderr
+    assert "Traceback" not in again.stderr
+
+
+def test_results_that_a_change_brings_are_not_gone_on_from(dice: Repo, tmp_path: Path) -> None:
+    """A pull request could bring the log of a run in which everything passes."""
+    forged = dice.path / ".gateval/results/20990101-000000-abcd"
+    gateval(dice, "run", "dice-eval", "--results", str(tmp_path / "out"))
+    forged.mkdir(parents=True)
+    for name in ("plan.v1.json", "trials.jsonl"):
+        text = (tmp_path / "out" / name).read_text()
+        (forged / name).write_text(text.replace('"outcome":"fail"', '"outcome":"pass"'))
+    dice.git("add", "--force", ".gateval/results")
+    for asked in (["--resume"], ["--from", forged.name], ["--from", str(forged)]):
+        ended = gateval(dice, "run", "dice-eval", *asked)
+        assert ended.returncode == 2, ended.stdout
+        assert "nothing to go on from" in ended.stderr or "Git has files" in ended.stderr
+
+
+def test_check_goes_on_with_both_sides(dice: Repo, tmp_path: Path) -> None:
+    dice.git("checkout", "-q", "-b", "change")
+    dice.write("agents/dice.py", PROGRAM.replace("0.1", "0.11"))
+    dice.commit("Think longer")
+    folder = tmp_path / "first"
+    run = start_gateval(dice, "check", "--base", "main", "--results", str(folder))
+    wait_for(run, folder, 4)
+    said = ended_with(run, signal.SIGTERM)
+    assert f"--from {folder}" in said
+    kept = trials_in(folder)
+    ended = gateval(
+        dice,
+        "check",
+        "--base",
+        "main",
+        "--from",
+        str(folder),
+        "--results",
+        str(tmp_path / "second"),
+    )
+    after = trials_in(tmp_path / "second")
+    assert after.items() >= kept.items(), ended.stderr
+    assert ended.returncode in {0, 1}
+    assert "Goes on from run first" in (tmp_path / "second/comment.md").read_text()
+    unknown = gateval(dice, "check", "--base", "main", "--from", "nothing")
+    assert (unknown.returncode, "There is no run nothing here" in unknown.stderr) == (2, True)
