@@ -41,7 +41,7 @@ def dice(tmp_path: Path) -> Repo:
         "evals/evals.yaml",
         "apiVersion: gateval/v1\nkind: EvalFixture\nmetadata: {name: throw}\n"
         "spec:\n  cases: {file: cases.jsonl}\n"
-        "  input: {type: prompt, payload: {prompt: '{{ input }}'}}\n"
+        "  input: {type: prompt, payload: {prompt: '{{ case.input }}'}}\n"
         "  assertions: [{type: contains, value: ok}]\n---\n"
         "apiVersion: gateval/v1\nkind: Eval\nmetadata: {name: dice-eval}\n"
         "spec: {targetAgent: dice, fixtures: [throw], execution: {parallel: 2}}\n",
@@ -102,7 +102,7 @@ def test_an_interrupted_run_offers_to_go_on_and_keeps_all_that_was_measured(dice
     info = json.loads((newest(dice) / "results.v1.json").read_text())["info"]
     under_way = len(json.loads((first / "results.v1.json").read_text())["info"]["started"])
     assert f"{under_way} under way when it ended are paid again" in info["resumed"]
-    assert info["resumed"] in again.stdout.replace("\n    ", " ").replace("\n  ", " ")
+    assert info["resumed"] in " ".join(again.stdout.split())
 
     report = gateval(dice, "report", str(newest(dice)))
     assert report.stdout == (newest(dice) / "summary.txt").read_text()

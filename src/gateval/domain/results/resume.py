@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from pydantic import JsonValue
+
 from gateval.domain.base import JsonObject, digest
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
@@ -64,7 +66,7 @@ def addresses(plan: Plan) -> Callable[[TrialKey], tuple[str, str]]:
 
     def of_fixture(name: str, fixture: Fixture, side: Side) -> tuple[str, str]:
         planned = evals[name]
-        answer = digest(
+        answer = _digest(
             {
                 "engine": ENGINE_FORMAT,
                 "agent": about_agents.get((planned.agent, side)),
@@ -76,7 +78,7 @@ def addresses(plan: Plan) -> Callable[[TrialKey], tuple[str, str]]:
             }
         )
         calibration = planned.calibration
-        judgement = digest(
+        judgement = _digest(
             {
                 "fixture": fixture.digest,
                 "judge": planned.judge.model_dump(mode="json"),
@@ -96,6 +98,19 @@ def addresses(plan: Plan) -> Callable[[TrialKey], tuple[str, str]]:
         return answer, digest([answer, judgement])
 
     return address
+
+
+def _digest(value: JsonValue) -> str:
+    """Hash a value in which 300 and 300.0 are alike: a plan that was stored has the second."""
+
+    def alike(one: JsonValue) -> JsonValue:
+        if isinstance(one, dict):
+            return {key: alike(each) for key, each in one.items()}
+        if isinstance(one, list):
+            return [alike(each) for each in one]
+        return int(one) if isinstance(one, float) and one.is_integer() else one
+
+    return digest(alike(value))
 
 
 class KeptTrials(NamedTuple):
