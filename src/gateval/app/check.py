@@ -155,15 +155,16 @@ def carry_out(
     With `resume` it goes on from that run, for the empty word from the newest that fits. What it
     finds regressed is kept in `memory`.
     """
+    from gateval.app.resume import resumed_run
     from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
     from gateval.app.run.measure import measure, remember
-    from gateval.app.run.resume import NOTHING_KEPT, resumed_run
     from gateval.app.run.views import VIEWS, summary_for, write_views
     from gateval.app.run_history import stored_runs
     from gateval.app.show import with_spent_here
     from gateval.domain.decision.decision import make_report
     from gateval.domain.history.recorded import earlier_sets, experiments
     from gateval.domain.history.run_record import RunFacts
+    from gateval.domain.results.resume import NOTHING_KEPT
 
     refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)

@@ -16,7 +16,6 @@ from gateval.adapters.results_folder import ResultsFolder, TrialLogFile, read_tr
 from gateval.app.run.context import EvaluationRun, refuse_missing_keys, refuse_unpriced, run_context
 from gateval.app.run.interrupts import ENDING, end_in_order, handlers_kept, interrupted
 from gateval.app.run.isolation import isolation_for
-from gateval.app.run.resume import NOTHING_KEPT, Resumed
 from gateval.app.run.sealing import SealingLog, sealed_off
 from gateval.app.run.views import TRIALS_FILE
 from gateval.candidates.isolation.isolation_level import egress_text
@@ -24,6 +23,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.results.doubts import cut_off_warnings
 from gateval.domain.results.progress import is_public_warning
 from gateval.domain.results.results import Results, RunInfo, results_of
+from gateval.domain.results.resume import NOTHING_KEPT, Resumed
 from gateval.domain.trials.trial import Trial, TrialKey
 from gateval.engine.run import run_trials
 from gateval.events import CandidateWarned, Event, Listener, RunWarned, TrialFinished, TrialStarted

@@ -15,7 +15,6 @@ from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import FindingsFile, ResultsFolder
 from gateval.adapters.screen import show_here
 from gateval.app.run.evaluate import small_collections
-from gateval.app.run.resume import NOTHING_KEPT, Resumed
 from gateval.app.run.sealing import MeasuredRun, runnable, seal_results
 from gateval.app.run.views import PLAN_FILE, RUN_FILE, written_views
 from gateval.domain.decision.decision import Report
@@ -34,6 +33,7 @@ from gateval.domain.history.standing import (
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import kept_apart, shut_plan
 from gateval.domain.results.averages import EarlierSet
+from gateval.domain.results.resume import NOTHING_KEPT, Resumed
 from gateval.errors import UsageError
 from gateval.render.report.kinds import count
 from gateval.render.stage import dump

@@ -186,3 +186,13 @@ def resumed_sentence(run: str, kept: KeptTrials, lost: int) -> str:
     if lost:
         said.append(f"{lost:,} under way when it ended are paid again")
     return f"Goes on from run {run}; of its trials, {'; '.join(said)}."
+
+
+class Resumed(NamedTuple):
+    """What a run keeps of an earlier one, and the sentence that says so."""
+
+    kept: KeptTrials = NO_TRIALS
+    told: str = ""
+
+
+NOTHING_KEPT = Resumed()

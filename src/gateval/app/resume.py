@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from gateval.adapters.folders import is_being_written
 from gateval.adapters.git.repository import GitRepository
@@ -16,18 +15,8 @@ from gateval.adapters.screen import show_here
 from gateval.app.run.views import PLAN_FILE, RESULTS_FILE, TRIALS_FILE
 from gateval.app.stored import named_run, read_plan, read_results
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.resume import NO_TRIALS, KeptTrials, kept_trials, resumed_sentence
+from gateval.domain.results.resume import Resumed, kept_trials, resumed_sentence
 from gateval.errors import StageFileError, UsageError
-
-
-class Resumed(NamedTuple):
-    """What a run keeps of an earlier one, and the sentence that says so."""
-
-    kept: KeptTrials = NO_TRIALS
-    told: str = ""
-
-
-NOTHING_KEPT = Resumed()
 
 
 def resumed_run(plan: Plan, repository: GitRepository, named: str | None) -> Resumed:
