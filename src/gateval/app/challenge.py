@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from math import isnan
 from pathlib import Path
+from typing import Any
 
 from gateval.adapters.clock import SystemClock
 from gateval.adapters.folders import write_new, write_whole
@@ -100,7 +101,14 @@ def begin(
     return path
 
 
-def challenge_verdict(
+def challenge_verdict(environ: dict[str, str], **asked: Any) -> int:
+    """Do what `label_verdict` does, and print what it says. Raises as it does."""
+    for said in label_verdict(environ, **asked):
+        print(said)
+    return EXIT_PASS
+
+
+def label_verdict(
     environ: dict[str, str],
     *,
     fixture: str,
@@ -111,9 +119,9 @@ def challenge_verdict(
     repetition: int,
     calibration: str | None,
     redact: bool,
-) -> int:
+) -> list[str]:
     """Add what a person says of a verdict, as an example, to the calibration that the Eval names,
-    or begin one beside the Eval.
+    or begin one beside the Eval. Return what was done, line by line.
 
     Raises `UsageError` where there is no such verdict, or the example is there already.
     """
@@ -144,14 +152,15 @@ def challenge_verdict(
     )
     given = judged.verdict.score
     said = f"{path}: the judge gave {given:g}, you give {score:g} ({why})."
-    print(plain_line(said, LINE_LIMIT))
+    lines = [plain_line(said, LINE_LIMIT)]
     if known is not None and known.rubric.strip() != judged.rubric.strip():
-        print(f"The rubric of {known.name} is another one than the fixture's.")
+        lines.append(f"The rubric of {known.name} is another one than the fixture's.")
     if known is None and planned.judge.calibration is None:
         name = Path(path).stem
-        print(f"To have the judge measured by it, add `calibration: {name}` to the Eval's judge.")
-    print("`gateval calibrate` shows how far the judge agrees now.")
-    return EXIT_PASS
+        lines.append(
+            f"To have the judge measured by it, add `calibration: {name}` to the Eval's judge."
+        )
+    return [*lines, "`gateval calibrate` shows how far the judge agrees now."]
 
 
 def _verdict(fixture: str, repetition: int, results: Results) -> tuple[Judged, PlannedEval]:

@@ -89,7 +89,7 @@ def show_comparison(
     """Compare two revisions, runs or results folders. Raises `UsageError` for what has no run."""
     repository = open_repository(Path.cwd(), environ)
     runs = known_runs(repository, environ, fetch=fetch)
-    found = compare_runs(_runs_of(first, repository, runs), _runs_of(second, repository, runs))
+    found = compare_runs(runs_of(first, repository, runs), runs_of(second, repository, runs))
     if as_json:
         print(json.dumps([shown(one) | {"delta": one.delta} for one in found]))
         return EXIT_PASS
@@ -112,7 +112,7 @@ def show_table(
     repository = open_repository(Path.cwd(), environ)
     runs = known_runs(repository, environ, fetch=fetch)
     proposed = PULL_REQUESTS  # what somebody proposes is no Agent's score, unless it is named
-    named = [[of.record for of in _runs_of(word, repository, runs, _heads)] for word in words]
+    named = [[of.record for of in runs_of(word, repository, runs, _heads)] for word in words]
     named = named or [[one for one in runs.newest() if one.event not in proposed]]
     table = table_of(named)
     if plot is not None:
@@ -156,7 +156,7 @@ def _heads(commit: str, records: Iterable[RunRecord]) -> Iterable[ComparedRecord
     return (ComparedRecord(one) for one in records if one.commit == commit)
 
 
-def _runs_of(
+def runs_of(
     word: str, repository: GitRepository, runs: Runs, of_commit: OfCommit = measured_on
 ) -> list[ComparedRecord]:
     """Return the runs that a word means: a folder, the id of a run, or a revision."""

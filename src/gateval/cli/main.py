@@ -18,7 +18,7 @@ from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 
 ROOMS: Final = {
     "gate": ("action", "check", "plan", "run", "aa", "closure", "validate", "report", "show"),
-    "records": ("audit", "get", "history", "compare", "flaky", "due"),
+    "records": ("audit", "get", "history", "compare", "flaky", "due", "view"),
     "authoring": (
         "init",
         "schema",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from pathlib import Path
 
 import click
 
@@ -225,3 +226,45 @@ def history(name: str | None, plot: str | None, limit: int, *, as_json: bool, fe
     return show_history(
         dict(os.environ), name, plot=plot, limit=limit, as_json=as_json, fetch=fetch
     )
+
+
+@click.command(short_help="Look at runs in a browser, or write them as a static site.")
+@click.argument("run", required=False, metavar="[RUN]")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=0,
+    metavar="N",
+    help="The port of 127.0.0.1 to listen on. Default: a free one.",
+)
+@click.option(
+    "--export",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write a static site of all runs instead: history, heat map, scores and badges.",
+)
+@click.option("--traces", is_flag=True, help="With --export, add the report of each run here.")
+@options.fetch
+def view(run: str | None, port: int, folder: Path | None, *, traces: bool, fetch: bool) -> int:
+    """Serve the reports of the runs here, the history of Evals, a heat map of fixtures by runs, and
+    two runs or revisions side by side, for a browser of this machine.
+
+    Prints the address to open; behind its # is a token that nobody else knows. In the report of a
+    run the keys 0 and 1 label an answer, as `gateval challenge` does. RUN opens its report first.
+    It is refused in CI, and beside a run of the same user that measures.
+
+    With --export it writes files for a web server, such as GitHub Pages: scores alone, unless
+    --traces says otherwise.
+    """
+    if folder is not None:
+        if run is not None or port:
+            raise click.UsageError("--export writes all runs; it takes no RUN and no --port.")
+        from gateval.app.export import export_site
+
+        return export_site(dict(os.environ), folder, traces=traces, fetch=fetch)
+    if traces:
+        raise click.UsageError("--traces goes with --export; a served report has its traces.")
+    from gateval.app.view import serve_view
+
+    return serve_view(dict(os.environ), run, port=port, fetch=fetch)

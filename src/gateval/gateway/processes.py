@@ -100,6 +100,20 @@ def is_candidate(pid: int, gate: int) -> bool:
     return any(map(_is_supervisor, (one for one in _ancestors(pid) if one not in ours)))
 
 
+def candidate_lives() -> bool | None:
+    """Whether a candidate of any gate runs as this user; None on a system without /proc.
+
+    What has a supervisor above it is one, but for the supervisor's own children, which are guards;
+    what it writes into its own command line does not count.
+    """
+    mine = os.geteuid()
+    try:
+        ours = [pid for pid in _processes() if _user_of(pid) == mine]
+    except FileNotFoundError:
+        return None
+    return any(any(map(_is_supervisor, list(_ancestors(pid))[2:])) for pid in ours)
+
+
 def _was_here(way: list[int]) -> bool:
     """Whether what is on this way up descends from a child that its last process had before it
     could start any candidate. Whoever loses his parents becomes the child of another process above

@@ -218,6 +218,10 @@ def _scores_grid(points: Sequence[Point]) -> Iterator[str]:
         yield text(x, TOP + HEIGHT + 40, points[index].revision[:7], anchor="middle")
 
 
+_HIGH = 0.95
+"""Above it, what stands over the line of a threshold would stand in the words over the grid."""
+
+
 def score_grid(width: float, threshold: float | None, called: str) -> Iterator[str]:
     """Yield the lines of scores from 0 to 1, and a dashed one for a threshold, with its name."""
     for tenth in range(0, 11, 2):
@@ -227,7 +231,8 @@ def score_grid(width: float, threshold: float | None, called: str) -> Iterator[s
     if threshold:
         dashed = 'stroke="#555555" stroke-dasharray="5 4"'
         yield f'<path d="M{LEFT} {y_of(threshold):.1f}h{width}" {dashed}/>'
-        yield text(LEFT + 4, y_of(threshold) - 4, called, size=11)
+        down = 14 if threshold > _HIGH else -4
+        yield text(LEFT + 4, y_of(threshold) + down, called, size=11)
 
 
 def x_of(index: int, many: int) -> float:

@@ -5,13 +5,6 @@ A policy in it (CSP) lets nothing run but this one program, and nothing be loade
 
 from __future__ import annotations
 
-import base64
-import re
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
-from typing import TYPE_CHECKING
-
 from gateval.domain.trials.trial import Cause
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.page.data import LIMIT, page_data
@@ -26,19 +19,11 @@ from gateval.render.page.screens import (
     states,
 )
 from gateval.render.page.spending import dot_plots
-from gateval.render.page.text import as_json, seen
+from gateval.render.page.template import environment, markup, own_file, policy
+from gateval.render.page.text import as_json
 from gateval.render.report.kinds import words_of
 from gateval.render.report.usage import models_used
 from gateval.render.view import ReportView, SectionKind
-
-if TYPE_CHECKING:
-    import jinja2
-
-_VALUE = 2_000
-"""Characters of one value in the document."""
-
-_CODE = re.compile("`([^`\n]+)`")
-"""What our sentences mean as code, in escaped text."""
 
 _RESERVE = 4_000
 """Bytes kept free."""
@@ -54,12 +39,12 @@ _SIGNS = {
 
 def render_page(view: ReportView) -> str:
     """Return the page as HTML of at most `LIMIT` bytes in ASCII and UTF-8."""
-    template = _environment().get_template("page.html.j2")
+    template = environment().get_template("page.html.j2")
     values = _values(view)
     bare = template.render(**values, lines="", blocks={})
     data = page_data(view, LIMIT - _RESERVE - len(bare.encode()))
-    blocks = {name: _markup(block) for name, block in data.blocks.items()}
-    return template.render(**values, lines=_markup(as_json(data.lines)), blocks=blocks)
+    blocks = {name: markup(block) for name, block in data.blocks.items()}
+    return template.render(**values, lines=markup(as_json(data.lines)), blocks=blocks)
 
 
 def _values(view: ReportView) -> dict[str, object]:
@@ -83,13 +68,13 @@ def _values(view: ReportView) -> dict[str, object]:
         "gaps": list(map(gap, gaps)),
         "nobodys_fault": not any(one.cause is Cause.CANDIDATE for one in gaps),
         "changes": changes(view),
-        "plots": list(map(_markup, dot_plots(view))),
+        "plots": list(map(markup, dot_plots(view))),
         "extras": list(extras(view)),
         "provenance": _provenance(view),
         "run": view.report.results.info.run,
-        "policy": _policy(),
-        "style": _markup(_file("page.css")),
-        "script": _markup(_file("page.js")),
+        "policy": policy(["page.css"], ["page.js"]),
+        "style": markup(own_file("page.css")),
+        "script": markup(own_file("page.js")),
     }
 
 
@@ -106,51 +91,3 @@ def _provenance(view: ReportView) -> list[tuple[str, str]]:
         ("Gateval", info.gateval),
     ]
     return [(name, value) for name, value in said if value]
-
-
-@cache
-def _file(name: str) -> str:
-    return files(__package__).joinpath(name).read_text("utf-8")
-
-
-@cache
-def _policy() -> str:
-    style, script = (_hash(_file(name)) for name in ("page.css", "page.js"))
-    return (
-        f"default-src 'none'; script-src {script}; style-src {style}; base-uri 'none'; "
-        "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    import jinja2
-    from markupsafe import Markup, escape
-
-    def shown(value: object) -> object:
-        return value if isinstance(value, Markup) else seen(str(value), _VALUE)
-
-    made = jinja2.Environment(
-        loader=jinja2.PackageLoader("gateval.render.page", ""),
-        autoescape=True,
-        finalize=shown,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["coded"] = lambda text: _markup(
-        _CODE.sub(r"<code>\1</code>", str(escape(shown(text))))
-    )
-    made.filters["capfirst"] = lambda text: text[:1].upper() + text[1:]
-    return made
-
-
-def _markup(text: str) -> object:
-    """Return what is ours as it is."""
-    from markupsafe import Markup
-
-    return Markup(text)  # noqa: S704 - our files, JSON without `<`, plots and texts that are escaped

@@ -551,6 +551,7 @@ async function open(at, reps, step) {
     );
   } else place.replaceChildren(title, facts, summaryOnly(view));
   current = view;
+  Object.assign(place.dataset, { eval: evals.get(line[EVAL])?.own ?? "", fixture: line[NAME], rep: view.reps?.head || 1 });
   place.hidden = false;
   const target = step && byId(`step-${step.side}-${step.number}`);
   if (target) {

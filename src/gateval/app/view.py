@@ -1,0 +1,199 @@
+"""What `view` does: a server on this machine for the person who started it, with the pages of runs,
+and labels that are written as `challenge` writes them.
+
+What is sealed is never opened for it: pages are made of what a run stored for everybody. A
+candidate of the same user could take the token out of this process, so it answers nothing while one
+may live.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from gateval.adapters.age import IDENTITY_VARIABLE
+from gateval.adapters.git.repository import GitRepository, open_repository
+from gateval.adapters.loopback_server import Answer, Front, LoopbackServer
+from gateval.adapters.results_folder import PARENTS
+from gateval.app.challenge import label_verdict
+from gateval.app.compare import runs_of
+from gateval.app.run.views import VIEWS
+from gateval.app.run_history import Runs, known_runs, record_in
+from gateval.app.stored import named_run, read_results, runs_here
+from gateval.domain.decision.decision import make_report
+from gateval.domain.history.compared import compare_runs
+from gateval.domain.paths import show_path
+from gateval.domain.promotion import Objection
+from gateval.errors import EXIT_PASS, GatevalError, UsageError
+from gateval.gateway.processes import candidate_lives
+from gateval.render.page.site import (
+    HEAT,
+    HISTORY,
+    Frame,
+    Leads,
+    render_heat,
+    render_history,
+    render_side_by_side,
+)
+from gateval.settings import read_settings
+
+_BUSY = "A run is measuring here, and what it measures could read this. Look again when it ended."
+_LATEST = 100
+"""Runs to choose from."""
+
+
+def serve_view(environ: Mapping[str, str], run: str | None, *, port: int, fetch: bool) -> int:
+    """Serve until somebody ends it (Ctrl-C). Raises `UsageError` in CI, and beside candidates."""
+    if read_settings(environ).in_ci:
+        raise UsageError(
+            "This is a job in CI, where nobody can look, and others share the machine.",
+            hint="`gateval view --export DIR` writes a static site; each run has its report.html.",
+        )
+    repository = open_repository(Path.cwd(), environ)
+    pages = Pages(repository, known_runs(repository, environ, fetch=fetch), environ)
+    first = pages.first(run)
+    if pages.busy:
+        raise UsageError(_BUSY, hint="`gateval view` can be started then.")
+    token = secrets.token_urlsafe(32)
+    try:
+        server = LoopbackServer(
+            port, _front(), token, lambda path, said: pages.answer(path, said, first)
+        )
+    except OSError as error:
+        raise UsageError(f"Port {port} cannot be listened on: {error.strerror}.") from error
+    with server:
+        place = f"http://127.0.0.1:{server.server_port}/"
+        print(f"{place}#token={token}", flush=True)
+        print("Open it in a browser of this machine; Ctrl-C ends it.", file=sys.stderr, flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print(file=sys.stderr)
+    return EXIT_PASS
+
+
+def _front() -> Front:
+    from gateval.render.page.shell import render_shell, shell_policy
+
+    return Front(render_shell(), shell_policy())
+
+
+class Pages:
+    """The pages that are served, and what is written. Everything is what it is when it is asked."""
+
+    def __init__(self, repository: GitRepository, runs: Runs, environ: Mapping[str, str]) -> None:
+        self._repository = repository
+        self._root = repository.root
+        self._runs = runs
+        self._environ = {k: one for k, one in environ.items() if k != IDENTITY_VARIABLE}
+
+    @property
+    def busy(self) -> bool:
+        """Whether candidates of this user may live."""
+        lives = candidate_lives()
+        return bool(self._runs.running()) if lives is None else lives
+
+    def first(self, run: str | None) -> str:
+        """Return the page to begin with. Raises `UsageError` for a run that is not here."""
+        if run is None:
+            return HISTORY
+        folder = named_run(self._root, run)
+        if folder.name not in runs_here(self._root) or folder.parent.name != PARENTS[1]:
+            raise UsageError(
+                f"{show_path(run)} is not among the runs of this repository, whose pages are here.",
+                hint=f"`gateval report {show_path(run)} --format html` writes its page.",
+            )
+        return f"runs/{folder.name}.html"
+
+    def answer(self, path: str, said: Mapping[str, Any], first: str) -> Answer:
+        """Answer the page in the browser."""
+        if self.busy:
+            return Answer(503, _BUSY, "text/plain")
+        try:
+            if path == "/runs":
+                return Answer(200, json.dumps({"runs": self._listed(), "first": first}), _JSON)
+            if path == "/page":
+                return Answer(200, self._page(str(said.get("page", ""))))
+            if path == "/label":
+                return Answer(200, "\n".join(self._label(said)), "text/plain")
+        except GatevalError as error:
+            return Answer(422, error.sentence, "text/plain")
+        return Answer(404, "There is nothing here.", "text/plain")
+
+    def _listed(self) -> list[dict[str, str]]:
+        return [
+            {"run": run, "said": f"{run} {self._said(run)}".strip()}
+            for run in sorted(runs_here(self._root), reverse=True)[:_LATEST]
+        ]
+
+    def _said(self, run: str) -> str:
+        record = record_in(self._root.joinpath(*PARENTS, run))
+        if record is None:
+            return ""
+        return f"{record.verdict} {record.revision}{', a part' if record.part else ''}"
+
+    def _page(self, page: str) -> str:
+        known = frozenset(runs_here(self._root))
+
+        def leads(run: str) -> str:
+            return f"runs/{run}.html" if run in known else ""
+
+        frame = Frame(note=f"{self._root.name}: runs on branches, not those of pull requests.")
+        if page == HISTORY:
+            return render_history(list(self._runs.newest()), leads, frame)
+        if page == HEAT:
+            return render_heat(self._runs.newest(), leads, frame)
+        kind, _, rest = page.partition("/")
+        if kind == "runs" and rest.removesuffix(".html") in known:
+            return self._report(rest.removesuffix(".html"))
+        if kind == "compare" and rest.count("/") == 1:
+            first, second = map(unquote, rest.split("/"))
+            return self._compared(first, second, leads)
+        raise UsageError(f"There is no page {show_path(page)[:200]} here.")
+
+    def _report(self, run: str) -> str:
+        from gateval.render.view import ReportView
+
+        results = read_results(self._root.joinpath(*PARENTS, run))
+        return VIEWS["html"].render(ReportView(make_report(results)))
+
+    def _compared(self, first: str, second: str, leads: Leads) -> str:
+        sides = [runs_of(word, self._repository, self._runs) for word in (first, second)]
+        found = compare_runs(*sides)
+        of = [one.record.id for side in sides for one in side[:1]]
+        pages = {run: page for run in of if (page := leads(run))}
+        return render_side_by_side(found, (first[:40], second[:40]), pages, Frame())
+
+    def _label(self, said: Mapping[str, Any]) -> list[str]:
+        """Write what a person says of a verdict. Raises `GatevalError`."""
+        run, fixture, note = (str(said.get(key, "")) for key in ("run", "fixture", "note"))
+        score, repetition, reason = (said.get(key) for key in ("score", "repetition", "reason"))
+        known = run in runs_here(self._root) and reason in set(Objection)
+        if (
+            not known
+            or type(score) is not int
+            or score not in {0, 1}
+            or type(repetition) is not int
+        ):
+            raise UsageError("A label names a run, a fixture, a repetition, 0 or 1, and a reason.")
+        if not note.strip():
+            raise UsageError("Say why in a word or two: whoever reads the label later needs it.")
+        return label_verdict(
+            self._environ,
+            fixture=fixture,
+            score=float(score),
+            reason=str(reason),
+            note=note.strip(),
+            run=run,
+            repetition=repetition,
+            calibration=None,
+            redact=False,
+        )
+
+
+_JSON = "application/json"
