@@ -70,10 +70,11 @@ AGAIN = ASKS.replace("turn: 1", "turn: 3").replace("A-1", "A-1, again: true")
         (ASKS + LOST, "Base calls refund here, head does not"),
         ("  - when: {user: Where, turn: 1}\n    reply: I do not know.\n", "Base calls clarify_reason here, head does not"),
         (ASKS + TRIES + AGAIN + LOST, "Head calls clarify_reason here, base does not"),
+        (TRIES.replace("2", "1") + ASKS.replace("turn: 1", "turn: 2") + LOST, "Head calls refund here, base only at step 4"),
     ],
 )  # fmt: skip
 def test_the_first_screen_names_the_step_to_blame(tmp_path: Path, rules: str, said: str) -> None:
-    """Five regressions as people make them: what a reader finds without opening anything."""
+    """Six regressions as people make them: what a reader finds without opening anything."""
     shop = build_shop(tmp_path / "shop")
     shop.git("checkout", "--quiet", "main")
     shop.write("evals/fixtures.yaml", FIXTURES + FINDS)
