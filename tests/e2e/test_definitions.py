@@ -132,3 +132,13 @@ def test_a_program_of_ones_own_is_told_the_file(repo: Repo) -> None:
     repo.commit()
     ran = gateval(repo, "run", "code-reviewer.eval")
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_what_a_template_lacks_of_an_agent_is_told(repo: Repo) -> None:
+    repo.checkout("main")
+    line = "[echo, '{{ agent.model }}']"
+    repo.write(CONFIG, f"agents: [{{match: .claude/agents/*, runtime: {{command: {line}}}}}]\n")
+    repo.commit()
+    ran = gateval(repo, "run", "code-reviewer.eval")
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "the Agent has no `agent.model`" in " ".join(ran.stdout.split())

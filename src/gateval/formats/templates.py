@@ -226,7 +226,8 @@ def value_of(part: Expression, names: Names, values: JsonObject) -> JsonValue:
         elif not lacking:
             value = canonical_json(value) if name == "tojson" else _text(value).strip()
     if lacking:
-        raise TemplateError(f"{names.holder} `{lacking}`; add it, or write `| default('')`")
+        holder = "the Agent has no" if lacking.startswith("agent.") else names.holder
+        raise TemplateError(f"{holder} `{lacking}`; add it, or write `| default('')`")
     return value
 
 

@@ -17,7 +17,7 @@ from gateval.domain.manifests.agent import Agent, AgentSpec, RuntimeSpec
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, AgentStart
 from gateval.domain.manifests.playground import PLAYGROUND
-from gateval.domain.paths import has_wildcard, match_any, resolve_path, show_path
+from gateval.domain.paths import has_wildcard, match_any, path_text, resolve_path, show_path
 from gateval.domain.planning.closure import program_index
 from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote
@@ -110,8 +110,10 @@ class _Assembly:
             None,
         )
         name = slug(_called(one.name, start[1] if start else None))
-        if not _NAME.fullmatch(one.name):
+        if not _NAME.fullmatch(one.name) or path_text(source.path) != source.path:
             said = f"{quote(one.name)} cannot be the name of an agent here. Rename it."
+            if path_text(source.path) != source.path:
+                said = "The path of this file is no UTF-8. Rename it."
             self._broken(name, Problem(place=one.place, message=said))
             return
         agent, why = _agent(source, one, name, start)

@@ -4,6 +4,7 @@ of those whom no Eval asks for.
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -152,3 +153,12 @@ def test_the_prompt_of_a_definition_is_no_template(tmp_path: Path) -> None:
     assert agent is not None
     assert agent.spec.runtime is not None
     assert agent.spec.runtime.options["stdin"] == "{{ agent.system }}\n\n{{ prompt }}"
+
+
+def test_a_path_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+    repo = sample(tmp_path / "repo", "claude", "odd")
+    odd = os.fsdecode(b".claude/agents/\xff.md")
+    repo.write(odd, "---\nname: odd\n---\nHi.\n")
+    repo.commit()
+    (problem,) = read(repo).problems
+    assert "The path of this file is no UTF-8" in str(problem)
