@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,73 @@ asked = urllib.request.Request(
 )
 print(json.load(urllib.request.urlopen(asked))["choices"][0]["message"]["content"])
 """
+
+
+DESCRIPTION = {
+    "openapi": "3.1.0",
+    "paths": {
+        "/v1/ask": {
+            "post": {
+                "requestBody": {
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}
+                }
+            }
+        }
+    },
+    "components": {
+        "schemas": {
+            "A": {
+                "properties": {"question": {"type": "string"}, "session": {"type": "string"}},
+                "required": ["question", "session"],
+            }
+        }
+    },
+}
+SERVER = f"""\
+import http from "node:http";
+const said = {json.dumps(DESCRIPTION)};
+http.createServer(async (req, res) => {{
+  let text = "";
+  for await (const part of req) text += part;
+  if (req.url === "/openapi.json") return res.end(JSON.stringify(said));
+  const given = req.url === "/v1/ask" ? JSON.parse(text) : {{}};
+  if (!given.session || !given.question) return res.writeHead(422).end("what is asked?");
+  const got = await fetch("https://api.openai.com/v1/chat/completions", {{
+    method: "POST",
+    headers: {{ authorization: "Bearer {OWN}", "content-type": "application/json" }},
+    body: JSON.stringify({{ model: "m", messages: [{{ role: "user", content: given.question }}] }}),
+  }});
+  res.end((await got.json()).choices[0].message.content);
+}}).listen(process.env.PORT, "127.0.0.1");
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@pytest.mark.parametrize("kept", [True, False], ids=["as a file", "as it is served"])
+def test_init_asks_a_server_as_its_description_says(tmp_path: Path, *, kept: bool) -> None:
+    repo = Repo(tmp_path / "shop")
+    repo.write("server.mjs", SERVER)
+    if kept:
+        repo.write("openapi.json", json.dumps(DESCRIPTION))
+    repo.commit("A server")
+    done = gateval(repo, "init", "--yes", "--run", "server.mjs")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (manifest,) = (one for one in repo.path.rglob("*.yaml") if "kind: Agent" in one.read_text())
+    text = manifest.read_text()
+    assert '"question": "{{ prompt }}", "session": "gateval"' in text
+    assert "a guess" not in text
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_body_that_nobody_asked_with_is_marked_as_a_guess(tmp_path: Path, *, kept: bool) -> None:
+    repo = Repo(tmp_path / "shop")
+    repo.write("server.mjs", SERVER)
+    if kept:
+        repo.write("openapi.json", json.dumps(DESCRIPTION))
+    repo.commit("A server")
+    done = gateval(repo, "init", "--yes", "server.mjs")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (manifest,) = (one for one in repo.path.rglob("*.yaml") if "kind: Agent" in one.read_text())
+    (line,) = (one for one in manifest.read_text().splitlines() if "request:" in one)
+    assert "# a guess" in line
+    assert ("session" in line) is kept

@@ -34,6 +34,7 @@ from gateval.domain.setup.declared import DECLARING
 from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.no_edits import COPY, REDIRECT
+from gateval.domain.setup.openapi import FILES, asked_as_described
 from gateval.domain.setup.program import FoundProgram, said_of
 from gateval.domain.setup.program_install import with_tools
 from gateval.domain.setup.program_search import (
@@ -47,6 +48,7 @@ from gateval.domain.setup.unmeasured import SEALS
 from gateval.domain.trials.trace import StepKind
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.imports.registry import format_of_name
+from gateval.formats.yaml_reader import read_documents
 from gateval.gateway.upstream.endpoints import PROVIDERS
 from gateval.pipeline.read import survey
 from gateval.render.report.kinds import count
@@ -367,7 +369,7 @@ class Proving:
             if missing:
                 print(f"For that, {', '.join(missing)} held a placeholder, which is no key.")
             models = tuple(dict.fromkeys((*proof.asked, *program.models)))
-            return replace(proof, program=program._replace(models=models))
+            return replace(proof, program=proof.program._replace(models=models, proved=True))
         print(f"{told} gave no answer, so it is not written. {plain_line(proof.why, 600)}")
         for line in proof.detail[-MOST_LINES:]:
             print(f"    {plain_line(line, 200)}")
@@ -412,7 +414,8 @@ def _found(
     Raises `UsageError` where nothing else was named or found.
     """
     known = programs_of(repository, snapshot, wanted)
-    found = tuple(_with_tools(repository, one) for one in known if not one.streams)
+    kept = (_as_described(repository, snapshot, one) for one in known if not one.streams)
+    found = tuple(_with_tools(repository, one) for one in kept)
     for one in (one for one in known if one.streams):
         path = plain_line(one.path, 200)
         said = f"{path} takes questions over WebSocket alone, which nothing here asks."
@@ -420,6 +423,22 @@ def _found(
             raise UsageError(said, hint=STREAMS)
         print(f"{said} {STREAMS}")
     return found
+
+
+def _as_described(
+    repository: GitRepository, snapshot: Snapshot, program: FoundProgram
+) -> FoundProgram:
+    """Return a server, asked as an OpenAPI description beside it says, if there is one."""
+    folders = dict.fromkeys(f"{one}/" if one else "" for one in (program.root, ""))
+    paths = [f"{folder}{name}" for folder in folders for name in FILES]
+    here = [path for path in paths if path in snapshot.tree and snapshot.tree[path].is_file]
+    if not here or not program.invocation.route:
+        return program
+    oid = snapshot.tree[here[0]].oid
+    data = repository.blobs([oid], limit=MOST_BYTES).get(oid) or b""
+    documents, _ = read_documents(here[0], data)
+    asked = asked_as_described(documents[0].data) if documents else None
+    return program._replace(invocation=asked) if asked else program
 
 
 STREAMS = (

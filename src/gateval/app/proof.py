@@ -11,7 +11,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,7 +31,9 @@ from gateval.candidates.isolation.isolation_level import (
 )
 from gateval.candidates.isolation.supervisor.kernel import PORTS_SINCE
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, EgressPolicy
+from gateval.domain.setup.openapi import SERVED_AT, asked_as_described
 from gateval.domain.setup.program import FoundProgram, Invocation
+from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.gateway.rehearsal import Rehearsal
 from gateval.pipeline.plan import plan_named_evals
@@ -107,27 +109,22 @@ def prove(
         (copy.root / GATE_CONFIG_PATH).unlink(missing_ok=True)  # it may narrow what is read
         settings = _settings(environ, copy.root.parent / "layers")
         literals = {name: _placeholder(name) for name in missing}
-        _write(copy.root, "program", program._replace(models=()), watch, literals)
+
+        def write(name: str, one: FoundProgram) -> None:
+            _write(copy.root, name, one._replace(models=()), watch, literals)
+
+        write("program", program)
         if program.setup is not None and held:
             plain = program._replace(
-                target="", language="", command=("true",), invocation=Invocation(), models=()
+                target="", language="", command=("true",), invocation=Invocation()
             )
-            _write(copy.root, "set-up", plain, watch, literals)
+            write("set-up", plain)
             made = _trial(copy, "set-up", settings, environ, EgressPolicy.OPEN)
             if made.repeats:  # what `true` says is no answer; a set-up that failed is another thing
                 return Proof(program, None, made.reason, made.detail)
         egress = EgressPolicy.GATEWAY if held else EgressPolicy.OPEN
-        inputs: tuple[str, ...] = ()
-        for number in range(2):
-            name = f"question-{number}"
-            _ask(copy.root, name, {"prompt": QUESTION, **dict.fromkeys(inputs, QUESTION)})
-            rehearsal = Rehearsal(scripted=not live)
-            rehearsing = replace(settings, rehearsal=rehearsal)
-            trial = _trial(copy, name, rehearsing, environ, egress)
-            wanted = _ASKS_FOR.search(trial.reason)
-            if wanted is None or inputs:
-                break
-            inputs = tuple(re.findall(r"\w+", wanted[1]))
+        asking = _Asking(copy, settings, environ, egress, write, live=live)
+        program, trial, rehearsal, inputs = asking.asked(program)
     why = _why(trial, rehearsal)
     asked = tuple(one for one in (trial.trace.models if trial.trace else ()) if "/" in one)
     return Proof(
@@ -141,6 +138,62 @@ def prove(
         inputs,
         live,
     )
+
+
+_REFUSED_BODY = re.compile(r"^The server answered .?POST .{1,300} with status 4(?:0[045]|15|22)")
+"""How a trial ends whose server takes another body, or elsewhere."""
+
+_SAYS, _OTHERWISE = "what-it-says", "asked-otherwise"
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """Asks a program in the copy, in which `write` makes a manifest of it by a name."""
+
+    copy: GitRepository
+    settings: Settings
+    environ: dict[str, str]
+    egress: EgressPolicy
+    write: Callable[[str, FoundProgram], None]
+    live: bool
+
+    def asked(
+        self, program: FoundProgram
+    ) -> tuple[FoundProgram, Trial, Rehearsal, tuple[str, ...]]:
+        """Return the program as it was asked, what came of it, and what it wants beside `prompt`.
+
+        It is asked again with what it says that it lacks, or as it says that it is to be asked.
+        """
+        inputs, agent = tuple[str, ...](), "program"
+        for number in range(2):
+            given = {"prompt": QUESTION, **dict.fromkeys(inputs, QUESTION)}
+            _ask(self.copy.root, f"question-{number}", given, agent=agent)
+            rehearsal = Rehearsal(scripted=not self.live)
+            trial = self._trial(f"question-{number}", replace(self.settings, rehearsal=rehearsal))
+            wanted = _ASKS_FOR.search(trial.reason)
+            if number:
+                break
+            if wanted is not None:
+                inputs = tuple(re.findall(r"\w+", wanted[1]))
+            elif _REFUSED_BODY.search(trial.reason) and (told := self._described(program)):
+                program, agent = program._replace(invocation=told), _OTHERWISE
+                self.write(agent, program)
+            else:
+                break
+        return program, trial, rehearsal, inputs
+
+    def _described(self, program: FoundProgram) -> Invocation | None:
+        """Return how the server wants to be asked, by what it says of itself, unless it is cut."""
+        _ask(self.copy.root, _SAYS, {"prompt": QUESTION}, agent=_SAYS)
+        self.write(_SAYS, program._replace(invocation=Invocation(route=SERVED_AT)))
+        try:
+            said = self._trial(_SAYS, self.settings).output
+            return asked_as_described(read_json(said or ""))
+        except NotStrictJson:
+            return None
+
+    def _trial(self, name: str, settings: Settings) -> Trial:
+        return _trial(self.copy, name, settings, self.environ, self.egress)
 
 
 def _placeholder(name: str) -> str:

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.setup.program import PROMPT, FoundProgram, Invocation, SetUp
+from gateval.domain.setup.program import MESSAGES, PROMPT, FoundProgram, Invocation, SetUp
 from gateval.domain.setup.starter import (
     SCRIPTED_MODEL,
     SCRIPTED_NAME,
@@ -84,7 +84,7 @@ def _lines(
         yield f"    env: {{{given}}}" + " # its modules lie there" * bool(program.modules_in)
     if not program.target:
         yield f"    command: {_list(program.command)}"
-        yield from _asked(program.invocation)
+        yield from _asked(program.invocation, proved=program.proved)
 
 
 def _as_it_is(program: FoundProgram) -> Iterator[str]:
@@ -101,10 +101,14 @@ def _setup(setup: SetUp) -> Iterator[str]:
     yield f"      creates: {_list(setup.creates)}"
 
 
-def _asked(asked: Invocation) -> Iterator[str]:
-    doubt = "" if asked.sure else " # a guess: the program's text does not tell"
-    if asked.route:
-        body = f"{{{word(asked.field)}: {json.dumps(PROMPT)}}}"
+def _asked(asked: Invocation, *, proved: bool) -> Iterator[str]:
+    doubt = "" if asked.sure or proved else " # a guess: the program's text does not tell"
+    if asked.route and not asked.field:
+        yield f"    request: {{path: {word(asked.route)}, method: GET}}"
+    elif asked.route:
+        doubt = "" if proved else doubt or " # a guess, until the server was asked once"
+        value = "{{ messages }}" if asked.field == MESSAGES else PROMPT
+        body = asked.body or f"{{{word(asked.field)}: {json.dumps(value)}}}"
         yield f"    request: {{path: {word(asked.route)}, body: {body}}}{doubt}"
         if asked.answer:
             yield f"    response: {{output: {word(f'$.{asked.answer}')}}}"

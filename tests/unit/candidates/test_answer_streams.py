@@ -148,6 +148,26 @@ A2A_1_SAID = b'{"result": {"message": {"messageId": "m", "role": "ROLE_AGENT", "
         ("openai", sse(chat("It is "), chat("late."), "[DONE]"), None, "It is late."),
         ("openai", sse(chat("It is "), chat("l", finish_reason="stop")), None, "It is l"),
         ("openai", RESPONSES, None, "It is late."),
+        ("openai", sse({"choices": [{"delta": {"refusal": "I will not."}}]}, "[DONE]"), None, "I will not."),
+        (
+            "openai",
+            sse(
+                {"type": "response.refusal.delta", "delta": "I will "},
+                {"type": "response.refusal.delta", "delta": "not."},
+                {"type": "response.completed", "response": {}},
+            ),
+            None,
+            "I will not.",
+        ),
+        (
+            "openai",
+            sse(
+                {"type": "response.output_text.delta", "delta": "It is l"},
+                {"type": "response.incomplete", "response": {}},
+            ),
+            None,
+            "It is l",
+        ),
         ("anthropic", ANTHROPIC, None, "It is late."),
         ("ag-ui", AG_UI, None, "It is late."),
         ("chatkit", CHATKIT, None, "It is late."),

@@ -37,8 +37,8 @@ class Invocation(NamedTuple):
 
     `words` follow the program's name. `stdin` is a template, None for the gate's JSON. A server has
     `route`, `field` and `answer`: the path it is asked at, the key of the question in the body, and
-    that of the answer in the response ("" for the whole). `sure` is False where the text of the
-    program did not tell.
+    that of the answer in the response ("" for the whole); `body` is all of the body as JSON, where
+    it holds more. `sure` is False where the text of the program did not tell.
     """
 
     words: tuple[str, ...] = ()
@@ -47,6 +47,7 @@ class Invocation(NamedTuple):
     field: str = ""
     answer: str = ""
     sure: bool = True
+    body: str = ""
 
 
 class FoundProgram(NamedTuple):
@@ -60,7 +61,8 @@ class FoundProgram(NamedTuple):
     what a bridge asks instead of a command, `language` that of the bridge. `names` are what it is
     called, the best first. `streams` says that it is asked over WebSocket alone, which nothing here
     does. `variables` are those of the environment that it reads. `writes` says that it writes
-    where it works, `redirect` that it calls a provider at an address of its own.
+    where it works, `redirect` that it calls a provider at an address of its own, `proved` that it
+    was asked and answered.
     """
 
     path: str
@@ -82,6 +84,7 @@ class FoundProgram(NamedTuple):
     variables: tuple[str, ...] = ()
     writes: bool = False
     redirect: bool = False
+    proved: bool = False
 
     @property
     def runtime(self) -> str:
@@ -205,8 +208,8 @@ QUESTION = "prompt|question|message|query|input|text|ask|task"
 MESSAGES = "messages"
 """The key of a whole conversation, a list of roles and texts."""
 
-_ASKED = (*QUESTION.split("|"), "content", "user_input", "user_message", MESSAGES)
-_ANSWERED = ("answer", "reply", "response", "output", "text", "message", "result", "content")
+ASKED = (*QUESTION.split("|"), "content", "user_input", "user_message", MESSAGES)
+ANSWERED = ("answer", "reply", "response", "output", "text", "message", "result", "content")
 
 _MAKERS = r"(?:FastAPI|Starlette|Flask|create_app|make_app|build_app|get_app)"
 _APPLICATION = re.compile(rf"^(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
@@ -260,7 +263,7 @@ def streams_only(path: str, text: str, behind: str) -> bool:
     """Whether a server takes messages over WebSocket, and no questions elsewhere."""
     routes = (_PYTHON_ROUTE if path.endswith(".py") else _NODE_ROUTE).finditer(text + behind)
     asked = any(
-        _tells(_group(one)) and "websocket" not in (text + behind)[one.end() :][:300].lower()
+        is_asked(_group(one)) and "websocket" not in (text + behind)[one.end() :][:300].lower()
         for one in routes
     )
     return bool(_STREAMS.search(text + behind)) and not asked and not reads_arguments(text)
@@ -275,13 +278,13 @@ def served(path: str, text: str) -> Invocation:
     """Return how a server is asked, from its text and that of the files it imports."""
     python = path.endswith(".py")
     routes = list((_PYTHON_ROUTE if python else _NODE_ROUTE).finditer(text))
-    route = max(routes, key=lambda one: (_tells(_group(one)), -one.start()))
+    route = max(routes, key=lambda one: (is_asked(_group(one)), -one.start()))
     prefix = _PREFIX.search(text) if python else None
-    field = _likeliest(_asked(text, route.end(), python=python), _ASKED)
+    field = _likeliest(_asked(text, route.end(), python=python), ASKED)
     return Invocation(
         route=(prefix[1].rstrip("/") if prefix else "") + _group(route),
         field=field or "message",
-        answer=_likeliest(map(_group, _ANSWERS.finditer(text, route.end())), _ANSWERED),
+        answer=_likeliest(map(_group, _ANSWERS.finditer(text, route.end())), ANSWERED),
         sure=bool(field),
     )
 
@@ -301,7 +304,8 @@ def _asked(text: str, start: int, *, python: bool) -> Iterator[str]:
     yield from map(_group, _NODE_KEY.finditer(text))
 
 
-def _tells(route: str) -> bool:
+def is_asked(route: str) -> bool:
+    """Whether a route is called as those are that take questions."""
     return bool(re.search(r"chat|ask|agent|message|quer|complet|invoke|run|prompt|answer", route))
 
 
