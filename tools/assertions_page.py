@@ -1,10 +1,11 @@
-"""The page of the assertions, made from their classes and samples."""
+"""The pages of the assertions, made from their classes and samples: a list, and one page each."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,30 +26,41 @@ from passing.
 Every assertion gives one sentence, what it expected and what it saw, and the numbers of the trace
 steps it rests on. Steps count from 1. The final message is the last assistant step.
 
-These keys all of them have:
+| assertion | what it checks |
+|---|---|
 """
 
 
-def page() -> str:
-    """Return `docs/reference/assertions.md`."""
-    parts = [_INTRODUCTION, _table(AssertionCommon.model_json_schema())]
+def pages() -> Iterator[tuple[str, str]]:
+    """Yield `assertions.md`, which lists them, and the page of each, by their paths and texts."""
+    rows = [
+        f"| [{name}](assertions/{name}.md) | {_checks(kind)} |" for name, kind in ASSERTIONS.items()
+    ]
+    common = _table(AssertionCommon.model_json_schema())
+    listed = "\n".join(rows)
+    yield "assertions.md", f"{_INTRODUCTION}{listed}\n\nThese keys all of them have:\n\n{common}"
     for name, kind in ASSERTIONS.items():
-        parts.append(_section(name, kind))
-    return "\n".join(parts)
+        yield f"assertions/{name}.md", _page(name, kind)
 
 
-def _section(name: str, kind: type[Assertion]) -> str:
+def _checks(kind: type[Assertion]) -> str:
+    first = (inspect.getdoc(kind) or "").partition("\n\n")[0]
+    return first.replace("\n", " ").replace("|", "\\|")
+
+
+def _page(name: str, kind: type[Assertion]) -> str:
     note, manifest = (SAMPLES / f"{name}.yaml").read_text(encoding="utf-8").split("apiVersion:")
     assertions = manifest.partition("  assertions:\n")[2]
     return "\n".join(
         [
-            f"## {name}\n",
+            f"# {name}\n",
             f"{inspect.getdoc(kind)}\n",
+            f"```yaml\nassertions:\n{textwrap.dedent(assertions)}```\n",
+            f"{_uses(note)}\n",
+            f"A test gives both to [`{name}.yaml`](../../../examples/assertions/{name}.yaml).\n",
             _table(kind.model_json_schema()),
             *_inner_tables(kind.model_json_schema()),
-            f"{_uses(note)}\n",
-            f"```yaml\nassertions:\n{textwrap.dedent(assertions)}```\n",
-            f"The whole of it: [`{name}.yaml`](../../examples/assertions/{name}.yaml).\n",
+            "Keys that [all assertions](../assertions.md) have stand there.\n",
         ]
     )
 

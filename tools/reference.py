@@ -28,7 +28,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Yield every generated file with what it should hold."""
     for kind in ALL_KINDS:
         yield REFERENCE / "schema" / f"{kind}.schema.json", schema_text(kind)
-    yield REFERENCE / "assertions.md", assertions_page.page()
+    yield from ((REFERENCE / name, text) for name, text in assertions_page.pages())
     yield REFERENCE / "cli.md", cli_page.page()
     yield REFERENCE.parent / "house.svg", house_image.image()
     yield REFERENCE / "presets.md", presets_page.page()
@@ -41,7 +41,8 @@ def pages() -> Iterator[tuple[Path, str]]:
 def stale() -> list[Path]:
     """Return the files that are missing, differ, or have no source any more."""
     wanted = dict(pages())
-    present = {*REFERENCE.glob("schema/*.json"), *REFERENCE.glob("compat/*.md")}
+    made = ("schema/*.json", "compat/*.md", "assertions/*.md")
+    present = {path for pattern in made for path in REFERENCE.glob(pattern)}
     differs = [path for path, text in wanted.items() if not _holds(path, text)]
     return sorted({*differs, *(present - wanted.keys())})
 

@@ -1,8 +1,8 @@
 """Builds the documentation as a static site with search, from the pages that GitHub shows.
 
 `python -m tools.site ZENSICAL` (also `make site`) writes `build/site/html`. The pages are those of
-`docs/`, the README, CONTRIBUTING and the changelog; each assertion gets a page of its own. Links
-that leave the site lead to the repository.
+`docs/`, the README, CONTRIBUTING and the changelog. Links that leave the site lead to the
+repository.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import cache, partial
+from functools import partial
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
 
@@ -25,7 +24,6 @@ ROOT_PAGES = {
 }
 """Where pages that stand above `docs/` are on the site."""
 
-_ASSERTIONS = "docs/reference/assertions.md"
 _LINK = re.compile(r"(\]\(|(?:src|href)=\")(?!\w+:|#)([^)\"#\s]*)(#[^)\"\s]*)?(?=[)\"])")
 _INFO = re.compile(r"^```(\w+)[^\n]*$", re.MULTILINE)
 """The first line of a fenced block: what tests do with it stands behind its language."""
@@ -37,26 +35,10 @@ def pages() -> dict[str, str]:
     made = {}
     for source in sources:
         path = source.relative_to(ROOT).as_posix()
-        for name, text in _split(path, _text(path)):
-            led = _LINK.sub(partial(_led, source=path, name=name), text)
-            made[name] = _INFO.sub(r"```\1", led)
+        name = _place(path)
+        led = _LINK.sub(partial(_led, source=path, name=name), source.read_text("utf-8"))
+        made[name] = _INFO.sub(r"```\1", led)
     return made
-
-
-def _split(path: str, text: str) -> Iterator[tuple[str, str]]:
-    """Yield a page, or that of the assertions with a list in place of them, and each by itself."""
-    if path != _ASSERTIONS:
-        yield _place(path), text
-        return
-    introduction, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
-    rows = []
-    for section in sections:
-        name, _, body = section.partition("\n")
-        first = body.strip().partition("\n\n")[0].replace("\n", " ")
-        rows.append(f"| [{name}](assertions.md#{name.lower()}) | {first} |")
-        yield f"reference/assertions/{name}.md", f"# {name}\n{body}"
-    head = (introduction, "| assertion | what it checks |", "|---|---|")
-    yield _place(path), "\n".join([*head, *rows, ""])
 
 
 def _place(path: str) -> str:
@@ -69,21 +51,12 @@ def _led(link: re.Match[str], source: str, name: str) -> str:
     before, target, anchor = link[1], link[2], link[3] or ""
     here = PurePosixPath(name).parent
     path = normpath(f"{PurePosixPath(source).parent}/{target}") if target else source
-    if path == _ASSERTIONS and anchor:
-        found = re.search(f"^## ({anchor[1:]})$", _text(path), re.MULTILINE | re.IGNORECASE)
-        if found is not None:
-            return f"{before}{relpath(f'reference/assertions/{found[1]}.md', here)}"
     folder = (ROOT / path).is_dir()
     page = f"{path}/README.md" if folder else path
     if page in ROOT_PAGES or (page.startswith("docs/") and (ROOT / page).exists()):
         return f"{before}{relpath(_place(page), here)}{anchor}"
     kind = "tree" if folder else "blob"
     return f"{before}{REPOSITORY}/{kind}/main/{path}{anchor}"
-
-
-@cache
-def _text(path: str) -> str:
-    return (ROOT / path).read_text("utf-8")
 
 
 def build(zensical: str, folder: Path) -> int:
