@@ -17,6 +17,7 @@ from tools import (
     cli_page,
     compat_page,
     house_image,
+    keys_page,
     presets_page,
     strictness_page,
 )
@@ -29,6 +30,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     for kind in ALL_KINDS:
         yield REFERENCE / "schema" / f"{kind}.schema.json", schema_text(kind)
     yield from ((REFERENCE / name, text) for name, text in assertions_page.pages())
+    yield REFERENCE / "keys.md", keys_page.page()
     yield REFERENCE / "cli.md", cli_page.page()
     yield REFERENCE.parent / "house.svg", house_image.image()
     yield REFERENCE / "presets.md", presets_page.page()

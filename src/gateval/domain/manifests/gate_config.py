@@ -429,8 +429,8 @@ class Policy(Spec):
     latency: RisePolicy = RisePolicy()
     budget: BudgetPolicy = BudgetPolicy()
     prices: dict[ModelName, ModelPrice] = Field(default={}, max_length=1_000)
-    """What models cost, by `provider/model-id`, in US dollars for a million tokens: those that the
-    list of prices lacks, and those that you get at another price."""
+    """What models cost, by `provider/model-id`, as `{input: 0.5, output: 1.5}` in US dollars for a
+    million tokens: those that the list of prices lacks, and those that you get at another price."""
     baseline: BaselinePolicy = BaselinePolicy()
     quarantine: tuple[QuarantinedFixture, ...] = ()
     """Fixtures that inform and do not block, each with its owner and last day."""
@@ -481,7 +481,8 @@ class GateConfig(Spec):
     """A gate config that this one extends, as OWNER/REPO/path@SHA with the 40 digits of a commit.
     What it asks holds here; this one may only ask more."""
     manifests: tuple[str, ...] = ()
-    """Patterns of the files that are looked at for manifests; all YAML files, if absent."""
+    """Patterns of the files that are looked at for manifests; all YAML files, if absent. One that
+    fits nothing, while there are manifests elsewhere, is an error."""
     agents: tuple[AgentStart, ...] = Field(default=(), max_length=1_000)
     """How agents are started that files of other tools define, the first that fits."""
     policy: Policy = Policy()

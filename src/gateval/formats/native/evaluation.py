@@ -45,7 +45,8 @@ class WrittenScoring(Spec):
     """The score in [0, 1] that the Eval must reach. If absent, nothing may regress where there is a
     baseline, and elsewhere the threshold is 1."""
     severity_weights: dict[Severity, Weight] = {}
-    """Weights of fixtures by severity, in place of low 0.5, medium 1, high 2, critical 4."""
+    """Weights of fixtures by severity, from 0.001 to 1000, in place of low 0.5, medium 1, high 2,
+    critical 4."""
 
 
 def _of_evals(scoring: WrittenScoring) -> WrittenScoring:
