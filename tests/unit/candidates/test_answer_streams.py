@@ -148,7 +148,12 @@ A2A_1_SAID = b'{"result": {"message": {"messageId": "m", "role": "ROLE_AGENT", "
         ("openai", sse(chat("It is "), chat("late."), "[DONE]"), None, "It is late."),
         ("openai", sse(chat("It is "), chat("l", finish_reason="stop")), None, "It is l"),
         ("openai", RESPONSES, None, "It is late."),
-        ("openai", sse({"choices": [{"delta": {"refusal": "I will not."}}]}, "[DONE]"), None, "I will not."),
+        (
+            "openai",
+            sse({"choices": [{"delta": {"refusal": "I will not."}}]}, "[DONE]"),
+            None,
+            "I will not.",
+        ),
         (
             "openai",
             sse(
