@@ -138,6 +138,9 @@ def _aisdk(items: Iterable[StreamItem]) -> str:
     return _ended(text or last, ended=ended)
 
 
+_SAID = {"response.output_text.delta", "response.refusal.delta"}
+
+
 def _openai(items: Iterable[StreamItem]) -> str:
     """The content of the first choice of Chat Completions, or the text of a Response."""
     text, ended = "", False
@@ -151,14 +154,15 @@ def _openai(items: Iterable[StreamItem]) -> str:
         item = value.get("item")
         if kind == "response.output_item.added" and isinstance(item, dict):
             text = "" if item.get("type") == "message" else text
-        if kind == "response.output_text.delta":
+        if kind in _SAID:
             text += str(value.get("delta") or "")
-        ended = ended or kind == "response.completed"
+        ended = ended or kind in {"response.completed", "response.incomplete"}
         choices = value.get("choices")
         for choice in choices if isinstance(choices, list) else []:
             if isinstance(choice, dict) and choice.get("index", 0) == 0:
                 delta = choice.get("delta")
-                text += str(delta.get("content") or "") if isinstance(delta, dict) else ""
+                said = delta if isinstance(delta, dict) else {}
+                text += str(said.get("content") or said.get("refusal") or "")
                 ended = ended or bool(choice.get("finish_reason"))
     return _ended(text, ended=ended)
 
