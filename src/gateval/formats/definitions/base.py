@@ -74,10 +74,16 @@ class Definition(NamedTuple):
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a revision as readers see them. `others` are all definitions, by their kind."""
+    """The files of a revision as readers see them. `others` are all definitions, by their kind.
+
+    What many definitions lead to is read once.
+    """
 
     around: GatheringContext
     others: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    _texts: dict[str, str | None] = field(default_factory=dict)
+    _named: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _documents: dict[str, tuple[Document, ...]] = field(default_factory=dict)
 
     def has(self, path: str) -> bool:
         """Whether a file or a link is tracked at this path."""
@@ -86,6 +92,23 @@ class Files:
 
     def text(self, path: str) -> str | None:
         """Return the text of a file; None where there is none, or it is too long or no UTF-8."""
+        if path not in self._texts:
+            self._texts[path] = self._text(path)
+        return self._texts[path]
+
+    def documents(self, path: str) -> tuple[Document, ...]:
+        """Return the documents of a file of YAML; none of one that cannot be read."""
+        if path not in self._documents:
+            documents, problems = read_documents(path, (self.text(path) or "").encode())
+            self._documents[path] = () if problems else documents
+        return self._documents[path]
+
+    def _links(self, path: str) -> tuple[str, ...]:
+        if path not in self._named:
+            self._named[path] = references(self.text(path) or "", path.rpartition("/")[0])
+        return self._named[path]
+
+    def _text(self, path: str) -> str | None:
         entry = self.around.tree.get(path)
         if entry is None or not entry.is_file:
             return None
@@ -121,8 +144,7 @@ class Files:
                 continue
             found[path] = None
             if hops < HOPS and path.endswith((".md", ".mdc", ".markdown", ".txt")):
-                named = references(self.text(path) or "", path.rpartition("/")[0])
-                todo += [(one, hops + 1) for one in named]
+                todo += [(one, hops + 1) for one in self._links(path)]
         return tuple(found)
 
 

@@ -17,7 +17,6 @@ from gateval.formats.definitions.base import (
     Definition,
     Files,
     Source,
-    Unreadable,
     model_name,
     objects,
     text_of,
@@ -54,14 +53,7 @@ def _configs(source: Source) -> dict[str, JsonObject]:
     found: dict[str, JsonObject] = {}
     paths = [source.path, *source.files.others.get("kagent", ())]
     for path in dict.fromkeys(paths):
-        text = source.files.text(path)
-        if text is None or "ModelConfig" not in text:
-            continue
-        try:
-            documents = Source(path, text, source.files).documents
-        except Unreadable:
-            continue
-        for document in documents:
+        for document in source.files.documents(path):
             data = _versioned(document)
             if data is not None and data.get("kind") == "ModelConfig":
                 found.setdefault(_named(data), data)
@@ -111,9 +103,6 @@ def _others(told: JsonValue, files: Files) -> Iterator[str]:
     """Yield the files of the agents that this one asks."""
     asked = {text_of(_under(one, "agent", "name")) for one in objects(_under(told, "tools"))} - {""}
     for path in files.others.get("kagent", ()) if asked else ():
-        try:
-            documents = Source(path, files.text(path) or "", files).documents
-        except Unreadable:
-            continue
-        if any((data := _versioned(one)) and _named(data) in asked for one in documents):
+        named = (_named(data) for one in files.documents(path) if (data := _versioned(one)))
+        if asked & {*named}:
             yield path

@@ -162,3 +162,17 @@ def test_a_path_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
     repo.commit()
     (problem,) = read(repo).problems
     assert "The path of this file is no UTF-8" in str(problem)
+
+
+def test_many_definitions_that_lead_to_the_same_files_take_no_longer(tmp_path: Path) -> None:
+    """Each large file and each document is read once, however many agents rest on it."""
+    repo = sample(tmp_path / "repo", "kagent")
+    large = {f"docs/n{number}.md": "`a` [b](c.md) @d.md\n" * 10_000 for number in range(20)}
+    named = " ".join(f"@{path}" for path in large)
+    agents = {f".claude/agents/a{n}.md": f"---\nname: a{n}\n---\n{named}\n" for n in range(300)}
+    agent = (repo.path / "agents/orders.yaml").read_text().partition("---")[0]
+    charts = {f"k/{n}.yaml": agent.replace("orders-agent", f"k{n}") for n in range(300)}
+    repo.commit_many({**large, **agents, **charts})
+    started = time.process_time()
+    assert len(found(read(repo))) >= 600
+    assert time.process_time() - started < 60
