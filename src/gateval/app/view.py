@@ -1,5 +1,5 @@
 """What `view` does: a server on this machine for the person who started it, with the pages of runs,
-and labels that are written as `challenge` writes them.
+and labels: an experiment's go into its feedback file, others are written as `challenge` does.
 
 What is sealed is never opened for it: pages are made of what a run stored for everybody. A
 candidate of the same user could take the token out of this process, so it answers nothing while one
@@ -22,6 +22,7 @@ from gateval.adapters.loopback_server import Answer, Front, LoopbackServer
 from gateval.adapters.results_folder import PARENTS
 from gateval.app.challenge import label_verdict
 from gateval.app.compare import runs_of
+from gateval.app.feedback import add_feedback
 from gateval.app.run.views import VIEWS
 from gateval.app.run_history import Runs, known_runs, record_in
 from gateval.app.stored import named_run, read_results, runs_here
@@ -183,7 +184,15 @@ class Pages:
             raise UsageError("A label names a run, a fixture, a repetition, 0 or 1, and a reason.")
         if not note.strip():
             raise UsageError("Say why in a word or two: whoever reads the label later needs it.")
-        return label_verdict(
+        told = add_feedback(
+            self._repository,
+            read_results(self._root.joinpath(*PARENTS, run)),
+            fixture,
+            repetition=repetition,
+            up=score == 1,
+            note=note.strip(),
+        )
+        return told or label_verdict(
             self._environ,
             fixture=fixture,
             score=float(score),
