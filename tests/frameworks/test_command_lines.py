@@ -98,3 +98,30 @@ def test_codex_answers_with_the_trace_of_the_wire(tmp_path: Path, programs: Path
     (results,) = repo.path.glob(".gateval/results/*/results.v1.json")
     told = json.dumps(json.loads(results.read_text()))
     assert '"source": "gateway"' in told
+
+
+@pytest.mark.frameworks
+def test_claude_code_works_in_a_playground(tmp_path: Path, programs: Path) -> None:
+    """Its own files stay where it finds them; what it may change is handed over by the mapping."""
+    line = (
+        "[claude, -p, --model, scripted/desk, --agent, '{{ agent.name }}', --allowedTools, Bash, "
+        "--add-dir, '{playground}']"
+    )
+    config = (
+        "agents: [{match: .claude/agents/*, models: [scripted/desk], runtime: "
+        f"{{command: {line}, stdin: '{{{{ prompt }}}}'}}}}]\n"
+    )
+    repo = sample(tmp_path / "repo", "claude", "test-runner", config=config)
+    made_by_tool = "echo x > $GATEVAL_PLAYGROUND/new.txt && echo made"
+    repo.write(
+        ".gateval/scripted/desk.yaml",
+        "rules:\n  - {when: {tool: made}, reply: hello}\n"
+        f'  - {{toolCalls: [{{name: Bash, arguments: {{command: "{made_by_tool}"}}}}]}}\n',
+    )
+    path = "evals/test-runner.yaml"
+    text = (repo.path / path).read_text().replace("  input:", "  playground: {}\n  input:")
+    exists = "assertions: [{type: fileExists, path: new.txt}, "
+    repo.write(path, text.replace("assertions: [", exists))
+    repo.commit()
+    ran = gateval(repo, "run", "test-runner.eval", **_environment(programs))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
