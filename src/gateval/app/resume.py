@@ -41,7 +41,7 @@ def resumed_run(plan: Plan, repository: GitRepository, named: str | None) -> Res
     found = next(filter(None, (_resumed(plan, each) for each in folders)), None)
     if found is None:
         raise UsageError(
-            "There is nothing to go on from: no earlier run here measured a trial of the same "
+            "There is nothing to go on from: no earlier run here measured any of the same "
             "revisions, Agents, fixtures and judges.",
             hint="Without --resume, everything is measured.",
         )
