@@ -12,7 +12,7 @@ WORKERS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # seconds before the first test.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test suite test-all test-frameworks unit lowest coverage mutations lint format docs schemas site bench image-check lock frameworks clean
+.PHONY: help demo test suite test-all test-frameworks unit lowest coverage mutations lint format docs schemas site pictures bench image-check lock frameworks clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ docs: $(VENV)/dev.stamp ## Write the generated pages and schemas anew
 
 site: $(VENV)/site.stamp ## Build the documentation as a site with search, in build/site/html
 	@$(BIN)/python -m tools.site $(VENV)/site/bin/zensical
+
+pictures: $(VENV)/dev.stamp $(VENV)/agents.stamp ## Make the pictures of the docs anew, from the demo and the tutorial
+	@GATEVAL_PICTURES=1 $(BIN)/python -m pytest -q -n 0 tests/e2e/test_demo.py tests/e2e/test_getting_started.py
 
 bench: $(VENV)/dev.stamp ## Measure what benchmarks/ promises
 	@$(BIN)/python -m benchmarks

@@ -50,7 +50,9 @@ def test_the_index_of_decisions_lists_every_page_by_its_title() -> None:
 
 def test_the_page_of_guides_lists_every_guide_once() -> None:
     folder = ROOT / "docs/guides"
-    listed = re.findall(r"^- \[.+\]\((.+)\)$", (folder / "README.md").read_text("utf-8"), re.M)
+    listed = re.findall(
+        r"^- \[[^]]+\]\(([\w-]+\.md)\): ", (folder / "README.md").read_text("utf-8"), re.M
+    )
     assert sorted(listed) == sorted(p.name for p in folder.glob("*.md") if p.name != "README.md")
 
 

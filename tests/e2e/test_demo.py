@@ -21,6 +21,7 @@ from gateval.domain.verdicts import GateVerdict
 from gateval.render.stage import load_results
 from tests.helpers.command import candidate_processes
 from tests.helpers.forked import run_forked
+from tests.helpers.pictures import picture_of_comment, picture_of_page
 
 ROOT = Path(__file__).parents[2]
 CANARY = "canary-5f1c0e7a9b3d"
@@ -111,6 +112,17 @@ def test_the_demo_shows_one_of_everything(tmp_path: Path) -> None:
     _shows_a_candidate_that_does_not_start(shown)
     _writes_the_same_comment_again_and_no_key(shown, _check(tmp_path / "check"))
     assert candidate_processes(tmp_path) == []
+    _is_what_the_pictures_of_the_readme_show(shown, tmp_path)
+
+
+def _is_what_the_pictures_of_the_readme_show(shown: Shown, folder: Path) -> None:
+    texts = (
+        picture_of_comment(shown.results / "comment.md", "comment", folder, height=880),
+        picture_of_page(shown.results / "report.html", "report", folder, width=1000, height=760),
+    )
+    for text in texts:
+        assert "refund-must-clarify passed before and fails now" in text
+        assert str(folder) not in text
 
 
 def _shows_a_regression_with_checked_evidence(shown: Shown) -> None:

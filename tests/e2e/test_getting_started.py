@@ -2,7 +2,7 @@
 
 Its fences say what is done with them: `file=PATH` is written there, `sh run` is run and must exit
 with 0 or with what `exit=N` says, and each line of a `text output` block must be in what the
-commands before it printed.
+commands before it printed. The page's picture is of the report that its failing check wrote.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.helpers.pictures import picture_of_page
 from tests.helpers.repo import Repo
 from tests.helpers.tiers import some_always
 
@@ -55,6 +56,13 @@ def _run(repo: Repo, script: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def _is_what_the_picture_shows(repo: Repo, folder: Path) -> None:
+    (report,) = repo.path.glob(".gateval/results/*/report.html")
+    text = picture_of_page(report, "getting-started", folder, width=900, height=620)
+    assert "no-ticket-numbers passed before and fails now" in text
+    assert str(folder) not in text
+
+
 @pytest.mark.parametrize("branch", some_always(["trunk", "main"], 2))
 def test_every_step_of_the_page_does_what_it_says(tmp_path: Path, branch: str) -> None:
     repo = Repo(tmp_path / "repository")
@@ -68,6 +76,8 @@ def test_every_step_of_the_page_does_what_it_says(tmp_path: Path, branch: str) -
             done = _run(repo, block.body)
             printed = done.stdout
             assert done.returncode == int(block.option("exit") or 0), f"{block.body}\n{printed}"
+            if block.option("exit") == "1":
+                _is_what_the_picture_shows(repo, tmp_path)
         elif block.words == ("text", "output"):
             missing = [line for line in block.body.splitlines() if line not in printed]
             assert not missing, printed
