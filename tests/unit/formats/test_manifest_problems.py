@@ -128,6 +128,8 @@ CASES = [
     (AGENT, "spec:", "spec:\n  runtime: {type: command, command: run.py}", '6:37 spec.runtime.command: Expected a list, got text "run.py". Write [run.py]; no shell reads it.'),
     (AGENT, "spec:", "spec:\n  runtime: {type: command, comand: [x]}", '6:28 spec.runtime.comand: Unknown key "comand". Did you mean "command"?'),
     (AGENT, "spec:", "spec:\n  runtime: {type: command, options: {}}", '6:28 spec.runtime.options: Unknown key "options". Known here: type, cwd, setup, command, env, conversation, before, after, services, workdir and redirect.'),
+    (AGENT, "spec:", "spec:\n  runtime: {type: model, redirect: true}", "6:36 spec.runtime.redirect: The gate runs this agent itself, and there is no program for `redirect`."),
+    (AGENT, "spec:", 'spec:\n  runtime: {type: command, command: [x], cwd: "{playground}", workdir: copy}', "6:72 spec.runtime.workdir: It works in the trial's playground, which it may write. Remove `workdir`."),
     (AGENT, "spec:", "spec:\n  runtime: {type: command, env: {PORT: 80}}", "6:40 spec.runtime.env.PORT: Expected text, got number 80. Put it in quotes."),
     (AGENT, "spec:", "spec:\n  runtime: {type: command, env: {A-B: x}}", '6:39 spec.runtime.env.A-B: "A-B" cannot name a variable.'),
     (AGENT, "spec:", 'spec:\n  runtime: {type: command, command: [a, "b\\0c"]}', "6:41 spec.runtime.command[1]: A NUL character cannot stand here."),
