@@ -1,12 +1,16 @@
-"""Ten repositories as their people wrote them: from a clone to a true verdict, no code edited."""
+"""Repositories as their people wrote them: from a clone to true verdicts, by two commands.
+
+No code is edited. Each commit runs a few of them, drawn by its name; each night all.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import random
 import re
-import shlex
+import subprocess
 import sys
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -16,7 +20,7 @@ import pytest
 
 from examples.demo import gate
 from gateval.candidates.environment import HARMLESS
-from tests.frameworks.samples import ALWAYS, SAMPLES, Sample
+from tests.frameworks.samples import RENAMED, SAMPLES, TOOL, Change, Sample
 from tests.helpers.command import environment
 from tests.helpers.forked import run_forked
 from tests.helpers.frameworks import PROGRAMS, ROOT, need_frameworks
@@ -26,35 +30,44 @@ from tests.servers.model_server import Answer, Call, ModelServer, reply
 
 QUESTION = "Where is my order 7?"
 CANARY = "sk-canary-0123456789abcdef"
-MOST_COMMANDS = 4
+FEW = 2
+"""So many of them run in each CI run."""
+
+
+def _drawn() -> list[str]:
+    """Return the names of those that this commit runs."""
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return [one.name for one in random.Random(head).sample(SAMPLES, FEW)]
 
 
 def serve(call: Call) -> Answer:
     """A model that does what it is told, and tells what the tool found."""
-    found = re.search(rb"in transit|lost", call.raw)
-    if found:
-        said = f"Order 7 is {found[0].decode()}."
-        if b"final_answer" in call.raw:  # smolagents has a tool for that
-            return reply(call, tools=[("c2", "final_answer", {"answer": said})])
-        return google_reply(call, said) if "/models/" in call.path else reply(call, said)
-    if b"Look the order up" not in call.raw:
-        said = "I cannot see orders."
-        return google_reply(call, said) if "/models/" in call.path else reply(call, said)
-    if "/models/" in call.path:
-        return google_reply(call, tools=[("order_status", {"order": 7})])
-    return reply(call, tools=[("c1", "order_status", {"order": 7})])
+    google = "/models/" in call.path
+    found = re.search(rb"in transit|lost(?=[\\\"'])", call.raw)
+    said = f"Order 7 is {found[0].decode()}." if found else "I cannot see orders."
+    handed = re.search(rb"\btransfer_to_order_agent\b", call.raw)
+    if b"final_answer" in call.raw and found:  # smolagents has a tool for that
+        return reply(call, tools=[("c2", "final_answer", {"answer": said})])
+    if handed and b"call_output" not in call.raw:
+        return reply(call, tools=[("c0", handed[0].decode(), {})])
+    if found or b"Look the order up" not in call.raw:
+        return google_reply(call, said) if google else reply(call, said)
+    offered = TOOL if TOOL.encode() in call.raw else RENAMED
+    if google:
+        return google_reply(call, tools=[(offered, {"order": 7})])
+    return reply(call, tools=[("c1", offered, {"order": 7})])
 
 
 class Desk:
-    """Somebody at a terminal in a sample's repository, who counts the commands of the gate."""
+    """Somebody at a terminal in a sample's repository, who types the commands of the gate."""
 
     def __init__(self, repo: Repo, provider: ModelServer) -> None:
         self.repo = repo
         self.provider = provider
-        self.commands = 0
 
     async def type(self, *words: str) -> CompletedProcess[str]:
-        self.commands += 1
         self.provider.calls.clear()
         places = (ROOT / ".venv" / "bin", PROGRAMS, os.environ["PATH"])
         environ = {
@@ -85,11 +98,13 @@ class Desk:
 
 
 def say_what_must_hold(repo: Repo, agent: str) -> None:
-    """Do what the first of the next steps says: a question that matters, and what must hold."""
+    """Fill in the first fixture as its lines say: a question that matters, and what must hold."""
     path = repo.path / f"agents/{agent}/evals.yaml"
-    asked = path.read_text().replace("What can you help me with?", QUESTION)
-    held = "- {type: contains, value: in transit}\n    - {type: toolCalled, tool: order_status}"
-    path.write_text(re.sub(r"- \{type: latency.*", held, asked))
+    written = path.read_text().replace("What can you help me with?", QUESTION)
+    value = written.replace("what a right answer has to say", "in transit")
+    filled = value.replace("a tool that it has to call", TOOL)
+    assert filled.count("# - {type: ") == 2
+    path.write_text(filled.replace("# - {type: ", "- {type: "))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -97,14 +112,17 @@ def tools() -> None:
     need_frameworks()
 
 
+_DRAWN = _drawn()
+
+
 @pytest.mark.parametrize(
     "sample",
     [
-        pytest.param(one, id=one.name, marks=() if number < ALWAYS else (pytest.mark.frameworks,))
-        for number, one in enumerate(SAMPLES)
+        pytest.param(one, id=one.name, marks=() if one.name in _DRAWN else pytest.mark.frameworks)
+        for one in SAMPLES
     ],
 )
-def test_from_a_clone_to_a_true_verdict(tmp_path: Path, sample: Sample) -> None:
+def test_from_a_clone_to_true_verdicts(tmp_path: Path, sample: Sample) -> None:
     asyncio.run(_story(sample, sample.make(tmp_path / "repo", tmp_path / "uv")))
 
 
@@ -113,30 +131,36 @@ async def _story(sample: Sample, repo: Repo) -> None:
     before = {path: (repo.path / path).read_bytes() for path in listed}
     async with ModelServer(serve) as provider:
         desk = Desk(repo, provider)
-        begun = await desk.type("init", "--yes")
-        assert begun.returncode == 0, begun.stderr
-        found = "is an agent of" if ":" in sample.program else "uses"
+        begun = await desk.type("init", "--yes", "--run")
+        assert begun.returncode == 0, begun.stdout + begun.stderr
+        assert re.search(rf"(?m)^{re.escape(sample.program)} answers: ", begun.stdout)
+        assert not provider.calls
+        found = "is an agent of" if ":" in sample.program or _is_declared(sample) else "uses"
         first = f"{sample.program} {found} {sample.framework}, so it is the first Agent."
         assert first in begun.stdout
-        say_what_must_hold(repo, sample.agent)
-
-        advice = re.search(r"Try it:  (.*)", begun.stdout)
-        assert advice
-        for line in advice[1].split(" && "):
-            done = await desk.type(*shlex.split(line)[1:])
-            assert done.returncode == 0, done.stdout + done.stderr
-        assert desk.commands <= MOST_COMMANDS
         assert {path: (repo.path / path).read_bytes() for path in listed} == before
-        saw_everything(sample, desk)
-
+        say_what_must_hold(repo, sample.agent)
         repo.commit("The gate")
-        repo.branch("change")
-        broken = repo.path / sample.broken.path
-        broken.write_text(broken.read_text().replace(sample.broken.old, sample.broken.new, 1))
-        repo.commit("Worse")
-        checked = await desk.type("check")
-        assert checked.returncode == 1, checked.stdout + checked.stderr
-        assert verdicts(desk) == {("base", True), ("head", False)}
+        for change in sample.changes:
+            await _judged(sample, change, desk)
+
+
+def _is_declared(sample: Sample) -> bool:
+    return sample.program.endswith((".json", "route.ts"))
+
+
+async def _judged(sample: Sample, change: Change, desk: Desk) -> None:
+    """Make a change on a branch of its own, and see what the gate says of it."""
+    desk.repo.checkout("main")
+    desk.repo.branch(change.name.replace(" ", "-"))
+    change.make(desk.repo, sample.agent)
+    desk.repo.commit(change.name)
+    checked = await desk.type("check")
+    said = f"{change.name}:\n{checked.stdout}{checked.stderr}"
+    assert checked.returncode == (0 if change.passes else 1), said
+    assert verdicts(desk) == {("base", True), ("head", change.passes)}, said
+    if change.passes:
+        saw_everything(sample, desk)
 
 
 def saw_everything(sample: Sample, desk: Desk) -> None:
@@ -148,7 +172,7 @@ def saw_everything(sample: Sample, desk: Desk) -> None:
         steps = trace["steps"]
         assert tuple(step["kind"] for step in steps) == sample.kinds
         called = [step["tool"] for step in steps if step["kind"] == "tool_call"]
-        assert called[0] == "order_status"
+        assert TOOL in called
         assert QUESTION in steps[0]["text"]
         assert "Order 7 is in transit." in trial["output"]
         assert CANARY not in json.dumps(trial)
