@@ -128,3 +128,25 @@ def test_an_agent_that_is_asked_over_websocket_alone_is_refused_aloud(tmp_path: 
     assert "server/server.ts takes questions over WebSocket alone" in done.stderr
     assert "docs/guides/bridges.md" in done.stderr
     assert not (repo.path / "agents").exists()
+
+
+def test_a_database_runs_beside_the_agent_that_reads_its_address(tmp_path: Path) -> None:
+    """A real one where it is installed; the address is no variable of the gate's then."""
+    repo = Repo(tmp_path / "shop")
+    repo.write(
+        "desk.py", "import os\nfrom openai import OpenAI\nprint(os.environ['DATABASE_URL'])" + MAIN
+    )
+    repo.write(
+        "docker-compose.yml",
+        "services:\n  db:\n    image: postgres:16\n  mail:\n    image: axllent/mailpit\n",
+    )
+    repo.commit()
+    done = gateval(repo, "init", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "Each run has a server of its own for DATABASE_URL" in done.stdout
+    assert "The compose file has mailpit too" in done.stdout
+    assert "candidateEnv: [" not in (repo.path / ".github/gateval.yml").read_text()
+    runtime = written(repo)["spec"]["runtime"]
+    assert [one["name"] for one in runtime["services"]] == ["db"]
+    assert runtime["env"] == {"DATABASE_URL": "postgresql://app@{services.db}/postgres"}
+    assert gateval(repo, "validate").returncode == 0

@@ -30,6 +30,7 @@ from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.paths import show_path
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.problems import InvalidManifests
+from gateval.domain.setup.beside import COMPOSE_FILES, Beside, beside_of
 from gateval.domain.setup.declared import DECLARING
 from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
@@ -236,11 +237,13 @@ def start_repository(environ: dict[str, str], wishes: Wishes) -> int:
     if found and wishes.run:
         proof = Proving(repository, snapshot, environ, wishes).first(found)
     program = proof.program if proof else one_of(found, wishes.choose) if found else None
+    program = program and _with_servers(repository, program)
     chosen = _sketch(repository, snapshot, model, program)
     gates, _ = read_workflows(repository, snapshot)
     files = _files(chosen, snapshot, gates, proof)
     _say_what_was_found(snapshot, chosen, found)
     _say_what_it_reads(program, environ)
+    _say_what_is_beside(program)
     kept = {job.path: "the workflow" for job in gates}
     for file in files:
         if write_new(repository.root, file.path, file.text):
@@ -404,6 +407,39 @@ def _with_tools(repository: GitRepository, program: FoundProgram) -> FoundProgra
     project = b"\n".join(heads).decode("utf-8", "replace")
     setup = with_tools(program.setup, lambda name: shutil.which(name) is not None, project)
     return program._replace(setup=setup)
+
+
+def _with_servers(repository: GitRepository, program: FoundProgram) -> FoundProgram:
+    """Return the program with the databases that its variables lead to, or its compose file."""
+    folder = repository.root / program.root
+
+    def read(path: Path) -> str:
+        return path.read_bytes()[:MOST_BYTES].decode("utf-8", "replace") if path.is_file() else ""
+
+    places = dict.fromkeys([repository.root, folder])
+    composed = [read(place / name) for place in places for name in COMPOSE_FILES]
+    named = ("package.json", "alembic.ini")
+    files = {name: text for name in named if (text := read(folder / name))}
+    beside = beside_of(composed, program.variables, files)
+    kept = tuple(one for one in program.variables if one not in dict(beside.env))
+    return program._replace(beside=beside, variables=kept)
+
+
+def _say_what_is_beside(program: FoundProgram | None) -> None:
+    beside = program.beside if program else Beside()
+    if beside.servers:
+        names = ", ".join(name for name, _ in beside.env)
+        said = f"Each run has a server of its own for {names}: see runtime.services."
+        missing = [one for one in beside.needs if shutil.which(one) is None]
+        lacks = (
+            f" Not on PATH here: {', '.join(missing)}; install what has them." if missing else ""
+        )
+        print(said + lacks)
+    if beside.images:
+        images = ", ".join(plain_line(one, 80) for one in beside.images)
+        print(
+            f"The compose file has {images} too: write what the agent needs under runtime.services."
+        )
 
 
 def _found(

@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
+from gateval.domain.setup.beside import Beside
 from gateval.domain.setup.program import MESSAGES, PROMPT, FoundProgram, Invocation, SetUp
 from gateval.domain.setup.starter import (
     SCRIPTED_MODEL,
@@ -79,6 +80,8 @@ def _lines(
     yield from _as_it_is(program)
     if program.modules_in:
         env = {"PYTHONPATH": program.modules_in, **env}
+    yield from _beside(program.beside)
+    env = {**dict(program.beside.env), **env}
     if env:
         given = ", ".join(f"{key}: {word(value)}" for key, value in env.items())
         yield f"    env: {{{given}}}" + " # its modules lie there" * bool(program.modules_in)
@@ -99,6 +102,17 @@ def _setup(setup: SetUp) -> Iterator[str]:
     yield f"      run: {_list(setup.run)}"
     yield f"      inputs: {_list(setup.inputs)}"
     yield f"      creates: {_list(setup.creates)}"
+
+
+def _beside(beside: Beside) -> Iterator[str]:
+    """Yield the servers beside the agent, and what fills them before each trial."""
+    if beside.servers:
+        yield "    services: # of each run's own, without what is in yours"
+    for one in beside.servers:
+        ready = "ready: {timeoutSeconds: 60}"
+        yield f"      - {{name: {one.name}, command: {_list(one.command)}, {ready}}}"
+    if beside.before:
+        yield f"    before: {_list(beside.before)} # makes its tables, before each trial"
 
 
 def _asked(asked: Invocation, *, proved: bool) -> Iterator[str]:

@@ -13,6 +13,8 @@ from posixpath import basename, dirname, join, relpath, splitext
 from shlex import quote
 from typing import NamedTuple
 
+from gateval.domain.setup.beside import Beside
+
 _LOCKS = (".lock", "-lock.json", "-lock.yaml", "requirements.txt", "go.mod")
 
 MOST_NAMED = 3
@@ -60,9 +62,9 @@ class FoundProgram(NamedTuple):
     for it. `started` is False where nothing tells that the file is a program by itself. `target` is
     what a bridge asks instead of a command, `language` that of the bridge. `names` are what it is
     called, the best first. `streams` says that it is asked over WebSocket alone, which nothing here
-    does. `variables` are those of the environment that it reads. `writes` says that it writes
-    where it works, `redirect` that it calls a provider at an address of its own, `proved` that it
-    was asked and answered.
+    does. `variables` are those of the environment that it reads, `beside` what serves it. `writes`
+    says that it writes where it works, `redirect` that it calls a provider at an address of its own,
+    `proved` that it was asked and answered.
     """
 
     path: str
@@ -85,6 +87,7 @@ class FoundProgram(NamedTuple):
     writes: bool = False
     redirect: bool = False
     proved: bool = False
+    beside: Beside = Beside()
 
     @property
     def runtime(self) -> str:

@@ -1,0 +1,116 @@
+"""What an agent needs beside it: databases that its compose file or its variables name.
+
+Each trial has a server of its own, as a service in the Agent's isolation, never the one of the
+person: what an agent writes there is gone with the run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+COMPOSE_FILES = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
+
+
+class Server(NamedTuple):
+    """A kind of server: what images and variables are called, and how one is started and named.
+
+    `needs` are the programs of it that have to be on PATH.
+    """
+
+    name: str
+    image: str
+    variable: str
+    needs: tuple[str, ...]
+    command: tuple[str, ...]
+    address: str
+
+
+_POSTGRES = (
+    "id -un > /dev/null 2>&1 || { echo app:x:$(id -u):$(id -g)::/:/bin/sh > {home}/passwd;"
+    " export NSS_WRAPPER_PASSWD={home}/passwd NSS_WRAPPER_GROUP=/dev/null"
+    " LD_PRELOAD=$(ls /usr/lib/*/libnss_wrapper.so); };"
+    " initdb -D {home}/data -U app -A trust > /dev/null"
+    " && exec postgres -D {home}/data -p {port} -h 127.0.0.1 -k {home}"
+)
+"""PostgreSQL in a folder of its own. It starts for no user without a name, as the candidates of a
+gate that is root are; libnss-wrapper, a package of distributions, gives one.
+"""
+
+SERVERS = (
+    Server(
+        "db",
+        r"postgres|pgvector|postgis|timescale",
+        r"DATABASE_URL|DB_URL|(?:POSTGRES|PG)\w*_UR[LI]",
+        ("initdb", "postgres"),
+        ("sh", "-c", _POSTGRES),
+        "postgresql://app@{services.db}/postgres",
+    ),
+    Server(
+        "redis",
+        r"redis|valkey",
+        r"REDIS\w*_UR[LI]",
+        ("redis-server",),
+        ("redis-server", "--port", "{port}", "--save", ""),
+        "redis://{services.redis}/0",
+    ),
+)
+_IMAGE = re.compile(r"^[ \t]+image:[ \t]*[\"']?(?:[\w.-]+(?::\d+)?/)*([\w.-]+)", re.M)
+_MIGRATES = re.compile(r"(?:db:)?(?:migrate|push)(?::deploy)?")
+
+
+class Beside(NamedTuple):
+    """The servers beside an agent, the variables that say where they are, and what fills them.
+
+    `images` are those of the compose file that nothing here starts.
+    """
+
+    servers: tuple[Server, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+    before: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The programs that have to be on PATH."""
+        return tuple(one for server in self.servers for one in server.needs)
+
+
+def beside_of(
+    composed: Iterable[str], variables: Collection[str], files: Mapping[str, str]
+) -> Beside:
+    """Return what an agent needs beside it.
+
+    `composed` are texts of compose files, `variables` what it reads, `files` texts by name of the
+    folder that it works in.
+    """
+    images = tuple(dict.fromkeys(name for text in composed for name in _IMAGE.findall(text)))
+    servers, env = [], []
+    for server in SERVERS:
+        read = [name for name in variables if re.fullmatch(server.variable, name)]
+        if read:  # a server that no variable leads to would stand there for nobody
+            servers.append(server)
+            env += [(name, server.address) for name in read]
+    known = re.compile("|".join(one.image for one in SERVERS))
+    others = tuple(one for one in images if not known.search(one))
+    before = _migration(files) if any(one.name == "db" for one in servers) else ()
+    return Beside(tuple(servers), tuple(env), before, others)
+
+
+def _migration(files: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the command that makes the tables of an empty database, () for none."""
+    if "alembic.ini" in files:
+        return (".venv/bin/alembic", "upgrade", "head")
+    try:
+        scripts = json.loads(files.get("package.json", "{}")).get("scripts", {})
+        names = [str(one) for one in scripts]
+    except (ValueError, RecursionError, AttributeError, TypeError):
+        return ()
+    found = min((one for one in names if _MIGRATES.fullmatch(one)), key=_rank, default="")
+    return ("npm", "run", found) if found else ()
+
+
+def _rank(name: str) -> tuple[bool, str]:
+    return "migrate" not in name, name
