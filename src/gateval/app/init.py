@@ -36,7 +36,7 @@ from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.no_edits import COPY, REDIRECT
 from gateval.domain.setup.openapi import FILES, asked_as_described
-from gateval.domain.setup.program import FoundProgram, said_of
+from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.program_install import with_tools
 from gateval.domain.setup.program_search import (
     ENDINGS,
@@ -44,7 +44,7 @@ from gateval.domain.setup.program_search import (
     tells_of_project,
     worth_reading,
 )
-from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, sketch
+from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, said_of, sketch
 from gateval.domain.setup.unmeasured import SEALS
 from gateval.domain.trials.trace import StepKind
 from gateval.errors import EXIT_PASS, UsageError

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.setup.program import FoundProgram, Invocation, invocation_of, said_of
+from gateval.domain.setup.program import FoundProgram, Invocation, invocation_of
 from gateval.domain.setup.program_search import (
     find_programs,
     framework_of,
@@ -15,7 +15,7 @@ from gateval.domain.setup.program_search import (
     tells_of_project,
     worth_reading,
 )
-from gateval.domain.setup.starter import sketch
+from gateval.domain.setup.starter import said_of, sketch
 
 MAIN = "\nif __name__ == '__main__':\n    main()\n"
 
@@ -138,6 +138,13 @@ def test_a_program_that_runs_agents_of_which_none_leads_is_the_agent() -> None:
     assert found(TEAM)[0].told == "main.py"
     led = {**TEAM, "team/planner.py": "from agents import Agent\ntriage = Agent(name='P')\n"}
     assert found(led)[0].told == "team/planner.py:triage"
+
+
+def test_a_chat_that_http_only_creates_is_asked_over_websocket() -> None:
+    text = "import { query } from '@anthropic-ai/claude-agent-sdk';\napp.post('/api/chats', (req, res) => {\n  res.json(make(req.body?.title));\n});\napp.get('/api/chats/:id/messages', all);\napp.listen(1);\nnew WebSocketServer({ server });\n"
+    assert [one.streams for one in found({"server.ts": text})] == [True]
+    asked = text.replace("title", "message")
+    assert [one.streams for one in found({"server.ts": asked})] == [False]
 
 
 def test_a_server_of_several_agents_is_not_asked_before_them() -> None:

@@ -10,15 +10,11 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from posixpath import basename, dirname, join, relpath, splitext
-from shlex import quote
 from typing import NamedTuple
 
 from gateval.domain.setup.beside import Beside
 
 _LOCKS = (".lock", "-lock.json", "-lock.yaml", "requirements.txt", "go.mod")
-
-MOST_NAMED = 3
-"""How many other programs are named."""
 
 
 class SetUp(NamedTuple):
@@ -63,7 +59,7 @@ class FoundProgram(NamedTuple):
     what a bridge asks instead of a command, `language` that of the bridge. `names` are what it is
     called, the best first. `streams` says that it is asked over WebSocket alone, which nothing here
     does. `variables` are those of the environment that it reads, `beside` what serves it. `writes`
-    says that it writes where it works, `redirect` that it calls a provider at an address of its own,
+    says that it writes where it works, `redirect` that it calls a provider at its own address,
     `proved` that it was asked and answered.
     """
 
@@ -100,41 +96,6 @@ class FoundProgram(NamedTuple):
         return f"{self.root}/{self.target}".lstrip("/") if self.target else self.path
 
 
-def said_of(
-    program: FoundProgram, *, others: Sequence[FoundProgram] = (), first: bool = True
-) -> tuple[str, ...]:
-    """Return what was found, and everything that could not be known, as sentences.
-
-    `others` are programs that may be agents too; `first` says that there is no Agent yet.
-    """
-    asked = program.invocation
-    uses = f" uses {program.framework}, so it" if program.framework else ""
-    begun = "No Agent here. " if first else ""
-    if program.target:
-        uses = f" is an agent of {program.framework}, so it"
-    said = [f"{begun}{program.told}{uses} is {'the first' if first else 'an'} Agent."]
-    if not program.started:
-        said.append("Nothing tells how it is started, so `command` is a guess: mend it first.")
-    if not asked.sure:
-        where = f"as `{asked.field}` in a POST to {asked.route}" if asked.route else "on its input"
-        where = "as an argument" if asked.words else where
-        said.append(f"How it takes a question is not clear from its text: it gets it {where}.")
-    if asked.route and not asked.answer:
-        said.append("Where its response has the answer is not clear: all of it counts.")
-    if program.setup is None:
-        said.append("There is no lock file, so nothing is installed: add runtime.setup if need be.")
-    elif not program.setup.locked:
-        said.append("There is no lock file: the newest versions that its project allows are taken.")
-    if not program.models:
-        said.append("It names no model, so it may ask any; name them in spec.models.")
-    further = list(dict.fromkeys(one.told for one in others if one.told != program.told))
-    if further:
-        more = f" and {len(further) - MOST_NAMED} more" if len(further) > MOST_NAMED else ""
-        said.append(f"Another may be one too: {', '.join(further[:MOST_NAMED])}{more}.")
-        said.append(f"Each becomes an Agent by its name:  gateval init {quote(further[0])}")
-    return tuple(said)
-
-
 LIBRARIES = {
     "google.golang.org/adk": "Google ADK",
     "github.com/cloudwego/eino": "Eino",
@@ -154,10 +115,10 @@ _PACKAGE, _MAIN = re.compile(r"^package main\b", re.M), re.compile(r"^func main\
 _ROUTE = re.compile(r'\.HandleFunc\(\s*"(?:POST )?(/[^"]*)"')
 _FIELD = re.compile(r'\bstring\s+`json:"(\w+)')
 _ANSWER = re.compile(r'map\[string\](?:string|any|interface\{\})\{\s*"(\w+)"')
-_QUESTION = "prompt|question|message|query|input|text|ask|task"
-_OPTION = re.compile(rf'flag\.String(?:Var)?\((?:&\w+,\s*)?"({_QUESTION})"')
+QUESTION = "prompt|question|message|query|input|text|ask|task"
+_OPTION = re.compile(rf'flag\.String(?:Var)?\((?:&\w+,\s*)?"({QUESTION})"')
 _POSITIONAL = re.compile(r"os\.Args\[1|flag\.Arg\(0\)")
-_JSON_KEY = re.compile(rf'`json:"({_QUESTION})\b')
+_JSON_KEY = re.compile(rf'`json:"({QUESTION})\b')
 
 
 def library_of(text: str) -> str:
@@ -207,7 +168,6 @@ def go_set_up(path: str, root: str, files: Container[str]) -> SetUp:
     return SetUp(("go", "build", "-o", BUILT, package), inputs, (dirname(BUILT),))
 
 
-QUESTION = "prompt|question|message|query|input|text|ask|task"
 MESSAGES = "messages"
 """The key of a whole conversation, a list of roles and texts."""
 
@@ -262,14 +222,22 @@ _STREAMS = re.compile(
 )
 
 
+_ROUTED = re.compile(r"\.(?:get|post|put|patch|delete)\(\s*[\"'`]/")
+_KEYS = re.compile(r"\b(?:messages?|prompt|question|query|input|content|text)\b")
+
+
 def streams_only(path: str, text: str, behind: str) -> bool:
     """Whether a server takes messages over WebSocket, and no questions elsewhere."""
-    routes = (_PYTHON_ROUTE if path.endswith(".py") else _NODE_ROUTE).finditer(text + behind)
-    asked = any(
-        is_asked(_group(one)) and "websocket" not in (text + behind)[one.end() :][:300].lower()
-        for one in routes
-    )
-    return bool(_STREAMS.search(text + behind)) and not asked and not reads_arguments(text)
+    whole = text + behind
+    if not _STREAMS.search(whole) or reads_arguments(text):
+        return False
+    python = path.endswith(".py")
+    for one in (_PYTHON_ROUTE if python else _NODE_ROUTE).finditer(whole):
+        handler = _ROUTED.split(whole[one.end() :][:600], maxsplit=1)[0]
+        asks = python or _KEYS.search(handler)
+        if asks and "websocket" not in handler[:300].lower() and is_asked(_group(one)):
+            return False
+    return True
 
 
 def is_flask(text: str) -> bool:

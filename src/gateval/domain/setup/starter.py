@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from shlex import quote
 from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import Catalogue
@@ -147,3 +148,42 @@ def _name_of(prompt: str) -> str:
 
 def _depth_first(path: str) -> tuple[int, str]:
     return path.count("/"), path
+
+
+MOST_NAMED = 3
+"""How many other programs are named."""
+
+
+def said_of(
+    program: FoundProgram, *, others: Sequence[FoundProgram] = (), first: bool = True
+) -> tuple[str, ...]:
+    """Return what was found, and everything that could not be known, as sentences.
+
+    `others` are programs that may be agents too; `first` says that there is no Agent yet.
+    """
+    asked = program.invocation
+    uses = f" uses {program.framework}, so it" if program.framework else ""
+    begun = "No Agent here. " if first else ""
+    if program.target:
+        uses = f" is an agent of {program.framework}, so it"
+    said = [f"{begun}{program.told}{uses} is {'the first' if first else 'an'} Agent."]
+    if not program.started:
+        said.append("Nothing tells how it is started, so `command` is a guess: mend it first.")
+    if not asked.sure:
+        where = f"as `{asked.field}` in a POST to {asked.route}" if asked.route else "on its input"
+        where = "as an argument" if asked.words else where
+        said.append(f"How it takes a question is not clear from its text: it gets it {where}.")
+    if asked.route and not asked.answer:
+        said.append("Where its response has the answer is not clear: all of it counts.")
+    if program.setup is None:
+        said.append("There is no lock file, so nothing is installed: add runtime.setup if need be.")
+    elif not program.setup.locked:
+        said.append("There is no lock file: the newest versions that its project allows are taken.")
+    if not program.models:
+        said.append("It names no model, so it may ask any; name them in spec.models.")
+    further = list(dict.fromkeys(one.told for one in others if one.told != program.told))
+    if further:
+        more = f" and {len(further) - MOST_NAMED} more" if len(further) > MOST_NAMED else ""
+        said.append(f"Another may be one too: {', '.join(further[:MOST_NAMED])}{more}.")
+        said.append(f"Each becomes an Agent by its name:  gateval init {quote(further[0])}")
+    return tuple(said)
