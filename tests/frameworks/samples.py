@@ -56,7 +56,7 @@ class Sample(NamedTuple):
     `framework`, `program` and `agent` are what `init` has to say. `also` are changes beside those
     that each sample sees. `kinds` are the steps that its wire shows. `lock` is the folder whose
     uv.lock is made when the repository is; `locks` are files that lock versions, each with where it
-    goes.
+    goes. What is `slow` is for nights alone.
     """
 
     name: str
@@ -68,6 +68,7 @@ class Sample(NamedTuple):
     locks: tuple[tuple[str, str], ...] = ()
     kinds: tuple[str, ...] = KINDS
     refactors: Change = REFACTORS
+    slow: bool = False
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -129,6 +130,7 @@ SAMPLES = (
         "src/order_crew/crew.py:OrderCrew",
         "order-crew",
         (_loses("src/order_crew/tools/orders.py"),),
+        slow=True,
     ),
     Sample("google-genai", "Google GenAI", "agent.py", "assistant"),
     Sample(
