@@ -16,6 +16,7 @@ from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
 from gateval.domain.history.status import PULL_REQUESTS
 from gateval.domain.history.trend import Point, trend
 from gateval.domain.text import DASH, show_score, show_score_in_full, show_threshold
+from gateval.render.history import render_scorers_plot
 from gateval.render.page.template import environment, markup, own_file, policy
 from gateval.render.plots import render_plot
 
@@ -94,7 +95,8 @@ def render_history(records: Sequence[RunRecord], leads: Leads, frame: Frame) -> 
     for name in evals_in(records):
         points = trend(records, name, limit=POINTS)
         rows = [_row(one, leads) for one in reversed(points)]
-        plot = markup(render_plot(name, points))
+        drawn = render_scorers_plot if any(one.averages for one in points) else render_plot
+        plot = markup(drawn(name, points))
         found.append(EvalHistory(name, rows[0].verdict if rows else "", rows, plot))
     return _page("History of Evals", frame, history=found)
 
