@@ -15,6 +15,7 @@ from gateval.domain.history.run_record import RunRecord, record_line
 from tests.e2e.test_view import _shop, last_run
 from tests.helpers.browser import browsing
 from tests.helpers.command import gateval
+from tests.helpers.experiments import lab, ran
 from tests.helpers.page import ReadPage
 from tests.helpers.repo import Repo
 from tests.helpers.runs import run_eval, run_fixture, run_record
@@ -89,6 +90,18 @@ def test_badges_say_how_evals_stand(shop: Repo) -> None:
         if name.endswith(".svg"):
             tags = {one.tag.rpartition("}")[2] for one in ET.fromstring(text).iter()}  # noqa: S314
             assert tags == {"svg", "title", "rect", "path", "g", "text"}
+
+
+def test_a_score_is_shown_where_answers_have_one(tmp_path: Path) -> None:
+    repo = lab(tmp_path / "lab")
+    repo.write("lab/task.py", "def shout(text):\n    return text\n")
+    repo.commit("Silent")
+    ran(repo)
+    found = texts(export(repo))
+    (run,) = [name for name in found if name.startswith("runs/")]
+    assert "0.50" in ReadPage(found["heat.html"]).text
+    assert "uppercase-agent.hello0.50" in ReadPage(found[run]).text
+    assert "exactMatch" in ReadPage(found["index.html"]).text
 
 
 def test_an_earlier_site_is_replaced_and_nothing_else(shop: Repo) -> None:

@@ -136,6 +136,10 @@ def _heat(name: str, records: Sequence[RunRecord], leads: Leads) -> HeatMap:
     return HeatMap(name, heads, rows, max(0, len(fixtures) - SHOWN))
 
 
+_WHOLE = 0.995
+"""A score from which two digits show 1."""
+
+
 def _cell(one: RunFixture | None, run: RunEval, page: str) -> Cell:
     if one is None:
         return Cell()
@@ -152,6 +156,9 @@ def _cell(one: RunFixture | None, run: RunEval, page: str) -> Cell:
         return Cell("\N{BLACK DOWN-POINTING TRIANGLE}", "mf", f"regressed, {said}", address)
     if not one.measured:
         return Cell("?", "mx", said, address)
+    if one.score is not None:
+        look = "mp" if one.score > _WHOLE else "mx" if one.score > 1 - _WHOLE else "mf"
+        return Cell(f"{one.score:.2f}", look, said, address)
     if one.passes == len(one.trials):
         return Cell("\N{BLACK CIRCLE}", "mp", said, address)
     if one.passes == 0:
@@ -197,7 +204,8 @@ def _of_run(one: RunEval) -> RunPage:
     ]
     named = one.worst_first
     rows = [
-        (f.fixture, _marks(f.trials), _marks(f.base), f.status_shown.value) for f in named[:SHOWN]
+        (f.fixture, _marks(f.trials, f.score), _marks(f.base, f.base_score), f.status_shown.value)
+        for f in named[:SHOWN]
     ]
     return RunPage(
         one.eval, [(name, value) for name, value in about if value], rows, one.total - len(rows)
@@ -209,7 +217,9 @@ _MARKS = str.maketrans(
 )
 
 
-def _marks(trials: str) -> str:
+def _marks(trials: str, score: float | None) -> str:
+    if score is not None:
+        return f"{score:.2f}"
     return trials.translate(_MARKS) or DASH
 
 
