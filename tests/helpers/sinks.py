@@ -56,6 +56,7 @@ from gateval.render.junit import render_junit
 from gateval.render.notification import render_notification
 from gateval.render.plots import render_bars, render_plot
 from gateval.render.report.facts import Frame
+from gateval.render.report.wording import GLOSSARY
 from gateval.render.sarif import render_sarif
 from gateval.render.stage import dump
 from gateval.render.tables import render_one, render_rows
@@ -365,6 +366,7 @@ def _body(text: str) -> str:
 
 def _markdown(raw: str) -> Iterator[str]:
     ours = _SOURCE.sub(r"\1", raw).replace(f"[Results and traces]({URL}#artifacts)", "")
+    ours = ours.replace(f"[What the words mean]({GLOSSARY})", "")
     for words in (
         "Log and results of this run",
         "Log of this run",

@@ -19,7 +19,7 @@ from gateval.render.report.bar import SealedLine
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import FEW, FailureGroup
 from gateval.render.report.kinds import count
-from gateval.render.report.wording import ICONS, UNVERIFIED_ICON
+from gateval.render.report.wording import GLOSSARY, ICONS, UNVERIFIED_ICON
 from gateval.render.view import EvalRow, ReportView, Section, SectionKind, passing_line
 from gateval.safe.sanitize import borders, inline, link, marker, own_command
 
@@ -232,6 +232,7 @@ def _foot(view: ReportView, left_out: str) -> str:
         left_out=left_out,
         report=link("Report with all traces", frame.report_url) if frame.report_url else "",
         log=link("Log of this run", frame.run_url) if frame.run_url else "",
+        words=link("What the words mean", GLOSSARY),
         artifacts=link("Results and traces", frame.files_url) if frame.files_url else "",
         lost=frame.report_lost and not frame.files_url,
         anchor=frame.anchor,

@@ -23,6 +23,7 @@ from gateval.render.page.template import environment, markup, own_file, policy
 from gateval.render.page.text import as_json
 from gateval.render.report.kinds import words_of
 from gateval.render.report.usage import models_used
+from gateval.render.report.wording import GLOSSARY
 from gateval.render.view import ReportView, SectionKind
 
 _RESERVE = 4_000
@@ -55,6 +56,7 @@ def _values(view: ReportView) -> dict[str, object]:
             for one in section.items]  # fmt: skip
     return {
         "view": view,
+        "glossary": GLOSSARY,
         "verdict": "unverified" if claims else view.verdict.value,
         "signs": {} if claims else _SIGNS,
         "said": f"Unverified, claims {view.verdict}" if claims else view.verdict.capitalize(),

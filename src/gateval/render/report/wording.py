@@ -13,6 +13,9 @@ from gateval.domain.text import listing, show_score, show_score_in_full
 from gateval.domain.trials.trial import Assessment, Cause, NotAssessed, Side, Violation
 from gateval.domain.verdicts import GateVerdict, ReasonCode, score_of
 
+GLOSSARY = "https://github.com/gateval/gateval/blob/main/docs/glossary.md"
+"""The page that explains every word of a verdict, a comparison and a reason."""
+
 MINUS = "\N{MINUS SIGN}"
 
 ICONS = {
