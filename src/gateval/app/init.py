@@ -421,15 +421,16 @@ def _with_servers(repository: GitRepository, program: FoundProgram) -> FoundProg
     named = ("package.json", "alembic.ini")
     files = {name: text for name in named if (text := read(folder / name))}
     beside = beside_of(composed, program.variables, files)
-    kept = tuple(one for one in program.variables if one not in dict(beside.env))
-    return program._replace(beside=beside, variables=kept)
+    return program._replace(beside=beside)
 
 
 def _say_what_is_beside(program: FoundProgram | None) -> None:
     beside = program.beside if program else Beside()
     if beside.servers:
         names = ", ".join(name for name, _ in beside.env)
-        said = f"Each run has a server of its own for {names}: see runtime.services."
+        said = (
+            f"Its manifest has lines for a server of each run's own for {names}, if it needs one."
+        )
         missing = [one for one in beside.needs if shutil.which(one) is None]
         lacks = (
             f" Not on PATH here: {', '.join(missing)}; install what has them." if missing else ""

@@ -81,7 +81,6 @@ def _lines(
     if program.modules_in:
         env = {"PYTHONPATH": program.modules_in, **env}
     yield from _beside(program.beside)
-    env = {**dict(program.beside.env), **env}
     if env:
         given = ", ".join(f"{key}: {word(value)}" for key, value in env.items())
         yield f"    env: {{{given}}}" + " # its modules lie there" * bool(program.modules_in)
@@ -105,14 +104,21 @@ def _setup(setup: SetUp) -> Iterator[str]:
 
 
 def _beside(beside: Beside) -> Iterator[str]:
-    """Yield the servers beside the agent, and what fills them before each trial."""
-    if beside.servers:
-        yield "    services: # of each run's own, without what is in yours"
+    """Yield the servers beside the agent, and what fills them before each trial, to fill in.
+
+    An agent may do without what some other file of its project reads the address of.
+    """
+    if not beside.servers:
+        return
+    yield "    # A server of each run's own, if the agent needs it: take the # away."
+    yield "    # services:"
     for one in beside.servers:
         ready = "ready: {timeoutSeconds: 60}"
-        yield f"      - {{name: {one.name}, command: {_list(one.command)}, {ready}}}"
+        yield f"    #   - {{name: {one.name}, command: {_list(one.command)}, {ready}}}"
+    given = ", ".join(f"{key}: {word(value)}" for key, value in beside.env)
+    yield f"    # env: {{{given}}}"
     if beside.before:
-        yield f"    before: {_list(beside.before)} # makes its tables, before each trial"
+        yield f"    # before: {_list(beside.before)}"
 
 
 def _asked(asked: Invocation, *, proved: bool) -> Iterator[str]:
