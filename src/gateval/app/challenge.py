@@ -196,7 +196,7 @@ def _verdict(fixture: str, repetition: int, results: Results) -> tuple[Judged, P
         rubric = preset(lowest.preset).rubric
     except ValueError as error:  # the results are of another version of Gateval
         raise UsageError(str(error)) from None
-    return lowest.model_copy(update={"rubric": rubric}), planned
+    return lowest.replace(rubric=rubric), planned
 
 
 def _redacted(example: JsonObject, environ: dict[str, str]) -> JsonObject:

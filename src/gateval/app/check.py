@@ -56,7 +56,7 @@ def check_change(
     memory = local_memory(repository, settings)
     pick = Pick(agents=agents, evals=evals, fixtures=fixtures)
     if failed:
-        pick = pick.model_copy(update={"failed": _failed(repository)})
+        pick = pick.replace(failed=_failed(repository))
     with _importing_the_run():
         plan = make_plan(repository, environ, base=base, head=head, pick=pick)
     # nobody named the base, so nobody meant head by it

@@ -89,7 +89,7 @@ def show_plan(
     if plan.evals:
         from gateval.domain.results.outlook import seen_drops
 
-        plan = plan.model_copy(update={"sees": seen_drops(plan)})
+        plan = plan.replace(sees=seen_drops(plan))
     if as_json:
         from gateval.render.stage import dump
 
@@ -202,7 +202,7 @@ def _lines(problems: Iterable[Problem]) -> Iterator[str]:
         first = said.setdefault(problem.message, problem)
         again = first is not problem and len(problem.message) > SAID_ONCE
         message = f"the same as at {first.place}" if again else problem.message
-        yield str(problem.model_copy(update={"message": message}))
+        yield str(problem.replace(message=message))
 
 
 def _whatever_is_here(repository: GitRepository) -> Revision:

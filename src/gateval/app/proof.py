@@ -260,8 +260,8 @@ def _trial(
     plan = plan_named_evals(
         copy, registries(), copy.worktree(), rules_here(environ), evals=named, fixtures=()
     )
-    policy = plan.policy.model_copy(update={"candidate_env": (), "egress": egress})
-    plan = plan.model_copy(update={"policy": policy})
+    policy = plan.policy.replace(candidate_env=(), egress=egress)
+    plan = plan.replace(policy=policy)
     folder = create_results_folder(copy.root, SystemClock(), chosen=copy.root.parent / name)
     done = evaluate(plan, copy, settings, folder, lambda _: None, minutes=_MINUTES)
     if done.info.interrupted or not done.trials:

@@ -98,7 +98,7 @@ def with_spent_here(plan: Plan, root: Path) -> Plan:
             for one in reasons
         )
         if ended and _object(folder / PLAN_FILE).get("policy_digest") == plan.policy_digest:
-            return plan.model_copy(update={"budget_spent": BUDGET_SPENT})
+            return plan.replace(budget_spent=BUDGET_SPENT)
     return plan
 
 
@@ -125,7 +125,7 @@ def show_run(
     folder, fixture = _found(words)
     results = _read(environ, folder)
     trials = tuple(_looked_at(trial) for trial in results.trials)
-    view = ReportView(make_report(results.model_copy(update={"trials": trials})))
+    view = ReportView(make_report(results.replace(trials=trials)))
     screen = screen_of(sys.stdout, environ)
     if fixture is None:
         shown = folder.name if folder.parent.name == "results" else str(folder)
@@ -186,6 +186,6 @@ def _looked_at(trial: Trial) -> Trial:
     def checked(one: Assessment) -> Assessment:
         if one.verdict is None:
             return one
-        return one.model_copy(update={"verdict": check_evidence(one.verdict, trace)})
+        return one.replace(verdict=check_evidence(one.verdict, trace))
 
-    return trial.model_copy(update={"assessments": tuple(map(checked, trial.assessments))})
+    return trial.replace(assessments=tuple(map(checked, trial.assessments)))

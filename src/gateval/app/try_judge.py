@@ -164,7 +164,7 @@ async def _asked(
     async with door as gateway:
         for spec in (one for one in fixture.assertions if one.needs_judge):
             overheard = _Overheard(gateway)
-            alone = fixture.model_copy(update={"assertions": (spec,)})
+            alone = fixture.replace(assertions=(spec,))
             (assessment,), _ = await assess(alone, answer, Judge(overheard), judge)
             found.append(TriedAssertion(spec, assessment, tuple(overheard.said)))
     return found
@@ -191,7 +191,7 @@ def _chosen(catalogue: Catalogue, name: str, model: str | None) -> tuple[Fixture
 
 def _spec(evaluation: Eval, model: str | None) -> JudgeSpec:
     if model is not None:
-        return evaluation.judge.model_copy(update={"model": model})
+        return evaluation.judge.replace(model=model)
     if evaluation.judge.model is None:
         raise UsageError(
             f"The {evaluation.kind} {evaluation.name} names no judge.",

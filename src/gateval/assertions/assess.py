@@ -64,7 +64,7 @@ async def assess(
         placed, turn_number = _placed(one, (index,)), fixture.assertions[index].turn
         if turn_number is not None:
             reason = f"In turn {turn_number}: {one.reason[:1].lower()}{one.reason[1:]}"
-            placed = placed.model_copy(update={"reason": reason})
+            placed = placed.replace(reason=reason)
         assessments.append(placed)
     return tuple(assessments), add_usage([usage for _, usage in found if usage is not None])
 
@@ -74,7 +74,7 @@ def _placed(one: Assessment, where: tuple[int, ...]) -> Assessment:
     if where == (one.index, *one.at) and not one.parts:
         return one
     parts = tuple(_placed(part, (*where, part.index)) for part in one.parts)
-    return one.model_copy(update={"index": where[0], "at": where[1:], "parts": parts})
+    return one.replace(index=where[0], at=where[1:], parts=parts)
 
 
 def starting_programs(

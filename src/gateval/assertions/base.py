@@ -97,7 +97,7 @@ class Assertion(Spec, ABC):
         score = min(1.0, max(0.0, score))
         met = score >= least - TOLERANCE and not fatal
         found = self.result(met=met, expected=expected, saw=saw, steps=steps)
-        return found.model_copy(update={"score": score, "fatal": fatal})
+        return found.replace(score=score, fatal=fatal)
 
     def absent(self, *, expected: str, saw: str, steps: Sequence[int] = ()) -> Assessed:
         """Return failed, because what this assertion looks at is not there: see `result`.
@@ -105,7 +105,7 @@ class Assertion(Spec, ABC):
         Its opposite fails then too: where there is nothing to look at, nothing is shown.
         """
         found = self.result(met=False, expected=expected, saw=saw, steps=steps)
-        return found.model_copy(update={"absent": True})
+        return found.replace(absent=True)
 
 
 Priced = tuple[Assessment, Usage | None]
@@ -168,10 +168,10 @@ class JudgedAssertion(Assertion, ABC):
         except JudgeError as error:
             found, usage = error_of(kind, error.cause, error.message), error.usage
         if not await context.doubt():
-            return found if found.type == kind else found.model_copy(update={"type": kind}), usage
+            return found if found.type == kind else found.replace(type=kind), usage
         said = "The judge is not calibrated as its Eval asks, so this does not count"
         unbelieved = error_of(kind, Cause.UNCALIBRATED, f"{said}: {found.reason}")
-        return unbelieved.model_copy(update={"verdict": found.verdict, "asked": found.asked}), usage
+        return unbelieved.replace(verdict=found.verdict, asked=found.asked), usage
 
     @abstractmethod
     async def ask(
@@ -243,7 +243,7 @@ class AssessmentContext(NamedTuple):
                 evidence = evidence.of_turn(spec.turn)
             found, usage = await assertion.assess_in(evidence, spec, self)
             claimed = evidence.is_claimed(assertion.basis)
-            return found.model_copy(update={"claimed": claimed}) if claimed else found, usage
+            return found.replace(claimed=claimed) if claimed else found, usage
         except CannotEvaluate as error:
             return error_of(spec.type, error.cause, error.message), None
         except JudgeError as error:

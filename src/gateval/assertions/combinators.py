@@ -41,7 +41,7 @@ class Combinator(Assertion, ABC):
 
         found = await context.assess_all(spec.parts, self.view(evidence))
         spent = [usage for _, usage in found if usage is not None]
-        parts = [part.model_copy(update={"index": at}) for at, (part, _) in enumerate(found)]
+        parts = [part.replace(index=at) for at, (part, _) in enumerate(found)]
         more: Usage | None = None
         try:
             whole, more = await self.combine(Combined(parts, evidence, spec, context))
@@ -67,15 +67,13 @@ class Combinator(Assertion, ABC):
         steps = [step for part in parts for step in part.steps]
         saw = f"that {_said(parts)}"
         found = self.result(met=met, expected=self._expected(), saw=saw, steps=steps)
-        return found.model_copy(
-            update={
-                "score": score,
-                "claimed": claimed,
-                "absent": absent,
-                "fatal": not met and any(part.fatal for part in parts),
-                "asked": max(part.asked for part in parts),
-                "parts": tuple(parts),
-            }
+        return found.replace(
+            score=score,
+            claimed=claimed,
+            absent=absent,
+            fatal=not met and any(part.fatal for part in parts),
+            asked=max(part.asked for part in parts),
+            parts=tuple(parts),
         )
 
     def undecided(self, parts: Parts) -> Assessment:

@@ -43,7 +43,7 @@ class Weighing(Combinator, ABC):
             "asked": max(whole.asked, *(part.asked for part in parts)),
             "parts": tuple(parts),
         }
-        return whole.model_copy(update=update), usage
+        return whole.replace(**update), usage
 
     def _expected(self) -> str:
         count = len(self.assertions)
@@ -97,7 +97,7 @@ class CompositeScript(CommandInFolder, Weighing):
         if answer.passed is None:
             return whole, None
         status = AssessmentStatus.PASSED if answer.passed else AssessmentStatus.FAILED
-        return whole.model_copy(update={"status": status}), None
+        return whole.replace(status=status), None
 
 
 def results_of(members: Sequence[Member]) -> dict[str, JsonValue]:

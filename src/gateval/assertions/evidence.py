@@ -93,7 +93,7 @@ class Evidence(Value):
     @property
     def for_a_judge(self) -> Evidence:
         """The evidence of the whole conversation, and a sentence on the turn it is about."""
-        return self.whole.model_copy(update={"about": self.about}) if self.whole else self
+        return self.whole.replace(about=self.about) if self.whole else self
 
     def of_turn(self, number: int) -> Evidence:
         """The evidence of one turn (from 1): its answer, its steps with the numbers they have.
@@ -108,7 +108,7 @@ class Evidence(Value):
         answer = Answer(output=turn.output, trace=trace, usage=turn.usage, seconds=turn.seconds)
         about = f"This is about turn {number} alone, the steps {turn.first} to {turn.last}."
         part = {"answer": answer, "transcript": trace, "about": about, "whole": self}
-        return self.model_copy(update=part)
+        return self.replace(**part)
 
     @property
     def tool_calls(self) -> ToolCalls:
@@ -201,9 +201,9 @@ class Evidence(Value):
         trace = self.answer.trace
         if trace is None:
             return self
-        steps = tuple(step.model_copy(update={"refused": False}) for step in trace.steps)
-        seen = self.answer.model_copy(update={"trace": trace.model_copy(update={"steps": steps})})
-        return self.model_copy(update={"answer": seen})
+        steps = tuple(step.replace(refused=False) for step in trace.steps)
+        seen = self.answer.replace(trace=trace.replace(steps=steps))
+        return self.replace(answer=seen)
 
     @property
     def final(self) -> tuple[int, ...]:

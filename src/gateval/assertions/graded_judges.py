@@ -74,7 +74,7 @@ class ScoredByJudge(JudgedAssertion, ABC):
         usage = add_usage([spent for _, spent in found])
         chosen = _most_said([assessment for assessment, _ in found])
         many = len(found)
-        return chosen if chosen.asked == many else chosen.model_copy(update={"asked": many}), usage
+        return chosen if chosen.asked == many else chosen.replace(asked=many), usage
 
     async def _once(
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec
@@ -454,7 +454,7 @@ class Rubric(JudgedAssertion):
             steps=steps,
             fatal=bool(broken),
         )
-        return assessed.model_copy(update={"verdict": verdict})
+        return assessed.replace(verdict=verdict)
 
     def _broken(self, found: Checklist) -> list[str]:
         """The checks that have to hold and do not."""

@@ -125,7 +125,7 @@ class Latency(EvidenceAssertion):
             expected=f"an answer within {self.max_seconds:g} s",
             saw=f"it after {own:.3f} s{waits}",
         )
-        return found.model_copy(update={"claimed": evidence.is_time_claimed})
+        return found.replace(claimed=evidence.is_time_claimed)
 
 
 class TokenUsage(EvidenceAssertion):
@@ -227,7 +227,7 @@ class ExecutionMetrics(TraceAssertion):
             expected=f"{self.min_score:g} of {len(seen)} limits to be kept",
             saw=f"{score:.3g} ({', '.join(one.words for one in seen)})",
         )
-        return found.model_copy(update={"claimed": any(one.claimed for one in seen)})
+        return found.replace(claimed=any(one.claimed for one in seen))
 
     def _kept(self, evidence: Evidence) -> Iterator[_Seen]:
         """Look at each limit that there is, in their order."""

@@ -233,7 +233,7 @@ class CustomCheck(OwnProgram, ABC):
         said = f": {shorten(answer.reason, 400).rstrip('.')}" if answer.reason.strip() else ""
         steps = answer.steps or evidence.final
         found = self.result(met=met, expected=asks, saw=f"{score:g}{said}", steps=steps)
-        return found.model_copy(update={"score": score})
+        return found.replace(score=score)
 
 
 class CheckAnswer(Value):

@@ -101,7 +101,7 @@ class CostScore(Cost):
         (tokens, _), (spent, _) = evidence.tokens, evidence.money
         pairs = [(self.max_tokens, tokens), (self.max_usd, spent)]
         shares = [most / took for most, took in pairs if most is not None and took]
-        return found.model_copy(update={"score": min([1.0, *shares])})
+        return found.replace(score=min([1.0, *shares]))
 
 
 class ExactMatch(Scorer):
@@ -114,7 +114,7 @@ class ExactMatch(Scorer):
     def score(self, expected: JsonValue, evidence: Evidence) -> Assessment:
         """See the class. Rests on the final message."""
         found = Equals(value=expected).assess(evidence)
-        return found.model_copy(update={"type": self.type})
+        return found.replace(type=self.type)
 
 
 Leaf = tuple[tuple[str | int, ...], JsonValue]
@@ -179,7 +179,7 @@ class LatencyScore(Latency):
         found = super().assess(evidence)
         own = evidence.own_seconds
         score = min(1.0, self.max_seconds / own) if own else 1.0
-        return found.model_copy(update={"score": score})
+        return found.replace(score=score)
 
 
 class Levenshtein(Scorer):
@@ -234,7 +234,7 @@ class NumericExpected(Scorer):
         wanted = _number(expected) or Decimal()
         inner = Numeric(value=0, tolerance=self.tolerance, find=self.find)
         found = inner.against(wanted, f"{wanted:.17g}", evidence)
-        return found.model_copy(update={"type": self.type})
+        return found.replace(type=self.type)
 
 
 def _number(value: JsonValue) -> Decimal | None:

@@ -108,7 +108,7 @@ class Similar(EvidenceAssertion):
         met = likeness >= self.min - 1e-9
         saw = f"{likeness:.3f} in {quoted(text)}"
         found = self.result(met=met, expected=self._expected, saw=saw, steps=evidence.final)
-        return found.model_copy(update={"score": likeness})
+        return found.replace(score=likeness)
 
 
 async def embedded_likeness(

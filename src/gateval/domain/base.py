@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from functools import cache, wraps
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, StringConstraints
 from pydantic.alias_generators import to_camel
@@ -51,6 +51,10 @@ class Value(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
     )
+
+    def replace(self, **changes: object) -> Self:
+        """Return the same with other values in these fields, which are taken as they are."""
+        return self.model_copy(update=changes)
 
 
 class Spec(Value):

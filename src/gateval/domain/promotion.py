@@ -102,7 +102,7 @@ def answered_calls(messages: Sequence[RecordedMessage]) -> Iterator[RecordedCall
             results.remove(found)
             error = str(found.result or found.text) if found.is_error else None
             result = None if found.is_error else found.result
-            yield call.model_copy(update={"answered": True, "result": result, "error": error})
+            yield call.replace(answered=True, result=result, error=error)
 
 
 def _input(messages: Sequence[RecordedMessage]) -> FixtureInput:

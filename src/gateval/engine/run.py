@@ -206,7 +206,7 @@ async def concluded(
         if not (missing and left) or judge.model in context.judge.denied:
             break
     if waiting.lost:
-        trial = trial.model_copy(update={"lost_usage": add_usage(waiting.lost)})
+        trial = trial.replace(lost_usage=add_usage(waiting.lost))
     return TrialAttempt(trial, in_vain=bool(missing) or judge.model in context.judge.denied)
 
 
@@ -304,9 +304,7 @@ async def _again(
     planned: PlannedEval, fixture: Fixture, trial: Trial, context: RunContext
 ) -> Trial:
     numbers = [number for number, spec in enumerate(fixture.assertions) if spec.needs_judge]
-    judged = fixture.model_copy(
-        update={"assertions": tuple(fixture.assertions[number] for number in numbers)}
-    )
+    judged = fixture.replace(assertions=tuple(fixture.assertions[number] for number in numbers))
     answer = Answer(
         output=trial.output or "", trace=trial.trace, usage=trial.usage, seconds=trial.seconds
     )
@@ -316,11 +314,11 @@ async def _again(
     )
     said = {numbers[one.index]: one.status for one in found if isinstance(one, Assessed)}
     assessments = tuple(
-        one.model_copy(update={"again": said[one.index]}) if one.index in said else one
+        one.replace(again=said[one.index]) if one.index in said else one
         for one in trial.assessments
     )
     spent = add_usage([trial.judge_usage, usage])
-    return trial.model_copy(update={"assessments": assessments, "judge_usage": spent})
+    return trial.replace(assessments=assessments, judge_usage=spent)
 
 
 APART_SECONDS = 0.0007
@@ -574,4 +572,4 @@ async def _measured(task: Task, context: RunContext) -> Trial | Waiting:
         if in_vain or not (is_lost and left) or context.over():
             break
         lost += (one for one in (trial.usage, trial.judge_usage) if one.total is not None)
-    return trial.model_copy(update={"lost_usage": add_usage(lost)}) if lost else trial
+    return trial.replace(lost_usage=add_usage(lost)) if lost else trial

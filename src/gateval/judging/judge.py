@@ -130,7 +130,7 @@ class Judge:
         read = partial(self._read_checks, checks=checks, transcript=transcript)
         found = await self._converse(question, spec, fixture_input, transcript, read)
         assert found.checklist is not None  # noqa: S101 - `_read_checks` gives both or neither
-        checklist = found.checklist.model_copy(update={"verdict": found.verdict})
+        checklist = found.checklist.replace(verdict=found.verdict)
         return checklist, found.usage
 
     async def _converse(
@@ -165,7 +165,7 @@ class Judge:
         if verdict is None:
             why = f"the judge gave no usable verdict, asked twice: {defects[0]}"
             raise JudgeError(Cause.JUDGE, why, usage=usage)
-        return JudgeResult(verdict.model_copy(update=said), usage, checklist)
+        return JudgeResult(verdict.replace(**said), usage, checklist)
 
     async def _ask(self, model: str, request: ModelRequest, spent: Usage | None) -> ModelReply:
         """Ask a model; a scripted one is head's for both sides, so that they can be compared."""
@@ -272,11 +272,11 @@ async def _judged(
             )
         except JudgeError as error:
             spent += [error.usage] if error.usage else []
-            told = told.model_copy(update={"error": shorten(error.message, _WORDS)})
+            told = told.replace(error=shorten(error.message, _WORDS))
             if error.cause is Cause.GATE:
                 break
             continue
         verdict = found.verdict
         said = {"score": verdict.score, "summary": shorten(verdict.summary, _WORDS), "error": ""}
-        return told.model_copy(update=said), [*spent, found.usage]
+        return told.replace(**said), [*spent, found.usage]
     return told, spent

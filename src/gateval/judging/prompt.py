@@ -364,4 +364,4 @@ def repair_request(request: ModelRequest, reply: str, defects: Sequence[str]) ->
         Message(role="assistant", text=reply[:_REPLY_SHOWN].strip() or "(no text)"),
         Message(role="user", text=_REPAIR.format(defects=listed)),
     )
-    return request.model_copy(update={"messages": messages})
+    return request.replace(messages=messages)

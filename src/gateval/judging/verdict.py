@@ -141,7 +141,7 @@ LEAST_QUOTE = 3
 def check_evidence(verdict: Verdict, transcript: Trace) -> Verdict:
     """Return the verdict with `supported` and `defect` of every violation set by code."""
     checked = tuple(_checked(one, transcript) for one in verdict.violations)
-    return verdict.model_copy(update={"violations": checked})
+    return verdict.replace(violations=checked)
 
 
 def evidence_defects(verdict: Verdict) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ def evidence_defects(verdict: Verdict) -> tuple[str, ...]:
 
 def _checked(violation: Violation, transcript: Trace) -> Violation:
     defect = _defect(violation, transcript)
-    return violation.model_copy(update={"supported": not defect, "defect": defect})
+    return violation.replace(supported=not defect, defect=defect)
 
 
 def _defect(violation: Violation, transcript: Trace) -> str:

@@ -115,13 +115,11 @@ def _filled(
         assert not isinstance(found, ValueError)  # noqa: S101 - seen above
         return found
 
-    return fixture.model_copy(
-        update={
-            "input": fixture.input.with_files(give),
-            "turns": tuple(with_files(turn, give) for turn in fixture.turns),
-            "files": tuple(dict.fromkeys((*fixture.files, *paths))),
-            "digest": digest([fixture.digest, *digests]),
-        }
+    return fixture.replace(
+        input=fixture.input.with_files(give),
+        turns=tuple(with_files(turn, give) for turn in fixture.turns),
+        files=tuple(dict.fromkeys((*fixture.files, *paths))),
+        digest=digest([fixture.digest, *digests]),
     )
 
 

@@ -71,7 +71,7 @@ def plan_a_change(
     refuse_unknown(narrowing, change.head.catalogue)
     rules = change.rules
     if bar is not None:
-        rules = replace(rules, policy=rules.policy.model_copy(update={"bar": bar}))
+        rules = replace(rules, policy=rules.policy.replace(bar=bar))
     whole = plan_change(change.head, change.base, rules, change.tip, landed=revisions.landed)
     whole = without_lacking(repository, whole, change.head, change.base)
     asked_of = change.head
@@ -169,7 +169,7 @@ def _finished(repository: Repository, plan: Plan, head: Snapshot) -> Plan:
         return plan
     from gateval.pipeline.exports import disk_needed  # asyncio: not where nothing is planned
 
-    return plan.model_copy(update={"disk": disk_needed(repository, plan)})
+    return plan.replace(disk=disk_needed(repository, plan))
 
 
 Empty = Mapping[str, str]
@@ -234,16 +234,14 @@ def _edited(repository: Repository, plan: Plan, head: Snapshot) -> tuple[Lacking
 def _with(
     plan: Plan, kept: Sequence[PlannedEval], found: tuple[Lacking, ...], warnings: tuple[str, ...]
 ) -> Plan:
-    told = plan.model_copy(update={"warnings": (*warnings, *plan.warnings), "lacking": found})
+    told = plan.replace(warnings=(*warnings, *plan.warnings), lacking=found)
     if len(kept) == len(plan.evals):
         return told
     agents = {planned.agent for planned in kept}
-    return told.model_copy(
-        update={
-            "evals": tuple(kept),
-            "agents": tuple(one for one in plan.agents if one.name in agents),
-            "nothing": "" if kept else "Nothing can be measured here.",
-        }
+    return told.replace(
+        evals=tuple(kept),
+        agents=tuple(one for one in plan.agents if one.name in agents),
+        nothing="" if kept else "Nothing can be measured here.",
     )
 
 

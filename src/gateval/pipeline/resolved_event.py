@@ -110,8 +110,8 @@ def read_label(
         use = newest_use(label, known.events)
         role = forge.role(use.by.login) if use and use.by.human else ""
     except ForgeError as error:
-        return facts.model_copy(update={"unknown": _sentence(error)})
-    return facts.model_copy(update={"role": role})
+        return facts.replace(unknown=_sentence(error))
+    return facts.replace(role=role)
 
 
 def _sentence(error: ForgeError) -> str:

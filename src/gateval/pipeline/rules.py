@@ -101,8 +101,8 @@ def read_rules(
     refused = _refused_variables(asked, own.source.path)
     if asked is None or refused:
         unread = unread or f"{own.source}: {refused[0]}"
-        bypass = own.policy.bypass.model_copy(update={"roles": ()})  # nobody's label counts
-        policy = own.policy.model_copy(update={"bypass": bypass})
+        bypass = own.policy.bypass.replace(roles=())  # nobody's label counts
+        policy = own.policy.replace(bypass=bypass)
         return RulesRead(GateRules(policy, source, base_tip, unread=unread), own)
     config, ignored = apply(asked, own, show_path(path))
     return RulesRead(GateRules(config.policy, source, base_tip, ignored=ignored), config, asked)

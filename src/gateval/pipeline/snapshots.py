@@ -47,7 +47,7 @@ def with_seals(catalogue: Catalogue, read: Mapping[str, Parsed], cache: Manifest
         if salt is None:
             return one
         changed = {"digest": digest([salt, one.digest])}
-        kept = cache.once(("salted", id(one)), lambda: (one, one.model_copy(update=changed)))
+        kept = cache.once(("salted", id(one)), lambda: (one, one.replace(**changed)))
         return kept[1]  # the first is held, so that no other manifest gets its id
 
     return replace(

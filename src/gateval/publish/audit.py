@@ -220,11 +220,11 @@ def settle(
     receipt = ledger.write(kind, decided)
     if decided.granted and (failed := ledger.failed(receipt)):
         why = f"It could not be recorded. {failed[0].sentence}"
-        denied = decided.model_copy(update={"status": LabelStatus.DENIED, "why": why[:1000]})
+        denied = decided.replace(status=LabelStatus.DENIED, why=why[:1000])
         ledger.write(AuditKind.BYPASS_DENIED, denied, git=receipt.entry is not None)
         return denied, ()
     if entry := receipt.entry:
-        decided = decided.model_copy(update={"entry": entry.number, "hash": entry.hash})
+        decided = decided.replace(entry=entry.number, hash=entry.hash)
     return decided, (*warnings, *ledger.unheard(receipt))
 
 

@@ -234,7 +234,7 @@ def _report(
     ending: Ending | None = None,
     record: str = "",
 ) -> CheckReport:
-    stamp = target.stamp.model_copy(update={"comment": comment, "record": record})
+    stamp = target.stamp.replace(comment=comment, record=record)
     findings = ending.findings if ending else None
     return CheckReport(
         name=target.check_name,
@@ -264,15 +264,13 @@ def _complete(
     runs = list(open_ones)
     for start in range(0, last, ANNOTATIONS_AT_ONCE):
         batch = tuple(annotations[start : start + ANNOTATIONS_AT_ONCE])
-        update = report.model_copy(update={"conclusion": None, "annotations": batch})
+        update = report.replace(conclusion=None, annotations=batch)
         try:
             runs = [_write(forge, target, runs, update)]
         except ForgeRejected as error:
             refused = error
             break
-    final = (
-        report if refused else report.model_copy(update={"annotations": tuple(annotations[last:])})
-    )
+    final = report if refused else report.replace(annotations=tuple(annotations[last:]))
     try:
         done = _write(forge, target, runs, final)
     except ForgeRejected as error:

@@ -55,7 +55,7 @@ def publish(
         labels=tuple(labels),
         forbidden=bool(lost[0].permission),
     )
-    return done.model_copy(update={"unfinished": kept})
+    return done.replace(unfinished=kept)
 
 
 def _publish(

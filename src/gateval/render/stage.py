@@ -89,7 +89,7 @@ def dump_part(results: Results, sealed: str = "") -> str:
     """Return results as a part, on one line: without their plan, but for its digests. `sealed` is
     what it has of sealed Evals, encrypted.
     """
-    return dump(part_of(results).model_copy(update={"sealed": sealed}), indent=None)
+    return dump(part_of(results).replace(sealed=sealed), indent=None)
 
 
 def load_plan(data: bytes, name: str = "The plan") -> Plan:

@@ -114,7 +114,7 @@ class Redactor:
             redacted = self._walk(part)
             if redacted is not part:
                 moved[name] = redacted
-        return value.model_copy(update=moved) if moved else value
+        return value.replace(**moved) if moved else value
 
 
 PERSONAL = ("EMAIL", "PHONE", "SSN", "CREDIT_CARD", "IP_ADDRESS")

@@ -229,7 +229,7 @@ class _Calls:
         if not call.id:
             known = digest([call.name, call.raw or call.arguments])[:12]
             self._seen[known] += 1
-            call = call.model_copy(update={"id": f"call_{known}_{self._seen[known]}"})
+            call = call.replace(id=f"call_{known}_{self._seen[known]}")
         self._waiting.setdefault(call.name, []).append(call.id)
         return call
 

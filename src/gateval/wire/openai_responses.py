@@ -236,11 +236,8 @@ def _messages_in(items: JsonValue) -> tuple[Message, ...]:
             continue
         last = messages[-1] if messages else None
         if last is not None and last.role == message.role == "assistant":
-            messages[-1] = last.model_copy(
-                update={
-                    "text": last.text + message.text,
-                    "tool_calls": (*last.tool_calls, *message.tool_calls),
-                }
+            messages[-1] = last.replace(
+                text=last.text + message.text, tool_calls=(*last.tool_calls, *message.tool_calls)
             )
         else:
             messages.append(message)

@@ -74,7 +74,7 @@ def take_comment(context: ActionContext, asked: CommentSubject) -> RerunRequest 
         again = f"/gateval rerun {pull.head.sha}" if stale else ""
         return refused(context, asked.number, why, again)
     subject = PullRequestSubject(number=pull.number, only=asked.argument)
-    trigger = context.trigger.model_copy(update={"subject": subject})
+    trigger = context.trigger.replace(subject=subject)
     return RerunRequest(trigger, asked.author, role)
 
 

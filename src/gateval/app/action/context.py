@@ -142,7 +142,7 @@ class ActionRequest:
             head=head,
             before=getattr(self.trigger.subject, "before", None),
             pull_request=pull_request,
-            stamp=self.stamp.model_copy(update={"gate": gate}),
+            stamp=self.stamp.replace(gate=gate),
             details_url=self.run_url,
             comment=self.inputs.comment,
             into="" if own or claimed else branch,

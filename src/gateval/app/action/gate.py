@@ -125,7 +125,7 @@ class DueNow:
         if not self.left or not plan.evals:
             return event
         names = tuple(sorted(one.name for one in plan.evals))
-        narrowing = event.context.narrowing.model_copy(update={"evals": names})
+        narrowing = event.context.narrowing.replace(evals=names)
         return replace(event, context=replace(event.context, narrowing=narrowing))
 
 
@@ -269,7 +269,7 @@ def _plan(event: ActionEvent, due: DueNow) -> Plan:
     )
     given = trusted or identities(context.settings.environ)
     told = (shut, *plan.warnings) if shut and given and plan.locked else plan.warnings
-    return plan.model_copy(update={"warnings": told})
+    return plan.replace(warnings=told)
 
 
 _UNCOUNTED = (

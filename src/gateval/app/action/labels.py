@@ -124,7 +124,7 @@ class LabelReview:
             attempt=self.event.context.run.attempt,
         )
         if self._unreadable:
-            facts = facts.model_copy(update={"unknown": self._unreadable})
+            facts = facts.replace(unknown=self._unreadable)
         return self._redactor().value(rule_on(facts, self.policy.bypass))
 
     def _known(self, pull: PullRequest) -> PullFacts:
@@ -181,7 +181,7 @@ def _denied(decided: LabelDecision) -> LabelDecision:
         "The merge group holds other pull requests, or may hold some, that nobody has let through. "
         "Queue this one by itself, or put the label on each of them."
     )
-    return decided.model_copy(update={"status": LabelStatus.DENIED, "why": why})
+    return decided.replace(status=LabelStatus.DENIED, why=why)
 
 
 def note_withdrawals(review: LabelReview, about: AuditEvent) -> None:
@@ -251,8 +251,8 @@ def _with_labels(
     note_withdrawals(review, about_report(report, occurrence))
     if review.on(GateLabel.ACCEPT_BAR):
         about = about_report(report, occurrence)
-        plan = results.plan.model_copy(update={"bar_accepted": "somebody"})
-        accepted = make_report(results.model_copy(update={"plan": plan}))
+        plan = results.plan.replace(bar_accepted="somebody")
+        accepted = make_report(results.replace(plan=plan))
         changes = [r.verdict for r in accepted.decision.reasons] != [
             r.verdict for r in report.decision.reasons
         ]

@@ -94,7 +94,7 @@ def confirmed_trigger(context: ActionContext) -> Trigger:
             hint="Nothing is to be done: the run on the new head counts.",
         )
     confirmed = PullRequestSubject(number=about.number, head_sha=subject.head_sha)
-    return trigger.model_copy(update={"subject": confirmed})
+    return trigger.replace(subject=confirmed)
 
 
 def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool) -> Results:
@@ -109,7 +109,7 @@ def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool
     if plan.nothing:
         return Results(plan=plan, info=info)
     contents = read_parts(_folder(context), PART_FILE, limit=claim_limit(plan))
-    measured = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
+    measured = plan.replace(evals=tuple(one.measured_anew for one in plan.evals))
     parts = [load_part(content) for content in contents]
     environ = context.settings.environ
     opened = [opened_part(part, plan, environ) for part in parts if sealed and part.sealed]
@@ -117,9 +117,9 @@ def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool
     cut = {
         name: next((why for one in parts if (why := getattr(one, name))), "") for name in WHY_CUT
     }
-    info = info.model_copy(update={**cut, "warnings": warnings})
+    info = info.replace(**cut, warnings=warnings)
     results = assemble(measured, [*parts, *filter(None, opened)], info)
-    return results.model_copy(update={"plan": plan})
+    return results.replace(plan=plan)
 
 
 _UNOPENED = (
@@ -160,7 +160,7 @@ def measure_plan(
         folder = _results_folder(context, "")
         stored = stored_results(context, plan, folder.run, sealed=left is not Room.NONE)
         earlier = {"earlier": sets_stored(event, plan)}  # what parts say of it is not asked for
-        whole = stored.model_copy(update=earlier)
+        whole = stored.replace(**earlier)
         rates = left < Room.VERDICTS
         public = seal_results(whole, folder, context.settings.environ, rates=rates)
         return MeasuredRun(public, whole, folder)
@@ -314,9 +314,7 @@ def repeated(event: ActionEvent, plan: Plan) -> Plan:
     evals = tuple(
         one
         if one.deterministic or one.execution.reps_per_fixture >= least
-        else one.model_copy(
-            update={"execution": one.execution.model_copy(update={"reps_per_fixture": least})}
-        )
+        else one.replace(execution=one.execution.replace(reps_per_fixture=least))
         for one in plan.evals
     )
-    return plan.model_copy(update={"evals": evals})
+    return plan.replace(evals=evals)

@@ -184,7 +184,7 @@ def _statement(
         changed["check_summary"] = named + said.check_summary
         changed["job_summary"] = named + said.job_summary
     outputs = report_outputs(report, claimed=claimed)
-    return Statement(said.model_copy(update=changed), status, outputs)
+    return Statement(said.replace(**changed), status, outputs)
 
 
 def restate(
@@ -256,7 +256,7 @@ def _restatement(
     from gateval.render.github import announce_restated
 
     said = announce_restated(record, decision, frame, shown)
-    said = said.model_copy(update={"record": record_digest(record)})
+    said = said.replace(record=record_digest(record))
     return Statement(said, decision.exit_code, _outputs(record, decision))
 
 

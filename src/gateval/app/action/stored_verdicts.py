@@ -211,7 +211,7 @@ def with_earlier_findings(
     records, unread = _records(event)
     checks, unlisted, doubtful = _checks(progress, event.target, records)
     if doubtful or (unread and unlisted):
-        plan = plan.model_copy(update={"findings_lost": UNREADABLE})
+        plan = plan.replace(findings_lost=UNREADABLE)
     environ = event.context.settings.environ
     secrets, own = identities(environ), own_key(environ)
     found = remembered(records, checks, secrets, own, event.target.head)
@@ -296,7 +296,7 @@ def counted(event: ActionEvent, plan: Plan) -> tuple[Plan, Room, Sequence[SealEn
             "What runs give away of sealed files cannot be counted, so what is sealed did not run. "
             f"{said_by(error)}"
         )
-    warned = plan.model_copy(update={"warnings": (*plan.warnings, *said)})
+    warned = plan.replace(warnings=(*plan.warnings, *said))
     return warned, left, entries
 
 
@@ -319,7 +319,7 @@ def settled(event: ActionEvent, entries: Sequence[SealEntry], results: Results) 
     for one in entries:
         now = told(one.evals, results.sealed)
         same = bool(one.before.told) and one.before.told == now
-        given = one.given.model_copy(update={"told": now, **({"bits": 0.0} if same else {})})
+        given = one.given.replace(told=now, **{"bits": 0.0} if same else {})
         try:
             event.context.forge.update_check_run(one.number, _bits_report(event, given))
         except GatevalError as error:

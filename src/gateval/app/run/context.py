@@ -264,7 +264,7 @@ def _redacted(
     if side in redirected:
         own = {*brought.get(side, ()), *provider_keys(clean.model_dump_json())}
         clean = Redactor(own).value(clean)
-    return clean if clean.key is trial.key else clean.model_copy(update={"key": trial.key})
+    return clean if clean.key is trial.key else clean.replace(key=trial.key)
 
 
 async def _gateway(run: EvaluationRun) -> Gateway:

@@ -89,17 +89,15 @@ def measure(
     # Trials are redacted as they finish, all but the names by which they are found in the plan.
     keys = [redactor.value(trial.key) for trial in found.trials]
     trials = tuple(
-        trial if key is trial.key else trial.model_copy(update={"key": key})
+        trial if key is trial.key else trial.replace(key=key)
         for trial, key in zip(found.trials, keys, strict=True)
     )
-    whole = found.model_copy(
-        update={
-            "plan": safe.result(),
-            "trials": trials,
-            "info": redactor.value(found.info),
-            "earlier": tuple(map(redactor.value, earlier)),
-            "offers": tuple(map(redactor.value, found.offers)),
-        }
+    whole = found.replace(
+        plan=safe.result(),
+        trials=trials,
+        info=redactor.value(found.info),
+        earlier=tuple(map(redactor.value, earlier)),
+        offers=tuple(map(redactor.value, found.offers)),
     )
     public = seal_results(whole, folder, settings.environ, rates=rates, tells=tells)
     return MeasuredRun(public, whole, folder, found.info.interrupted)

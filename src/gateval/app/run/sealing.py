@@ -105,7 +105,7 @@ def runnable(plan: Plan) -> Plan:
     if not any(map(is_shut, plan.evals)):
         return plan
     left = tuple(one for one in plan.evals if not is_shut(one))
-    return plan.model_copy(update={"evals": left, "nothing": "" if left else WORDLESS})
+    return plan.replace(evals=left, nothing="" if left else WORDLESS)
 
 
 def seal_results(
@@ -171,4 +171,4 @@ def padded(text: bytes) -> bytes:
 
 def _warned(results: Results, sentence: str) -> Results:
     warned = {"warnings": (*results.info.warnings, sentence)}
-    return results.model_copy(update={"info": results.info.model_copy(update=warned)})
+    return results.replace(info=results.info.replace(**warned))

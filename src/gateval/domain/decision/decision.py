@@ -81,12 +81,8 @@ def with_labels(decision: Decision, label_decisions: LabelDecisions) -> Decision
     """Return what follows from a decision's evals once these labels count."""
     passed = decision.evals is GateVerdict.PASS
     verdict = GateVerdict.BYPASSED if label_decisions.bypass and not passed else decision.evals
-    return decision.model_copy(
-        update={
-            "verdict": verdict,
-            "exit_code": EXIT_CODES[verdict],
-            "labels": label_decisions.found,
-        }
+    return decision.replace(
+        verdict=verdict, exit_code=EXIT_CODES[verdict], labels=label_decisions.found
     )
 
 
@@ -195,13 +191,13 @@ def _decided(results: Results) -> tuple[Results, Comparison, list[DecisionReason
         "evals": tuple(by_name[one.name] for one in results.plan.evals),
         "rises": (*comparison.rises, *held.rises),
     }
-    whole = results.model_copy(update={"trials": tuple(trials)})
-    return whole, comparison.model_copy(update=both), reasons
+    whole = results.replace(trials=tuple(trials))
+    return whole, comparison.replace(**both), reasons
 
 
 def _accepting(results: Results, who: str) -> Results:
-    plan = results.plan.model_copy(update={"bar_accepted": who})
-    return results.model_copy(update={"plan": plan})
+    plan = results.plan.replace(bar_accepted=who)
+    return results.replace(plan=plan)
 
 
 def accepted_by(decided: LabelDecision) -> str:

@@ -252,7 +252,7 @@ def _released(planned: PlannedEval, reason: DecisionReason) -> DecisionReason:
     if apart is None or reason.verdict is GateVerdict.PASS:
         return reason
     text = f"{reason.text}; in quarantine until {apart.until} ({apart.owner})"
-    return reason.model_copy(update={"verdict": GateVerdict.PASS, "text": text})
+    return reason.replace(verdict=GateVerdict.PASS, text=text)
 
 
 def _reasons_of(
@@ -302,14 +302,14 @@ def _bar_reasons(
         misses = reason.code is ReasonCode.BELOW_THRESHOLD
         misses |= threshold is None and reason.code is ReasonCode.REGRESSION
         changed = {"code": ReasonCode.LOWERED_BAR} if misses else {}
-        yield _accepted(plan, reason.model_copy(update=changed))
+        yield _accepted(plan, reason.replace(**changed))
 
 
 def _accepted(plan: Plan, reason: DecisionReason) -> DecisionReason:
     if not plan.bar_accepted:
         return reason
     text = f"{reason.text}{ACCEPTED}{plan.bar_accepted}"
-    return reason.model_copy(update={"verdict": GateVerdict.PASS, "text": text})
+    return reason.replace(verdict=GateVerdict.PASS, text=text)
 
 
 def _unmeasured_reasons(

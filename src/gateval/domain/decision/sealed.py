@@ -81,11 +81,9 @@ def published(
         )
         found.append(told)
     names = {one.own_name for one in plan.sealed}
-    info = whole.info.model_copy(
-        update={
-            "warnings": tuple(w for w in whole.info.warnings if is_public_warning(w, whole.plan)),
-            "started": tuple(one for one in whole.info.started if one.eval not in apart),
-        }
+    info = whole.info.replace(
+        warnings=tuple(w for w in whole.info.warnings if is_public_warning(w, whole.plan)),
+        started=tuple(one for one in whole.info.started if one.eval not in apart),
     )
     shown = {
         "plan": plan,
@@ -94,7 +92,7 @@ def published(
         "sealed": tuple(found),
         "info": info,
     }
-    return whole.model_copy(update=shown)
+    return whole.replace(**shown)
 
 
 def untold(shown: Results) -> Results:
@@ -105,12 +103,12 @@ def untold(shown: Results) -> Results:
         return shown
     names = ", ".join(one.shown_name for one in shown.plan.sealed)
     said = f"{names}: sealed, so the job that publishes tells how it ended, and this one does not."
-    plan, info = shown.plan.model_copy(update={"sealed": ()}), shown.info
+    plan, info = shown.plan.replace(sealed=()), shown.info
     if plan.evals:
-        info = info.model_copy(update={"warnings": (*info.warnings, said)})
+        info = info.replace(warnings=(*info.warnings, said))
     else:
-        plan = plan.model_copy(update={"nothing": said})
-    return shown.model_copy(update={"plan": plan, "sealed": (), "info": info})
+        plan = plan.replace(nothing=said)
+    return shown.replace(plan=plan, sealed=(), info=info)
 
 
 def _worst(reasons: Collection[DecisionReason], name: str) -> GateVerdict:

@@ -89,7 +89,7 @@ def with_agreements(plan: Plan, wanted: Mapping[str, Binding], proven: Sequence[
         for one in record.agreements
     }
     found = tuple(known[name] for name in sorted(wanted) if name in known)
-    return plan.model_copy(update={"agreements": found}) if found else plan
+    return plan.replace(agreements=found) if found else plan
 
 
 _BEST_FIRST = (CalibrationPhase.CALIBRATED, CalibrationPhase.STALE, CalibrationPhase.FAILED)

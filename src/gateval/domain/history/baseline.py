@@ -196,19 +196,19 @@ def with_stored(
         for name, want in asked.items()
     }
     evals = tuple(
-        one.model_copy(update={"stored": stored[one.name], "base_seen": seen[one.name]})
+        one.replace(stored=stored[one.name], base_seen=seen[one.name])
         if stored.get(one.name)
         else one
         for one in plan.evals
     )
-    filled = plan.model_copy(update={"evals": evals})
+    filled = plan.replace(evals=evals)
     used = UsedBaseline(
         digest=filled.stored_digest(),
         runs=tuple(
             BaselineRun(run=one.run, commit=one.commit, at=one.at, url=one.url) for one in records
         ),
     )
-    return filled.model_copy(update={"baseline": used})
+    return filled.replace(baseline=used)
 
 
 def _stored(

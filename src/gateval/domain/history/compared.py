@@ -75,7 +75,7 @@ class ComparedScores(Value):
     def shown_axes(self) -> tuple[ComparedScore, ...]:
         """The axes, as people call them, where there are several: one alone is the whole."""
         told = self.axes if len(self.axes) > 1 else ()
-        return tuple(one.model_copy(update={"name": show_axis(one.name)}) for one in told)
+        return tuple(one.replace(name=show_axis(one.name)) for one in told)
 
 
 def compare_scores(before: RunEval, after: RunEval) -> ComparedScores:
@@ -396,7 +396,7 @@ def _unnamed(run: RunEval, known: RunFixture | None) -> RunFixture | None:
     if known is None or not run.cut or not run.unnamed_passed:
         return None
     reps = max((len(one.trials) for one in run.named), default=1)
-    return known.model_copy(update={"trials": TrialStatus.PASSED * reps, "regressed": False})
+    return known.replace(trials=TrialStatus.PASSED * reps, regressed=False)
 
 
 def _shown(one: RunFixture | None) -> str:

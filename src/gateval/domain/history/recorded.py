@@ -76,7 +76,7 @@ def public_record(record: RunRecord, public: Results) -> RunRecord:
         _public_eval(one, told[one.eval]) if one.eval in told else one for one in record.evals
     )
     verdict = make_report(public).decision.evals
-    return record.model_copy(update={"evals": evals, "verdict": verdict})
+    return record.replace(evals=evals, verdict=verdict)
 
 
 def _public_eval(whole: RunEval, told: SealedVerdict) -> RunEval:
@@ -205,7 +205,7 @@ def _beyond(fixtures: Sequence[RunFixture]) -> Iterator[RunFixture]:
     """Yield in short those beyond the listed ones that did not just pass, on each side measured."""
     for one in fixtures[FIXTURES_LISTED:]:
         if one.regressed or not one.all_passed or (one.base and not one.of_base.all_passed):
-            yield one.model_copy(update={"says": "", "axes": (), "criteria": ()})
+            yield one.replace(says="", axes=(), criteria=())
 
 
 def _run_fixture(
@@ -249,7 +249,7 @@ def _run_fixture(
         criteria=criteria_of_task(planned, fixture, first) if scored else (),
     )
     same = found.status_shown is compared.status
-    return found if same else found.model_copy(update={"shown": compared.status})
+    return found if same else found.replace(shown=compared.status)
 
 
 def spent_on(trials: Sequence[Trial]) -> RunSpent | None:

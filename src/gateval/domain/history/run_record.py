@@ -343,7 +343,7 @@ class RunEval(Value):
     def shown_axes(self) -> tuple[RunScore, ...]:
         """Its scores by axis, as people call these, where assertions name any."""
         told = self.axes if named_axes([one.name for one in self.axes]) else ()
-        return tuple(one.model_copy(update={"name": show_axis(one.name)}) for one in told)
+        return tuple(one.replace(name=show_axis(one.name)) for one in told)
 
     @property
     def named(self) -> tuple[RunFixture, ...]:
@@ -467,7 +467,7 @@ class RunRecord(RunFacts):
     def of_base(self) -> RunRecord:
         """What it says of base, as a record of its own."""
         evals = tuple(found for one in self.evals if (found := one.of_base) is not None)
-        return self.model_copy(update={"commit": self.base, "base": "", "evals": evals})
+        return self.replace(commit=self.base, base="", evals=evals)
 
     @property
     def revision(self) -> str:

@@ -248,13 +248,11 @@ def with_standing(plan: Plan, found: Remembered, secrets: Sequence[str] = ()) ->
     if plan.policy.regressions is not RegressionPolicy.BLOCK:
         return plan
     if found.lost:
-        plan = plan.model_copy(update={"findings_lost": LOST})
+        plan = plan.replace(findings_lost=LOST)
     if not found.known:
         return plan
-    return plan.model_copy(
-        update={
-            "evals": tuple(_with_standing(plan, one, found.known, secrets) for one in plan.evals)
-        }
+    return plan.replace(
+        evals=tuple(_with_standing(plan, one, found.known, secrets) for one in plan.evals)
     )
 
 
@@ -282,7 +280,7 @@ def with_spent_budget(
         and any(ended_by_budget(reason.verdict, reason.code) for reason in one.reasons)
         for one in records
     )
-    return plan.model_copy(update={"budget_spent": BUDGET_SPENT}) if spent else plan
+    return plan.replace(budget_spent=BUDGET_SPENT) if spent else plan
 
 
 def comparison_key(plan: Plan, planned: PlannedEval, fixture: str) -> str:
@@ -309,7 +307,7 @@ def _with_standing(
         found = next((known[one] for one in names if one in known), None)
         if found is not None:
             standing.append(KnownRegression.model_validate({**found, "fixture": name}))
-    return planned.model_copy(update={"standing": tuple(standing)})
+    return planned.replace(standing=tuple(standing))
 
 
 KEPT = 1_000
@@ -378,7 +376,7 @@ def measured_anew(plan: Plan, found: Remembered) -> Plan:
     else:
         listed = listing(names, _NAMED)
         said = f"measured anew (--fresh), though an earlier run found regressed: {listed}"
-    return plan.model_copy(update={"fresh": said})
+    return plan.replace(fresh=said)
 
 
 def _newest(found: Iterable[LocalFinding]) -> list[LocalFinding]:

@@ -149,41 +149,39 @@ def status_of(
     record, run = newest
     ended = EvalPhase.PASSED if run.verdict is GateVerdict.PASS else EvalPhase.FAILED
     phase = ended if run.closure == present.closure else EvalPhase.STALE
-    return status.model_copy(
-        update={
-            "phase": EvalPhase.RUNNING if running else phase,
-            "last_result": _RESULTS[run.verdict],
-            "status": status.status or run.status,
-            "verdict": run.called,
-            "axes": tuple(
-                AxisResult(name=one.name, score=show_score(score_of(one.score, one.score)))
-                for one in run.shown_axes
-            ),
-            "last_score": show_score_in_full(run.score, run.threshold),
-            "pass_threshold": run.threshold,
-            "last_run_at": record.at,
-            "revision": record.commit,
-            "run": record.id,
-            "url": record.url,
-            "event": record.event,
-            "passing_fixtures": run.counted[0],
-            "failing_fixtures": run.counted[1],
-            "total_fixtures": run.total,
-            "agent_revision": run.closure[:12],
-            "fixture_results": tuple(
-                FixtureResult(
-                    name=one.fixture,
-                    score=show_score(one.whole_score) if one.trials or one.own else "",
-                    result=one.result,
-                    severity=one.severity,
-                    message=one.says,
-                    trials=one.trials,
-                    regressed=one.regressed,
-                    status=one.status,
-                )
-                for one in run.worst_first
-            ),
-        }
+    return status.replace(
+        phase=EvalPhase.RUNNING if running else phase,
+        last_result=_RESULTS[run.verdict],
+        status=status.status or run.status,
+        verdict=run.called,
+        axes=tuple(
+            AxisResult(name=one.name, score=show_score(score_of(one.score, one.score)))
+            for one in run.shown_axes
+        ),
+        last_score=show_score_in_full(run.score, run.threshold),
+        pass_threshold=run.threshold,
+        last_run_at=record.at,
+        revision=record.commit,
+        run=record.id,
+        url=record.url,
+        event=record.event,
+        passing_fixtures=run.counted[0],
+        failing_fixtures=run.counted[1],
+        total_fixtures=run.total,
+        agent_revision=run.closure[:12],
+        fixture_results=tuple(
+            FixtureResult(
+                name=one.fixture,
+                score=show_score(one.whole_score) if one.trials or one.own else "",
+                result=one.result,
+                severity=one.severity,
+                message=one.says,
+                trials=one.trials,
+                regressed=one.regressed,
+                status=one.status,
+            )
+            for one in run.worst_first
+        ),
     )
 
 

@@ -196,8 +196,8 @@ def record_of(
     )
     if len(_line(record)) <= RECORD_LIMIT:
         return record
-    bare = tuple(one.model_copy(update={"excerpt": ""}) for one in record.regressed)
-    return record.model_copy(update={"regressed": bare})
+    bare = tuple(one.replace(excerpt="") for one in record.regressed)
+    return record.replace(regressed=bare)
 
 
 def record_digest(record: HistoryRecord) -> str:
@@ -226,7 +226,7 @@ def plan_digest(plan: Plan) -> str:
         "sees": True,
     }
     plan = shut_plan(plan)  # as it stands in the results
-    bare = plan.model_copy(update={"evals": tuple(one.measured_anew for one in plan.evals)})
+    bare = plan.replace(evals=tuple(one.measured_anew for one in plan.evals))
     return digest(bare.model_dump(mode="json", exclude={**left_out, "head": names, "base": names}))
 
 

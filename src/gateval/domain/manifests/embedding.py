@@ -58,14 +58,14 @@ def with_scripts(catalogue: Catalogue, scripts: Mapping[str, ScriptedModel]) -> 
 
     def known(spec: AssertionSpec) -> AssertionSpec:
         script = scripts.get(embedding_model(spec).removeprefix(_SCRIPTED))
-        return spec.model_copy(update={"script": script.digest}) if script else spec
+        return spec.replace(script=script.digest) if script else spec
 
     def filled(fixture: Fixture) -> Fixture:
         if not any(model.startswith(_SCRIPTED) for _, model in embedded(fixture)):
             return fixture
         found = _mapped(fixture, known)
         digests = [spec.script for spec, _ in embedded(found)]
-        return found.model_copy(update={"digest": digest([found.digest, *digests])})
+        return found.replace(digest=digest([found.digest, *digests]))
 
     return replace(
         catalogue,
@@ -85,7 +85,7 @@ def with_script_names(fixture: Fixture, names: Mapping[str, str]) -> Fixture:
         if name not in names or not embedding_model(spec).startswith(_SCRIPTED):
             return spec
         options = {**spec.options, MODEL: f"{_SCRIPTED}{names[name]}"}
-        return spec.model_copy(update={"options": options})
+        return spec.replace(options=options)
 
     return _mapped(fixture, renamed) if names and any(embedded(fixture)) else fixture
 
@@ -93,6 +93,6 @@ def with_script_names(fixture: Fixture, names: Mapping[str, str]) -> Fixture:
 def _mapped(fixture: Fixture, give: Callable[[AssertionSpec], AssertionSpec]) -> Fixture:
     def each(spec: AssertionSpec) -> AssertionSpec:
         inner = tuple(map(each, spec.parts))
-        return give(spec.model_copy(update={"parts": inner}) if inner else spec)
+        return give(spec.replace(parts=inner) if inner else spec)
 
-    return fixture.model_copy(update={"assertions": tuple(map(each, fixture.assertions))})
+    return fixture.replace(assertions=tuple(map(each, fixture.assertions)))

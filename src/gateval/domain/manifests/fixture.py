@@ -209,12 +209,12 @@ class FixtureInput(Spec):
         """The input of a turn: what was said `before`, and now `content` by the user."""
         message = InputMessage(role=Role.USER, content=content)
         payload = {**self.payload, "prompt": text_of(content)}
-        return self.model_copy(update={"payload": payload, "messages": (*before, message)})
+        return self.replace(payload=payload, messages=(*before, message))
 
     def alone(self) -> FixtureInput:
         """The input without what was said before: its last message only if that has files."""
         last = self.messages[-1:] if any(files_in(self.asked)) else ()
-        return self.model_copy(update={"messages": last})
+        return self.replace(messages=last)
 
     def told_once(self, *, first: bool) -> FixtureInput:
         """What somebody is told who remembers: in the first turn what was said before it, too."""
@@ -225,10 +225,9 @@ class FixtureInput(Spec):
         if not any(any(files_in(one.content)) for one in self.messages):
             return self
         messages = tuple(
-            one.model_copy(update={"content": with_files(one.content, give)})
-            for one in self.messages
+            one.replace(content=with_files(one.content, give)) for one in self.messages
         )
-        return self.model_copy(update={"messages": messages})
+        return self.replace(messages=messages)
 
 
 class CheckFiles(Value):

@@ -138,7 +138,7 @@ def attach(part: FilePart, path: str, oid: str, data: bytes | None) -> TextPart 
             digest=hashlib.sha256(data).hexdigest(),
             oid=oid,
         )
-        return part.model_copy(update={"content": facts})
+        return part.replace(content=facts)
     if len(data) > TEXT_LIMIT:
         raise ValueError(f"{shown} has more than {TEXT_LIMIT:,} bytes of text. Attach less.")
     ended = "" if text.endswith("\n") else "\n"

@@ -487,7 +487,7 @@ class PlannedEval(Value):
         """The same without what an earlier run found."""
         known = self.standing or self.stored or self.base_seen
         empty = {"standing": (), "stored": (), "base_seen": False}
-        return self.model_copy(update=empty) if known else self
+        return self.replace(**empty) if known else self
 
     @property
     def uncut(self) -> PlannedEval:
@@ -495,8 +495,8 @@ class PlannedEval(Value):
         if not self.repetitions_asked:
             return self
         asked = {"reps_per_fixture": self.repetitions_asked}
-        execution = self.execution.model_copy(update=asked)
-        return self.model_copy(update={"execution": execution, "repetitions_asked": 0})
+        execution = self.execution.replace(**asked)
+        return self.replace(execution=execution, repetitions_asked=0)
 
     def stands(self, fixture: str) -> KnownRegression | None:
         """Return an earlier run's finding on this fixture, None if it is measured."""

@@ -97,7 +97,7 @@ def parts_of(plan: Plan) -> tuple[PlanPart, ...]:
     others.append(sum(map(planned_trials, plan.evals)) - others[0])
     return (
         PlanPart(published_plan(plan), ran + others[0]),
-        PlanPart(plan.model_copy(update={"evals": shut}), ran + others[1]),
+        PlanPart(plan.replace(evals=shut), ran + others[1]),
     )
 
 
@@ -119,7 +119,7 @@ def published_plan(plan: Plan) -> Plan:
         return plan
     left = tuple(one for one in plan.evals if one.name not in apart)
     gone = tuple(sealed_eval(one) for one in plan.evals if one.name in apart)
-    return _with_evals(plan, left).model_copy(update={"sealed": (*plan.sealed, *gone)})
+    return _with_evals(plan, left).replace(sealed=(*plan.sealed, *gone))
 
 
 def without_sealed(plan: Plan) -> Plan | None:
@@ -131,12 +131,12 @@ def without_sealed(plan: Plan) -> Plan | None:
 
 def _with_evals(plan: Plan, evals: tuple[PlannedEval, ...]) -> Plan:
     """Return the plan with these in place of its Evals, and the baseline of what they have."""
-    found = plan.model_copy(update={"evals": evals})
+    found = plan.replace(evals=evals)
     if plan.baseline is None:
         return found
     stored = any(one.stored for one in evals)
-    used = plan.baseline.model_copy(update={"digest": found.stored_digest()}) if stored else None
-    return found.model_copy(update={"baseline": used})
+    used = plan.baseline.replace(digest=found.stored_digest()) if stored else None
+    return found.replace(baseline=used)
 
 
 def _shut_eval(planned: PlannedEval) -> PlannedEval:
@@ -145,7 +145,7 @@ def _shut_eval(planned: PlannedEval) -> PlannedEval:
         return planned
     fixtures = tuple(map(shut_fixture, planned.fixtures))
     shown = {"place": _place(planned.place), "fixtures": fixtures, "feedback": ()}
-    return planned.model_copy(update=shown)
+    return planned.replace(**shown)
 
 
 def shut_fixture(fixture: Fixture) -> Fixture:

@@ -210,7 +210,7 @@ def with_grounds(catalogue: Catalogue, snapshot: Snapshot) -> Catalogue:
             )
             known[key] = _files(closure, inside, snapshot)
         whole = digest([fixture.digest, known[key].digest])
-        return fixture.model_copy(update={"ground": known[key], "digest": whole})
+        return fixture.replace(ground=known[key], digest=whole)
 
     return _of_each(catalogue, grounded)
 
@@ -283,19 +283,19 @@ def with_check_files(catalogue: Catalogue, snapshot: Snapshot) -> Catalogue:
     def filled(spec: AssertionSpec, folder: str) -> AssertionSpec:
         parts = tuple(filled(part, folder) for part in spec.parts)
         if spec.type not in OWN_CHECKS:
-            return spec.model_copy(update={"parts": parts, "own": None})
+            return spec.replace(parts=parts, own=None)
         key = (folder, canonical_json(spec.meaning))
         if key not in known:  # many cases of one file have the same
             known[key] = _check_files(spec, folder, snapshot)
-        return spec.model_copy(update={"parts": parts, "own": known[key]})
+        return spec.replace(parts=parts, own=known[key])
 
     def with_files(fixture: Fixture) -> Fixture:
         if not has_own_checks([fixture]):
             return fixture
         assertions = tuple(filled(one, fixture.folder) for one in fixture.assertions)
-        whole = fixture.model_copy(update={"assertions": assertions})
+        whole = fixture.replace(assertions=assertions)
         digests = [one.own.digest for one in own_checks(whole) if one.own]
-        return whole.model_copy(update={"digest": digest([fixture.digest, *digests])})
+        return whole.replace(digest=digest([fixture.digest, *digests]))
 
     return _of_each(catalogue, with_files)
 

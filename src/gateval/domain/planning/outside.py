@@ -189,7 +189,7 @@ def _problem(agent: Agent, one: _Text, lead: _Lead) -> Problem:
     )
     if not one.key:  # a target of another format
         message += f"Write `include: {_listed([lead.pattern])}` under its `gateval`."
-        return problem_in(agent, "spec.runtime", message).model_copy(update={"path": ""})
+        return problem_in(agent, "spec.runtime", message).replace(path="")
     layer = agent.spec.runtime.layer if agent.spec.runtime else None
     if layer is not None and one.key.startswith("runtime.setup.run"):
         message += f"Write `inputs: {_listed([*layer.inputs, lead.pattern])}` in the set-up."

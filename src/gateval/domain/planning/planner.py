@@ -349,7 +349,7 @@ def _named(
                 f for f in one.fixtures if not fixtures or {f.name, f.family} & set(fixtures)
             )
             if chosen:
-                yield one.model_copy(update={"fixtures": chosen})
+                yield one.replace(fixtures=chosen)
 
 
 _NO_FIXTURE = "None of the named Evals has one of the named fixtures."
@@ -409,10 +409,7 @@ def _with_needs(planned: Iterable[PlannedEval], bar: Snapshot) -> list[PlannedEv
         for agent in bar.catalogue.agents
         if agent.spec.model_calls is ModelCallsNeed.OPTIONAL
     }
-    return [
-        one.model_copy(update={"needs_model": False}) if one.agent in free else one
-        for one in planned
-    ]
+    return [one.replace(needs_model=False) if one.agent in free else one for one in planned]
 
 
 def _planned(

@@ -121,13 +121,11 @@ def narrow(plan: Plan, narrowing: Narrowing) -> Plan:
         said += f" Left out, though the change calls for them: {', '.join(left)}."
     nothing = plan.nothing or ("" if kept else f"Nothing to evaluate. {said}")
     agents = {one.agent for one in kept}
-    return plan.model_copy(
-        update={
-            "evals": kept,
-            "agents": tuple(agent for agent in plan.agents if agent.name in agents),
-            "warnings": (said, *plan.warnings),
-            "nothing": nothing,
-        }
+    return plan.replace(
+        evals=kept,
+        agents=tuple(agent for agent in plan.agents if agent.name in agents),
+        warnings=(said, *plan.warnings),
+        nothing=nothing,
     )
 
 
@@ -207,13 +205,11 @@ def picked(plan: Plan, pick: Pick, head: Catalogue) -> Plan:
         if one.name not in names and one.own_fixtures
     )
     warnings = (*_sentences(kept, left), *_gone(plan, pick), *plan.warnings)
-    return plan.model_copy(
-        update={
-            "evals": kept,
-            "agents": tuple(agent for agent in plan.agents if agent.name in agents),
-            "left_out": left,
-            "warnings": warnings,
-        }
+    return plan.replace(
+        evals=kept,
+        agents=tuple(agent for agent in plan.agents if agent.name in agents),
+        left_out=left,
+        warnings=warnings,
     )
 
 
@@ -231,21 +227,19 @@ def _part(planned: PlannedEval, names: set[str]) -> PlannedEval:
     bar = planned.bar
     if bar is not None:
         reused = tuple(name for name in bar.reused if name in names)
-        bar = bar.model_copy(update={"reused": reused})
-    return planned.model_copy(
-        update={
-            "fixtures": tuple(one for one in planned.fixtures if one.name in names),
-            "left_out": tuple(
-                SkippedFixture(name=one.name, severity=one.severity)
-                for one in planned.fixtures
-                if one.name not in names
-            ),
-            "bar": bar,
-            "compared": tuple(name for name in planned.compared if name in names),
-            "added": tuple(name for name in planned.added if name in names),
-            "standing": tuple(one for one in planned.standing if one.fixture in names),
-            "broad_share": 0.0,
-        }
+        bar = bar.replace(reused=reused)
+    return planned.replace(
+        fixtures=tuple(one for one in planned.fixtures if one.name in names),
+        left_out=tuple(
+            SkippedFixture(name=one.name, severity=one.severity)
+            for one in planned.fixtures
+            if one.name not in names
+        ),
+        bar=bar,
+        compared=tuple(name for name in planned.compared if name in names),
+        added=tuple(name for name in planned.added if name in names),
+        standing=tuple(one for one in planned.standing if one.fixture in names),
+        broad_share=0.0,
     )
 
 
@@ -275,14 +269,12 @@ def against_itself(plan: Plan) -> Plan:
     """Return the plan of one revision with that revision as its own base."""
     weights = {one.name: plan.policy.eval_weights.get(one.name, 1.0) for one in plan.evals}
     fixtures, broad = split(FIXTURES, weights), split(BROAD, weights)
-    return plan.model_copy(
-        update={
-            "base": plan.head,
-            "evals": tuple(_compared(one, fixtures, broad) for one in plan.evals),
-            "agents": (*plan.agents, *map(_of_base, plan.agents)),
-            "scripts": (*plan.scripts, *map(_of_base, plan.scripts)),
-            "hidden": (*plan.hidden, *map(_of_base, plan.hidden)),
-        }
+    return plan.replace(
+        base=plan.head,
+        evals=tuple(_compared(one, fixtures, broad) for one in plan.evals),
+        agents=(*plan.agents, *map(_of_base, plan.agents)),
+        scripts=(*plan.scripts, *map(_of_base, plan.scripts)),
+        hidden=(*plan.hidden, *map(_of_base, plan.hidden)),
     )
 
 
@@ -290,18 +282,16 @@ def _compared(
     planned: PlannedEval, fixtures: dict[str, float], broad: dict[str, float]
 ) -> PlannedEval:
     names = tuple(fixture.name for fixture in planned.fixtures)
-    return planned.model_copy(
-        update={
-            "baseline": Baseline.MERGE_BASE,
-            "compared": names,
-            "fixture_share": fixture_share(fixtures[planned.name], len(names)),
-            "broad_share": broad[planned.name],
-        }
+    return planned.replace(
+        baseline=Baseline.MERGE_BASE,
+        compared=names,
+        fixture_share=fixture_share(fixtures[planned.name], len(names)),
+        broad_share=broad[planned.name],
     )
 
 
 def _of_base(one: OnSide) -> OnSide:
-    return one.model_copy(update={"side": Side.BASE})
+    return one.replace(side=Side.BASE)
 
 
 EACH = 3
@@ -335,9 +325,7 @@ def reasons_for_cases(told: Iterable[tuple[Fixture, str]]) -> list[Reason]:
 
     def several(group: Sequence[tuple[Fixture, str]]) -> tuple[Fixture, str]:
         first, what = group[0]
-        return first.model_copy(
-            update={"name": ""}
-        ), f"{len(group):,} cases of {first.family} {what}"
+        return first.replace(name=""), f"{len(group):,} cases of {first.family} {what}"
 
     found = grouped(told, lambda one: (one[0].family, one[1]) if one[0].family else None, several)
     return [
@@ -358,7 +346,7 @@ def removed_cases(gone: Sequence[Fixture], evaluation: str) -> list[Removed]:
 
     def several(group: Sequence[Removed]) -> Removed:
         more = f"{group[0].name} and {len(group) - 1:,} more cases of {family(group[0])}"
-        return group[0].model_copy(update={"name": more})
+        return group[0].replace(name=more)
 
     each = [
         Removed(kind="fixture", name=one.name, eval=evaluation, place=one.place) for one in gone
@@ -376,7 +364,7 @@ def lowered_cases(said: Iterable[Lowered]) -> tuple[Lowered, ...]:
     def several(group: Sequence[Lowered]) -> Lowered:
         cases = len({one.fixture for one in group})
         what = f"{edit(group[0])}: {cases:,} cases, the first {group[0].fixture}"
-        return group[0].model_copy(update={"what": what})
+        return group[0].replace(what=what)
 
     return tuple(grouped(said, lambda one: (edit(one), one.moved) if one.family else None, several))
 

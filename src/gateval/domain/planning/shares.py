@@ -72,8 +72,8 @@ def with_shares(
     }
     with_test = set(tests.values())
     return [
-        one.model_copy(
-            update=_shares(
+        one.replace(
+            **_shares(
                 one, parts[one.own_name], versions[one.own_name] if one.name in with_test else 0
             )
         )
@@ -132,13 +132,11 @@ def _told(
         for fixture in planned.fixtures
         if fixture.name not in before or (same_agent and before[fixture.name] != fixture.digest)
     ]
-    return planned.model_copy(
-        update={
-            "compared": tuple(names) if standing else (),
-            "added": tuple(added) if planned.bar is None else (),
-            "deterministic": _deterministic(planned, head, base, tip),
-            "strict": strict,
-        }
+    return planned.replace(
+        compared=tuple(names) if standing else (),
+        added=tuple(added) if planned.bar is None else (),
+        deterministic=_deterministic(planned, head, base, tip),
+        strict=strict,
     )
 
 
@@ -206,8 +204,8 @@ def _cut(planned: PlannedEval, most: int) -> PlannedEval:
     asked = planned.execution.reps_per_fixture
     if asked <= most:
         return planned
-    execution = planned.execution.model_copy(update={"reps_per_fixture": most})
-    return planned.model_copy(update={"execution": execution, "repetitions_asked": asked})
+    execution = planned.execution.replace(reps_per_fixture=most)
+    return planned.replace(execution=execution, repetitions_asked=asked)
 
 
 def with_quarantine(plan: Plan, today: str, catalogues: Iterable[Catalogue]) -> Plan:
@@ -218,13 +216,11 @@ def with_quarantine(plan: Plan, today: str, catalogues: Iterable[Catalogue]) -> 
     entries = plan.policy.quarantine
     if not entries or not plan.evals:
         return plan
-    evals = tuple(
-        one.model_copy(update={"quarantined": tuple(_of(plan, one, today))}) for one in plan.evals
-    )
+    evals = tuple(one.replace(quarantined=tuple(_of(plan, one, today))) for one in plan.evals)
     fixtures = [fixture for catalogue in catalogues for fixture in catalogue.fixtures]
     known = {name for one in fixtures for name in (one.name, one.family) if name}
     told = (*_ended(entries, today), *_unknown(entries, known))
-    return plan.model_copy(update={"evals": evals, "warnings": (*plan.warnings, *told)})
+    return plan.replace(evals=evals, warnings=(*plan.warnings, *told))
 
 
 def _ended(entries: Iterable[QuarantinedFixture], today: str) -> Iterator[str]:

@@ -64,7 +64,7 @@ def axis_slippage(
         return Broad(step=step, p_value=p_value, base=base, head=head, axis=test.axis, exact=True)
     axis = Axis(test.looks, test.share, test.least_drop)
     said = _newest(test, scores, lambda at: axis_step(axis, at, scores, found=found))
-    return said.model_copy(update={"axis": test.axis}) if said else None
+    return said.replace(axis=test.axis) if said else None
 
 
 def _has(sides: Iterable[tuple[Scores, Scores]], look: Look) -> bool:
@@ -158,7 +158,7 @@ def _by_passes(
     said = _newest(test, both, step) if len(whole) == len(both) else None
     if said is None:
         return None
-    said = said.model_copy(update={"family": test.family})
+    said = said.replace(family=test.family)
     if said.step is not LookResult.REGRESSED or not any(known):
         return said
     return _borne_out(said, test.looks[said.at], both, known)
@@ -176,10 +176,10 @@ def _borne_out(
         for (base, head), many in zip(sides, stored, strict=True)
     ]
     if not _has(fresh, Look(base=CONFIRMING_TRIALS, head=1)):
-        return alarm.model_copy(update={"step": LookResult.GO_ON, "confirming": True})
+        return alarm.replace(step=LookResult.GO_ON, confirming=True)
     if confirmed([(counted(base), counted(head)) for base, head in fresh]):
         return alarm
-    return alarm.model_copy(update={"step": LookResult.STOP, "outdated": True})
+    return alarm.replace(step=LookResult.STOP, outdated=True)
 
 
 def _by_scores(test: Joint, sides: Sequence[_Sides], _: Stored, *, found: bool) -> Broad | None:
@@ -191,4 +191,4 @@ def _by_scores(test: Joint, sides: Sequence[_Sides], _: Stored, *, found: bool) 
         units,
         lambda at: graded_broad_step(test.looks, at, units, share, found=found, least_drop=drop),
     )
-    return said.model_copy(update={"family": test.family}) if said else None
+    return said.replace(family=test.family) if said else None

@@ -65,7 +65,7 @@ def without_mere_claims(results: Results) -> Results:
         else trial
         for trial in results.trials
     )
-    return results.model_copy(update={"trials": trials})
+    return results.replace(trials=trials)
 
 
 def was_seen(trial: Trial) -> bool:
@@ -155,7 +155,7 @@ def without_common_refusals(results: Results) -> Results:
     refused all of both sides: retired models, say.
     """
     trials = refused_on_both(results.plan, results.trials)
-    return results if trials is results.trials else results.model_copy(update={"trials": trials})
+    return results if trials is results.trials else results.replace(trials=trials)
 
 
 def refused_on_both(plan: Plan, trials: Iterable[Trial]) -> tuple[Trial, ...]:
@@ -195,7 +195,7 @@ def _all_refused(trials: Sequence[Trial]) -> bool:
 def _unmeasured(trial: Trial, *, told: bool) -> Trial:
     reason = f"{trial.reason} {_BOTH[trial.key.side]}" if told else trial.reason
     changed = {"outcome": Outcome.ERROR, "cause": Cause.PROVIDER, "reason": reason}
-    return trial.model_copy(update={**changed, "repeats": False})
+    return trial.replace(**changed, repeats=False)
 
 
 def refusal(trials: Iterable[Trial]) -> CallsMade | None:

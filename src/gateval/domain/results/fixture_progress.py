@@ -252,7 +252,7 @@ def fixture_progress_of(
         return _borne_out(fixture_progress._replace(fell_silent=quiet is not None), old, stored)
     if quiet is None or fixture_progress.regressed:
         return fixture_progress._replace(fell_silent=quiet is not None)
-    silent = quiet.wanted.model_copy(update={"base": quiet.wanted.base + stored})
+    silent = quiet.wanted.replace(base=quiet.wanted.base + stored)
     wanted = silent if quiet.proven else larger(fixture_progress.wanted, silent)
     return fixture_progress._replace(wanted=wanted, fell_silent=quiet.proven)
 
@@ -297,12 +297,12 @@ def _borne_out(fixture_progress: FixtureProgress, base: Outcomes, stored: int) -
     fresh = base[stored : max(walked.look.base, stored + FRESH)]
     if len(fresh) < FRESH:
         wanted = Look(base=stored + FRESH, head=walked.look.head)
-        going_on = walked.model_copy(update={"step": LookResult.GO_ON})
+        going_on = walked.replace(step=LookResult.GO_ON)
         return fixture_progress._replace(wanted=wanted, walk=going_on, fell_silent=False)
     wanted = larger(fixture_progress.wanted, Look(base=stored + FRESH, head=1))
     if borne_out(counted(fresh), walked.head):
         return fixture_progress._replace(wanted=wanted)
-    stopped = walked.model_copy(update={"step": LookResult.STOP})
+    stopped = walked.replace(step=LookResult.STOP)
     return fixture_progress._replace(wanted=wanted, walk=stopped, fell_silent=False, outdated=True)
 
 

@@ -67,7 +67,7 @@ def joined(one: SharedOffer, other: SharedOffer) -> SharedOffer:
             tools=tuple(some_tools)[:TOOLS_LIMIT],
             parameters=some_parameters,
         )
-    return one.model_copy(update=update)
+    return one.replace(**update)
 
 
 def _split(parts: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -191,8 +191,8 @@ class OfferCollector:
         if agent is not None:
             side = trial.key.side
             self.add([SharedOffer(agent=agent, side=side, trials=1, offer=offer)])
-        trace = trial.trace.model_copy(update={"offered": None})
-        return trial.model_copy(update={"trace": trace})
+        trace = trial.trace.replace(offered=None)
+        return trial.replace(trace=trace)
 
     def add(self, offers: Iterable[SharedOffer]) -> None:
         """Take what other trials are offered."""

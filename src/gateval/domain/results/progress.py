@@ -45,7 +45,7 @@ def result_parts(results: Results) -> Iterable[tuple[Results, int]]:
         names = {one.name for one in plan.evals}
         mine = tuple(one for one in results.trials if one.key.eval in names)
         trials = results.trials if len(mine) == len(results.trials) else mine
-        yield results.model_copy(update={"plan": plan, "trials": trials}), beside
+        yield results.replace(plan=plan, trials=trials), beside
 
 
 def sealed_agents(plan: Plan) -> frozenset[str]:
@@ -87,8 +87,8 @@ def public_rate(planned: PlannedEval, trials: Grouped) -> float | None:
 
 def unsealed(results: Results) -> Results:
     """Return opened results as those of Evals that were never sealed, to be looked at."""
-    evals = tuple(one.model_copy(update={"sealed": False}) for one in results.plan.evals)
-    return results.model_copy(update={"plan": results.plan.model_copy(update={"evals": evals})})
+    evals = tuple(one.replace(sealed=False) for one in results.plan.evals)
+    return results.replace(plan=results.plan.replace(evals=evals))
 
 
 _MINUTE = 60

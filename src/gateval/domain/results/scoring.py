@@ -150,7 +150,7 @@ class EvalScore(Value):
     @property
     def unscored(self) -> EvalScore:
         """The same, known to say nothing."""
-        return self.model_copy(update={"score": NotMeasured()})
+        return self.replace(score=NotMeasured())
 
     @property
     def _all(self) -> tuple[FixtureScore, ...]:

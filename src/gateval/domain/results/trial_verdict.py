@@ -413,14 +413,8 @@ def reassessed(
 ) -> Trial:
     """Return the trial as these assessments make it, in place of its own."""
     outcome, cause, reason, score = trial_verdict(scoring, fixture, assessments)
-    return trial.model_copy(
-        update={
-            "outcome": outcome,
-            "cause": cause,
-            "reason": reason,
-            "assessments": tuple(assessments),
-            "score": score,
-        }
+    return trial.replace(
+        outcome=outcome, cause=cause, reason=reason, assessments=tuple(assessments), score=score
     )
 
 

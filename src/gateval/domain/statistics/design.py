@@ -388,12 +388,10 @@ def first_looks(design: Design, many: int) -> Design:
     """
     if many >= len(design.looks):
         return design
-    return design.model_copy(
-        update={
-            "looks": design.looks[:many],
-            "regressed": design.regressed[:many],
-            "going_on": design.going_on[:many],
-        }
+    return design.replace(
+        looks=design.looks[:many],
+        regressed=design.regressed[:many],
+        going_on=design.going_on[:many],
     )
 
 

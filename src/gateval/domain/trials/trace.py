@@ -172,7 +172,7 @@ class TraceBuilder:
         """Correct the tool call that is step `number`: it turned out to be another."""
         step = self._steps[number - 1]
         correct = {"tool": tool, "arguments": arguments, "text": "", "refused": refused}
-        self._steps[number - 1] = step.model_copy(update=correct)
+        self._steps[number - 1] = step.replace(**correct)
 
     def steps(self) -> tuple[Step, ...]:
         """The steps so far."""

@@ -342,8 +342,8 @@ def numbered_steps(fixture_input: FixtureInput, answer: Answer) -> Trace:
     for step in trace.steps:
         if step.kind is said.kind and step.text.strip() == said.text.strip():
             whose = {"conversation": step.conversation, "agent": step.agent}
-            said = said.model_copy(update=whose)
-    return trace.model_copy(update={"steps": (*trace.steps, said)})
+            said = said.replace(**whose)
+    return trace.replace(steps=(*trace.steps, said))
 
 
 def final_step(trace: Trace) -> Step | None:
@@ -439,7 +439,7 @@ class Turns:
 
     def _append(self, steps: tuple[Step, ...]) -> None:
         for step in steps:
-            self._steps.append(step.model_copy(update={"number": len(self._steps) + 1}))
+            self._steps.append(step.replace(number=len(self._steps) + 1))
 
 
 def _of_this_turn(trace: Trace, said: str) -> tuple[Step, ...]:

@@ -138,10 +138,8 @@ def told(assessments: Iterable[Assessment]) -> Iterator[Assessment]:
     for one in assessments:
         yield one
         yield from told(
-            part.model_copy(
-                update={
-                    "type": f"{one.type} \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} {part.type}"
-                }
+            part.replace(
+                type=f"{one.type} \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} {part.type}"
             )
             for part in one.parts
         )

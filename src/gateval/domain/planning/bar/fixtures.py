@@ -198,7 +198,7 @@ def lowered_in_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:
         return
     about = {"fixture": before.name, "family": before.family} if before.family else {}
     for one in _lowered_fixture(before, after):
-        yield one.model_copy(update=about) if about else one
+        yield one.replace(**about) if about else one
 
 
 def _lowered_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:

@@ -212,10 +212,10 @@ def _bar_eval(
         version=asked.version,
         place=asked.place,
         agent=asked.target_agent,
-        judge=asked.judge.model_copy(update={"model": model}),
+        judge=asked.judge.replace(model=model),
         calibration=sides.tip.catalogue.calibration(asked.judge.calibration or ""),
         scoring=asked.scoring,
-        execution=asked.execution.model_copy(update={"reps_per_fixture": reps}),
+        execution=asked.execution.replace(reps_per_fixture=reps),
         baseline=baseline_of(change),
         why=(Reason(where=f"{asked.place.file}:{asked.place.line}", what="asked by the base tip"),),
         fixtures=tuple(with_script_names(one, renamed) for one in fixtures),
@@ -240,7 +240,7 @@ def _said(asked: Eval, sides: _Sides) -> tuple[Lowered, ...]:
         return (since, *own)
     words = {one.what for one in own}
     now = lowered(asked, sides.tip, sides.head)
-    return tuple(one.model_copy(update={"moved": one.what not in words}) for one in now)
+    return tuple(one.replace(moved=one.what not in words) for one in now)
 
 
 def _reusable(
@@ -300,7 +300,7 @@ def _script_names(sides: _Sides) -> Mapping[str, str]:
 def _scripts(asked: Eval, renamed: Mapping[str, str], tip: Snapshot) -> Mapping[str, ScriptedModel]:
     measured = embedding_scripts(select_fixtures(asked, tip.catalogue))
     return {
-        renamed[script]: tip.scripts[script].model_copy(update={"name": renamed[script]})
+        renamed[script]: tip.scripts[script].replace(name=renamed[script])
         for script in (script_name(asked.judge.model) or "", *measured)
         if script in renamed
     }
