@@ -20,13 +20,17 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError
 
 from gateval.domain.base import (
-    DIGEST_PATTERN,
-    SHA_PATTERN,
-    TIME_PATTERN,
+    Count,
+    Digest,
     JsonObject,
+    MaybeDigest,
+    MaybeSha,
+    Positive,
+    Sha,
+    UtcTime,
     Value,
     ascii_json,
     digest,
@@ -62,16 +66,16 @@ class FailingEval(Value):
     """An Eval that keeps the gate from passing, with the fixtures that do."""
 
     eval: ShortText
-    failed: int = Field(ge=0)
-    unmeasured: int = Field(ge=0)
-    fixtures: int = Field(ge=0)
+    failed: Count
+    unmeasured: Count
+    fixtures: Count
 
 
 class AuditRun(Value):
     """The run that wrote the entry. `triggering_actor` differs from `actor` in a re-run."""
 
     id: ShortText = ""
-    attempt: int = Field(default=1, ge=1)
+    attempt: Positive = 1
     url: ShortText = ""
     event: ShortText = ""
     actor: ShortText = ""
@@ -90,20 +94,20 @@ class AuditEvent(Value):
 
     version: Literal["audit.v1"] = "audit.v1"
     kind: AuditKind
-    at: str = Field(pattern=TIME_PATTERN)
+    at: UtcTime
     repository: ShortText
-    pull_request: int | None = Field(default=None, ge=1)
-    head: str = Field(pattern=SHA_PATTERN)
-    base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
+    pull_request: Positive | None = None
+    head: Sha
+    base: MaybeSha = ""
     label: LabelUse | None = None
     reason: LongText = ""
     why: LongText = ""
     verdict: EvalsVerdict | None = None
     failing: Annotated[tuple[FailingEval, ...], first_of(EVALS_LISTED)] = ()
-    failing_total: int = Field(default=0, ge=0)
+    failing_total: Count = 0
     bars: Annotated[tuple[ShortText, ...], first_of(EVALS_LISTED)] = ()
-    bars_total: int = Field(default=0, ge=0)
-    policy: str = Field(default="", pattern=rf"{DIGEST_PATTERN}|^$")
+    bars_total: Count = 0
+    policy: MaybeDigest = ""
     run: AuditRun = AuditRun()
     stored_by: AuditRun | None = None
 
@@ -116,10 +120,10 @@ class AuditEntry(AuditEvent):
     SHA-256 of the canonical form of everything else.
     """
 
-    id: str = Field(pattern=DIGEST_PATTERN)
-    number: int = Field(ge=1)
-    previous: str = Field(pattern=DIGEST_PATTERN)
-    hash: str = Field(pattern=DIGEST_PATTERN)
+    id: Digest
+    number: Positive
+    previous: Digest
+    hash: Digest
 
 
 def failing_evals(comparison: Comparison) -> tuple[FailingEval, ...]:

@@ -11,7 +11,7 @@ from functools import cache, wraps
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, JsonValue, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 from pydantic.alias_generators import to_camel
 
 if TYPE_CHECKING:
@@ -31,6 +31,15 @@ DIGEST_PATTERN = r"^[0-9a-f]{64}$"
 
 TIME_PATTERN = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
 """A moment in UTC, to the second."""
+
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Sha = Annotated[str, Field(pattern=SHA_PATTERN)]
+MaybeSha = Annotated[str, Field(pattern=rf"{SHA_PATTERN}|^$")]
+Digest = Annotated[str, Field(pattern=DIGEST_PATTERN)]
+MaybeDigest = Annotated[str, Field(pattern=rf"{DIGEST_PATTERN}|^$")]
+UtcTime = Annotated[str, Field(pattern=TIME_PATTERN)]
 
 NAME_PATTERN = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=253)]

@@ -8,9 +8,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from gateval.domain.base import Name, Value, digest
+from gateval.domain.base import Count, Name, Positive, Share, Value, digest
 from gateval.domain.manifests.evaluation import Calibration, JudgeSpec
 from gateval.domain.manifests.gate_config import AgreementPolicy
 from gateval.domain.statistics.walk import Confusion, agreement, kappa, kappa_interval
@@ -78,11 +78,11 @@ class JudgedExample(Value):
     says why. `label` is the person's reason, `summary` the judge's.
     """
 
-    number: int = Field(ge=1)
-    human: float = Field(ge=0, le=1)
+    number: Positive
+    human: Share
     label: str = ""
     trace_ref: str = ""
-    score: float | None = Field(default=None, ge=0, le=1)
+    score: Share | None = None
     summary: str = ""
     error: str = ""
 
@@ -98,11 +98,11 @@ class Agreement(Value):
     `missing` examples got no verdict, and are not in the table.
     """
 
-    true_pass: int = Field(default=0, ge=0)
-    false_pass: int = Field(default=0, ge=0)
-    false_fail: int = Field(default=0, ge=0)
-    true_fail: int = Field(default=0, ge=0)
-    missing: int = Field(default=0, ge=0)
+    true_pass: Count = 0
+    false_pass: Count = 0
+    false_fail: Count = 0
+    true_fail: Count = 0
+    missing: Count = 0
 
     @property
     def table(self) -> Confusion:

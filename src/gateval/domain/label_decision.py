@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from pydantic import Field
-
-from gateval.domain.base import Value
+from gateval.domain.base import Count, Value
 from gateval.domain.text import LongText, ShortText
 
 
@@ -75,9 +73,9 @@ class LabelDecision(Value):
     use: LabelUse
     reason: LongText = ""
     why: LongText = ""
-    entry: int = Field(default=0, ge=0)
+    entry: Count = 0
     hash: str = ""
-    pull_request: int = Field(default=0, ge=0)
+    pull_request: Count = 0
     head: str = ""
 
     @property

@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, ValidationError
 
-from gateval.domain.base import SHA_PATTERN, Value, is_sha
+from gateval.domain.base import Sha, Value, is_sha
 from gateval.domain.paths import folder_of, match_any, path_of_text, path_text, show_path
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.errors import RepositoryError
@@ -346,7 +346,7 @@ def _choices(steps: list[str]) -> Iterator[tuple[str, str]]:
 class LockedFile(Value):
     """What a URL means: a commit, the path in it, and the SHA-256 of what the file holds."""
 
-    commit: Annotated[str, Field(pattern=SHA_PATTERN)]
+    commit: Sha
     path: Annotated[str, Field(min_length=1, max_length=4_000)]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -378,7 +378,7 @@ class Revision(Value):
 
     name: str
     commit: str | None
-    tree: str = Field(pattern=SHA_PATTERN)
+    tree: Sha
     worktree: bool = False
 
     @property

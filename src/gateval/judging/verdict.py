@@ -18,7 +18,7 @@ from typing import Literal, TypeVar
 from pydantic import ConfigDict, Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
-from gateval.domain.base import Value, canonical_json, plain_message
+from gateval.domain.base import Share, Value, canonical_json, plain_message
 from gateval.domain.manifests.fixture import Severity
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trace import Step, Trace
@@ -51,8 +51,8 @@ class _GivenViolation(StrictAnswer):
 
 
 class _GivenVerdict(StrictAnswer):
-    score: float = Field(ge=0, le=1)
-    confidence: float = Field(ge=0, le=1)
+    score: Share
+    confidence: Share
     summary: str
     violations: list[_GivenViolation]
     what_would_raise_score: str

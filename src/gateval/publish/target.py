@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from gateval.domain.base import SHA_PATTERN, Value, digest
+from gateval.domain.base import SHA_PATTERN, Sha, Value, digest
 from gateval.domain.forge.check_run import Announcement, CommentMode, Conclusion, RunFindings, Stamp
 from gateval.errors import ForgeError
 
@@ -23,7 +23,7 @@ class PublishTarget(Value):
     `into` is the target branch; empty for the default one.
     """
 
-    head: str = Field(pattern=SHA_PATTERN)
+    head: Sha
     before: str | None = Field(default=None, pattern=SHA_PATTERN)
     pull_request: int | None = None
     stamp: Stamp

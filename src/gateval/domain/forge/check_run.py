@@ -23,7 +23,7 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from gateval.domain.base import SHA_PATTERN, Value
+from gateval.domain.base import Count, Positive, Sha, Value
 from gateval.domain.text import MARKER
 from gateval.domain.verdicts import GateVerdict
 
@@ -68,7 +68,7 @@ class Annotation(Value):
     """A note on a line of a file. `path` is relative to the repository root, lines from 1."""
 
     path: str
-    line: int = Field(ge=1)
+    line: Positive
     level: AnnotationLevel
     title: str
     message: str
@@ -105,9 +105,9 @@ class CheckRun(Value):
     `summary` is what it says, `text` what stands below that, `annotations` how many it has.
     """
 
-    number: int = Field(ge=1)
+    number: Positive
     name: str
-    head_sha: str = Field(pattern=SHA_PATTERN)
+    head_sha: Sha
     external_id: str = ""
     app: str = ""
     completed: bool
@@ -132,7 +132,7 @@ _ALL = re.compile(
     r"(?P<listed>[0-9a-f@:/ ]*) -->"
 )
 
-Count = Annotated[int, Field(ge=0, le=1000)]
+RunCount = Annotated[int, Field(ge=0, le=1000)]
 Counted = Annotated[int, Field(ge=1, le=1000)]
 
 
@@ -140,9 +140,9 @@ class RegressionFinding(Value):
     """A comparison that regressed: `mark` says which, in digests (`marks`), and how it went."""
 
     mark: str = Field(pattern=rf"^{_MARK}$")
-    base_passes: Count
+    base_passes: RunCount
     base_trials: Counted
-    head_passes: Count
+    head_passes: RunCount
     head_trials: Counted
 
     @property
@@ -162,7 +162,7 @@ class RunFindings(Value):
     `kept` are findings on sealed Evals, encrypted; empty where none was measured.
     """
 
-    total: int = Field(default=0, ge=0)
+    total: Count = 0
     spent: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
     listed: tuple[RegressionFinding, ...] = Field(default=(), max_length=MOST_FINDINGS)
     kept: str = Field(default="", pattern=r"^[A-Za-z0-9+/=]*$", max_length=48_000)
@@ -308,10 +308,10 @@ class Stamp(Value):
 
     gate: str = Field(default="gateval", pattern=GATE_PATTERN)
     started: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
-    run: int = Field(ge=0)
-    attempt: int = Field(ge=0)
+    run: Count
+    attempt: Count
     record: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
-    comment: int = Field(default=0, ge=0)
+    comment: Count = 0
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
@@ -342,7 +342,7 @@ class MarkedComment(Value):
     """The first line of one of our comments: who wrote it, and about which commit."""
 
     stamp: Stamp
-    head: str = Field(pattern=SHA_PATTERN)
+    head: Sha
 
 
 def mark(body: str, marked: MarkedComment) -> str:

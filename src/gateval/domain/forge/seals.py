@@ -23,7 +23,7 @@ from typing import NamedTuple, Self
 
 from pydantic import Field
 
-from gateval.domain.base import SHA_PATTERN, Value, digest
+from gateval.domain.base import Sha, Value, digest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import is_open, kept_apart
@@ -54,7 +54,7 @@ class GivenBits(Value):
     """
 
     month: str = Field(pattern=r"^\d{4}-\d\d$")
-    head: str = Field(pattern=SHA_PATTERN)
+    head: Sha
     bits: float = Field(ge=0, allow_inf_nan=False)
     before: float = Field(default=0, ge=0, allow_inf_nan=False)
     told: str = Field(default="", pattern=r"^([0-9a-f]{32})?$")

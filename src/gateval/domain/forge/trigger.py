@@ -15,9 +15,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
-from gateval.domain.base import SHA_PATTERN, Value
-
-Sha = Annotated[str, Field(pattern=SHA_PATTERN)]
+from gateval.domain.base import Positive, Sha, Value
 
 REPOSITORY_PATTERN = r"^[A-Za-z0-9._-]{1,100}/[A-Za-z0-9._-]{1,100}$"
 Repository = Annotated[str, Field(pattern=REPOSITORY_PATTERN)]
@@ -114,7 +112,7 @@ class ClaimSubject(Value):
     kind: Literal["claim"] = "claim"
     head_sha: Sha
     head_repository: Repository | None
-    run: int = Field(ge=1)
+    run: Positive
 
 
 class Verb(StrEnum):
@@ -242,14 +240,14 @@ class Branch(Value):
     """
 
     ref: str
-    sha: str = Field(pattern=SHA_PATTERN)
+    sha: Sha
     repository: str | None
 
 
 class PullRequest(Value):
     """A pull request as it is now, not as an event said it was."""
 
-    number: int = Field(ge=1)
+    number: Positive
     open: bool
     draft: bool
     author: str
@@ -270,7 +268,7 @@ class Comment(Value):
     `created_at` is UTC, as ISO 8601 to the second; `edited` says that it was changed since.
     """
 
-    number: int = Field(ge=1)
+    number: Positive
     author: str
     body: str
     url: str

@@ -17,10 +17,13 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from gateval.domain.base import (
-    DIGEST_PATTERN,
-    SHA_PATTERN,
-    TIME_PATTERN,
+    Count,
+    Digest,
     JsonObject,
+    MaybeSha,
+    Positive,
+    Share,
+    UtcTime,
     Value,
     ascii_json,
 )
@@ -53,7 +56,7 @@ class RunScore(Value):
     """A mean score in [0, 1] and what it is of; None where it was not measured in full."""
 
     name: ShortText
-    score: float | None = Field(default=None, ge=0, le=1)
+    score: Share | None = None
 
 
 def task_score(planned: PlannedEval, trials: Sequence[Trial]) -> float | None:
@@ -142,8 +145,6 @@ _SHOWN = {
 _ORDER = list(FixtureStatus)
 _WEIGHTS = {severity.value: weight for severity, weight in DEFAULT_WEIGHTS.items()}
 
-Share = Annotated[float, Field(ge=0, le=1)]
-
 Marks = Annotated[str, Field(pattern=r"^[pfsx]{0,1000}$")]
 
 
@@ -166,18 +167,18 @@ class RunFixture(Value):
     trials: Marks
     severity: ShortText = "medium"
     regressed: bool = False
-    asked_again: int = Field(default=0, ge=0)
-    wavered: int = Field(default=0, ge=0)
+    asked_again: Count = 0
+    wavered: Count = 0
     claimed: bool = False
     says: ShortText = ""
-    score: float | None = Field(default=None, ge=0, le=1)
+    score: Share | None = None
     status: ShortText = ""
     axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
     criteria: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
     own: tuple[Share, Share] | None = None
     shown: FixtureStatus | None = None
     base: Marks = ""
-    base_score: float | None = Field(default=None, ge=0, le=1)
+    base_score: Share | None = None
 
     @property
     def of_base(self) -> RunFixture:
@@ -254,9 +255,9 @@ class RunSpent(Value):
     None is unknown: tokens that nobody counted, money without a price.
     """
 
-    trials: int = Field(ge=1)
-    calls: int = Field(default=0, ge=0)
-    tokens: int | None = Field(default=None, ge=0)
+    trials: Positive
+    calls: Count = 0
+    tokens: Count | None = None
     usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
@@ -267,12 +268,12 @@ class RunBase(Value):
     what stands from an earlier run is in the score and in `total` alone.
     """
 
-    closure: str = Field(pattern=DIGEST_PATTERN)
-    setting: str = Field(pattern=DIGEST_PATTERN)
+    closure: Digest
+    setting: Digest
     low: Share | None
     high: Share | None
-    passing: int = Field(default=0, ge=0)
-    total: int = Field(ge=1)
+    passing: Count = 0
+    total: Positive
     axes: Annotated[tuple[RunScore, ...], first_of(SCORES_LISTED)] = ()
 
 
@@ -303,17 +304,17 @@ class RunEval(Value):
     version: ShortText = ""
     status: ShortText = ""
     agent: ShortText
-    closure: str = Field(pattern=DIGEST_PATTERN)
-    setting: str = Field(pattern=DIGEST_PATTERN)
+    closure: Digest
+    setting: Digest
     verdict: EvalsVerdict
     low: Share | None
     high: Share | None
     runs: tuple[int, int] = (0, 0)
     limits: tuple[Share, Share] | None = (0.0, 1.0)
     threshold: Share | None = None
-    passing: int = Field(default=0, ge=0)
-    failing: int = Field(default=0, ge=0)
-    total: int = Field(ge=1)
+    passing: Count = 0
+    failing: Count = 0
+    total: Positive
     slipped: bool = False
     spent: RunSpent | None = None
     seen: bool = False
@@ -433,12 +434,12 @@ class RunFacts(Value):
 
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,100}$")]
     event: Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")] = "local"
-    at: str = Field(pattern=TIME_PATTERN)
-    run: int = Field(default=0, ge=0)
+    at: UtcTime
+    run: Count = 0
     url: ShortText = ""
     workflow: ShortText = ""
     branch: ShortText = ""
-    pull_request: int | None = Field(default=None, ge=1)
+    pull_request: Positive | None = None
 
 
 class RunRecord(RunFacts):
@@ -450,8 +451,8 @@ class RunRecord(RunFacts):
     """
 
     version: Literal["run.v1"] = "run.v1"
-    commit: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
-    base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
+    commit: MaybeSha = ""
+    base: MaybeSha = ""
     gateval: ShortText = ""
     part: ShortText = ""
     seconds: float = Field(default=0, ge=0, allow_inf_nan=False)

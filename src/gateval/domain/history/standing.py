@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
-from gateval.domain.base import TIME_PATTERN, ascii_json, digest
+from gateval.domain.base import UtcTime, ascii_json, digest
 from gateval.domain.decision.decision import Report
 from gateval.domain.forge.check_run import (
     MOST_FINDINGS,
@@ -323,7 +323,7 @@ class LocalFinding(StoredRegression):
     """A comparison that regressed, and when that was found."""
 
     version: Literal["finding.v1"] = "finding.v1"
-    found_at: str = Field(pattern=TIME_PATTERN)
+    found_at: UtcTime
 
 
 class LocalFindings(NamedTuple):

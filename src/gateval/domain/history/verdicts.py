@@ -24,7 +24,20 @@ from gateval.domain.audit import (
     FailingEval,
     failing_evals,
 )
-from gateval.domain.base import DIGEST_PATTERN, SHA_PATTERN, TIME_PATTERN, Value, ascii_json, digest
+from gateval.domain.base import (
+    SHA_PATTERN,
+    TIME_PATTERN,
+    Count,
+    Digest,
+    MaybeDigest,
+    MaybeSha,
+    Sha,
+    Share,
+    UtcTime,
+    Value,
+    ascii_json,
+    digest,
+)
 from gateval.domain.decision.decision import Report
 from gateval.domain.forge.check_run import CheckRun, Conclusion, Stamp
 from gateval.domain.manifests.gate_config import policy_digest
@@ -67,12 +80,12 @@ class StoredEval(Value):
     """
 
     eval: ShortText
-    low: float | None = Field(ge=0, le=1)
-    high: float | None = Field(ge=0, le=1)
-    threshold: float | None = Field(default=None, ge=0, le=1)
-    passed: int = Field(ge=0)
-    failed: int = Field(ge=0)
-    unmeasured: int = Field(ge=0)
+    low: Share | None
+    high: Share | None
+    threshold: Share | None = None
+    passed: Count
+    failed: Count
+    unmeasured: Count
 
     @property
     def score(self) -> Score:
@@ -89,7 +102,7 @@ class StoredRegression(Value):
     moment, `found_on` a commit; both are empty for what the record's own run found.
     """
 
-    key: str = Field(pattern=DIGEST_PATTERN)
+    key: Digest
     eval: ShortText
     fixture: ShortText
     base_passes: int = Field(ge=0, le=1000)
@@ -116,22 +129,22 @@ class HistoryRecord(Value):
     """
 
     version: Literal["history.v2"] = "history.v2"
-    head: str = Field(pattern=SHA_PATTERN)
-    base: str = Field(default="", pattern=rf"{SHA_PATTERN}|^$")
-    policy: str = Field(pattern=DIGEST_PATTERN)
-    plan: str = Field(pattern=DIGEST_PATTERN)
-    read_from: str = Field(default="", pattern=rf"{DIGEST_PATTERN}|^$")
+    head: Sha
+    base: MaybeSha = ""
+    policy: Digest
+    plan: Digest
+    read_from: MaybeDigest = ""
     check: ShortText = ""
     accepted: ShortText = ""
     started_at: str = Field(default="", pattern=rf"{TIME_PATTERN}|^$")
-    recorded_at: str = Field(pattern=TIME_PATTERN)
+    recorded_at: UtcTime
     run: AuditRun = AuditRun()
     verdict: EvalsVerdict
     headline: ShortText = Field(default="", exclude_if=operator.not_)
     reasons: Annotated[tuple[StoredReason, ...], first_of(LISTED)] = ()
-    reasons_total: int = Field(default=0, ge=0)
+    reasons_total: Count = 0
     regressions: Annotated[tuple[ShortText, ...], first_of(LISTED)] = ()
-    regressions_total: int = Field(default=0, ge=0)
+    regressions_total: Count = 0
     regressed: Annotated[tuple[StoredRegression, ...], first_of(LISTED)] = ()
     kept: str = Field(
         default="",
@@ -140,8 +153,8 @@ class HistoryRecord(Value):
         exclude_if=operator.not_,
     )
     evals: Annotated[tuple[StoredEval, ...], first_of(LISTED)] = ()
-    evals_total: int = Field(default=0, ge=0)
-    trials: int = Field(default=0, ge=0)
+    evals_total: Count = 0
+    trials: Count = 0
 
 
 def record_of(

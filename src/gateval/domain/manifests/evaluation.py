@@ -28,7 +28,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from gateval.domain.base import JsonObject, ModelName, Name, Spec, Value
+from gateval.domain.base import JsonObject, ModelName, Name, Positive, Share, Spec, Value
 from gateval.domain.manifests.fixture import DEFAULT_WEIGHTS, Origin, Reference, Severity, Weight
 from gateval.domain.manifests.messages import Feedback
 from gateval.domain.problems import SourceLocation
@@ -156,7 +156,7 @@ class ScoringSpec(Spec):
 
     model: ScoringModel = ScoringModel.FIXTURES
     pass_score: float = Field(default=0.8, ge=0, le=1)
-    pass_threshold: float | None = Field(default=None, ge=0, le=1)
+    pass_threshold: Share | None = None
     severity_weights: dict[Severity, Weight] = {}
 
     @property
@@ -183,7 +183,7 @@ class CalibrationExample(Spec):
     """What the agent was asked."""
     candidate_output: str
     """What the agent answered."""
-    human_score: float = Field(ge=0, le=1)
+    human_score: Share
     """The score in [0, 1] that a person gave."""
     human_label: str | None = None
     """Why, in that person's words."""
@@ -235,7 +235,7 @@ class When(Spec):
     """Part of the last message, which must be a tool result."""
     system: str | None = None
     """Part of the system prompt."""
-    turn: int | None = Field(default=None, ge=1)
+    turn: Positive | None = None
     """How many assistant messages came before, plus 1."""
     model: str | None = None
     """The whole model id asked for."""

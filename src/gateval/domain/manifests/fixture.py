@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from gateval.domain.base import JsonObject, Name, Spec, Value, canonical_json
+from gateval.domain.base import JsonObject, Name, Positive, Spec, Value, canonical_json
 from gateval.domain.manifests.messages import (
     MESSAGES_LIMIT,
     Content,
@@ -264,7 +264,7 @@ class AssertionSpec(Value):
     axis: str | None = None
     options: JsonObject = {}
     needs_judge: bool = False
-    turn: int | None = Field(default=None, ge=1)
+    turn: Positive | None = None
     parts: tuple[AssertionSpec, ...] = ()
     own: CheckFiles | None = None
     script: str = ""

@@ -166,7 +166,7 @@ class BudgetPolicy(Spec):
     repetitions: int | None = Field(default=None, ge=1, le=10_000_000)
     """Trials of a run, both sides together. Evals that plan more repetitions than that leaves are
     cut, the most repeated first."""
-    tokens: int | None = Field(default=None, ge=1)
+    tokens: Positive | None = None
     """Tokens after which nothing is run again; the judge's count, too."""
     usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """US dollars at list prices that the calls of a run may take together, the judge's too. A call

@@ -14,7 +14,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import Field, JsonValue, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from gateval.domain.base import SHA_PATTERN, JsonObject, Name, Spec, Value
+from gateval.domain.base import Count, JsonObject, Name, Sha, Share, Spec, Value
 from gateval.domain.paths import show_path
 from gateval.domain.text import ShortText
 from gateval.domain.tree import is_lfs_pointer
@@ -67,9 +67,9 @@ class Attached(Value):
 
     name: str
     media_type: str
-    size: int = Field(ge=0)
+    size: Count
     digest: str = Field(pattern=r"^[0-9a-f]{64}$")
-    oid: str = Field(pattern=SHA_PATTERN)
+    oid: Sha
     data: str = Field(default="", exclude=True)
 
 
@@ -258,7 +258,7 @@ class Feedback(Value):
     """
 
     fixture: Name
-    score: float = Field(ge=0, le=1)
+    score: Share
     answer: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
     note: ShortText = ""
     who: ShortText = ""

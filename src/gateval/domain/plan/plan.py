@@ -10,7 +10,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from gateval.domain.base import Name, Value, digest
+from gateval.domain.base import Count, Name, Positive, Share, Value, digest
 from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.manifests.agent import AgentTool, LayerSpec, RuntimeSpec
 from gateval.domain.manifests.evaluation import EvalKind, ScriptedModel
@@ -49,7 +49,7 @@ class SealedEval(Value):
     lowered: tuple[Lowered, ...] = ()
     fixtures: tuple[Name, ...] = Field(min_length=1)
     left_out: tuple[SkippedFixture, ...] = ()
-    trials: int = Field(ge=0)
+    trials: Count
 
 
 def sealed_eval(planned: PlannedEval) -> SealedEval:
@@ -128,7 +128,7 @@ class SkippedEval(Value):
     """An Eval that the change calls for and this run leaves out, with so many fixtures."""
 
     name: Name
-    fixtures: int = Field(ge=1)
+    fixtures: Positive
 
 
 class SeenDrop(Value):
@@ -140,7 +140,7 @@ class SeenDrop(Value):
     eval: Name
     of: Literal["one", "all", "axis"]
     axis: str = ""
-    drop: float | None = Field(default=None, ge=0, le=1)
+    drop: Share | None = None
 
 
 class HiddenFiles(Value):
@@ -208,7 +208,7 @@ class Plan(Value):
     bar_accepted: str = ""
     scripts: tuple[SideScripts, ...] = ()
     hidden: tuple[HiddenFiles, ...] = ()
-    disk: int = Field(default=0, ge=0)
+    disk: Count = 0
     baseline: UsedBaseline | None = None
     agreements: tuple[CalibrationReplay, ...] = ()
     new_providers: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from gateval.domain.base import SHA_PATTERN, Name, Value
+from gateval.domain.base import Count, Name, Positive, Sha, Share, Value
 from gateval.domain.manifests.evaluation import (
     Calibration,
     EvalKind,
@@ -215,8 +215,8 @@ class StoredTrials(Value):
 class BaselineRun(Value):
     """A run of the default branch whose trials are used, as the forge confirmed it."""
 
-    run: int = Field(ge=1)
-    commit: str = Field(pattern=SHA_PATTERN)
+    run: Positive
+    commit: Sha
     at: str
     url: str = ""
 
@@ -245,7 +245,7 @@ CONFIRMING = 3
 """Trials that decide where one would not be fair: a new fixture, a missed threshold, silence."""
 
 
-SideScores = tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]] | None
+SideScores = tuple[Share, Share] | None
 """A score in [0, 1] of base and one of head."""
 
 
@@ -257,10 +257,10 @@ class KnownRegression(Value):
     """
 
     fixture: Name
-    base_passes: int = Field(ge=0)
-    base_trials: int = Field(ge=1)
-    head_passes: int = Field(ge=0)
-    head_trials: int = Field(ge=1)
+    base_passes: Count
+    base_trials: Positive
+    head_passes: Count
+    head_trials: Positive
     scores: SideScores = Field(default=None, exclude_if=operator.not_)
     means: SideScores = Field(default=None, exclude_if=operator.not_)
     found_at: str = ""
@@ -293,7 +293,7 @@ class AfterMerge(Value):
 
     kind: EvalKind = "Eval"
     eval: str
-    fixtures: int = Field(default=0, ge=0)
+    fixtures: Count = 0
     named: tuple[Name, ...] = ()
     instead: bool = False
 
@@ -345,7 +345,7 @@ class PlannedEval(Value):
     stored: tuple[StoredTrials, ...] = ()
     base_seen: bool = False
     needs_model: bool = True
-    repetitions_asked: int = Field(default=0, ge=0)
+    repetitions_asked: Count = 0
     feedback: tuple[Feedback, ...] = ()
     sealed: bool = False
 

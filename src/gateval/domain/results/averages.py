@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 
-from pydantic import Field
-
-from gateval.domain.base import TIME_PATTERN, Value, known_of_last
+from gateval.domain.base import Count, Share, UtcTime, Value, known_of_last
 from gateval.domain.manifests.messages import PEOPLE
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval, trials_of
@@ -87,9 +85,9 @@ class ScorerAverage(Value):
     """A scorer's average in [0, 1] over the `measured` of its `rows`; None if none was."""
 
     scorer: ShortText
-    mean: float | None = Field(default=None, ge=0, le=1)
-    rows: int = Field(ge=0)
-    measured: int = Field(default=0, ge=0)
+    mean: Share | None = None
+    rows: Count
+    measured: Count = 0
 
 
 def averages(planned: PlannedEval, side: Side, trials: Grouped) -> tuple[ScorerAverage, ...]:
@@ -166,7 +164,7 @@ class EarlierSet(Value):
     """
 
     eval: ShortText
-    at: str = Field(pattern=TIME_PATTERN)
+    at: UtcTime
     revision: ShortText = ""
     run: ShortText = ""
     averages: tuple[ScorerAverage, ...] = ()

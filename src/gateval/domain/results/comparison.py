@@ -13,7 +13,7 @@ from statistics import fmean
 
 from pydantic import Field
 
-from gateval.domain.base import Value
+from gateval.domain.base import Count, Positive, Value
 from gateval.domain.manifests.fixture import named_axes
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Removed
@@ -271,9 +271,9 @@ class AxisComparison(Value):
     change: FixtureChange
     head: float | None
     base: float | None = None
-    fixtures: int = Field(ge=1)
-    measured: int = Field(ge=0)
-    measured_base: int = Field(default=0, ge=0)
+    fixtures: Positive
+    measured: Count
+    measured_base: Count = 0
     said: Broad | None = None
 
 

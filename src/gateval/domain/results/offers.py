@@ -10,9 +10,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
-from pydantic import Field
-
-from gateval.domain.base import Name, Value, canonical_json
+from gateval.domain.base import Name, Positive, Value, canonical_json
 from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.offer import TOOLS_LIMIT, ModelOffer
 from gateval.domain.trials.trial import Side, Trial
@@ -42,7 +40,7 @@ class SharedOffer(Value):
 
     agent: Name
     side: Side
-    trials: int = Field(ge=1)
+    trials: Positive
     offer: ModelOffer
     sometimes: ModelOffer = ModelOffer()
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Sequence
 from math import log2
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from gateval.domain.base import DIGEST_PATTERN, Name, Value, digest, plain_message
+from gateval.domain.base import Digest, Name, Share, Value, digest, plain_message
 from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan, SideScripts
@@ -53,7 +53,7 @@ class SealedVerdict(Value):
     eval: Name
     verdict: EvalsVerdict
     accepted: EvalsVerdict
-    rate: float | None = Field(default=None, ge=0, le=1)
+    rate: Share | None = None
     digest: str = Field(default="", pattern=r"^([0-9a-f]{64}@[0-9a-f]{8})?$")
     bits: float = Field(default=0, ge=0, allow_inf_nan=False)
 
@@ -206,9 +206,6 @@ def results_of(
 
 _HINT = "Let one run measure and publish the same commit, with the same version of Gateval."
 _SHOWN = 300
-
-Digest = Annotated[str, StringConstraints(pattern=DIGEST_PATTERN)]
-"""That of a value's canonical JSON."""
 
 
 class PlanDigest(Value):

@@ -18,7 +18,7 @@ from math import fsum
 
 from pydantic import Field
 
-from gateval.domain.base import Value
+from gateval.domain.base import Positive, Share, Value
 from gateval.domain.manifests.evaluation import TOLERANCE, ScoringModel
 from gateval.domain.manifests.fixture import Fixture, Severity
 from gateval.domain.plan.planned_eval import CONFIRMING, PlannedEval
@@ -50,13 +50,13 @@ class FixtureScore(Value):
     fixture: str
     severity: Severity
     weight: float
-    planned: int = Field(ge=1)
+    planned: Positive
     passed: int = 0
     failed: int = 0
     silent: int = 0
     errors: int = 0
     skips: int = 0
-    share: float | None = Field(default=None, ge=0, le=1)
+    share: Share | None = None
     points: float | None = Field(default=None, ge=0)
     graded: int = 0
 

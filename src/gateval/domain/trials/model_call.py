@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from gateval.domain.base import JsonObject, Value
+from gateval.domain.base import Count, JsonObject, Value
 
 
 class ToolDefinition(Value):
@@ -96,8 +96,8 @@ class Usage(Value):
 
     input_tokens: int | None = None
     output_tokens: int | None = None
-    cached_tokens: int = Field(default=0, ge=0)
-    cache_write_tokens: int = Field(default=0, ge=0)
+    cached_tokens: Count = 0
+    cache_write_tokens: Count = 0
     usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     unpriced: tuple[str, ...] = ()
 
@@ -199,10 +199,10 @@ class CallsMade(Value):
     `SAID_LIMIT`.
     """
 
-    made: int = Field(default=0, ge=0)
-    answered: int = Field(default=0, ge=0)
-    inputs: int = Field(default=0, ge=0)
-    inputs_answered: int = Field(default=0, ge=0)
+    made: Count = 0
+    answered: Count = 0
+    inputs: Count = 0
+    inputs_answered: Count = 0
     refused_by: RefusedBy | None = None
     status: int | None = None
     said: str = ""

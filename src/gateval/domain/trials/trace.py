@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeVar
 from pydantic import Field, JsonValue
 from pydantic.json_schema import SkipJsonSchema
 
-from gateval.domain.base import JsonObject, Value, canonical_json
+from gateval.domain.base import JsonObject, Positive, Value, canonical_json
 from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.trials.model_call import ToolDefinition, Usage
@@ -54,7 +54,7 @@ class Step(Value):
     does. `took` are the seconds that a tool took for a call, where the candidate says so.
     """
 
-    number: int = Field(ge=1)
+    number: Positive
     kind: StepKind
     text: str = ""
     tool: str | None = None
@@ -62,7 +62,7 @@ class Step(Value):
     call_id: str | None = None
     truncated: bool = False
     refused: bool = False
-    conversation: int = Field(default=1, ge=1)
+    conversation: Positive = 1
     agent: str = Field(default="", exclude_if=operator.not_)
     seconds: float | None = Field(default=None, ge=0, json_schema_extra={"volatile": True})
     retries: int = Field(default=0, ge=0, json_schema_extra={"volatile": True})

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from gateval.domain.base import Value
+from gateval.domain.base import Count, Positive, Share, Value
 from gateval.domain.manifests.fixture import FixtureInput, Severity
 from gateval.domain.trials.model_call import CallsMade, Usage, add_calls
 from gateval.domain.trials.offer import in_one_trial
@@ -48,8 +48,8 @@ class Verdict(Value):
     `repaired` says that the judge had to be asked a second time.
     """
 
-    score: float = Field(ge=0, le=1)
-    confidence: float = Field(ge=0, le=1)
+    score: Share
+    confidence: Share
     summary: str
     violations: tuple[Violation, ...] = ()
     what_would_raise_score: str = ""
@@ -123,11 +123,11 @@ class _Assessment(Value):
     `parts` are the assessments that decided it, where it is made of others.
     """
 
-    index: int = Field(default=0, ge=0)
+    index: Count = 0
     at: tuple[int, ...] = ()
     type: str
     status: AssessmentStatus
-    score: float | None = Field(default=None, ge=0, le=1)
+    score: Share | None = None
     reason: str
     steps: tuple[int, ...] = ()
     claimed: bool = False
@@ -135,7 +135,7 @@ class _Assessment(Value):
     fatal: bool = False
     cause: Cause | None = None
     verdict: Verdict | None = None
-    asked: int = Field(default=1, ge=1)
+    asked: Positive = 1
     again: AssessmentStatus | None = None
     parts: tuple[Assessment, ...] = ()
 
@@ -164,7 +164,7 @@ class Assessed(_Assessment):
     """The result of an assertion that could be evaluated; `score` is in [0, 1]."""
 
     status: Literal[AssessmentStatus.PASSED, AssessmentStatus.FAILED]
-    score: float = Field(ge=0, le=1)
+    score: Share
     cause: None = None
 
 
@@ -185,7 +185,7 @@ class TrialKey(Value):
     eval: str
     fixture: str
     side: Side
-    repetition: int = Field(ge=1)
+    repetition: Positive
 
     @property
     def order(self) -> tuple[str, str, int, str]:
@@ -204,8 +204,8 @@ class AnsweredTurn(Value):
     """
 
     output: str
-    first: int = Field(ge=1)
-    last: int = Field(ge=1)
+    first: Positive
+    last: Positive
     source: TraceSource
     usage: Usage = Field(default_factory=Usage)
     seconds: float = Field(ge=0)
@@ -217,7 +217,7 @@ class Claimed(Value):
     """What only the candidate says of a trial, beside steps and tokens; None where it does not."""
 
     seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    model_calls: int | None = Field(default=None, ge=0)
+    model_calls: Count | None = None
 
 
 class Answer(Value):
@@ -282,7 +282,7 @@ class Trial(Value):
     reason: str = ""
     detail: tuple[str, ...] = ()
     assessments: tuple[Assessment, ...] = ()
-    score: float | None = Field(default=None, ge=0, le=1)
+    score: Share | None = None
     output: str | None = None
     output_truncated: bool = False
     trace: Trace | None = None

@@ -15,7 +15,7 @@ from typing import Annotated, Final, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from gateval.domain.base import NAME_PATTERN, is_sha
+from gateval.domain.base import NAME_PATTERN, Sha, is_sha
 from gateval.domain.forge.trigger import (
     CLOSED,
     REPOSITORY_PATTERN,
@@ -28,7 +28,6 @@ from gateval.domain.forge.trigger import (
     Number,
     PullRequestSubject,
     Repository,
-    Sha,
     Subject,
     Trigger,
     Trust,
