@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pydantic import SecretStr
 
 from gateval.adapters.age import identities
-from gateval.adapters.screen import is_plain
+from gateval.adapters.machine import is_plain
 from gateval.candidates.isolation.isolation_level import ResourceLimits, read_limits
 from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
 from gateval.domain.manifests.gate_config import NOTIFY_PREFIX

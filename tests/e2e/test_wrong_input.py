@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.assertions.elsewhere import ELSEWHERE
-from gateval.assertions.registry import ASSERTIONS
+from gateval.assertions.registry import ASSERTIONS, ELSEWHERE
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 from tests.helpers.shop import FIXTURES, build_shop

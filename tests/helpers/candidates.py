@@ -16,7 +16,7 @@ from typing import cast
 import yaml
 from pydantic import JsonValue
 
-from gateval.adapters.clock import SystemClock
+from gateval.adapters.machine import SystemClock
 from gateval.bridges import bridge_digest
 from gateval.candidates.base import ProcessTimeouts, RuntimeContext, TrialRequest
 from gateval.candidates.environment import MARKER, candidate_environment

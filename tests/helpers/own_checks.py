@@ -8,12 +8,11 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from gateval.adapters.clock import SystemClock
+from gateval.adapters.machine import SystemClock
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import CheckOrder, Checks
 from gateval.candidates.program import Groups, Starter
-from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, Fixture
-from gateval.domain.manifests.own_checks import OWN_CHECKS
+from gateval.domain.manifests.fixture import OWN_CHECKS, AssertionSpec, CheckFiles, Fixture
 from gateval.domain.plan.plan import LayerInputs, Plan
 from gateval.domain.tree import FileRules, Revision, Tree
 

@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from gateval.adapters.clock import SystemClock
+from gateval.adapters.machine import SystemClock
 from gateval.candidates.base import Playground, ProcessTimeouts, RuntimeContext
 from gateval.candidates.environment import candidate_environment
 from gateval.candidates.playgrounds import Playgrounds, ReadyPlayground

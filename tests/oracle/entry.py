@@ -53,14 +53,14 @@ from gateval.domain.manifests import gate_config
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.selection import Narrowing
-from gateval.domain.results import averages, lifecycle
+from gateval.domain.results import averages
 from gateval.domain.results import trial_verdict as parts
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.comparison import Comparison, EvalComparison
 from gateval.domain.results.doubts import cut_off_warnings
 from gateval.domain.results.outlook import found_drop, outlook, seen_drops, unseen_drop
 from gateval.domain.results.progress import left_after_planned, next_trials, waited_seconds
-from gateval.domain.results.results import Results, RunInfo, assemble, part_of
+from gateval.domain.results.results import Results, RunInfo, assemble, part_of, run_of
 from gateval.domain.results.scoring import EvalScore
 from gateval.domain.results.self_check import self_check
 from gateval.domain.results.trial_verdict import conclude_answer, conclude_no_answer, unanswered
@@ -334,7 +334,7 @@ def _averages(planned: PlannedEval, trials: Any) -> Any:
 
 
 def _lifecycle(told: Told, planned: PlannedEval) -> Any:
-    return _dump(lifecycle.run_of(told.results, planned)) if planned.kind == "Benchmark" else None
+    return _dump(run_of(told.results, planned)) if planned.kind == "Benchmark" else None
 
 
 def _outlook(told: Told) -> Any:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from gateval.adapters.screen import WIDEST, screen_of
+from gateval.adapters.machine import WIDEST, screen_of
 from gateval.domain.manifests.evaluation import ScoringModel
 from gateval.domain.results.trial_verdict import grade
 from gateval.domain.trials.trial import Outcome

@@ -37,7 +37,7 @@ from gateval.adapters.folders import (
     replace_file,
     write_whole,
 )
-from gateval.adapters.screen import show_here
+from gateval.adapters.machine import show_here
 from gateval.domain.text import show_bytes
 from gateval.domain.trials.trial import Trial, TrialKey
 from gateval.errors import EvaluationError, StageFileError, UsageError

@@ -27,7 +27,7 @@ from gateval.domain.tree import LOCK_PATH, SourcesLock
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.schemas import KINDS, manifest_schema
 from gateval.pipeline.manifests import Pinning
-from gateval.render.report.kinds import count
+from gateval.render.report.wording import count
 
 
 def lock_sources() -> int:

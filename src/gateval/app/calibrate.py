@@ -1,22 +1,38 @@
-"""What `calibrate` does: replay calibrations, show how far judges agree with people."""
+"""What `calibrate` does: replay calibrations, show how far judges agree with people.
+
+The agreements of judges that are known here: from runs, and from `gateval calibrate`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gateval.adapters.clock import SystemClock
 from gateval.adapters.folders import write_whole
 from gateval.adapters.git.repository import open_repository
-from gateval.adapters.results_folder import ResultsFolder, create_results_folder
-from gateval.adapters.screen import screen_of
+from gateval.adapters.machine import SystemClock, screen_of
+from gateval.adapters.results_folder import (
+    PARENTS,
+    ResultsFolder,
+    create_results_folder,
+    run_folders,
+)
 from gateval.app.planning import announce_worktree
 from gateval.app.readers import registries, rules_here
 from gateval.app.run.views import CALIBRATIONS_FILE
-from gateval.domain.calibration import LEAST_AGREEMENT, CalibrationPhase, CalibrationReplay
+from gateval.app.run_history import Runs
+from gateval.domain.calibration import (
+    LEAST_AGREEMENT,
+    Binding,
+    CalibrationPhase,
+    CalibrationReplay,
+    StoredAgreement,
+    binding_of,
+)
+from gateval.domain.history.baseline import Bind, DatedAgreement
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Calibration, Eval, JudgeSpec, script_name
 from gateval.domain.manifests.gate_config import Policy
@@ -26,8 +42,7 @@ from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport
 from gateval.domain.trials.trial import Side
 from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS, MissingKey, UsageError
 from gateval.judging.presets import preset
-from gateval.pipeline.read import find_head, read_revision
-from gateval.pipeline.rules import read_rules
+from gateval.pipeline.read import find_head, read_revision, read_rules
 from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
@@ -229,3 +244,57 @@ async def _replays(
             judge = Judge(gateway)
             found.append(await replay(one.calibration, one.spec, judge, script=script))
     return tuple(found), gateway.ledger.told if gateway.ledger.ended else ""
+
+
+_RUNS = 30
+_FILES = 20
+_FILE_LIMIT = 16 * 1024 * 1024
+
+
+def known_agreements(runs: Runs, snapshot: Snapshot) -> list[DatedAgreement]:
+    """Return what is known of the calibrations here, the newest first."""
+    names = [one.name for one in snapshot.catalogue.calibrations]
+    if not names:
+        return []
+    of_runs = (
+        DatedAgreement(record.at, one)
+        for _, record in zip(range(_RUNS), runs.newest(names), strict=False)
+        for one in record.agreements
+    )
+    return sorted([*of_runs, *_of_folders(runs)], key=lambda one: one.at, reverse=True)
+
+
+def binding(snapshot: Snapshot) -> Bind:
+    """Return what tells to what a replay would be bound on this revision."""
+    from gateval.judging.judge import prompt_digest
+
+    def bind(calibration: Calibration, spec: JudgeSpec) -> Binding:
+        script = snapshot.scripts.get(script_name(spec.model) or "")
+        digest = script.digest if script else ""
+        return binding_of(calibration, spec, prompt=prompt_digest(), script=digest)
+
+    return bind
+
+
+def _of_folders(runs: Runs) -> Iterator[DatedAgreement]:
+    """What `gateval calibrate` left in this clone. A pull request can bring such files, too."""
+    from pydantic import ValidationError
+
+    from gateval.domain.results.self_check import CalibrationReport
+
+    folders = sorted(run_folders(runs.root, (CALIBRATIONS_FILE,)), reverse=True)
+    for name in folders[:_FILES]:
+        file = runs.root.joinpath(*PARENTS, name, CALIBRATIONS_FILE)
+        try:
+            if file.stat().st_size > _FILE_LIMIT:
+                continue
+            report = CalibrationReport.model_validate_json(file.read_bytes())
+        except (OSError, ValidationError):
+            continue
+        for one in report.judges:
+            bound, counts = one.replay.binding, one.replay.agreement
+            kept = StoredAgreement(calibration=one.calibration, binding=bound, counts=counts)
+            day, clock = name[:8], name[9:15]
+            yield DatedAgreement(
+                f"{day[:4]}-{day[4:6]}-{day[6:]}T{clock[:2]}:{clock[2:4]}:{clock[4:]}Z", kept
+            )

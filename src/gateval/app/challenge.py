@@ -7,9 +7,9 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
-from gateval.adapters.clock import SystemClock
 from gateval.adapters.folders import write_new, write_whole
 from gateval.adapters.git.repository import open_repository
+from gateval.adapters.machine import SystemClock
 from gateval.app.guard import LINE_LIMIT
 from gateval.app.readers import registries, valid_snapshot
 from gateval.app.show import last_run

@@ -10,10 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateval.adapters.clock import SystemClock
 from gateval.adapters.git.repository import GitRepository, open_repository
+from gateval.adapters.machine import PAPER, SystemClock, screen_of, show_here
 from gateval.adapters.results_folder import ResultsFolder, create_results_folder
-from gateval.adapters.screen import PAPER, screen_of, show_here
 from gateval.app.planning import announce_worktree, make_plan
 from gateval.app.readers import registries, rules_here
 from gateval.domain.plan.plan import Plan
@@ -86,7 +85,7 @@ def _importing_the_run() -> Iterator[None]:
 
 def _failed(repository: GitRepository) -> tuple[tuple[str, str], ...]:
     from gateval.app.show import failed_last
-    from gateval.render.report.kinds import count
+    from gateval.render.report.wording import count
 
     run, failed = failed_last(repository.root)
     print(f"Again: {count(len(failed), 'fixture')} that did not pass in {run}.", file=sys.stderr)

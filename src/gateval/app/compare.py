@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from gateval.adapters.folders import opened_folder, replace_file
 from gateval.adapters.git.repository import GitRepository, open_repository
-from gateval.adapters.screen import screen_of
+from gateval.adapters.machine import screen_of
 from gateval.app.run.views import RUN_IS
 from gateval.app.run_history import Runs, known_runs, measured_names, record_in, unknown_eval
 from gateval.domain.history.compared import ComparedRecord, compare_runs, measured_on, table_of
@@ -62,7 +62,7 @@ def show_history(
 def _draw(name: str, points: tuple[Point, ...], path: Path) -> int:
     from gateval.render.history import render_scorers_plot
     from gateval.render.plots import render_plot
-    from gateval.render.report.kinds import count
+    from gateval.render.report.wording import count
 
     scored = any(one.averages for one in points)
     drawn = render_scorers_plot(name, points) if scored else render_plot(name, points)

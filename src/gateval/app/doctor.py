@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from gateval import __version__
 from gateval.adapters.git.repository import GitRepository, open_repository
-from gateval.adapters.screen import screen_of
+from gateval.adapters.machine import screen_of
 from gateval.app.readers import registries
 from gateval.app.run.isolation import KEYLESS, why_unused
 from gateval.candidates.isolation.isolation_level import (
@@ -28,8 +28,7 @@ from gateval.candidates.isolation.supervisor.kernel import PORTS_SINCE
 from gateval.candidates.isolation.visible_paths import passed_over
 from gateval.domain.forge.trigger import REPOSITORY_NAME
 from gateval.domain.label_decision import GateLabel
-from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.catalogue import Catalogue, embedding_models
 from gateval.domain.manifests.evaluation import is_sealed
 from gateval.domain.manifests.gate_config import EgressPolicy
 from gateval.domain.paths import show_path
@@ -79,8 +78,8 @@ from gateval.gateway.upstream.http_client import port_of
 from gateval.pipeline.read import survey
 from gateval.pipeline.rules import read_own
 from gateval.ports.storage import AUDIT_BRANCH
-from gateval.publish.target import CHECK_NAME, shown_branch
-from gateval.render.report.kinds import count
+from gateval.publish.check import CHECK_NAME, shown_branch
+from gateval.render.report.wording import count
 from gateval.safe.sanitize import plain, plain_line
 from gateval.settings import LAYERS, read_settings
 

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable
 from textwrap import wrap
 
-from gateval.adapters.screen import screen_of
+from gateval.adapters.machine import screen_of
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, GatevalError
 
 LINE_LIMIT = 2_000

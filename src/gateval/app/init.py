@@ -52,7 +52,7 @@ from gateval.formats.imports.registry import format_of_name
 from gateval.formats.yaml_reader import read_documents
 from gateval.gateway.upstream.endpoints import PROVIDERS
 from gateval.pipeline.read import survey
-from gateval.render.report.kinds import count
+from gateval.render.report.wording import count
 from gateval.render.starter import (
     ANSWERED,
     ENVIRONMENT,

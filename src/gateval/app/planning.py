@@ -12,9 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateval.adapters.clock import SystemClock
 from gateval.adapters.git.repository import GitRepository, open_repository
-from gateval.adapters.screen import screen_of
+from gateval.adapters.machine import SystemClock, screen_of
 from gateval.app.guard import LINE_LIMIT
 from gateval.app.readers import registries, rules_here, valid_snapshot
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
@@ -25,7 +24,7 @@ from gateval.domain.planning.change import inventory
 from gateval.domain.text import show_bytes
 from gateval.errors import EXIT_PASS, EXIT_USAGE, GatevalError, RepositoryError, UsageError
 from gateval.pipeline.read import find_head, find_revisions, survey, with_outside
-from gateval.render.report.kinds import count, words_of
+from gateval.render.report.wording import count, words_of
 from gateval.safe.sanitize import plain_line
 
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ def _unread(repository: GitRepository, snapshot: Snapshot) -> Iterator[Problem]:
     Those that git ignores are looked for where something is missing or wrong.
     """
     from gateval.formats.registry import SUFFIXES
-    from gateval.pipeline.overlooked import ignored_manifests, other_endings
+    from gateval.pipeline.manifests import ignored_manifests, other_endings
 
     yield from other_endings(repository, snapshot.tree)
     catalogue = snapshot.catalogue

@@ -10,9 +10,9 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from gateval.adapters.clock import SystemClock
 from gateval.adapters.folders import write_new
 from gateval.adapters.git.repository import GitRepository, open_repository
+from gateval.adapters.machine import SystemClock
 from gateval.app.guard import LINE_LIMIT
 from gateval.app.readers import registries
 from gateval.app.run.views import RESULTS_FILE, RUN_IS
@@ -37,7 +37,7 @@ from gateval.formats.native.manifests import read_manifests
 from gateval.formats.native.writing import manifest_text
 from gateval.formats.traces import LIMIT, read_runs
 from gateval.pipeline.read import find_head, survey
-from gateval.render.report.kinds import count
+from gateval.render.report.wording import count
 from gateval.safe.sanitize import plain_line
 from gateval.settings import read_settings
 

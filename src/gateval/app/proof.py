@@ -18,10 +18,10 @@ from tempfile import TemporaryDirectory
 
 from pydantic import SecretStr
 
-from gateval.adapters.clock import SystemClock
 from gateval.adapters.folders import write_new
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.git.run import Git
+from gateval.adapters.machine import SystemClock
 from gateval.adapters.results_folder import create_results_folder
 from gateval.app.readers import registries, rules_here
 from gateval.candidates.isolation.isolation_level import (

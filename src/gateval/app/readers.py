@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING
 
 from gateval.adapters.age import opener
 from gateval.adapters.git.sources import GitSources
-from gateval.assertions.elsewhere import ELSEWHERE, SCORERS
-from gateval.assertions.registry import ASSERTIONS, COMBINATORS, JUDGED, WEIGHING
+from gateval.assertions.registry import (
+    ASSERTIONS,
+    COMBINATORS,
+    ELSEWHERE,
+    JUDGED,
+    SCORERS,
+    WEIGHING,
+)
 from gateval.candidates.registry import RUNTIMES
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.problems import InvalidManifests

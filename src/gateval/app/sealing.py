@@ -35,9 +35,9 @@ from gateval.formats.native.manifests import read_manifests
 from gateval.formats.sealed import hardly_sealed
 from gateval.pipeline.fixture_files import fill_in
 from gateval.pipeline.manifests import ManifestCache
-from gateval.pipeline.rules import read_rules
+from gateval.pipeline.read import read_rules
 from gateval.ports.repository import CannotOpen
-from gateval.render.report.kinds import count
+from gateval.render.report.wording import count
 from gateval.render.stage import RESULTS_LIMIT, load_results
 
 
@@ -149,7 +149,7 @@ def unseal_manifests(environ: Mapping[str, str], file: Path, output: Path | None
 
 def unseal_results(environ: Mapping[str, str], stored: Path, view: str, output: Path | None) -> int:
     """Print one view of a run with its evidence, or write all of them into a new folder."""
-    from gateval.adapters.clock import SystemClock
+    from gateval.adapters.machine import SystemClock
     from gateval.adapters.results_folder import create_results_folder
     from gateval.app.run.views import VIEWS, write_views
     from gateval.domain.decision.decision import make_report

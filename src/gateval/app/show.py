@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from gateval.adapters.age import identities
+from gateval.adapters.machine import screen_of
 from gateval.adapters.results_folder import PARENTS, run_folders
-from gateval.adapters.screen import screen_of
 from gateval.app.run.views import DECISION_FILE, EVIDENCE_FILE, PLAN_FILE, RUN_IS
 from gateval.app.sealing import opened_results
 from gateval.app.stored import find_run, named_run, read_limited, read_results, root_here, runs_here

@@ -14,10 +14,10 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from gateval.adapters.git.repository import GitRepository, open_repository
-from gateval.adapters.screen import Screen, screen_of
-from gateval.app.agreements import binding, known_agreements
+from gateval.adapters.machine import Screen, screen_of
+from gateval.app.calibrate import binding, known_agreements
 from gateval.app.run_history import Runs, known_runs
-from gateval.domain.history.agreements import DatedAgreement, calibration_rows, judge_agreement
+from gateval.domain.history.baseline import DatedAgreement, calibration_rows, judge_agreement
 from gateval.domain.history.run_record import RunRecord
 from gateval.domain.history.status import (
     EvalStatus,

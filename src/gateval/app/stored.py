@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from gateval.adapters.clock import SystemClock
 from gateval.adapters.git.repository import open_repository
+from gateval.adapters.machine import SystemClock, screen_of
 from gateval.adapters.results_folder import PARENTS, create_results_folder, read_trials, run_folders
-from gateval.adapters.screen import screen_of
 from gateval.app.run.views import (
     PLAN_FILE,
     RESULTS_FILE,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.adapters.git.repository import GitRepository, open_repository
-from gateval.adapters.screen import screen_of
+from gateval.adapters.machine import screen_of
 from gateval.app.calibrate import judges_gateway, refuse_unanswerable
 from gateval.app.readers import rules_here, valid_snapshot
 from gateval.app.show import last_run
@@ -29,8 +29,7 @@ from gateval.domain.trials.trial import Answer, NotAssessed, Side
 from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, UsageError
 from gateval.formats.traces import LIMIT, read_runs
 from gateval.judging.judge import Judge
-from gateval.pipeline.read import find_head
-from gateval.pipeline.rules import read_rules
+from gateval.pipeline.read import find_head, read_rules
 from gateval.ports.model_calls import ModelCalls
 from gateval.render.terminal.judges import JudgeExchange, TriedAssertion, render_judging
 from gateval.safe.sanitize import plain_line

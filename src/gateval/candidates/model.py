@@ -38,12 +38,12 @@ from gateval.domain.trials.model_call import (
     MessageFile,
     ModelReply,
     ModelRequest,
+    OffersOfTrial,
     RefusedBy,
     ToolCall,
     ToolDefinition,
     Usage,
 )
-from gateval.domain.trials.offer import OffersOfTrial
 from gateval.domain.trials.trace import (
     NO_CALL,
     CallCost,

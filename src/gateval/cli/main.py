@@ -88,7 +88,7 @@ def run(arguments: Sequence[str]) -> int:
 def _trusting(arguments: Sequence[str]) -> int:
     if not os.environ.get(CA_VARIABLE):
         return _run(arguments)
-    from gateval.adapters.authorities import own_authorities
+    from gateval.adapters.machine import own_authorities
 
     with own_authorities(os.environ):
         return _run(arguments)

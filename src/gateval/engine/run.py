@@ -32,7 +32,7 @@ from gateval.candidates.base import TrialRequest
 from gateval.candidates.checks import Checks
 from gateval.candidates.playgrounds import Playgrounds
 from gateval.candidates.team import Candidates
-from gateval.domain.manifests.embedding import embedding_model
+from gateval.domain.manifests.catalogue import embedding_model
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -55,7 +55,6 @@ from gateval.domain.trials.trial import (
     Trial,
     TrialKey,
 )
-from gateval.engine.agreements import Agreements
 from gateval.events import (
     Event,
     RunFinished,
@@ -65,7 +64,7 @@ from gateval.events import (
     TrialsAdded,
     TrialStarted,
 )
-from gateval.judging.judge import Judge
+from gateval.judging.judge import Agreements, Judge
 from gateval.ports.model_calls import Embed
 from gateval.ports.storage import TrialLog
 

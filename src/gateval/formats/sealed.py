@@ -10,11 +10,9 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from gateval.domain.manifests.catalogue import Broken
-from gateval.domain.manifests.embedding import embedding_scripts
+from gateval.domain.manifests.catalogue import Broken, embedding_scripts
 from gateval.domain.manifests.evaluation import SEALED_PROBLEM, Eval, without_first_line
-from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.own_checks import own_checks
+from gateval.domain.manifests.fixture import Fixture, own_checks
 from gateval.domain.manifests.playground import PLAYGROUND
 from gateval.domain.paths import resolve_path, show_path
 from gateval.domain.problems import Problem, SourceLocation

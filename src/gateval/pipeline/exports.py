@@ -14,9 +14,8 @@ from pathlib import Path
 
 from gateval.candidates.once import Once
 from gateval.domain.manifests.agent import LayerSpec
-from gateval.domain.manifests.fixture import CheckFiles
+from gateval.domain.manifests.fixture import CheckFiles, own_checks
 from gateval.domain.manifests.messages import DATA_LIMIT
-from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.paths import show_path
 from gateval.domain.plan.absent import Surroundings, lacking_sentence
 from gateval.domain.plan.plan import AgentDefinition, LayerInputs, Plan, layer_inputs

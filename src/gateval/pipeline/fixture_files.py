@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gateval.domain.base import digest
-from gateval.domain.manifests.catalogue import Broken, Catalogue, scripted_names
-from gateval.domain.manifests.embedding import embedding_scripts
+from gateval.domain.manifests.catalogue import Broken, Catalogue, embedding_scripts, scripted_names
 from gateval.domain.manifests.evaluation import (
     SCRIPTED_FOLDER,
     SCRIPTED_PROVIDER,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gateval.domain.manifests.evaluation import Eval
+from gateval.domain.manifests.fixture import own_checks
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, BarPolicy
-from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.paths import show_path
 from gateval.domain.plan.absent import Lacking
 from gateval.domain.plan.plan import Plan
@@ -32,8 +32,14 @@ from gateval.domain.problems import InvalidManifests
 from gateval.domain.tree import Revision
 from gateval.errors import StageFileError, UsageError
 from gateval.formats.base import Registries
-from gateval.pipeline.read import Revisions, pointer_problems, read_change, read_revision, reading
-from gateval.pipeline.rules import read_rules
+from gateval.pipeline.read import (
+    Revisions,
+    pointer_problems,
+    read_change,
+    read_revision,
+    read_rules,
+    reading,
+)
 from gateval.ports.repository import Repository, SharedRules
 
 

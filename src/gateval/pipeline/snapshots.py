@@ -9,9 +9,8 @@ from typing import TypeVar
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import Agent, SystemFile
-from gateval.domain.manifests.catalogue import Broken, Catalogue
+from gateval.domain.manifests.catalogue import Broken, Catalogue, with_scripts
 from gateval.domain.manifests.catalogue_checks import check_catalogue
-from gateval.domain.manifests.embedding import with_scripts
 from gateval.domain.manifests.evaluation import SEALED_PROBLEM, Calibration, Eval, is_sealed
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH

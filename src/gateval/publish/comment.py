@@ -29,8 +29,7 @@ from gateval.domain.forge.check_run import (
 from gateval.domain.forge.trigger import Comment
 from gateval.errors import ForgeError, NotOnForge
 from gateval.ports.forge import Forge
-from gateval.publish.check import reported
-from gateval.publish.target import (
+from gateval.publish.check import (
     CHECK_NAME,
     Note,
     PublishTarget,
@@ -38,6 +37,7 @@ from gateval.publish.target import (
     WriteStatus,
     failed,
     left,
+    reported,
     written,
 )
 

@@ -13,9 +13,7 @@ from gateval.domain.forge.check_run import Announcement, CommentMode, Conclusion
 from gateval.domain.label_decision import GateLabel
 from gateval.errors import ForgeError
 from gateval.ports.forge import Forge
-from gateval.publish.check import close_check, complete_check, look, open_check
-from gateval.publish.comment import SWITCHED_OFF, publish_comment
-from gateval.publish.target import (
+from gateval.publish.check import (
     Ending,
     Note,
     Publication,
@@ -23,10 +21,15 @@ from gateval.publish.target import (
     Sink,
     Unfinished,
     WriteStatus,
+    close_check,
+    complete_check,
     ending_of,
     failed,
     left,
+    look,
+    open_check,
 )
+from gateval.publish.comment import SWITCHED_OFF, publish_comment
 
 __all__ = ["abandon", "complete_left_open", "complete_unfinished", "open_check", "publish"]
 

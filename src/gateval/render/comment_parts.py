@@ -13,8 +13,7 @@ from gateval.domain.plan.planned_eval import Reason
 from gateval.domain.problems import SourceLocation
 from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.text import listing
-from gateval.domain.trials.excerpt import trial_excerpt
-from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict
+from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict, trial_excerpt
 from gateval.render.report.bar import SealedLine
 from gateval.render.report.environment import fill
 from gateval.render.report.evidence import WORSE, page_address
@@ -26,13 +25,13 @@ from gateval.render.report.facts import (
     expected_and_saw,
 )
 from gateval.render.report.findings import UnmeasuredTrials
-from gateval.render.report.kinds import count
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.scores import AxisShare, ScorerLine
 from gateval.render.report.usage import AgentUsage
 from gateval.render.report.wording import (
     ICONS,
     UNVERIFIED_ICON,
+    count,
     evidence_icon,
     evidence_mark,
     own_score,

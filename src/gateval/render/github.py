@@ -30,8 +30,7 @@ from gateval.render.comment import LIMIT, render_comment, size
 from gateval.render.report.bar import bypass_title, label_lines
 from gateval.render.report.environment import fill
 from gateval.render.report.facts import Frame
-from gateval.render.report.kinds import count
-from gateval.render.report.wording import ICONS
+from gateval.render.report.wording import ICONS, count
 from gateval.render.view import ReportView
 from gateval.safe.sanitize import inline, label, link, marker, own_command, plain_line, xml_text
 

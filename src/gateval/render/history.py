@@ -23,8 +23,8 @@ from gateval.render.plots import (
     sparkline,
     text,
 )
-from gateval.render.report.kinds import count, words_of
 from gateval.render.report.scores import DOWN, SAME, UP, difference, mark, percent
+from gateval.render.report.wording import count, words_of
 from gateval.render.tables import ROWS, TerminalReport
 from gateval.safe.sanitize import inline
 

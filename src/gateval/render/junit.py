@@ -18,8 +18,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from junitparser.junitparser import Attr, FinalResult, IntAttr
 
 from gateval.domain.results.comparison import FixtureStatus
-from gateval.domain.trials.excerpt import trial_excerpt
-from gateval.domain.trials.trial import Outcome, Trial
+from gateval.domain.trials.trial import Outcome, Trial, trial_excerpt
 from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 from gateval.render.report.bar import SealedLine, whom_to_ask
 from gateval.render.report.facts import FixtureFacts, told

@@ -18,7 +18,7 @@ from gateval.domain.decision.decision import Report
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureStatus
-from gateval.domain.results.lifecycle import run_of
+from gateval.domain.results.results import run_of
 from gateval.domain.text import listing
 from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
 from gateval.render.report.bar import (
@@ -56,7 +56,6 @@ from gateval.render.report.facts import (
 )
 from gateval.render.report.findings import Finding, find_gaps, findings, other_findings
 from gateval.render.report.headline import headline
-from gateval.render.report.kinds import words_of
 from gateval.render.report.plan_wording import removed_sentence, revisions
 from gateval.render.report.reproduce import reproduce_command
 from gateval.render.report.scores import (
@@ -84,6 +83,7 @@ from gateval.render.report.wording import (
     passes,
     regressed_title,
     score,
+    words_of,
 )
 
 _RISES = 20

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from junitparser import JUnitXml
 
-from gateval.domain.results.lifecycle import BenchmarkRun, RunStatus, TaskPhase, run_of
-from gateval.domain.results.results import Results
+from gateval.domain.results.results import BenchmarkRun, Results, RunStatus, TaskPhase, run_of
 from tests.compat.rows import states
 from tests.helpers.benchmarks import bench, ran
 from tests.helpers.command import candidate_processes, gateval, start_gateval

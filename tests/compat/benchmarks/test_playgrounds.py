@@ -6,7 +6,7 @@ import json
 import textwrap
 from pathlib import Path
 
-from gateval.domain.results.lifecycle import run_of
+from gateval.domain.results.results import run_of
 from tests.compat.rows import states
 from tests.helpers.benchmarks import bench, manifest, ran
 from tests.helpers.command import gateval

@@ -3,7 +3,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
-from gateval.adapters.clock import SystemClock
+from gateval.adapters.machine import SystemClock
 from gateval.ports.storage import Clock
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.clock import SystemClock
+from gateval.adapters.machine import SystemClock
 from gateval.candidates.processes import Programs, Running
 from gateval.candidates.program import End, Groups, NotStarted, Program, ProgramLimits
 from tests.helpers.candidates import open_files

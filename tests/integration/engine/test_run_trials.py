@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.clock import SystemClock
+from gateval.adapters.machine import SystemClock
 from gateval.adapters.results_folder import TrialLogFile, read_trials
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.program import Groups

@@ -11,7 +11,7 @@ from gateval.adapters.git.repository import open_repository
 from gateval.app.readers import registries
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.pipeline.read import survey
-from gateval.render.report.kinds import count
+from gateval.render.report.wording import count
 from tests.helpers.repo import Repo
 
 DATA = Path(__file__).parents[2] / "data" / "agentv"

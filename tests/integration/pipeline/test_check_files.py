@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateval.adapters.git.repository import open_repository
-from gateval.domain.manifests.own_checks import own_checks
+from gateval.domain.manifests.fixture import own_checks
 from gateval.domain.plan.plan import Plan
 from gateval.domain.trials.trial import Side
 from gateval.pipeline.exports import ClosureExports

@@ -18,7 +18,7 @@ from gateval.domain.forge.check_run import (
     Stamp,
 )
 from gateval.domain.text import MARKER
-from gateval.publish.target import PublishTarget
+from gateval.publish.check import PublishTarget
 from tests.servers.github.server import GitHubServer
 from tests.servers.github.state.people import GITHUB_ACTIONS, User
 from tests.servers.github.state.pull import Pull

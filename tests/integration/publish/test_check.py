@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.forge.check_run import Conclusion
+from gateval.publish.check import Sink, WriteStatus
 from gateval.publish.github import abandon, complete_left_open, open_check, publish
-from gateval.publish.target import Sink, WriteStatus
 from tests.integration.publish.conftest import Shop, said
 from tests.servers.github.state.checks import CheckRun
 from tests.servers.github.state.people import App

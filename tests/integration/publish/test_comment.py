@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from gateval.domain.forge.check_run import CommentMode, Conclusion, MarkedComment, mark, read_mark
+from gateval.publish.check import Sink, WriteStatus
 from gateval.publish.github import publish
-from gateval.publish.target import Sink, WriteStatus
 from tests.integration.publish.conftest import Shop, said
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from gateval.adapters.github.transport import RetryLimits
 from gateval.errors import ForgeRejected, ForgeUnavailable, NotOnForge, RateLimited
+from gateval.publish.check import Sink, WriteStatus
 from gateval.publish.github import open_check, publish
-from gateval.publish.target import Sink, WriteStatus
 from tests.integration.publish.conftest import Shop, open_shop, said
 from tests.servers.github.http import Reply
 from tests.servers.github.server import GitHubServer

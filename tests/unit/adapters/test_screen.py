@@ -11,7 +11,7 @@ import termios
 
 import pytest
 
-from gateval.adapters.screen import PAPER, Screen, screen_of
+from gateval.adapters.machine import PAPER, Screen, screen_of
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from gateval.assertions.assess import assess
 from gateval.assertions.field_accuracy import read_date
 from gateval.assertions.graded_judges import filled
 from gateval.assertions.own_checks import in_folder
-from gateval.domain.manifests.own_checks import starting_folder
+from gateval.domain.manifests.fixture import starting_folder
 from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.judge import Judge
 from tests.helpers.own_checks import with_files

@@ -14,7 +14,7 @@ from gateval.assertions.combinators import Combinator
 from gateval.assertions.composites import Weighing
 from gateval.assertions.own_checks import OwnProgram
 from gateval.assertions.registry import ASSERTIONS, COMBINATORS, JUDGED, WEIGHING
-from gateval.domain.manifests.own_checks import INCLUDE, OWN_CHECKS
+from gateval.domain.manifests.fixture import INCLUDE, OWN_CHECKS
 from gateval.formats.native.fixture import COMMON_KEYS, PARTS
 
 

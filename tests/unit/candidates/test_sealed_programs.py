@@ -6,7 +6,7 @@ import pytest
 
 from gateval.assertions.registry import ASSERTIONS
 from gateval.candidates.playground_state import isolated, without_imports
-from gateval.domain.manifests.own_checks import OWN_CHECKS
+from gateval.domain.manifests.fixture import OWN_CHECKS
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,14 @@ from gateval.domain.results.offers import (
     joined,
     offer_changes,
 )
-from gateval.domain.trials.model_call import Message, ModelRequest, ToolDefinition
-from gateval.domain.trials.offer import ModelOffer, OffersOfTrial, in_one_trial
+from gateval.domain.trials.model_call import (
+    Message,
+    ModelOffer,
+    ModelRequest,
+    OffersOfTrial,
+    ToolDefinition,
+    in_one_trial,
+)
 from gateval.domain.trials.trial import Side
 
 SEARCH = ToolDefinition(name="search", description="Look things up on the web.")

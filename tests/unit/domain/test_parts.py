@@ -16,7 +16,7 @@ from gateval.domain.manifests.evaluation import (
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
 from gateval.domain.results.averages import averages, group_trials, outcomes
-from gateval.domain.results.lifecycle import RunStatus, _task
+from gateval.domain.results.results import RunStatus, _task
 from gateval.domain.results.scoring import score_fixture
 from gateval.domain.results.trial_verdict import (
     STANDS_FOR,

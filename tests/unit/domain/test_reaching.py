@@ -8,13 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.setup.gate_job import EventFilter, GateJob, Line, UnknownValue, holds, names_in
-from gateval.domain.setup.reaching import (
+from gateval.domain.setup.gate_job import (
     MOST_FILES,
+    EventFilter,
+    GateJob,
+    Line,
     Occasion,
+    UnknownValue,
     a_push,
     answer,
     chosen,
+    holds,
+    names_in,
     shared_group,
 )
 

@@ -6,7 +6,7 @@ from math import log2
 
 import pytest
 
-from gateval.domain.forge.seals import GivenBits, HeadOnSeal, Room, given_in, head_on_seal, room
+from gateval.domain.forge.check_run import GivenBits, HeadOnSeal, Room, given_in, head_on_seal, room
 
 ONE = GivenBits(month="2026-11", head="a" * 40, bits=7.04)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gateval.domain.setup.declared import variables_of
 from gateval.domain.setup.program import SetUp
 from gateval.domain.setup.program_install import with_tools
-from gateval.domain.setup.variables import variables_of
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from gateval.domain.trials.excerpt import (
+from gateval.domain.trials.trace import Step, StepKind, Trace, TraceBuilder
+from gateval.domain.trials.trial import (
     STEP_WIDTH,
+    Outcome,
+    Trial,
     blamed_steps,
     describe,
     excerpt,
     trial_excerpt,
 )
-from gateval.domain.trials.trace import Step, StepKind, Trace, TraceBuilder
-from gateval.domain.trials.trial import Outcome, Trial
 from tests.helpers.reports import make_results
 from tests.helpers.sample_reports import REFUND_ASSESSMENTS, REFUND_TRACE
 

@@ -17,9 +17,8 @@ from gateval.domain.plan.planned_eval import PlannedEval, StoredTrials
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.results.doubts import without_mere_claims
-from gateval.domain.results.lifecycle import RunStatus, run_of
 from gateval.domain.results.progress import next_trials
-from gateval.domain.results.results import Results
+from gateval.domain.results.results import Results, RunStatus, run_of
 from gateval.domain.results.scoring import Meets
 from gateval.domain.results.trial_verdict import (
     TrialVerdict,

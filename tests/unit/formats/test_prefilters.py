@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateval.domain.manifests.agent import Agent
-from gateval.domain.manifests.own_checks import OWN_CHECKS
+from gateval.domain.manifests.fixture import OWN_CHECKS
 from gateval.formats.native.manifests import (
     looks_like_manifest,
     may_hold_agent,

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple, cast
 
-from gateval.adapters.screen import show_here
+from gateval.adapters.machine import show_here
 from gateval.domain.paths import show_path
 from gateval.errors import NoRepository, RepositoryError
 

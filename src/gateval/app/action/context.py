@@ -12,12 +12,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateval.adapters.clock import SystemClock
 from gateval.adapters.git.records import RecordsOnce
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.git.server import Remote
 from gateval.adapters.github.forge import GitHubForge
 from gateval.adapters.github.transport import WRITES, Needs, access_in
+from gateval.adapters.machine import SystemClock
 from gateval.adapters.runner_files import RunnerFiles
 from gateval.app.readers import ForgeRules
 from gateval.domain.audit import AuditEvent, AuditRun
@@ -44,7 +44,7 @@ from gateval.formats.github.workflow import GateRun, gate_jobs, uploads
 from gateval.pipeline.resolved_event import OpenRecords, ResolvedEvent, labels_of
 from gateval.ports.storage import RUNS, Stored
 from gateval.publish.audit import AuditSink
-from gateval.publish.target import PublishTarget
+from gateval.publish.check import PublishTarget
 from gateval.render.audit_log import log_line, summary_section
 from gateval.settings import Settings, read_settings, webhooks
 

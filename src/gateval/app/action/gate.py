@@ -64,8 +64,8 @@ from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS, Gate
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.plan import plan_a_change, plan_everything
 from gateval.pipeline.resolved_event import ResolvedEvent, resolve_event
+from gateval.publish.check import Publication, PublishTarget, Unfinished
 from gateval.publish.github import complete_left_open, complete_unfinished, publish
-from gateval.publish.target import Publication, PublishTarget, Unfinished
 from gateval.settings import SEALED_BRANCHES
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from gateval.app.action.stored_runs import sets_stored
 from gateval.app.run.context import part_with_keys, refuse_missing_keys, refuse_unpriced
 from gateval.app.run.views import PART_FILE, PLAN_FILE, TRIGGER_FILE
 from gateval.domain.decision.decision import Report
-from gateval.domain.forge.seals import Room
+from gateval.domain.forge.check_run import Room
 from gateval.domain.forge.trigger import (
     ClaimSubject,
     EventName,

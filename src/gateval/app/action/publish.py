@@ -24,8 +24,8 @@ from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.text import BORDER, END, least_score
 from gateval.domain.verdicts import EXIT_CODES, DecisionReason, GateVerdict
 from gateval.errors import ForgeError
+from gateval.publish.check import Publication
 from gateval.publish.github import publish
-from gateval.publish.target import Publication
 from gateval.render.report.facts import Frame
 
 if TYPE_CHECKING:

@@ -19,9 +19,15 @@ from gateval.domain.forge.check_run import Annotation, Announcement, CheckRun
 from gateval.domain.forge.trigger import CommentSubject, PullRequestSubject, Trust
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
-from gateval.publish.check import our_checks
+from gateval.publish.check import (
+    Publication,
+    PublishTarget,
+    Sink,
+    Unfinished,
+    WriteStatus,
+    our_checks,
+)
 from gateval.publish.github import abandon, open_check, publish
-from gateval.publish.target import Publication, PublishTarget, Sink, Unfinished, WriteStatus
 from gateval.safe.workflow_commands import (
     annotation_commands,
     error_command,

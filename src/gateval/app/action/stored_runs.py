@@ -11,8 +11,16 @@ from datetime import datetime, timedelta
 
 from gateval.app.action.context import ActionEvent
 from gateval.app.run.views import RUN_FILE
-from gateval.domain.history.agreements import agreement_donors, wanted_agreements, with_agreements
-from gateval.domain.history.baseline import Home, donors, doubt, wanted, with_stored
+from gateval.domain.history.baseline import (
+    Home,
+    agreement_donors,
+    donors,
+    doubt,
+    wanted,
+    wanted_agreements,
+    with_agreements,
+    with_stored,
+)
 from gateval.domain.history.recorded import earlier_sets, experiments
 from gateval.domain.history.run_record import LINE_LIMIT, RunRecord, record_line
 from gateval.domain.plan.plan import Plan

@@ -10,8 +10,10 @@ from gateval.adapters.age import identities, own_key
 from gateval.app.action.context import ActionContext, ActionEvent
 from gateval.app.action.result import ActionProgress
 from gateval.domain.decision.decision import Report
-from gateval.domain.forge.check_run import CheckReport, CheckRun, Conclusion
-from gateval.domain.forge.seals import (
+from gateval.domain.forge.check_run import (
+    CheckReport,
+    CheckRun,
+    Conclusion,
     GivenBits,
     HeadOnSeal,
     Room,
@@ -47,12 +49,11 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.results import Results
 from gateval.errors import ForgeError, GatevalError, MissingPermission, RecordsError
 from gateval.formats.github.action_inputs import ActionStep
+from gateval.pipeline.read import read_rules
 from gateval.pipeline.resolved_event import read_stored_records, verdict_in
-from gateval.pipeline.rules import read_rules
 from gateval.ports.storage import HISTORY, RUNS, Stored
 from gateval.publish.audit import store_verdict
-from gateval.publish.check import is_ours, newest_check
-from gateval.publish.target import PublishTarget
+from gateval.publish.check import PublishTarget, is_ours, newest_check
 from gateval.safe.sanitize import plain_line
 
 

@@ -12,9 +12,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gateval.adapters.clock import SystemClock
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.list_prices import ListPrices
+from gateval.adapters.machine import SystemClock
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.run.isolation import isolation, kept_layers, layers_folders, scratch_folder
 from gateval.candidates.base import RuntimeContext
@@ -29,7 +29,7 @@ from gateval.candidates.playgrounds import Playgrounds
 from gateval.candidates.program import Groups, Starter
 from gateval.candidates.team import Candidates
 from gateval.domain.calibration import CalibrationReplay
-from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.catalogue import embedding_models
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.manifests.gate_config import LoopbackPolicy, Policy
 from gateval.domain.plan.plan import Plan
@@ -40,7 +40,6 @@ from gateval.domain.results.resume import NO_TRIALS, KeptTrials
 from gateval.domain.secrets import provider_keys
 from gateval.domain.text import listing
 from gateval.domain.trials.trial import Side, Trial
-from gateval.engine.agreements import Agreements
 from gateval.engine.run import RunContext
 from gateval.errors import MissingKey, UsageError
 from gateval.events import Listener, RunWarned
@@ -50,7 +49,7 @@ from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.peers import Allowed, no_candidate, nobody_tells
 from gateval.gateway.upstream.endpoints import Upstream, has_no_address, missing_keys
 from gateval.gateway.upstream.retry import RetryPolicy
-from gateval.judging.judge import Judge
+from gateval.judging.judge import Agreements, Judge
 from gateval.pipeline.exports import ClosureExports
 from gateval.ports.storage import TrialLog
 from gateval.safe.redaction import Redactor

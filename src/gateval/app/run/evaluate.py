@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from gateval import __version__
-from gateval.adapters.clock import SystemClock
 from gateval.adapters.git.repository import GitRepository
+from gateval.adapters.machine import SystemClock
 from gateval.adapters.results_folder import ResultsFolder, TrialLogFile, read_trials
 from gateval.app.run.context import EvaluationRun, refuse_missing_keys, refuse_unpriced, run_context
 from gateval.app.run.interrupts import ENDING, end_in_order, handlers_kept, interrupted

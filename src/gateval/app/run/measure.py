@@ -8,12 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from threading import Event
 
-from gateval.adapters.clock import SystemClock
 from gateval.adapters.folders import real_path
 from gateval.adapters.git.repository import GitRepository
+from gateval.adapters.machine import SystemClock, show_here
 from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import FindingsFile, ResultsFolder
-from gateval.adapters.screen import show_here
 from gateval.app.run.evaluate import small_collections
 from gateval.app.run.sealing import MeasuredRun, runnable, seal_results
 from gateval.app.run.views import PLAN_FILE, RUN_FILE, written_views
@@ -35,7 +34,7 @@ from gateval.domain.plan.sealing import kept_apart, shut_plan
 from gateval.domain.results.averages import EarlierSet
 from gateval.domain.results.resume import NOTHING_KEPT, Resumed
 from gateval.errors import UsageError
-from gateval.render.report.kinds import count
+from gateval.render.report.wording import count
 from gateval.render.stage import dump
 from gateval.settings import FINDINGS, Settings
 

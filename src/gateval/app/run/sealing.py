@@ -8,8 +8,7 @@ from typing import NamedTuple
 from gateval.adapters.age import own_digest, own_key, seal
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.run.views import EVIDENCE_FILE
-from gateval.domain.decision.decision import make_report, publishable
-from gateval.domain.decision.sealed import untold
+from gateval.domain.decision.decision import make_report, publishable, untold
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open, is_shut, kept_apart, published_plan
 from gateval.domain.results.progress import result_parts, sealed_agents

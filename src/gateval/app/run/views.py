@@ -12,8 +12,8 @@ from gateval.domain.paths import nearest, show_path
 from gateval.errors import UsageError
 
 if TYPE_CHECKING:
+    from gateval.adapters.machine import Screen
     from gateval.adapters.results_folder import ResultsFolder
-    from gateval.adapters.screen import Screen
     from gateval.domain.decision.decision import Report
     from gateval.render.view import ReportView
 

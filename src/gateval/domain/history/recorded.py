@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gateval.domain.decision.decision import Report, make_report
-from gateval.domain.history.agreements import believed_setting, stored_agreements
-from gateval.domain.history.baseline import fixture_digest, setting_digest
+from gateval.domain.history.baseline import (
+    believed_setting,
+    fixture_digest,
+    setting_digest,
+    stored_agreements,
+)
 from gateval.domain.history.run_record import (
     EVALS_LISTED,
     FIXTURES_LISTED,
@@ -30,8 +34,7 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import EarlierSet, Grouped, averages, group_trials
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureComparison
 from gateval.domain.results.doubts import was_seen
-from gateval.domain.results.lifecycle import run_of
-from gateval.domain.results.results import Results, SealedVerdict
+from gateval.domain.results.results import Results, SealedVerdict, run_of
 from gateval.domain.results.scoring import mean_rate, score_fixture
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial

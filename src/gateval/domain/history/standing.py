@@ -37,8 +37,7 @@ from gateval.domain.results.averages import Grouped, group_trials
 from gateval.domain.results.comparison import FixtureChange, FixtureComparison
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import listing
-from gateval.domain.trials.excerpt import trial_excerpt
-from gateval.domain.trials.trial import Side
+from gateval.domain.trials.trial import Side, trial_excerpt
 from gateval.domain.verdicts import GateVerdict, ReasonCode
 
 _SAID = 300

@@ -16,7 +16,7 @@ from gateval.domain.base import Value
 from gateval.domain.history.run_record import FixtureMark, RunEval, RunRecord, newest_of
 from gateval.domain.manifests.agent import MODEL_RUNTIME
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
-from gateval.domain.results.lifecycle import RunStatus
+from gateval.domain.results.results import RunStatus
 from gateval.domain.text import show_score, show_score_in_full
 from gateval.domain.verdicts import GateVerdict, score_of
 

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gateval.domain.manifests.agent import Agent
-from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
-from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.catalogue import Catalogue, embedding_models, select_fixtures
 from gateval.domain.manifests.evaluation import Eval, is_sealed
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.playground import PlaygroundSpec, references

@@ -17,11 +17,12 @@ from dataclasses import replace
 from gateval.domain.base import canonical_json, digest
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles, Fixture
-from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.manifests.own_checks import (
+from gateval.domain.manifests.fixture import (
     CWD,
     OWN_CHECKS,
+    AssertionSpec,
+    CheckFiles,
+    Fixture,
     has_own_checks,
     included,
     named_paths,
@@ -30,6 +31,7 @@ from gateval.domain.manifests.own_checks import (
     set_up_inputs,
     starting_folder,
 )
+from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.paths import (
     folder_of,

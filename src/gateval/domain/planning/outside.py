@@ -17,9 +17,14 @@ from gateval.domain.base import canonical_json
 from gateval.domain.manifests.agent import Agent, RuntimeSpec
 from gateval.domain.manifests.agent_checks import problem_in
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.fixture import AssertionSpec, Fixture
+from gateval.domain.manifests.fixture import (
+    AssertionSpec,
+    Fixture,
+    included,
+    own_checks,
+    starting_folder,
+)
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
-from gateval.domain.manifests.own_checks import included, own_checks, starting_folder
 from gateval.domain.manifests.playground import OWN_FILES
 from gateval.domain.paths import folder_of, resolve_path, show_path
 from gateval.domain.planning.closure import (

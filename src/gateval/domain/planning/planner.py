@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import Agent, ModelCallsNeed, RuntimeSpec
-from gateval.domain.manifests.catalogue import scripted_names, select_fixtures
-from gateval.domain.manifests.embedding import embedding_scripts
+from gateval.domain.manifests.catalogue import embedding_scripts, scripted_names, select_fixtures
 from gateval.domain.manifests.evaluation import Eval, ScriptedModel, script_name
 from gateval.domain.manifests.gate_config import BarPolicy, policy_digest
 from gateval.domain.paths import path_text, show_path

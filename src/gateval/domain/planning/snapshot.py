@@ -8,8 +8,8 @@ from functools import cached_property
 
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import ScriptedModel
+from gateval.domain.manifests.fixture import all_own_roots
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, GateConfig, Policy
-from gateval.domain.manifests.own_checks import all_own_roots
 from gateval.domain.paths import match_any, resolve_pattern
 from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.tree import Revision, Tree, below, under

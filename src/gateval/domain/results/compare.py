@@ -15,7 +15,6 @@ from gateval.domain.results.averages import (
     unanswered,
     with_stored,
 )
-from gateval.domain.results.broad_slippage import axis_units
 from gateval.domain.results.comparison import (
     AxisComparison,
     Comparison,
@@ -26,7 +25,7 @@ from gateval.domain.results.comparison import (
     rises,
 )
 from gateval.domain.results.doubts import refusal
-from gateval.domain.results.fixture_progress import FixtureProgress
+from gateval.domain.results.fixture_progress import FixtureProgress, axis_units
 from gateval.domain.results.progress import PlanProgress, Together, progress
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import (

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from gateval.domain.base import Name, Positive, Value, canonical_json
-from gateval.domain.trials.model_call import ToolDefinition
-from gateval.domain.trials.offer import TOOLS_LIMIT, ModelOffer
+from gateval.domain.trials.model_call import TOOLS_LIMIT, ModelOffer, ToolDefinition
 from gateval.domain.trials.trial import Side, Trial
 
 LINES_KEPT = 500

@@ -23,11 +23,12 @@ from gateval.domain.plan.plan import Plan, planned_trials
 from gateval.domain.plan.planned_eval import Joint, PlannedEval
 from gateval.domain.plan.sealing import kept_apart, parts_of
 from gateval.domain.results.averages import Grouped, with_stored
-from gateval.domain.results.broad_slippage import Stored, broad_slippage
 from gateval.domain.results.doubts import refused_on_both
 from gateval.domain.results.fixture_progress import (
     AGREEING,
     FixtureProgress,
+    Stored,
+    broad_slippage,
     fixture_progress_of,
     larger,
     rules_of,

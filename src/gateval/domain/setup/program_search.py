@@ -39,7 +39,6 @@ from gateval.domain.setup.program_install import (
     project_of,
     with_itself,
 )
-from gateval.domain.setup.variables import ENV_EXAMPLES, variables_of
 
 _GUARD = re.compile(r"^if __name__ == [\"']__main__[\"']", re.M)
 _AT_TOP = re.compile(
@@ -78,10 +77,7 @@ def declared(projects: Mapping[str, str], files: Container[str]) -> dict[str, st
     """
     found: dict[str, str] = {}
     for path, text in projects.items():
-        named = (
-            _of_python(text) if path.endswith(".toml") else _of_node(text)
-        )  # other text is no JSON
-        for target, function in named:
+        for target, function in (_of_python if path.endswith(".toml") else _of_node)(text):
             for candidate in _places(target):
                 place = normpath(join(dirname(path), candidate))
                 if place in files:

@@ -19,15 +19,17 @@ from gateval.domain.setup.diagnosis import (
     about_permissions,
     about_required_check,
 )
-from gateval.domain.setup.gate_job import EventFilter, GateJob, holds
-from gateval.domain.setup.reaching import (
+from gateval.domain.setup.gate_job import (
     PULL,
     QUEUE,
     USUAL_TYPES,
+    EventFilter,
+    GateJob,
     JobReach,
     Occasion,
     a_push,
     answer,
+    holds,
     pull_facts,
     shared_group,
 )

@@ -14,8 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 from gateval.domain.base import JsonObject, Positive, Value, canonical_json
 from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.fixture import ToolReplay
-from gateval.domain.trials.model_call import ToolDefinition, Usage
-from gateval.domain.trials.offer import ModelOffer
+from gateval.domain.trials.model_call import ModelOffer, ToolDefinition, Usage
 
 STEP_LIMIT = 32 * 1024
 """Characters kept of one step's text."""

@@ -36,9 +36,9 @@ from gateval.domain.manifests.fixture import (
     InputType,
     Reference,
     ToolReplay,
+    own_checks,
 )
 from gateval.domain.manifests.messages import MESSAGES_LIMIT
-from gateval.domain.manifests.own_checks import own_checks
 from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.text import quote

@@ -23,8 +23,7 @@ from pydantic import JsonValue
 
 from gateval.domain.manifests.catalogue import Broken, ManifestReference
 from gateval.domain.manifests.evaluation import EVAL_KINDS
-from gateval.domain.manifests.fixture import Fixture
-from gateval.domain.manifests.own_checks import OWN_CHECKS
+from gateval.domain.manifests.fixture import OWN_CHECKS, Fixture
 from gateval.domain.paths import nearest, show_path
 from gateval.domain.problems import Problem, SourceLocation, sort_problems
 from gateval.domain.text import quote

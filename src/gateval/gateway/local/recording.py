@@ -19,8 +19,14 @@ from typing import Any, NamedTuple
 
 from gateval.domain.base import JsonObject, canonical_json, digest
 from gateval.domain.results.doubts import cut_off_note
-from gateval.domain.trials.model_call import Message, ModelReply, ModelRequest, ToolCall, Usage
-from gateval.domain.trials.offer import OffersOfTrial
+from gateval.domain.trials.model_call import (
+    Message,
+    ModelReply,
+    ModelRequest,
+    OffersOfTrial,
+    ToolCall,
+    Usage,
+)
 from gateval.domain.trials.trace import (
     NO_CALL,
     CallCost,

@@ -15,9 +15,8 @@ from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.averages import group_trials, scores_by_row
 from gateval.domain.results.comparison import FixtureStatus
-from gateval.domain.trials.excerpt import blamed_steps
 from gateval.domain.trials.trace import Step, StepKind
-from gateval.domain.trials.trial import Assessment, Side, Trial, Violation
+from gateval.domain.trials.trial import Assessment, Side, Trial, Violation, blamed_steps
 from gateval.render.page.text import as_json, seen
 from gateval.render.report.difference import first_difference, nearest_base
 from gateval.render.report.evidence import Pair, beside_prompt, prompt_edit

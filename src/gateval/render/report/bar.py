@@ -16,7 +16,7 @@ from gateval.domain.results.results import STEPS, SealedVerdict
 from gateval.domain.results.scoring import EVERY_CASE, Meets
 from gateval.domain.text import listing, show_score
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.report.kinds import count, words_of
+from gateval.render.report.wording import count, words_of
 
 _MEETS = {
     Meets.YES: "which head meets",

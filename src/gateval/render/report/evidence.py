@@ -20,7 +20,7 @@ from gateval.domain.text import listing
 from gateval.domain.trials.trace import Step
 from gateval.domain.trials.trial import Side, Trial
 from gateval.render.report.facts import FixtureFacts, PromptEdit
-from gateval.render.report.kinds import count
+from gateval.render.report.wording import count
 
 _MORE_TIME = (
     "What was measured until then is shown. Give it more (`max-minutes`), or let more trials run "

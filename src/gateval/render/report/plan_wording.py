@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gateval.domain.history.forecast import Forecast
-from gateval.domain.manifests.embedding import embedding_models
+from gateval.domain.manifests.catalogue import embedding_models
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.manifests.gate_config import BudgetPolicy
 from gateval.domain.plan.plan import Plan, SeenDrop
 from gateval.domain.plan.planned_eval import PlannedEval, Removed
 from gateval.domain.results.doubts import binding_now
 from gateval.domain.text import listing, show_usd
-from gateval.render.report.kinds import KindLabels, words_of
+from gateval.render.report.wording import KindLabels, words_of
 
 
 def revisions(plan: Plan) -> str:

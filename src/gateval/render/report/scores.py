@@ -23,11 +23,11 @@ from gateval.domain.results.averages import (
     people,
 )
 from gateval.domain.results.comparison import AxisComparison, FixtureChange
-from gateval.domain.results.lifecycle import BenchmarkRun, RunStatus, TaskPhase, run_of
+from gateval.domain.results.results import BenchmarkRun, RunStatus, TaskPhase, run_of
 from gateval.domain.text import listing
 from gateval.domain.trials.trial import Assessed, Side
 from gateval.render.report.facts import FixtureFacts
-from gateval.render.report.kinds import count
+from gateval.render.report.wording import count
 
 
 class AxisShare(NamedTuple):

@@ -11,7 +11,7 @@ from gateval.domain.base import known_of_last
 from gateval.domain.calibration import show_agreement
 from gateval.domain.decision.decision import Report
 from gateval.domain.decision.reasons import SPENDING_CODES
-from gateval.domain.manifests.embedding import embedded
+from gateval.domain.manifests.catalogue import embedded
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, Rise, Unit
@@ -24,8 +24,8 @@ from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side, Trial
 from gateval.domain.verdicts import ReasonCode
-from gateval.render.report.kinds import KindLabels, count, words_of
 from gateval.render.report.plan_wording import budget_lines, models_needed
+from gateval.render.report.wording import KindLabels, count, words_of
 
 _UNPRICED_SHOWN = 3
 

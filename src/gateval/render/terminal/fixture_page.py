@@ -10,9 +10,8 @@ from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from gateval.domain.base import canonical_json
-from gateval.domain.trials.excerpt import KINDS
 from gateval.domain.trials.trace import Step, StepKind
-from gateval.domain.trials.trial import OUTPUT_LIMIT, Trial
+from gateval.domain.trials.trial import KINDS, OUTPUT_LIMIT, Trial
 from gateval.render.report.bar import whom_to_ask
 from gateval.render.report.difference import Difference, first_difference
 from gateval.render.report.evidence import Pair, offer_lines

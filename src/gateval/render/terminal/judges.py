@@ -12,8 +12,7 @@ from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport
 from gateval.domain.text import DASH, show_percent
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Answer, Assessed, Assessment, Verdict
-from gateval.render.report.kinds import count
-from gateval.render.report.wording import evidence_icon, evidence_mark, what_happened
+from gateval.render.report.wording import count, evidence_icon, evidence_mark, what_happened
 from gateval.render.terminal.page import Page
 
 SHOWN = 10

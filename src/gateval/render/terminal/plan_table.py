@@ -13,7 +13,6 @@ from gateval.domain.planning.change import why_locked
 from gateval.domain.text import show_bytes
 from gateval.render.report.evidence import prompt_edit
 from gateval.render.report.facts import PromptEdit
-from gateval.render.report.kinds import count, words_of
 from gateval.render.report.plan_wording import (
     judge_questions,
     models_needed,
@@ -21,6 +20,7 @@ from gateval.render.report.plan_wording import (
     removed_sentence,
     revisions,
 )
+from gateval.render.report.wording import count, words_of
 from gateval.render.terminal.page import LINE_LIMIT, Page
 from gateval.safe.sanitize import plain_line
 

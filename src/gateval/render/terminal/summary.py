@@ -10,7 +10,6 @@ from gateval.domain.text import listing
 from gateval.domain.trials.trial import Verdict
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.facts import FixtureFacts
-from gateval.render.report.kinds import count, words_of
 from gateval.render.report.reproduce import after_check, one_fixture_command
 from gateval.render.report.scores import DOWN, UP
 from gateval.render.report.usage import AgentUsage, Spent
@@ -19,6 +18,7 @@ from gateval.render.report.wording import (
     evidence_mark,
     own_score,
     passes,
+    words_of,
 )
 from gateval.render.terminal.page import Page
 from gateval.render.view import ReportView, Section, SectionKind

@@ -21,8 +21,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from gateval.domain.base import digest
-from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.domain.manifests.embedding import embedding_scripts, with_script_names
+from gateval.domain.manifests.catalogue import embedding_scripts, select_fixtures, with_script_names
 from gateval.domain.manifests.evaluation import (
     EVAL_KINDS,
     SCRIPTED_PROVIDER,

@@ -1,7 +1,11 @@
-"""A company's own certificate authorities, for git, the forge's API and the models alike.
+"""The machine: its certificate authorities, for git, the forge's API and the models alike.
 
 Each of the three replaces the machine's authorities by a file that it is given. So one file is made
 that holds both: one variable must not keep the gate from what it reached without it.
+
+What standard output can show: a terminal has a width and colours, a file or pipe neither.
+
+The real clock.
 """
 
 from __future__ import annotations
@@ -9,10 +13,13 @@ from __future__ import annotations
 import os
 import re
 import ssl
+import time
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple, TextIO
 
 from gateval.domain.paths import show_path
 from gateval.domain.setup.authorities import CA_VARIABLE
@@ -81,3 +88,55 @@ def _read(name: str, environ: Mapping[str, str]) -> str:
         raise UsageError(
             f"{CA_VARIABLE} names {show_path(name)}, which cannot be read: {error.strerror}."
         ) from error
+
+
+NARROWEST = 60
+WIDEST = 100
+"""Columns. Longer lines are hard to read, and this is the width of stored summaries."""
+
+
+class Screen(NamedTuple):
+    """The columns that lines may have, and whether colours may be used."""
+
+    width: int
+    color: bool
+
+
+PAPER = Screen(WIDEST, color=False)
+"""What stored summaries are made for, so that the bytes in a file or a log never vary."""
+
+
+def is_plain(environ: Mapping[str, str]) -> bool:
+    """Whether the environment asks for text without colours and moving lines."""
+    return "NO_COLOR" in environ or environ.get("TERM") == "dumb"
+
+
+def screen_of(stream: TextIO, environ: Mapping[str, str]) -> Screen:
+    """Return the screen that `stream` writes to; `PAPER` unless it is a terminal."""
+    if not stream.isatty():
+        return PAPER
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return PAPER
+    width = min(max(columns, NARROWEST), WIDEST) if columns else WIDEST
+    return Screen(width, color=not is_plain(environ))
+
+
+def show_here(path: Path) -> str:
+    """Return a path relative to the working folder if it lies inside; odd characters quoted."""
+    here = Path.cwd()
+    inside = path.is_absolute() and path.is_relative_to(here) and path != here
+    return show_path(str(path.relative_to(here) if inside else path))
+
+
+class SystemClock:
+    """Fulfils `ports.clock.Clock` with the time of this machine."""
+
+    def monotonic(self) -> float:
+        """Seconds that only grow, from an arbitrary start."""
+        return time.monotonic()
+
+    def utc_now(self) -> str:
+        """The present to the second, e.g. `2026-11-20T09:30:00Z`."""
+        return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
