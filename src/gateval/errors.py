@@ -25,6 +25,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+CA_VARIABLE = "GATEVAL_CA_FILE"
+"""Names a file with a company's own certificate authorities; while a command runs, with the
+machine's besides, in PEM.
+"""
+
+CERTIFICATE_HINT = (
+    f"Name the file of your CA in the variable {CA_VARIABLE}: see docs/guides/enterprise.md."
+)
+
 EXIT_PASS = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2

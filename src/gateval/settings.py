@@ -13,8 +13,7 @@ from gateval.candidates.isolation.isolation_level import ResourceLimits, read_li
 from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
 from gateval.domain.manifests.gate_config import NOTIFY_PREFIX
 from gateval.domain.secrets import SHORTEST_SECRET, secret_values, too_short
-from gateval.domain.setup.authorities import CA_VARIABLE
-from gateval.errors import UsageError
+from gateval.errors import CA_VARIABLE, UsageError
 from gateval.gateway.rehearsal import Rehearsal
 from gateval.gateway.upstream.endpoints import Upstream, read_upstreams
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateval.domain.setup.authorities import CA_VARIABLE
+from gateval.errors import CA_VARIABLE
 from tests.helpers.certificates import self_signed
 from tests.helpers.repo import Repo
 from tests.servers.git_http import GitServer

@@ -22,8 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple, TextIO
 
 from gateval.domain.paths import show_path
-from gateval.domain.setup.authorities import CA_VARIABLE
-from gateval.errors import UsageError
+from gateval.errors import CA_VARIABLE, UsageError
 
 SIZE_LIMIT = 4 * 1024 * 1024
 _CERTIFICATE = re.compile(

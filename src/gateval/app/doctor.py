@@ -75,8 +75,7 @@ from gateval.gateway.peers import is_own, plain_address
 from gateval.gateway.processes import may_be_unseen
 from gateval.gateway.upstream.endpoints import LOOPBACK, PROVIDERS, missing_keys, read_upstreams
 from gateval.gateway.upstream.http_client import port_of
-from gateval.pipeline.read import survey
-from gateval.pipeline.rules import read_own
+from gateval.pipeline.read import read_own, survey
 from gateval.ports.storage import AUDIT_BRANCH
 from gateval.publish.check import CHECK_NAME, shown_branch
 from gateval.render.report.wording import count

@@ -13,8 +13,7 @@ import click
 
 from gateval import __version__
 from gateval.app.guard import guarded
-from gateval.domain.setup.authorities import CA_VARIABLE
-from gateval.errors import EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
+from gateval.errors import CA_VARIABLE, EXIT_NOT_EVALUATED, EXIT_PASS, EXIT_USAGE
 
 ROOMS: Final = {
     "gate": ("action", "check", "plan", "run", "aa", "closure", "validate", "report", "show"),

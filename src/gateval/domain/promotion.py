@@ -158,19 +158,14 @@ def telling_part(output: str, sources: Iterable[str]) -> str:
     for found in (grounded, facts, shared):
         if found:
             return max(found, key=len)
-    return _beginning(text)
-
-
-def _fitting(found: Iterable[str]) -> Sequence[str]:
-    return [one for one in dict.fromkeys(found) if 0 < len(one) <= MOST]
-
-
-def _beginning(text: str) -> str:
-    """The first line, cut at the end of a word."""
     line = text.partition("\n")[0].strip()
     if len(line) <= MOST:
         return line
     return line[: line.rfind(" ", 0, MOST) if " " in line[:MOST] else MOST].rstrip()
+
+
+def _fitting(found: Iterable[str]) -> Sequence[str]:
+    return [one for one in dict.fromkeys(found) if 0 < len(one) <= MOST]
 
 
 _WORDS = 6

@@ -151,15 +151,11 @@ def _containers(values: list[JsonValue]) -> list[dict[str, JsonValue] | list[Jso
     found: list[dict[str, JsonValue] | list[JsonValue]] = []
     for value in values:
         if isinstance(value, str):
-            _check_text(value)
+            if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+                raise NotStrictJson("a text holds half of a surrogate pair")
         elif isinstance(value, dict | list):
             found.append(value)
     return found
-
-
-def _check_text(text: str) -> None:
-    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-        raise NotStrictJson("a text holds half of a surrogate pair")
 
 
 _DECODER = json.JSONDecoder(

@@ -14,8 +14,7 @@ from tenacity.wait import wait_random_exponential
 
 from gateval.adapters.git.run import summary
 from gateval.adapters.git.server import CERTIFICATE, OUTAGE
-from gateval.domain.setup.authorities import CERTIFICATE_HINT
-from gateval.errors import RecordsError, RepositoryError
+from gateval.errors import CERTIFICATE_HINT, RecordsError, RepositoryError
 
 WRITE_PERMISSION = "contents: write"
 READ_PERMISSION = "contents: read"

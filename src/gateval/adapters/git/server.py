@@ -27,8 +27,7 @@ from typing import NamedTuple
 from gateval.adapters.git.run import FULL_HISTORY, Git, looked_up, summary
 from gateval.domain.base import is_sha
 from gateval.domain.paths import show_path
-from gateval.domain.setup.authorities import CA_VARIABLE, CERTIFICATE_HINT
-from gateval.errors import RepositoryError
+from gateval.errors import CA_VARIABLE, CERTIFICATE_HINT, RepositoryError
 
 PASSED_ON = (
     "HTTP_PROXY",

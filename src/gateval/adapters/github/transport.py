@@ -21,8 +21,9 @@ from pydantic import Field, SecretStr, ValidationError, model_validator
 from gateval.adapters.github.shapes import understood
 from gateval.domain.base import Value, plain_message
 from gateval.domain.forge.trigger import REPOSITORY_NAME
-from gateval.domain.setup.authorities import CA_VARIABLE, CERTIFICATE_HINT
 from gateval.errors import (
+    CA_VARIABLE,
+    CERTIFICATE_HINT,
     ForgeError,
     ForgeRejected,
     ForgeUnavailable,

@@ -37,23 +37,6 @@ from gateval.domain.text import quote
 from gateval.domain.tree import Tree, folders_of, has_folder
 
 
-def file_problems(agent: Agent, tree: Tree) -> Iterator[Problem]:
-    """Yield what is wrong with the paths in an Agent's manifest; `tree` is its revision's."""
-    system, runtime = agent.spec.system, agent.spec.runtime
-    file = system.file if isinstance(system, SystemFile) else None
-    cwd = runtime.own_cwd if runtime and runtime.cwd is not None else None
-    for key, written, missing in (
-        ("spec.system.file", file, _missing_file),
-        ("spec.runtime.cwd", cwd, _missing_folder),
-    ):
-        if written is None:
-            continue
-        path = resolve_path(agent.folder, written)
-        if message := _leads_out(written) if path is None else missing(path, tree):
-            yield problem_in(agent, key, message)
-    yield from _pattern_problems(agent, tree)
-
-
 def _missing_file(path: str, tree: Tree) -> str:
     """Say why `path` is no file of the revision; the empty string if it is one."""
     steps = path.split("/")
@@ -206,18 +189,6 @@ def unknown_keys(agent: Agent) -> list[UnknownKey]:
     return found
 
 
-def key_problems(agent: Agent) -> Iterator[Problem]:
-    """Yield the keys that are nearly ours, and those by which a declarative Agent names its prompt
-    or its models in the words of another tool: it would run without.
-    """
-    declared = agent.runtime_type == MODEL_RUNTIME and "type" not in (agent.spec.model_extra or {})
-    for one in unknown_keys(agent):
-        said = f'Did you mean "{one.meant}"?' if one.near else f"Here it is `{one.meant}`."
-        lost = declared and one.meant in ("system", "models") and not getattr(agent.spec, one.meant)
-        if one.near or lost:
-            yield problem_in(agent, one.path, f"{quote(one.key)} means nothing here. {said}")
-
-
 def meaningless_keys(agent: Agent) -> Iterator[Problem]:
     """Yield the keys that nothing here reads, in two sentences: those in `spec` count, as code."""
     begun = f'These keys of the Agent "{agent.name}" mean nothing to the gate'
@@ -263,11 +234,28 @@ _MODEL_NAME = re.compile(MODEL_NAME_PATTERN)
 
 def agent_problems(agent: Agent, tree: Tree, *, targeted: bool) -> Iterator[Problem]:
     """Yield what is wrong with an Agent. `targeted`: whether an Eval targets it."""
-    yield from key_problems(agent)
+    declared = agent.runtime_type == MODEL_RUNTIME and "type" not in (agent.spec.model_extra or {})
+    for one in unknown_keys(agent):
+        said = f'Did you mean "{one.meant}"?' if one.near else f"Here it is `{one.meant}`."
+        lost = declared and one.meant in ("system", "models") and not getattr(agent.spec, one.meant)
+        if one.near or lost:
+            yield problem_in(agent, one.path, f"{quote(one.key)} means nothing here. {said}")
     yield from _model_problems(agent, targeted=targeted)
     yield from _tool_problems(agent)
     yield from _runtime_problems(agent)
-    yield from file_problems(agent, tree)
+    system, runtime = agent.spec.system, agent.spec.runtime
+    file = system.file if isinstance(system, SystemFile) else None
+    cwd = runtime.own_cwd if runtime and runtime.cwd is not None else None
+    for key, written, missing in (
+        ("spec.system.file", file, _missing_file),
+        ("spec.runtime.cwd", cwd, _missing_folder),
+    ):
+        if written is None:
+            continue
+        path = resolve_path(agent.folder, written)
+        if message := _leads_out(written) if path is None else missing(path, tree):
+            yield problem_in(agent, key, message)
+    yield from _pattern_problems(agent, tree)
 
 
 def counts_whole_repository(agent: Agent) -> bool:

@@ -288,7 +288,16 @@ def with_check_files(catalogue: Catalogue, snapshot: Snapshot) -> Catalogue:
             return spec.replace(parts=parts, own=None)
         key = (folder, canonical_json(spec.meaning))
         if key not in known:  # many cases of one file have the same
-            known[key] = _check_files(spec, folder, snapshot)
+            closure = check_closure(spec, folder, snapshot)
+            ours = (
+                path
+                for path in (*snapshot.manifest_paths, GATE_CONFIG_PATH)
+                if path in snapshot.tree
+            )
+            inside = {
+                one for one in ours if under(one, closure.roots.keys()) or closure.watched(one)
+            }
+            known[key] = _files(closure, inside, snapshot)
         return spec.replace(parts=parts, own=known[key])
 
     def with_files(fixture: Fixture) -> Fixture:
@@ -309,10 +318,3 @@ def _of_each(catalogue: Catalogue, change: Callable[[Fixture], Fixture]) -> Cata
         for evaluation, named in catalogue.filled.items()
     }
     return replace(catalogue, fixtures=tuple(map(change, catalogue.fixtures)), filled=filled)
-
-
-def _check_files(spec: AssertionSpec, folder: str, snapshot: Snapshot) -> CheckFiles:
-    closure = check_closure(spec, folder, snapshot)
-    ours = (path for path in (*snapshot.manifest_paths, GATE_CONFIG_PATH) if path in snapshot.tree)
-    inside = {one for one in ours if under(one, closure.roots.keys()) or closure.watched(one)}
-    return _files(closure, inside, snapshot)

@@ -304,7 +304,16 @@ def closure_problems(snapshot: Snapshot) -> Iterator[Problem]:
         closure = closure_of(agent, snapshot)
         yield from _left_out(agent, closure, snapshot)
         if agent.name in targets and snapshot.links:
-            yield from _links_out(agent, closure, snapshot)
+            links = {
+                path: snapshot.links[path]
+                for path in closure_paths(closure, snapshot)
+                if path in snapshot.links
+            }
+            try:
+                check_links(links)
+            except RepositoryError as error:
+                message = f"This Agent cannot start. {error.sentence}"
+                yield Problem(place=agent.place, message=message.strip())
 
 
 def missing_programs(snapshot: Snapshot) -> Iterator[Problem]:
@@ -363,19 +372,6 @@ _HIDDEN = (
     f"lies below {OWN_FOLDER}, where files are the gate's: no agent gets them, and no change of "
     "them is measured. Move the agent to another folder, or name its files in include."
 )
-
-
-def _links_out(agent: Agent, closure: Closure, snapshot: Snapshot) -> Iterator[Problem]:
-    links = {
-        path: snapshot.links[path]
-        for path in closure_paths(closure, snapshot)
-        if path in snapshot.links
-    }
-    try:
-        check_links(links)
-    except RepositoryError as error:
-        message = f"This Agent cannot start. {error.sentence}"
-        yield Problem(place=agent.place, message=message.strip())
 
 
 RUNNER = "gateval/gateval/runner"

@@ -320,23 +320,6 @@ def grouped(
     ]
 
 
-def reasons_for_cases(told: Iterable[tuple[Fixture, str]]) -> list[Reason]:
-    """Return a reason for each fixture and what happened to it (`added`), families in one."""
-
-    def several(group: Sequence[tuple[Fixture, str]]) -> tuple[Fixture, str]:
-        first, what = group[0]
-        return first.replace(name=""), f"{len(group):,} cases of {first.family} {what}"
-
-    found = grouped(told, lambda one: (one[0].family, one[1]) if one[0].family else None, several)
-    return [
-        Reason(
-            where=f"{fixture.place.file}:{fixture.place.line}",
-            what=f"fixture {fixture.name} {what}" if fixture.name else what,
-        )
-        for fixture, what in found
-    ]
-
-
 def removed_cases(gone: Sequence[Fixture], evaluation: str) -> list[Removed]:
     """Return what head no longer runs of an Eval, families in one."""
     by_name = {one.name: one for one in gone}
@@ -400,7 +383,19 @@ def _fixture_reasons(
             told.append((new[name], "added"))
         elif new[name].digest != old[name].digest:
             told.append((new[name], "changed"))
-    return reasons_for_cases(told)
+
+    def several(group: Sequence[tuple[Fixture, str]]) -> tuple[Fixture, str]:
+        first, what = group[0]
+        return first.replace(name=""), f"{len(group):,} cases of {first.family} {what}"
+
+    found = grouped(told, lambda one: (one[0].family, one[1]) if one[0].family else None, several)
+    return [
+        Reason(
+            where=f"{fixture.place.file}:{fixture.place.line}",
+            what=f"fixture {fixture.name} {what}" if fixture.name else what,
+        )
+        for fixture, what in found
+    ]
 
 
 def _judge_reasons(evaluation: Eval, head: Snapshot, base: Snapshot) -> Iterator[Reason]:

@@ -247,7 +247,11 @@ def fixture_progress_of(
         )
     certain = certain_silence(base[stored:], head)
     if certain is not None:
-        return _certain(rule, first, certain, base, head, stored)
+        # no more of head, but base in this run: what it could before says nothing of a provider now
+        wanted = larger(first, Look(base=stored + certain.wanted.base, head=1))
+        step = LookResult.STOP if len(base) >= wanted.base else LookResult.GO_ON
+        taken = Walk(step=step, look=wanted, **_counts(outcomes(base), outcomes(head)))
+        return FixtureProgress(wanted, taken, rule, fell_silent=certain.proven)
     if rules.planned.deterministic and not has_real_judge(rules.planned, fixture):
         scored = rules.graded_of(fixture.name)
         known = _deterministic(first, base, head, scored)
@@ -266,24 +270,6 @@ def fixture_progress_of(
     silent = quiet.wanted.replace(base=quiet.wanted.base + stored)
     wanted = silent if quiet.proven else larger(fixture_progress.wanted, silent)
     return fixture_progress._replace(wanted=wanted, fell_silent=quiet.proven)
-
-
-def _certain(
-    rule: Design,
-    first: Look,
-    quiet: Silence,
-    base: Sequence[Trial],
-    head: Sequence[Trial],
-    stored: int,
-) -> FixtureProgress:
-    """Return the course of a head whose silence another trial repeats: no more of head are asked.
-
-    Base has to have been asked in this run: what it could before says nothing of a provider today.
-    """
-    wanted = larger(first, Look(base=stored + quiet.wanted.base, head=1))
-    step = LookResult.STOP if len(base) >= wanted.base else LookResult.GO_ON
-    taken = Walk(step=step, look=wanted, **_counts(outcomes(base), outcomes(head)))
-    return FixtureProgress(wanted, taken, rule, fell_silent=quiet.proven)
 
 
 def _by_scores(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -498,11 +498,7 @@ def answer(job: GateJob, told: Occasion) -> JobReach:
     for found in (_on_branch(filters, told.base), _on_paths(filters, told.files)):
         if found.runs is not True:
             return found
-    return _conditioned(job.conditions, told.facts)
-
-
-def _conditioned(conditions: Iterable[Line], facts: Facts) -> JobReach:
-    said = [(line, holds(line.text, facts)) for line in conditions]
+    said = [(line, holds(line.text, told.facts)) for line in job.conditions]
     for line, result in said:
         if result is False:
             return JobReach(runs=False, why=f"its `if` does not hold: {line.text}", line=line.line)

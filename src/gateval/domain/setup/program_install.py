@@ -140,7 +140,22 @@ def fitted(
         return setup._replace(inputs=(*setup.inputs, *more))
     if setup.creates != ("node_modules",):
         return setup
-    return _node(setup, path, root, projects, imported, files)
+    run, inputs, creates = setup
+    tool, own = run[0], projects.get(join(root, "package.json"), "")
+    if tool == "yarn" and join(root, ".yarnrc.yml") in files:
+        folder = f"{join(root, '.yarn')}/"
+        kept = (".yarn/**",) if any(one.startswith(folder) for one in files) else ()
+        run, inputs = _NEW_YARN, (*inputs, ".yarnrc.yml", *kept)
+    workspace = '"workspaces"' in own or "pnpm-workspace.yaml" in inputs
+    if workspace:
+        inputs = (*inputs, "**/package.json", *_shared(root, projects, imported))
+        within = _package_of(path, root, files)
+        creates = (*creates, f"{within}/node_modules") if within and tool == "pnpm" else creates
+    if path.endswith((".ts", ".mts", ".tsx")) and '"tsx"' not in own and tool in _ADDS:
+        added = f"{_ADDS[tool]}{' --workspace-root' * (workspace and tool == 'pnpm')}"
+        begun = run[-1] if run[:2] == ("sh", "-c") else " ".join(run)
+        run = ("sh", "-c", f"{begun} && {added}")
+    return SetUp(run, inputs, creates)
 
 
 def _unlocked(path: str, root: str, projects: Mapping[str, str]) -> SetUp | None:
@@ -191,32 +206,6 @@ def with_tools(setup: SetUp, has: Callable[[str], bool], project: str = "") -> S
     if instead.startswith(".tools"):
         line = f"{_OWN_TOOLS.format(tool)} && {line}"
     return setup._replace(run=("sh", "-c", f"{shlex.join(before)} {line}".strip()))
-
-
-def _node(
-    setup: SetUp,
-    path: str,
-    root: str,
-    projects: Mapping[str, str],
-    imported: Collection[str],
-    files: Collection[str],
-) -> SetUp:
-    run, inputs, creates = setup
-    tool, own = run[0], projects.get(join(root, "package.json"), "")
-    if tool == "yarn" and join(root, ".yarnrc.yml") in files:
-        folder = f"{join(root, '.yarn')}/"
-        kept = (".yarn/**",) if any(one.startswith(folder) for one in files) else ()
-        run, inputs = _NEW_YARN, (*inputs, ".yarnrc.yml", *kept)
-    workspace = '"workspaces"' in own or "pnpm-workspace.yaml" in inputs
-    if workspace:
-        inputs = (*inputs, "**/package.json", *_shared(root, projects, imported))
-        within = _package_of(path, root, files)
-        creates = (*creates, f"{within}/node_modules") if within and tool == "pnpm" else creates
-    if path.endswith((".ts", ".mts", ".tsx")) and '"tsx"' not in own and tool in _ADDS:
-        added = f"{_ADDS[tool]}{' --workspace-root' * (workspace and tool == 'pnpm')}"
-        begun = run[-1] if run[:2] == ("sh", "-c") else " ".join(run)
-        run = ("sh", "-c", f"{begun} && {added}")
-    return SetUp(run, inputs, creates)
 
 
 def _shared(root: str, projects: Mapping[str, str], imported: Collection[str]) -> tuple[str, ...]:

@@ -164,40 +164,35 @@ def start_of(
     file = relpath(path, root or ".")
     if path.endswith(".py"):
         base = import_root(file, texts[0], root, imported, files)
-        return _python(file, texts, base, function, set_up=setup is not None)
+        set_up = setup is not None
+        python = ".venv/bin/python" if set_up else "python3"
+        application = server_of(file, *texts)
+        is_main = basename(file) == "__main__.py" and dirname(file)
+        called = function if not (application or is_main or has_guard(texts[0])) else ""
+        if not application and not is_main and not called and base in {None, dirname(file)}:
+            return StartCommand((python, file))
+        place = base if base is not None else "src" if file.startswith("src/") else ""
+        module = splitext(relpath(file, place or "."))[0].replace("/", ".")
+        module = module.removesuffix(".__main__").removesuffix(".__init__")
+        if called:
+            words = f"from {module} import {called}; raise SystemExit({called}())"
+            return StartCommand((python, "-c", words), place)
+        if not application:
+            return StartCommand((python, "-m", module), place)
+        served = f"{module}:{application}"
+        if is_flask("".join(texts)):
+            return StartCommand(
+                (python, "-m", "flask", "--app", served, "run", "--port", "{port}"), place
+            )
+        factory = ("--factory",) if application.endswith("()") else ()
+        served = served.removesuffix("()")
+        return StartCommand((python, "-m", "uvicorn", served, *factory, "--port", "{port}"), place)
     if setup is not None and setup.run[0] == "bun":
         return StartCommand(("bun", file))
     if path.endswith((".ts", ".mts", ".tsx")):
         # As a loader tsx needs no socket, whose path in a private TMPDIR may be too long.
         return StartCommand(("node", "--import", "tsx", file) if setup else ("tsx", file))
     return StartCommand(("node", file))
-
-
-def _python(
-    file: str, texts: tuple[str, str], base: str | None, function: str, *, set_up: bool
-) -> StartCommand:
-    python = ".venv/bin/python" if set_up else "python3"
-    application = server_of(file, *texts)
-    is_main = basename(file) == "__main__.py" and dirname(file)
-    called = function if not (application or is_main or has_guard(texts[0])) else ""
-    if not application and not is_main and not called and base in {None, dirname(file)}:
-        return StartCommand((python, file))
-    place = base if base is not None else "src" if file.startswith("src/") else ""
-    module = splitext(relpath(file, place or "."))[0].replace("/", ".")
-    module = module.removesuffix(".__main__").removesuffix(".__init__")
-    if called:
-        words = f"from {module} import {called}; raise SystemExit({called}())"
-        return StartCommand((python, "-c", words), place)
-    if not application:
-        return StartCommand((python, "-m", module), place)
-    served = f"{module}:{application}"
-    if is_flask("".join(texts)):
-        return StartCommand(
-            (python, "-m", "flask", "--app", served, "run", "--port", "{port}"), place
-        )
-    factory = ("--factory",) if application.endswith("()") else ()
-    served = served.removesuffix("()")
-    return StartCommand((python, "-m", "uvicorn", served, *factory, "--port", "{port}"), place)
 
 
 def import_root(

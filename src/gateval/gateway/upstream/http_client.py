@@ -29,8 +29,8 @@ from aiohttp.resolver import ThreadedResolver
 from pydantic import Field
 
 from gateval.domain.base import Value
-from gateval.domain.setup.authorities import CERTIFICATE_HINT
 from gateval.domain.trials.model_call import InputReply, ModelReply
+from gateval.errors import CERTIFICATE_HINT
 from gateval.gateway.peers import Allowed, NotTheirs, Peers, is_own, plain_address
 from gateval.gateway.upstream.retry import Transient, Unanswerable, Unreached, Untrusted
 
