@@ -30,7 +30,7 @@ def main() -> None:
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # nothing installed beside us joins in
     prepare_streams()
     try:
-        from gateval.app.run.interrupts import listen_for_interrupts
+        from gateval.app.guard import listen_for_interrupts
         from gateval.cli.main import run
 
         listen_for_interrupts()

@@ -12,10 +12,10 @@ from gateval.adapters.machine import is_plain
 from gateval.candidates.isolation.isolation_level import ResourceLimits, read_limits
 from gateval.candidates.isolation.visible_paths import RUNNER_FOLDER
 from gateval.domain.manifests.gate_config import NOTIFY_PREFIX
-from gateval.domain.secrets import SHORTEST_SECRET, secret_values, too_short
 from gateval.errors import CA_VARIABLE, UsageError
 from gateval.gateway.rehearsal import Rehearsal
 from gateval.gateway.upstream.endpoints import Upstream, read_upstreams
+from gateval.safe.redaction import SHORTEST_SECRET, secret_values, too_short
 
 OUTAGE_VARIABLE = "GATEVAL_OUTAGE_SECONDS"
 LONGEST_SECONDS = 86_400

@@ -139,7 +139,7 @@ def test_a_killed_run_leaves_its_finished_trials(shop: Repo, tmp_path: Path) -> 
 
 LOST = """\
 import os, signal, sys
-from gateval.app.run.interrupts import listen_for_interrupts
+from gateval.app.guard import listen_for_interrupts
 
 listen_for_interrupts()
 

@@ -17,7 +17,7 @@ import github
 import pydantic
 
 import gateval
-from gateval.render.report.environment import environment
+from gateval.render.comment_parts import environment
 
 NOT_FOR_IMPORT = ("gateval.__main__", "gateval.candidates.isolation.supervisor")
 """A program's first module, and what runs without the gate."""

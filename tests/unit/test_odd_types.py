@@ -31,9 +31,8 @@ from gateval.formats.registry import formats_of, gather, read_file
 from gateval.formats.traces import read_runs
 from gateval.gateway.upstream.retry import cannot_pay
 from gateval.wire.account import most_tokens, refusal
-from gateval.wire.base import WireError
+from gateval.wire.base import SseEvent, WireError
 from gateval.wire.registry import FORMATS, INPUT_FORMATS, WIRE_FORMATS
-from gateval.wire.sse import SseEvent
 from tests.helpers.tiers import examples
 
 ROOT = Path(__file__).parents[2]

@@ -67,7 +67,7 @@ def check_change(
         )
     plan = memory.applied(plan, fresh=fresh)
     if accept_bar_change:
-        plan = plan.model_copy(update={"bar_accepted": "--accept-bar-change"})
+        plan = plan.replace(bar_accepted="--accept-bar-change")
     return carry_out(plan, repository, settings, results, minutes, memory=memory, resume=resume)
 
 

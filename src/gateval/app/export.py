@@ -12,8 +12,8 @@ from pathlib import Path
 
 from gateval.adapters.folders import made_folder, opened_folder, replace_file, write_over
 from gateval.adapters.git.repository import open_repository
+from gateval.adapters.machine import show_here
 from gateval.adapters.results_folder import PARENTS, results_path
-from gateval.adapters.screen import show_here
 from gateval.app.run.views import VIEWS
 from gateval.app.run_history import known_runs
 from gateval.app.stored import read_results, runs_here
@@ -31,7 +31,7 @@ from gateval.render.page.site import (
     render_history,
     render_run,
 )
-from gateval.render.report.kinds import count
+from gateval.render.report.wording import count
 
 _MARK = "gateval-site.json"
 """Lists what an export wrote, so that the next one may take it away."""

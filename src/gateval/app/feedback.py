@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gateval.adapters.clock import SystemClock
 from gateval.adapters.folders import write_whole
 from gateval.adapters.git.repository import GitRepository
+from gateval.adapters.machine import SystemClock
 from gateval.app.guard import LINE_LIMIT
 from gateval.app.readers import valid_snapshot
 from gateval.domain.problems import InvalidManifests

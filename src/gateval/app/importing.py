@@ -22,7 +22,7 @@ from gateval.formats.agentv.references import without_ending
 from gateval.formats.agentv.suite_evals import lines_beside
 from gateval.formats.imports.base import Imported, Left, Request, free_name, slug, written
 from gateval.formats.imports.registry import IMPORTS
-from gateval.render.report.kinds import count
+from gateval.render.report.wording import count
 from gateval.safe.sanitize import plain_line
 
 _LINE = 400

@@ -114,7 +114,7 @@ class ForgeRules:
 
     def read(self, source: RulesSource) -> bytes:
         """Return the file at that commit. Raises `ForgeError`."""
-        from gateval.adapters.github.shared_rules import read_shared_rules
+        from gateval.adapters.github.forge import read_shared_rules
 
         return read_shared_rules(source, self.token, self.environ, where=self.where)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from gateval.adapters.folders import is_being_written
 from gateval.adapters.git.repository import GitRepository
+from gateval.adapters.machine import show_here
 from gateval.adapters.results_folder import PARENTS, read_begun, read_trials, run_folders
-from gateval.adapters.screen import show_here
 from gateval.app.run.views import PLAN_FILE, RESULTS_FILE, TRIALS_FILE
 from gateval.app.stored import named_run, read_plan, read_results
 from gateval.domain.plan.plan import Plan

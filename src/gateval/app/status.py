@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,9 +15,11 @@ from pydantic import JsonValue
 
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.machine import Screen, screen_of
-from gateval.app.calibrate import binding, known_agreements
+from gateval.adapters.results_folder import PARENTS, run_folders
+from gateval.app.run.views import CALIBRATIONS_FILE
 from gateval.app.run_history import Runs, known_runs
-from gateval.domain.history.baseline import DatedAgreement, calibration_rows, judge_agreement
+from gateval.domain.calibration import Binding, StoredAgreement, binding_of
+from gateval.domain.history.baseline import Bind, DatedAgreement, calibration_rows, judge_agreement
 from gateval.domain.history.run_record import RunRecord
 from gateval.domain.history.status import (
     EvalStatus,
@@ -30,7 +32,7 @@ from gateval.domain.history.status import (
 )
 from gateval.domain.history.trend import DueEval, Moments, due_eval, last_runs
 from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.domain.manifests.evaluation import Eval, EvalKind
+from gateval.domain.manifests.evaluation import Calibration, Eval, EvalKind, JudgeSpec, script_name
 from gateval.domain.paths import nearest
 from gateval.domain.planning.planner import define
 from gateval.domain.planning.snapshot import Snapshot
@@ -224,3 +226,57 @@ def _unknown(kind: str, name: str, here: LocalHistory) -> UsageError:
         f'There is no {noun} "{name}" here.{nearest(name, known)}',
         hint=f"Known: {', '.join(sorted(known)[:20]) or 'none'}.",
     )
+
+
+_RUNS = 30
+_FILES = 20
+_FILE_LIMIT = 16 * 1024 * 1024
+
+
+def known_agreements(runs: Runs, snapshot: Snapshot) -> list[DatedAgreement]:
+    """Return what is known of the calibrations here, the newest first."""
+    names = [one.name for one in snapshot.catalogue.calibrations]
+    if not names:
+        return []
+    of_runs = (
+        DatedAgreement(record.at, one)
+        for _, record in zip(range(_RUNS), runs.newest(names), strict=False)
+        for one in record.agreements
+    )
+    return sorted([*of_runs, *_of_folders(runs)], key=lambda one: one.at, reverse=True)
+
+
+def binding(snapshot: Snapshot) -> Bind:
+    """Return what tells to what a replay would be bound on this revision."""
+    from gateval.judging.judge import prompt_digest
+
+    def bind(calibration: Calibration, spec: JudgeSpec) -> Binding:
+        script = snapshot.scripts.get(script_name(spec.model) or "")
+        digest = script.digest if script else ""
+        return binding_of(calibration, spec, prompt=prompt_digest(), script=digest)
+
+    return bind
+
+
+def _of_folders(runs: Runs) -> Iterator[DatedAgreement]:
+    """What `gateval calibrate` left in this clone. A pull request can bring such files, too."""
+    from pydantic import ValidationError
+
+    from gateval.domain.results.self_check import CalibrationReport
+
+    folders = sorted(run_folders(runs.root, (CALIBRATIONS_FILE,)), reverse=True)
+    for name in folders[:_FILES]:
+        file = runs.root.joinpath(*PARENTS, name, CALIBRATIONS_FILE)
+        try:
+            if file.stat().st_size > _FILE_LIMIT:
+                continue
+            report = CalibrationReport.model_validate_json(file.read_bytes())
+        except (OSError, ValidationError):
+            continue
+        for one in report.judges:
+            bound, counts = one.replay.binding, one.replay.agreement
+            kept = StoredAgreement(calibration=one.calibration, binding=bound, counts=counts)
+            day, clock = name[:8], name[9:15]
+            yield DatedAgreement(
+                f"{day[:4]}-{day[4:6]}-{day[6:]}T{clock[:2]}:{clock[2:4]}:{clock[4:]}Z", kept
+            )

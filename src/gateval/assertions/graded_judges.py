@@ -33,9 +33,9 @@ from gateval.domain.trials.trial import (
     NotAssessed,
     Verdict,
 )
-from gateval.judging.checklist import POINTS, Band, Check, Checklist
 from gateval.judging.presets import preset
 from gateval.judging.prompt import shorten
+from gateval.judging.verdict import POINTS, Band, Check, Checklist
 
 if TYPE_CHECKING:
     from gateval.domain.manifests.evaluation import JudgeSpec

@@ -124,7 +124,7 @@ _ENTRIES: Final = {
     "regex": "text.Regex",
     "equals": "text.Equals",
     "numeric": "text.Numeric",
-    "similar": "similar.Similar",
+    "similar": "text.Similar",
     "isJson": "text.IsJson",
     "jsonSchema": "text.JsonSchema",
     "cost": "limits.Cost",

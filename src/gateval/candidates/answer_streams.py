@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from gateval.candidates import bounded
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.strict_json import NotStrictJson, read_json
-from gateval.wire.sse import SseReader
+from gateval.wire.base import SseReader
 
 _DONE = "[DONE]"
 

@@ -20,8 +20,7 @@ from gateval.domain.trials.trace import ToolAnswer
 from gateval.domain.trials.trial import Cause, NoAnswer
 from gateval.ports.model_calls import LocalHttpError, LocalRequest, NoPortLeft
 from gateval.wire import mcp
-from gateval.wire.base import WireError
-from gateval.wire.sse import SseReader
+from gateval.wire.base import SseReader, WireError
 
 MESSAGE_LIMIT = 4 * MIB
 """Bytes of one message of a server."""

@@ -212,7 +212,7 @@ def init(
     from gateval.app.init import Wishes, start_repository
 
     if self_test:
-        from gateval.app.self_test import run_self_test
+        from gateval.app.proof import run_self_test
 
         if program or model or run or live:
             raise click.UsageError("--self-test stands alone.")
@@ -297,7 +297,7 @@ def try_(fixture: str, trace: Path | None, model: str | None) -> int:
 
     Exits with 0 if there is a verdict on each judged assertion, with 3 otherwise.
     """
-    from gateval.app.try_judge import try_judge
+    from gateval.app.calibrate import try_judge
 
     return try_judge(dict(os.environ), fixture, trace=trace, model=model)
 

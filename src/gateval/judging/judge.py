@@ -24,7 +24,6 @@ from gateval.domain.results.doubts import binding_now, judge_doubt
 from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason, Usage
 from gateval.domain.trials.trace import Trace, add_usage
 from gateval.domain.trials.trial import Answer, Cause, Side, Verdict, numbered_steps
-from gateval.judging.checklist import ANSWER, Check, Checklist, checklist_question, parse_checklist
 from gateval.judging.prompt import (
     PROMPT,
     JudgeLimits,
@@ -36,9 +35,14 @@ from gateval.judging.prompt import (
     with_grounds,
 )
 from gateval.judging.verdict import (
+    ANSWER,
+    Check,
+    Checklist,
     DefectiveVerdict,
     check_evidence,
+    checklist_question,
     evidence_defects,
+    parse_checklist,
     parse_verdict,
 )
 from gateval.ports.model_calls import ModelCallError, ModelCalls

@@ -7,23 +7,30 @@ missing or unknown field, a score out of range is a defect, and a defect is neve
 Texts are compared after `fold`: escapes read, hidden characters dropped, white space folded. Case,
 punctuation and wording must be the step's own. In JSON white space means nothing, so quotes from
 a tool call's arguments are compared without any.
+
+A judge's answer to a list of checks: what it is asked, and what counts as an answer.
+
+Each check is satisfied or not, or has points from 0 to 10. Whatever is taken off has to be proven
+with a step and a quote, as a violation of a verdict has. A check that the judge does not return is
+not satisfied.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from math import fsum
 from typing import Literal, TypeVar
 
 from pydantic import ConfigDict, Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
-from gateval.domain.base import Share, Value, canonical_json, plain_message
+from gateval.domain.base import JsonObject, Share, Spec, Value, canonical_json, plain_message
 from gateval.domain.manifests.fixture import Severity
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trace import Step, Trace
 from gateval.domain.trials.trial import Verdict, Violation
-from gateval.judging.prompt import JudgeLimits, fold, neutral_json, shorten
+from gateval.judging.prompt import JudgeLimits, Question, fold, neutral_json, shorten
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*?)\r?\n[ \t]*```", re.DOTALL)
 RULE_LIMIT = 200
@@ -209,3 +216,166 @@ def _leaves(value: JsonValue) -> Iterator[str]:
 
 def _without_spaces(text: str) -> str:
     return "".join(text.split())
+
+
+POINTS = 10
+"""The most points of a check that has points."""
+
+_BYTES_PER_CHECK = 1024
+
+
+class Band(Spec):
+    """What the points from `low` to `high` mean."""
+
+    low: int = Field(ge=0, le=POINTS, description="The lowest points of the range.")
+    high: int = Field(ge=0, le=POINTS, description="The highest points of the range.")
+    text: str = Field(min_length=1, max_length=5_000, description="What they mean.")
+
+
+class Check(Value):
+    """One check. With `pointed` it gets points; `bands` say which mean what.
+
+    `contradiction` asks only that nothing contradicts it.
+    """
+
+    id: str
+    text: str = ""
+    weight: float = Field(default=1.0, ge=0)
+    pointed: bool = False
+    bands: tuple[Band, ...] = ()
+    contradiction: bool = False
+
+
+class Checklist(Value):
+    """What a judge found. `marks` in [0, 1] are by check; `missing` ones were not returned.
+
+    The verdict's violations are the checks from which something was taken off, in order.
+    """
+
+    marks: dict[str, float]
+    missing: tuple[str, ...] = ()
+    verdict: Verdict
+
+
+class _GivenCheck(StrictAnswer):
+    id: str
+    satisfied: bool | None = None
+    score: int | None = Field(default=None, ge=0, le=POINTS)
+    reasoning: str = ""
+    evidence_step: int | None = Field(default=None, ge=0, le=1_000_000)
+    quote: str | None = None
+
+
+class _Given(StrictAnswer):
+    checks: list[_GivenCheck]
+    overall_reasoning: str
+    confidence: float = Field(default=1.0, ge=0, le=1)
+
+
+def asked_checks(checks: Sequence[Check]) -> list[JsonValue]:
+    """Return the checks as the judge is shown them."""
+    return [_asked(check) for check in checks]
+
+
+def parse_checklist(text: str, checks: Sequence[Check], limits: JudgeLimits) -> Checklist:
+    """Return the checklist in `text`, its evidence not yet checked. Raises `DefectiveVerdict`."""
+    if len(text.encode("utf-8", "replace")) > limits.output_bytes + _BYTES_PER_CHECK * len(checks):
+        raise DefectiveVerdict("The answer is too long.")
+    given = read_form(text, _Given)
+    by_id = _by_id(given, {check.id: check for check in checks})
+    marks = {check.id: _mark(check, by_id.get(check.id)) for check in checks}
+    blamed = [
+        _check_violation(check, by_id[check.id], limits)
+        for check in checks
+        if check.id in by_id and marks[check.id] < 1
+    ]
+    return Checklist(
+        marks=marks,
+        missing=tuple(check.id for check in checks if check.id not in by_id),
+        verdict=Verdict(
+            score=weighted_marks(checks, marks),
+            confidence=given.confidence,
+            summary=cut(given.overall_reasoning, limits.reasoning_bytes),
+            violations=tuple(blamed),
+            what_would_raise_score="",
+        ),
+    )
+
+
+def weighted_marks(checks: Sequence[Check], marks: Mapping[str, float]) -> float:
+    """Return Σ weight × mark / Σ weight over all checks; 0 where nothing has weight."""
+    total = fsum(check.weight for check in checks)
+    return fsum(check.weight * marks[check.id] for check in checks) / total if total else 0.0
+
+
+def _asked(check: Check) -> JsonObject:
+    told: JsonObject = {"id": check.id, "text": check.text}
+    if check.contradiction:
+        told["satisfied_unless_contradicted"] = True
+    if check.pointed:
+        told["points"] = POINTS
+        told["bands"] = [one.model_dump(mode="json") for one in check.bands]
+    return told
+
+
+def _by_id(given: _Given, known: Mapping[str, Check]) -> dict[str, _GivenCheck]:
+    found: dict[str, _GivenCheck] = {}
+    for one in given.checks:
+        name = shorten(one.id, 60)
+        if one.id not in known:
+            raise DefectiveVerdict(f"There is no check with the id {name}.")
+        if one.id in found:
+            raise DefectiveVerdict(f"The check {name} is answered twice.")
+        if (one.score if known[one.id].pointed else one.satisfied) is None:
+            wanted = "`score`" if known[one.id].pointed else "`satisfied`"
+            raise DefectiveVerdict(f"The check {name} has no {wanted}.")
+        found[one.id] = one
+    return found
+
+
+def _mark(check: Check, given: _GivenCheck | None) -> float:
+    if given is None:
+        return 0.0
+    return (given.score or 0) / POINTS if check.pointed else float(bool(given.satisfied))
+
+
+def _check_violation(check: Check, given: _GivenCheck, limits: JudgeLimits) -> Violation:
+    return Violation(
+        rule=f"{check.id}: {check.text or given.reasoning}"[:RULE_LIMIT],
+        severity=Severity.MEDIUM,
+        evidence_step=given.evidence_step or 0,
+        quote=(given.quote or "")[: limits.quote_characters],
+    )
+
+
+ANSWER = """\
+The rubric is a list of checks, each with an `id`. Answer every one of them by itself. A check \
+with `points` gets a whole number from 0 to {points}, and its `bands` say what the numbers mean; \
+every other check is satisfied or not. A check that is `satisfied_unless_contradicted` is \
+satisfied unless the run says the contrary.
+
+Answer with one JSON object and nothing else, with exactly these fields:
+{{
+  "checks": list, one entry for each check,
+    {{"id": the check's id, "satisfied": true | false (or "score": whole number, for one with \
+points), "reasoning": text, one sentence, "evidence_step": number of a step, "quote": text}},
+  "overall_reasoning": text, one or two sentences,
+  "confidence": number from 0 to 1, how sure you are
+}}
+
+`evidence_step` and `quote` are needed for every check that is not satisfied or has fewer than \
+{points} points, and may be null for the others. `quote` is copied letter by letter from the \
+text of the step `evidence_step`, at most {quote_characters} characters; for a tool call it is \
+the tool's name or a piece of its arguments. If something is missing in the run, cite the step \
+where it should have happened. Quotes are checked by a program; what is taken off without a \
+quote that stands in its step does not count.\
+"""
+"""What a judge is told of lists of checks, besides `PROMPT`."""
+
+
+def checklist_question(checks: Sequence[Check], about: str, limits: JudgeLimits) -> Question:
+    """Return the question which of these checks a run satisfies; `about` says what else is to be
+    known.
+    """
+    answer = ANSWER.format(points=POINTS, quote_characters=limits.quote_characters)
+    return Question({"checks": asked_checks(checks), "context": about}, answer)

@@ -42,6 +42,8 @@ from gateval.formats.base import (
     Registries,
     no_foreign,
 )
+from gateval.formats.native.gate_config import gate_config_places
+from gateval.formats.native.manifests import looks_like_manifest
 from gateval.formats.registry import (
     SUFFIXES,
     ManifestFormat,
@@ -50,6 +52,7 @@ from gateval.formats.registry import (
     may_be_read,
     read_file,
 )
+from gateval.formats.yaml_reader import read_documents
 from gateval.ports.repository import Repository, Sources
 
 Made = TypeVar("Made")

@@ -14,12 +14,10 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.text import listing
 from gateval.render import comment_parts
-from gateval.render.comment_parts import cause, cause_line, cause_summary, fixture_line
+from gateval.render.comment_parts import cause, cause_line, cause_summary, fill, fixture_line
 from gateval.render.report.bar import SealedLine
-from gateval.render.report.environment import fill
 from gateval.render.report.facts import FEW, FailureGroup
-from gateval.render.report.kinds import count
-from gateval.render.report.wording import GLOSSARY, ICONS, UNVERIFIED_ICON
+from gateval.render.report.wording import GLOSSARY, ICONS, UNVERIFIED_ICON, count
 from gateval.render.view import EvalRow, ReportView, Section, SectionKind, passing_line
 from gateval.safe.sanitize import borders, inline, link, marker, own_command
 

@@ -1,12 +1,16 @@
 """The comment's pieces: a fixture in full or on one line, and the smaller ones, each through one
 template.
+
+The templates' engine. It lets nothing into a comment that the sanitiser has not made.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
 from gateval.domain.plan.planned_eval import Reason
@@ -15,7 +19,6 @@ from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.text import listing
 from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict, trial_excerpt
 from gateval.render.report.bar import SealedLine
-from gateval.render.report.environment import fill
 from gateval.render.report.evidence import WORSE, page_address
 from gateval.render.report.facts import (
     FailureGroup,
@@ -38,7 +41,53 @@ from gateval.render.report.wording import (
     passes,
 )
 from gateval.render.view import EvalRow, ReportView
-from gateval.safe.sanitize import Safe, cell, code, inline, page_link, source_link
+from gateval.safe.sanitize import Safe, block, cell, code, diff, inline, page_link, source_link
+
+if TYPE_CHECKING:
+    import jinja2
+
+
+class UnsafeInterpolation(TypeError):
+    """A template shows text without one of the sanitiser's filters: a bug of the template."""
+
+
+def only_safe(value: object) -> object:
+    """Let numbers and sanitised text pass; raise `UnsafeInterpolation` for everything else."""
+    if isinstance(value, Safe | int | float) and not isinstance(value, bool):
+        return value
+    raise UnsafeInterpolation(f"a template shows {type(value).__name__} {value!r:.80} unsanitised")
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """The environment with the filters `inline`, `code`, `block`, `diff`, each with its limit."""
+    import jinja2
+
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("gateval.render"),
+        finalize=only_safe,
+        autoescape=False,  # noqa: S701 - markdown, not HTML; `finalize` is stricter
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        inline=_filter(inline), code=_filter(code), block=_filter(block), diff=_filter(diff)
+    )
+    return made
+
+
+def _filter(sink: Callable[[str, int], Safe]) -> Callable[[object, int], Safe]:
+    def sanitise(value: object, limit: int) -> Safe:
+        return sink(str(value), limit)
+
+    return sanitise
+
+
+def fill(template: str, **values: object) -> str:
+    """Return the template's text without white space at its ends."""
+    return environment().get_template(template).render(**values).strip()
+
 
 NAMES_WIDTH = 4_000
 """Characters for the names of those that fail alike."""

@@ -27,8 +27,8 @@ from gateval.domain.text import BORDER, END, MARKER, least_score, show_score, sh
 from gateval.domain.verdicts import GateVerdict, score_of
 from gateval.errors import GatevalError
 from gateval.render.comment import LIMIT, render_comment, size
+from gateval.render.comment_parts import fill
 from gateval.render.report.bar import bypass_title, label_lines
-from gateval.render.report.environment import fill
 from gateval.render.report.facts import Frame
 from gateval.render.report.wording import ICONS, count
 from gateval.render.view import ReportView

@@ -22,8 +22,7 @@ from gateval.domain.trials.trial import Outcome, Trial, trial_excerpt
 from gateval.domain.verdicts import EXIT_CODES, GateVerdict
 from gateval.render.report.bar import SealedLine, whom_to_ask
 from gateval.render.report.facts import FixtureFacts, told
-from gateval.render.report.kinds import words_of
-from gateval.render.report.wording import evidence_mark, own_score, passes
+from gateval.render.report.wording import evidence_mark, own_score, passes, words_of
 from gateval.render.view import EvalView, ReportView
 from gateval.safe.sanitize import xml_text
 

@@ -33,12 +33,14 @@ from gateval.render.report.bar import (
     shown_evals,
     whom_to_ask,
 )
-from gateval.render.report.difference import Difference, first_difference, nearest_base
 from gateval.render.report.evidence import (
+    Difference,
     Pair,
     beside_prompt,
     chosen,
     doubts_on_evidence,
+    first_difference,
+    nearest_base,
     offer_lines,
     prompt_edits,
     trace_sources,

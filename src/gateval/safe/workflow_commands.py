@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from gateval.domain.forge.check_run import Annotation, AnnotationLevel
-from gateval.domain.secrets import secret_forms
+from gateval.safe.redaction import secret_forms
 from gateval.safe.sanitize import plain, plain_line
 
 _LINE = 1_000

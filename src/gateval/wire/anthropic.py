@@ -28,6 +28,7 @@ from gateval.domain.trials.model_call import (
 )
 from gateval.wire.base import (
     EventRole,
+    SseEvent,
     StreamReader,
     WireError,
     WireFormat,
@@ -50,7 +51,6 @@ from gateval.wire.base import (
     write_json,
     write_text,
 )
-from gateval.wire.sse import SseEvent
 
 API_VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = 4096

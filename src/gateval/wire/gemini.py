@@ -32,6 +32,7 @@ from gateval.domain.trials.model_call import (
 from gateval.wire.base import (
     EventRole,
     Format,
+    SseEvent,
     StreamReader,
     WireError,
     WireFormat,
@@ -51,7 +52,6 @@ from gateval.wire.base import (
     write_json,
     write_text,
 )
-from gateval.wire.sse import SseEvent
 
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 """Names of models that are nobody's own: `tunedModels/…` belong to an account."""

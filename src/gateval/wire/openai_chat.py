@@ -28,6 +28,7 @@ from gateval.domain.trials.model_call import (
 )
 from gateval.wire.base import (
     EventRole,
+    SseEvent,
     StreamReader,
     WireError,
     WireFormat,
@@ -49,7 +50,6 @@ from gateval.wire.base import (
     write_json,
     write_text,
 )
-from gateval.wire.sse import SseEvent
 
 _STOPS = {
     "stop": StopReason.END,

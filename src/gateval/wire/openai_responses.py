@@ -28,6 +28,7 @@ from gateval.domain.trials.model_call import (
 )
 from gateval.wire.base import (
     EventRole,
+    SseEvent,
     StreamReader,
     WireError,
     WireFormat,
@@ -49,7 +50,6 @@ from gateval.wire.base import (
     write_text,
 )
 from gateval.wire.openai_chat import cached_in
-from gateval.wire.sse import SseEvent
 
 NO_ID = "resp_gateval"
 """The id of a response that nobody stores."""

@@ -10,8 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters.layer_pack import NotPacked, holds, pack, read_pack, unpack
-from gateval.adapters.layer_store import LayerStore, Places
+from gateval.adapters.layer_store import (
+    LayerStore,
+    NotPacked,
+    Places,
+    holds,
+    pack,
+    read_pack,
+    unpack,
+)
 from gateval.adapters.layer_trust import (
     FORMAT,
     is_signed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gateval.adapters.runner_files import SUMMARY_LIMIT, RunnerFiles
+from gateval.adapters.github.runner import SUMMARY_LIMIT, RunnerFiles
 from tests.helpers.hostile import ATTACK
 
 

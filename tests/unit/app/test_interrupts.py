@@ -6,7 +6,7 @@ import asyncio
 import signal
 from types import FrameType
 
-from gateval.app.run.interrupts import ENDING, handlers_kept
+from gateval.app.guard import ENDING, handlers_kept
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:

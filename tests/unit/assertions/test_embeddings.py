@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gateval.assertions.assess import assess
-from gateval.assertions.similar import cosine
+from gateval.assertions.text import cosine
 from gateval.domain.trials.model_call import InputReply, Usage
 from gateval.domain.trials.trial import Assessment
 from gateval.ports.model_calls import Embed, ModelCallError, ModelCallFault

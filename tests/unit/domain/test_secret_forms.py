@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.domain.secrets import secret_forms
+from gateval.safe.redaction import secret_forms
 
 SECRET = 'pass word/+~é"\\tail'
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=14, max_size=40)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.secrets import secret_values, too_short
+from gateval.safe.redaction import secret_values, too_short
 
 
 @pytest.mark.parametrize(

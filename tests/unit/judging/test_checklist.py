@@ -11,11 +11,17 @@ from gateval.domain.base import digest
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.trials.trace import StepKind, TraceBuilder
 from gateval.domain.trials.trace import Trace as Transcript
-from gateval.judging.checklist import ANSWER, Band, Check, checklist_question, parse_checklist
 from gateval.judging.judge import prompt_digest
 from gateval.judging.prompt import PROMPT as JUDGE_WORDS
 from gateval.judging.prompt import JudgeLimits, judge_request, rubric_question
-from gateval.judging.verdict import DefectiveVerdict
+from gateval.judging.verdict import (
+    ANSWER,
+    Band,
+    Check,
+    DefectiveVerdict,
+    checklist_question,
+    parse_checklist,
+)
 from tests.helpers.trials import PROMPT
 
 CHECKS = [Check(id="a", text="Is kind", weight=3), Check(id="b", text="Is short")]

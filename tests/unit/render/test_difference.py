@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from gateval.domain.decision.decision import make_report
-from gateval.render.report.difference import first_difference, nearest_base
-from gateval.render.report.evidence import Pair
+from gateval.render.report.evidence import Pair, first_difference, nearest_base
 from gateval.render.view import ReportView
 from tests.helpers.reports import edit, make_results
 from tests.helpers.trials import trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jinja2
 import pytest
 
-from gateval.render.report.environment import UnsafeInterpolation, environment
+from gateval.render.comment_parts import UnsafeInterpolation, environment
 
 
 def render(template: str, **values: object) -> str:

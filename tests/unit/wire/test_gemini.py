@@ -14,11 +14,10 @@ from gateval.domain.trials.model_call import (
     StopReason,
     Usage,
 )
-from gateval.wire.base import WireError
+from gateval.wire.base import SseEvent, WireError
 from gateval.wire.gemini import gemini as content
 from gateval.wire.inputs import gemini_embedding as embedding
 from gateval.wire.inputs import gemini_embeddings as embeddings
-from gateval.wire.sse import SseEvent
 
 
 def request(*contents: dict[str, Any], **more: Any) -> ModelRequest:

@@ -22,9 +22,8 @@ from gateval.domain.trials.model_call import (
     ToolDefinition,
     Usage,
 )
-from gateval.wire.base import WireError
+from gateval.wire.base import SseEvent, SseReader, WireError, write_event
 from gateval.wire.registry import WIRE_FORMATS
-from gateval.wire.sse import SseEvent, SseReader, write_event
 from tests.helpers.tiers import examples
 
 # A loaded machine is slow, which says nothing about the code.

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from gateval.wire.sse import KEEP_ALIVE, SseEvent, SseReader, write_event
+from gateval.wire.base import KEEP_ALIVE, SseEvent, SseReader, write_event
 
 TEXT = "\ufeffevent: greeting\ndata: gr\u00fc\u00df\ndata:dich \U0001f600\nid: 7\n\n: alive\n\nretry: 5\n\ndata\n\n"
 EVENTS = [

@@ -37,9 +37,9 @@ from gateval.adapters.git.record_errors import (
 from gateval.adapters.git.run import Git, GitProcess, GitResult, asked
 from gateval.adapters.git.server import FETCH, as_variables, network_variables
 from gateval.domain.paths import show_path
-from gateval.domain.secrets import secret_forms
 from gateval.errors import GatevalError, RecordsError, RepositoryError, UsageError
 from gateval.ports.storage import Edit, RecordFile, Records, Stored
+from gateval.safe.redaction import secret_forms
 
 REMOTE = "records"
 """What the remote is called inside our private repository."""

@@ -1,12 +1,20 @@
-"""The verbs of `ports.forge` over GitHub's REST API, and what guards a repository there."""
+"""The verbs of `ports.forge` over GitHub's REST API, and what guards a repository there.
+
+The file of rules that a gate config extends, through GitHub's API for contents of repositories.
+
+The answer names a blob by its id. That it is the id of the content is checked, so that nothing on
+the way can hand out other rules than the commit holds.
+https://docs.github.com/rest/repos/contents
+"""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -19,13 +27,15 @@ from gateval.adapters.github.transport import (
     GitHubTransport,
     Needs,
     RetryLimits,
+    access_in,
 )
 from gateval.domain.forge.check_run import Annotation, CheckReport, CheckRun
 from gateval.domain.forge.trigger import Artifact, Comment, PullRequest, WorkflowRun
 from gateval.domain.labels import LabelEvent, Push
+from gateval.domain.manifests.gate_config import RulesSource
 from gateval.domain.setup.diagnosis import RequiredCheck
 from gateval.domain.setup.unmeasured import PlayedPull
-from gateval.errors import ForgeRejected, ForgeUnavailable
+from gateval.errors import ForgeRejected, ForgeUnavailable, MissingPermission, NotOnForge
 
 _REQUIRED = "required_status_checks"
 T = TypeVar("T")
@@ -359,3 +369,42 @@ def downloaded(place: str, what: str, limit: int, authorities: str) -> bytes:
     if len(content) > limit:
         raise ForgeRejected(f"It is larger than {limit:,} bytes, so GitHub did not {what}.")
     return bytes(content)
+
+
+def read_shared_rules(
+    source: RulesSource, token: str, environ: Mapping[str, str], *, where: str
+) -> bytes:
+    """Return the file at that commit, as a token may see it. Raises `ForgeError`.
+
+    `where` tells how to give a token.
+    """
+    if not token:
+        raise ForgeRejected("There is no token to read them with.", hint=where)
+    try:
+        access = access_in(environ, source.repository, token)
+    except ValueError as error:
+        raise ForgeRejected(f"GitHub cannot be reached with this environment: {error}.")
+    what, query = f"give {source}", {"ref": source.commit}
+    path = f"/contents/{quote(source.path)}"
+    try:
+        asked = ApiRequest("GET", path, what, "contents: read", query=query)
+        content = GitHubTransport(access, RetryLimits()).ask(asked)
+    except (MissingPermission, NotOnForge) as error:  # another token may see it
+        raise ForgeRejected(error.message, hint=where) from error
+    with understood(what):
+        if isinstance(content, list) or content["type"] != "file":
+            raise ForgeRejected(f"GitHub did not {what}: it is no file.")
+        if content["encoding"] != "base64":
+            raise ForgeRejected(f"GitHub did not {what}: the file is larger than 1 MB.")
+        return _checked(content["content"], content["sha"], what)
+
+
+def _checked(encoded: str, blob: str, what: str) -> bytes:
+    try:
+        data = base64.b64decode("".join(encoded.split()), validate=True)
+    except ValueError:
+        raise ForgeRejected(f"GitHub did not {what}: its answer cannot be decoded.")
+    made = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    if made != blob:
+        raise ForgeRejected(f"GitHub did not {what}: the content is not that of blob {blob:.40}.")
+    return data

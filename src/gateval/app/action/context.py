@@ -16,9 +16,9 @@ from gateval.adapters.git.records import RecordsOnce
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.git.server import Remote
 from gateval.adapters.github.forge import GitHubForge
+from gateval.adapters.github.runner import RunnerFiles
 from gateval.adapters.github.transport import WRITES, Needs, access_in
 from gateval.adapters.machine import SystemClock
-from gateval.adapters.runner_files import RunnerFiles
 from gateval.app.readers import ForgeRules
 from gateval.domain.audit import AuditEvent, AuditRun
 from gateval.domain.decision.decision import UNVERIFIED_GATE

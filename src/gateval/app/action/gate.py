@@ -27,6 +27,16 @@ from gateval.app.action.context import (
     open_context,
     secrets_of,
 )
+from gateval.app.action.earlier_runs import (
+    StoredVerdicts,
+    counted,
+    same_plan,
+    settled,
+    unchanged_rules,
+    with_baseline,
+    with_earlier_findings,
+    with_stored_agreements,
+)
 from gateval.app.action.labels import decide
 from gateval.app.action.measure import (
     confirmed_trigger,
@@ -40,15 +50,6 @@ from gateval.app.action.measure import (
 )
 from gateval.app.action.publish import frame_of, publish_report, restate, upload_report
 from gateval.app.action.result import ActionProgress, ActionResult, RunnerOutput, published
-from gateval.app.action.stored_runs import with_baseline, with_stored_agreements
-from gateval.app.action.stored_verdicts import (
-    StoredVerdicts,
-    counted,
-    same_plan,
-    settled,
-    unchanged_rules,
-    with_earlier_findings,
-)
 from gateval.app.guard import tell
 from gateval.app.readers import CLOSED, registries
 from gateval.app.status import due_evals, summary

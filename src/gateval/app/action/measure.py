@@ -22,8 +22,8 @@ from gateval.adapters.results_folder import (
     results_path,
 )
 from gateval.app.action.context import ActionContext, ActionEvent, reads_unsigned
+from gateval.app.action.earlier_runs import sets_stored
 from gateval.app.action.result import ActionProgress, ActionResult
-from gateval.app.action.stored_runs import sets_stored
 from gateval.app.run.context import part_with_keys, refuse_missing_keys, refuse_unpriced
 from gateval.app.run.views import PART_FILE, PLAN_FILE, TRIGGER_FILE
 from gateval.domain.decision.decision import Report

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from gateval.adapters.age import own_key
-from gateval.adapters.artifacts import RESULTS_URL, NoArtifact, upload_page
+from gateval.adapters.github.runner import RESULTS_URL, NoArtifact, upload_page
 from gateval.app.action.context import ActionEvent, uploads_results
+from gateval.app.action.earlier_runs import NOT_KEPT, keep_verdict, verdict_record
 from gateval.app.action.labels import Decided, note_withdrawals, review_of
 from gateval.app.action.notify import notify
 from gateval.app.action.result import ActionResult, published
-from gateval.app.action.stored_verdicts import NOT_KEPT, keep_verdict, verdict_record
 from gateval.domain.audit import AuditEntry
 from gateval.domain.decision.decision import Decision, Report, exit_code, unverified, with_labels
 from gateval.domain.forge.check_run import Annotation, Announcement, CheckRun, RunFindings, conclude

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from gateval.adapters.runner_files import RunnerFiles
+from gateval.adapters.github.runner import RunnerFiles
 from gateval.app.action.context import ActionRequest
 from gateval.domain.decision.decision import unwritten
 from gateval.domain.forge.check_run import Annotation, Announcement, CheckRun

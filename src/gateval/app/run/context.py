@@ -37,7 +37,6 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.offers import OfferCollector
 from gateval.domain.results.resume import NO_TRIALS, KeptTrials
-from gateval.domain.secrets import provider_keys
 from gateval.domain.text import listing
 from gateval.domain.trials.trial import Side, Trial
 from gateval.engine.run import RunContext
@@ -52,7 +51,7 @@ from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.judging.judge import Agreements, Judge
 from gateval.pipeline.exports import ClosureExports
 from gateval.ports.storage import TrialLog
-from gateval.safe.redaction import Redactor
+from gateval.safe.redaction import Redactor, provider_keys
 
 if TYPE_CHECKING:
     from gateval.gateway.local.server import GatewayServer
@@ -112,7 +111,7 @@ def part_with_keys(plan: Plan, settings: Settings) -> Plan | None:
         return None
     names = {planned.agent for planned in kept}
     agents = tuple(agent for agent in plan.agents if agent.name in names)
-    return plan.model_copy(update={"evals": kept, "agents": agents})
+    return plan.replace(evals=kept, agents=agents)
 
 
 def _new_models(plan: Plan, planned: PlannedEval) -> set[str]:

@@ -13,8 +13,8 @@ from gateval import __version__
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.machine import SystemClock
 from gateval.adapters.results_folder import ResultsFolder, TrialLogFile, read_trials
+from gateval.app.guard import ENDING, end_in_order, handlers_kept, interrupted
 from gateval.app.run.context import EvaluationRun, refuse_missing_keys, refuse_unpriced, run_context
-from gateval.app.run.interrupts import ENDING, end_in_order, handlers_kept, interrupted
 from gateval.app.run.isolation import isolation_for
 from gateval.app.run.sealing import SealingLog, sealed_off
 from gateval.app.run.views import TRIALS_FILE

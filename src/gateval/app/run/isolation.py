@@ -51,8 +51,8 @@ from gateval.candidates.isolation.visible_paths import (
 from gateval.candidates.program import MIB, Groups, Starter
 from gateval.domain.manifests.fixture import has_own_checks, own_checks, set_up_inputs
 from gateval.domain.plan.plan import Plan
-from gateval.domain.secrets import secret_values
 from gateval.events import Listener, RunWarned
+from gateval.safe.redaction import secret_values
 from gateval.settings import LAYERS, LAYERS_KEY, Settings
 
 

@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from gateval.domain.base import JsonObject, Name, Spec, Value, digest
+from gateval.domain.base import JsonObject, Name, Positive, Spec, Value, digest
 from gateval.domain.verdicts import GateVerdict
 
 

@@ -94,8 +94,8 @@ def _started_as(agent: AgentDefinition, head: RuntimeSpec | None) -> AgentDefini
     if not more:
         return agent
     closure = digest([agent.closure, *(f"{key} {more[key]}" for key in sorted(more))])
-    runtime = own.model_copy(update=more)
-    return agent.model_copy(update={"runtime": runtime, "closure": closure})
+    runtime = own.replace(**more)
+    return agent.replace(runtime=runtime, closure=closure)
 
 
 def define(agent: Agent, snapshot: Snapshot, side: Side) -> AgentDefinition:

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
-from gateval.domain.setup.declared import DECLARING, LEAST, DeclaredAgent, declared_agents, leads
+from gateval.domain.setup.declared import (
+    DECLARING,
+    ENV_EXAMPLES,
+    LEAST,
+    DeclaredAgent,
+    declared_agents,
+    leads,
+    variables_of,
+)
 from gateval.domain.setup.no_edits import needs
 from gateval.domain.setup.other_work import does_other_work, names_other_work
 from gateval.domain.setup.program import (

@@ -33,13 +33,15 @@ from gateval.wire import account
 from gateval.wire.base import (
     Format,
     InputFormat,
+    SseEvent,
+    SseReader,
     WireError,
     WireFormat,
     read_object,
+    write_event,
     write_json,
 )
 from gateval.wire.registry import FORMATS, INPUT_FORMATS, WIRE_FORMATS
-from gateval.wire.sse import SseEvent, SseReader, write_event
 
 
 class Reply(NamedTuple):

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
-from gateval.domain.secrets import secret_forms
 from gateval.gateway.ledger import Ledger
 from gateval.gateway.upstream.endpoints import Upstream
 from gateval.gateway.upstream.http_client import (
@@ -34,9 +33,9 @@ from gateval.gateway.upstream.retry import (
     status_error,
     status_text,
 )
-from gateval.wire.base import WireError, read_json
+from gateval.safe.redaction import secret_forms
+from gateval.wire.base import SseEvent, WireError, read_json
 from gateval.wire.registry import FORMATS, INPUT_FORMATS, WIRE_FORMATS
-from gateval.wire.sse import SseEvent
 
 MARK = "[key removed]"
 

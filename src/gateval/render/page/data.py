@@ -18,8 +18,13 @@ from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import Assessment, Side, Trial, Violation, blamed_steps
 from gateval.render.page.text import as_json, seen
-from gateval.render.report.difference import first_difference, nearest_base
-from gateval.render.report.evidence import Pair, beside_prompt, prompt_edit
+from gateval.render.report.evidence import (
+    Pair,
+    beside_prompt,
+    first_difference,
+    nearest_base,
+    prompt_edit,
+)
 from gateval.render.report.facts import FixtureFacts, in_order, told
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.wording import evidence_mark, own_score, passes
@@ -225,7 +230,7 @@ def _outline(trial: Trial) -> Json:
 def _trial(fact: FixtureFacts, trial: Trial) -> Json:
     usage = trial.usage
     blamed = set(blamed_steps(trial.assessments))
-    steps, left = _steps(trial, blamed)
+    steps, left = _steps_of(trial, blamed)
     return {
         "side": trial.key.side.value,
         "rep": trial.key.repetition,
@@ -245,7 +250,7 @@ def _trial(fact: FixtureFacts, trial: Trial) -> Json:
     }
 
 
-def _steps(trial: Trial, blamed: set[int]) -> tuple[list[Json], int]:
+def _steps_of(trial: Trial, blamed: set[int]) -> tuple[list[Json], int]:
     """Return the steps, and how many do not fit."""
     steps = trial.trace.steps if trial.trace else ()
     found: list[Json] = []

@@ -21,9 +21,8 @@ from gateval.render.page.screens import (
 from gateval.render.page.spending import dot_plots
 from gateval.render.page.template import environment, markup, own_file, policy
 from gateval.render.page.text import as_json
-from gateval.render.report.kinds import words_of
 from gateval.render.report.usage import models_used
-from gateval.render.report.wording import GLOSSARY
+from gateval.render.report.wording import GLOSSARY, words_of
 from gateval.render.view import ReportView, SectionKind
 
 _RESERVE = 4_000

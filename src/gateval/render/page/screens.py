@@ -14,8 +14,14 @@ from gateval.domain.text import listing
 from gateval.domain.trials.trace import StepKind
 from gateval.domain.trials.trial import Assessment, Trial
 from gateval.render.page.data import STATES
-from gateval.render.report.difference import Difference, nearest_base
-from gateval.render.report.evidence import WORSE, beside_prompt, page_address, prompt_edit
+from gateval.render.report.evidence import (
+    WORSE,
+    Difference,
+    beside_prompt,
+    nearest_base,
+    page_address,
+    prompt_edit,
+)
 from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.findings import UnmeasuredTrials
 from gateval.render.report.wording import passes

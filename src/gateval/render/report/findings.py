@@ -27,9 +27,16 @@ from gateval.render.report.facts import (
     silent_agents,
     told,
 )
-from gateval.render.report.kinds import count, words_of
 from gateval.render.report.reproduce import one_fixture_command
-from gateval.render.report.wording import GAP_TITLES, eval_verdict, next_step, passes, score
+from gateval.render.report.wording import (
+    GAP_TITLES,
+    count,
+    eval_verdict,
+    next_step,
+    passes,
+    score,
+    words_of,
+)
 
 BELOW, EDIT, ELSE = "below-threshold", "lowered-bar", "no-pass"
 

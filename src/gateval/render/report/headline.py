@@ -14,8 +14,7 @@ from gateval.domain.text import listing
 from gateval.domain.trials.trial import Cause, Side
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode
 from gateval.render.report.bar import met_edits, shown_evals
-from gateval.render.report.kinds import KindLabels, count, words_of
-from gateval.render.report.wording import GAP_TITLES
+from gateval.render.report.wording import GAP_TITLES, KindLabels, count, words_of
 
 
 def headline(report: Report) -> str:

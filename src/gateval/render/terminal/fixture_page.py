@@ -13,8 +13,7 @@ from gateval.domain.base import canonical_json
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import KINDS, OUTPUT_LIMIT, Trial
 from gateval.render.report.bar import whom_to_ask
-from gateval.render.report.difference import Difference, first_difference
-from gateval.render.report.evidence import Pair, offer_lines
+from gateval.render.report.evidence import Difference, Pair, first_difference, offer_lines
 from gateval.render.report.facts import FixtureFacts, in_order
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.wording import evidence_icon, evidence_mark, own_score, passes

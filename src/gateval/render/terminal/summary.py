@@ -14,6 +14,7 @@ from gateval.render.report.reproduce import after_check, one_fixture_command
 from gateval.render.report.scores import DOWN, UP
 from gateval.render.report.usage import AgentUsage, Spent
 from gateval.render.report.wording import (
+    count,
     evidence_icon,
     evidence_mark,
     own_score,
