@@ -14,6 +14,7 @@ from gateval.app.authoring import ALL_KINDS, schema_text
 from tools import (
     action_copy,
     assertions_page,
+    attacks_page,
     cli_page,
     compat_page,
     house_image,
@@ -30,6 +31,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     for kind in ALL_KINDS:
         yield REFERENCE / "schema" / f"{kind}.schema.json", schema_text(kind)
     yield from ((REFERENCE / name, text) for name, text in assertions_page.pages())
+    yield REFERENCE / "attacks.md", attacks_page.page()
     yield REFERENCE / "keys.md", keys_page.page()
     yield REFERENCE / "cli.md", cli_page.page()
     yield REFERENCE.parent / "house.svg", house_image.image()

@@ -15,6 +15,32 @@ from tests.helpers.shop import AGENT, EVAL, FIXTURES, SCRIPT, build_shop
 from tests.helpers.tiers import some_always
 from tests.servers.model_server import Answer, Call, failure, reply
 
+ANSWERED = {
+    "a script in place of, or beside, the real model; the gate's loop in place of a program": "a lower bar, to be accepted",
+    "steps and tokens claimed where base's were seen on the wire; an empty claim": "`error`, not a pass",
+    "a tool that is switched off, asked for all the same": "the call is marked refused and satisfies nothing, whether the manifest or the program's own request left the tool out",
+    "every model call fails and the program prints something; head asks no model where base did": "head fails, or inconclusive ([which](decisions.md#answers-that-no-model-gave)); head's own `modelCalls: optional` does not count",
+    "base on its first model, head on a stand-in": "inconclusive",
+    "a judge that says 1.0 to everything, behind `minAgreement`": "its calibration is replayed in the gate: below the bar its word neither passes nor fails anything",
+    "another model of the gate's keys, a judge's script among them": "refused by every address and format: the manifest does not name it",
+    "a name of a model that leads elsewhere in a path (`../files`, `tunedModels/…`, a deployment of Azure's), another one in the body than in the path": "our own 404 or a refusal; the path counts, and the address behind us is made anew",
+    "a host or a path behind the redirect that leads elsewhere, another instance's key there, keys by the thousand": "our own 404 or 401: only listed endpoints of known hosts, for a living instance in a trial; 20 keys of its own",
+    "a set-up that leaves pipes, files of 10 GB with holes or second names of a layer's files for `workdir: copy`": "told before anything is copied; a second name becomes a file of its own, a link stays one",
+    "embeddings by the thousand, or of a billion numbers; a flood of questions for the list of models": "refused; calls and tokens count like any others, and the list waits its turn",
+    "a candidate that listens where a provider, a judge or a proxy is expected on this machine: on another address of its name, on the port of one that is down, on any address": "told nothing: the name is pinned, and the kernel says whose socket is at the other end",
+    "the same as the gate's user, hidden: passed on faster than its holder is asked for its parents, behind `hidepid`, in no process at all": "what cannot be told is a candidate's",
+    "a candidate of the gate's user that ended its gate and all that kept it (before Linux 6.12), and answers a later run as nobody's child": "what can gain no rights is no provider while the gate can, but where the target branch trusts it",
+    "a call from the provider's port that meets the gate's own, with no listener at all; a listener that ends while it accepts": "the other end of each connection is looked at, too",
+    "a candidate of another gate of the same user, beside one judge": "what descends from any gate's supervisor is a candidate's",
+    "a port that a server, a service or an MCP server loses to another candidate, while it lives or when it ends": "not a word is said to the other; a trial beside such a service fails",
+    "a socket that listens without a port of its choice, or shares the judge's (`SO_REUSEPORT`); a redirect; a proxy's variable; a name that means this machine by now": "whoever is there is looked at; a redirect and such a name are not followed",
+    "an engine, or any other program at a Unix socket, that is told to listen where a judge was": "as root no socket is open to a candidate that is not to everybody, and abstract ones are out of reach (Linux 6.12); where one is, this works: [whom not to ask then](security.md#what-is-promised-and-what-is-not)",
+    "a model server without a key, such as Ollama, that is told to answer otherwise, or asked what it was told": "works where agents reach it: `policy.egress: gateway` or a key keeps them off, and `doctor` says so",
+    "a connection that the kernel answered by a SYN cookie, whose listener is away while it is looked at": "what is in no table has to give a sign of life",
+    "Multipath TCP past the rule for ports, asked for with bits that the kernel does not read": "only the bits that it reads are compared",
+}
+"""What these tests and their neighbours carry out, as `docs/reference/attacks.md` tells it."""
+
 PROGRAM = f"""\
 apiVersion: gateval/v1
 kind: Agent

@@ -21,6 +21,20 @@ from tests.helpers.command import environment, run_command
 from tests.helpers.repo import Repo
 from tests.helpers.users import BOTH_USERS, SAME_USER, Who, who
 
+ANSWERED = {
+    "a kept layer that was changed, torn, or put under another's name": "its list and each file have a digest; told, and made anew",
+    "a forged one with right digests, from whoever may write the folder or the cache": "signed by a key of the gate's; told, and made anew",
+    "one in git, or behind a link of the checkout": "the folder is not used",
+    "a folder that others may write or replace, another user's files or links": "not used, and told",
+    "the key: read by a candidate or a set-up (of a run that keeps none, too), replaced by a link, put into the repository": "hidden like homes, for one user alone, made whole or not at all; a link or a key in the repository is refused",
+    "a job without the key": "nothing is kept; read is only the default branch's cache on a hosted machine where nothing ran before",
+    "names that lead out, links that are written through, set-user-id files in it": "the list is checked before anything is written, links are made last, and files get no such rights",
+    "a pull request that fills the default branch's cache, through a run by hand or a comment": "those runs read only",
+    "a candidate that reaches the folder": "hidden like the workspace; without a wall around it, nothing is kept",
+    "a fork that reads a secret in the cache": "nothing is kept that saw one",
+}
+"""What these tests and their neighbours carry out, as `docs/reference/attacks.md` tells it."""
+
 __all__ = ["who"]
 
 SECRET = "6b" * 32

@@ -16,6 +16,19 @@ from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 from tests.helpers.serving import HTTP
 
+ANSWERED = {
+    "a check edited to say 1.0, or a file that it reads": "an edit of the bar; the target branch's version runs from the target branch's files as well",
+    "an alternative added to `any`, a part taken out of `all` or `not`": "the same",
+    "a candidate that looks for the check's files, changes them, or kills it": "it gets none of them; the check runs after the answer, in an export and as a user of its own",
+    "an Agent that names the check's files in `include`, `watch` or `command`": "refused before anything runs",
+    "an Agent's folder declared a check's own, so that its changes no longer count": "a file that leaves its Agent is a change of it, and a lower bar to be accepted",
+    "a check that crashes, hangs, forks, prints without end, answers `NaN`, 7 or two things at once": "`error`, and nothing of it is left",
+    "a check that looks for keys or calls out": "it has none; where `policy.egress` limits candidates, it connects to nothing",
+    "a reason with markup, escapes or workflow commands": "shortened, and through the one sanitiser",
+    "a negation that passes because nothing was there, or because a call was refused": "it fails",
+}
+"""What these tests and their neighbours carry out, as `docs/reference/attacks.md` tells it."""
+
 AGENT = """\
 apiVersion: gateval/v1
 kind: Agent

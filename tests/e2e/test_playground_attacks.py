@@ -25,6 +25,19 @@ from tests.helpers.desk import (
 from tests.helpers.isolation import open_folder
 from tests.helpers.repo import Repo
 
+ANSWERED = {
+    "a link from the playground to a file of the gate, at the last step or on the way; a link that `files` or a database would be written through": "never followed: a link is no file; the trial is an error",
+    "a FIFO, a socket, a file of a terabyte, 10,001 files, folders 2,000 deep, names that are no text": "told at once, nothing of it read; an error or a failure, never a pass",
+    "a process that outlives the candidate and writes later": "killed before anything is looked at",
+    "a database that is made to break SQLite; statements that attach other files": "SQLite runs in programs behind walls, on a copy, without keys",
+    "a command that changes what other assertions see": "each works in a copy of its own",
+    "a candidate that looks for what is expected, or for other playgrounds": "assertions, manifests and checks are in none; playgrounds are closed to other users",
+    "a playground made so that doing nothing passes": "an edit of the bar; the target branch's version runs in the target branch's playground as well",
+    "an Agent's files declared a playground, so that their changes no longer count": "a file that leaves its Agent is a change of it",
+    "a service or statements that fail on purpose": "`error` of the check, and never a pass",
+}
+"""What these tests and their neighbours carry out, as `docs/reference/attacks.md` tells it."""
+
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:

@@ -26,6 +26,16 @@ from tests.hostile.attacks.attack import Attack
 from tests.hostile.attacks.exhausting import EXHAUSTING
 from tests.hostile.ground import WITNESS_TRIALS, Ground, gate_command, own
 
+ANSWERED = {
+    "a fault of the kernel behind a rarely used call, or in a namespace of one's own": "a [filter of system calls](security.md#isolation-of-candidates) refuses user namespaces, io_uring, bpf, ptrace, keyrings, mounts and their like, and other architectures' calls",
+    "credentials beside a program on `PATH` (`~/.cargo/credentials.toml`), or in `/run/user`": "of a home only folders on `PATH` and the parts of known toolchains are readable",
+    "a terminal of the user, a device that everybody may open, `/proc/sys` as root": "harmless devices and `/proc/self` are all that can be opened for writing; as root nobody runs as root",
+    "files in `/dev/shm`, many small files, much written just before the end": "counted by user, at each look and at the end",
+    "results through a link that the change commits, modules for `python -m gateval`": "no link is followed in the workspace; `python -m gateval` is refused without `-P`",
+    "Multipath TCP, Fast Open, raw or netlink sockets past `policy.egress`": "refused by the filter; UDP is not: [what gets out](security.md#egress)",
+}
+"""What these tests and their neighbours carry out, as `docs/reference/attacks.md` tells it."""
+
 LEAVES = ("/dev/shm",)
 """Where candidates with the gate's own user may leave files: nobody can tell whose they are."""
 

@@ -15,6 +15,37 @@ from tests.helpers.tiers import some_always
 from tests.servers.github.state.people import User
 from tests.servers.github.state.pull import Pull
 
+ANSWERED = {
+    "a label from before the last push": "ended: activity says when head was pushed; the label goes",
+    "push between click and webhook": "the same: pushes have a veto over the payload",
+    "look-alike letters (`force-eval-bypaſs`)": "another label; only case is ignored, as GitHub does",
+    "a push in the label's own second": "ended: nobody can tell which came first",
+    "bot, App, deleted account": "not a person",
+    "somebody takes a maintainer's label off and puts their own on": "the newest event counts",
+    "re-run of the maintainer's old run": "a payload counts in the first attempt only",
+    "force-push back to a revision that was let through": "the push is newer than the label",
+    "commit dates in the future": "never looked at",
+    "head moves while the gate decides": "head is read again before writing; then the evals' verdict stands",
+    "a reason put into a maintainer's mouth by editing their comment": "edited comments give no reason",
+    "a comment with our marker": "ours is known by its author, too",
+    "our comment edited by who may: the marker gone, of another gate, or of a run in the future; other findings below it": "the check run, which only our App can change, keeps its id and a digest of the findings: it is written over, and nothing that was changed is taken over",
+    "a forged grant in the log": "a grant in the log never decides",
+    "a push that GitHub's list of pushes does not show yet, with a forged grant or without": "the gate waits for the list, then denies",
+    "an outage or a rate limit, caused to hide a push": "denied: only where the list can never be read does the webhook decide",
+    "entries with the id of a coming grant, pushed beforehand so that it is not recorded": "an id is the digest of its content, or the log is broken: no bypass",
+    "the coming grant itself, pushed beforehand with another date": "no duplicate: its time has to lie between the label and now",
+    "a log that was rewritten": "broken: no bypass. Whole but other: the anchors in comments and check runs show it",
+    "the log cannot be written": "no bypass",
+    "a forged stored verdict: for what was never measured, for invalid manifests, with false figures": "the gate's check run on the commit has to carry its digest, and manifests are validated each time; else the evals run",
+    "a bypass taken back so that nobody sees that it was there": "recorded, with who took it back",
+    "passing into an empty branch with the same commit": "another check: `gateval (into BRANCH)`",
+    "hiding behind a neighbour in the merge queue": "each pull request of the group needs its own grant",
+    "a commit or title there that names somebody else's pull request": "commits that could be rebased name nobody: no bypass",
+    "the label taken off while the gate decides": "labels are read again before writing; then the evals' verdict stands",
+    "ten thousand label events, to push the newest off the list": "a list that is too long is refused as a whole",
+}
+"""What these tests and their neighbours carry out, as `docs/reference/attacks.md` tells it."""
+
 NO_ACTIVITY = "/repos/acme/shop/activity"
 
 

@@ -15,6 +15,18 @@ from tests.helpers.shop import AGENT, EVAL, FIXTURES
 from tests.servers.github.state.pull import Pull
 from tests.servers.github.webhooks import issue_comment
 
+ANSWERED = {
+    "a stranger's `/gateval rerun`, thousands of them": "each costs one question about a role; no check, no answer, no candidate",
+    "`/approve\\n/gateval ...`, a quote, words around it": "no command: it has to be all that the comment says",
+    "a maintainer's comment edited into a command": "`edited` is refused; a new comment is its author's",
+    "a push between reading and running": "the head is the one named, whole, read live before planning; else nothing is run",
+    "a commit whose id begins alike": "short ids are refused",
+    "a fork's head, vouched for in a comment": "refused: only the protected dispatch runs it with keys",
+    "running again until it is green, where the record was refused, deleted or emptied": "what was found regressed stands, by the record or by the gate's own check runs on that head; what is known from neither is `incomplete`",
+    "a fixture, a reason or a record that holds markup, mentions or commands": "the answer passes the one sanitiser; a record counts only if the gate's check run names it",
+}
+"""What these tests and their neighbours carry out, as `docs/reference/attacks.md` tells it."""
+
 
 def rerun(shop: GitHubShop, pull: Pull, sha: str | None = None, **more: Any) -> Ended:
     """Ask for a rerun of the head, or of another commit."""

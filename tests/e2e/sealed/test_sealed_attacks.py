@@ -24,6 +24,43 @@ from tests.helpers.sealed import (
     sealed_shop,
 )
 
+ANSWERED = {
+    "a plain Eval that selects a sealed fixture, with repetitions, a judge, an Agent or a schedule of its own, to spell its words by outcomes": "does not run before it is merged, whatever `policy.bar` says; sealed all the same",
+    "a sealed Eval with more repetitions, another judge or model for likeness, other fixtures, limits or files": "the target branch's version runs in its place",
+    "a label on a plain fixture, so that a sealed Eval takes it in": "the same",
+    "a plain template that a sealed Eval's `vars` fill in, edited so that they stand in the prompt, in a message about what is wrong, or in what the bar says": "refused, status 2",
+    "a plain fixture with guessed words, to be told that it is the same test": "a sealed fixture equals another by its salted digest alone",
+    "a plain fixture in the place of a sealed one, to read the difference in the comment": "named without a word of either",
+    "a scripted judge, a scripted model for likeness, or a check of one's own that tries words of the rubric, in a template too": "refused, status 2",
+    "an answer that breaks the contract, a crash, a service or an `after` that fails, with words of the input in it": "told without a word; what we say of exit codes and time stays",
+    "a program left in the playground, which a sealed `commandResult` runs and tells on its input": "no network of any kind, no folder, queue or shared memory that others see",
+    "a look at the list of processes while that runs, by another trial's agent, the other side's, a kept server, a service": "all of them have ended before, and none starts until it is through",
+    "a module, a `.pth`, `sitecustomize.py`, a program in a folder of a relative PATH, left for the sealed interpreter": "it works in an empty folder, with `-I` and without variables that name places to import from",
+    "a program left for one sealed command that reads the words of the next": "one runs at a time",
+    "end states too large for the disk": "what waits is through before more begins; one that is too large is an error",
+    "a supervisor that is killed while end states wait": "another one runs what they wait for",
+    "evidence of another run in the place of this one's": "told, status 2",
+    "a sealed file moved over another, cut off, or sealed for others": "told, status 2",
+    "an easier file, sealed by a stranger with the public key": "the target branch's own file is measured in its place",
+    "a sealed file that a fork takes away": "`incomplete`, as without the key",
+    "guesses against a digest in the results": "digests have a salt that lies in the sealed file",
+    "which fixture, axis or criterion failed, how, after how long, with how many tokens, repetitions, retries or warnings: read off results, comment, records, log times, sizes or order": "no byte differs: a sealed Eval has a verdict and a rate in steps of 0.05 (`tests/e2e/sealed/test_sealed_outcomes.py`)",
+    "what sealed trials spent, read off how many repetitions plain Evals still got": "`policy.budget` is divided by planned trials",
+    "many pull requests, or many authors, to add up verdicts": "bits are counted per sealed file and month, then verdicts alone, then `incomplete`",
+    "one head run again and again, whose agent answers by chance or as somebody tells it": "an answer that is another one is counted, with when it came; the same costs nothing",
+    "a thousand runs, so that GitHub deletes the check runs that count": "each holds what was given away before it",
+    "a run that nobody counts: Dependabot's or a fork's that was given the key, `step: run`": "opens nothing; tells nothing of what is sealed",
+    "an agent that hides all fixtures but one from the judge, to aim the rate at it": "no rate where a planned trial was not measured",
+    "`sealed: true` taken off an Eval in plain text, with `bar: head`": "the target branch's version runs, sealed",
+    "tools or files of the Agent taken away, to read in which lines of a sealed file they are named": "the file is named once, without a line: a bit a run",
+    "a stored finding encrypted for the gate by a stranger": "signed with the key itself, and about one head",
+    "the length of the run, the size class of the evidence": "not closed: a bit or two a run",
+    "an older version of a sealed file, or another repository's of the same path and key": "an edit like any other: the target branch's own file is measured in its place",
+    "the change names its author among `policy.recipients`": "the target branch's recipients count; the edit is told",
+    "a pull request, or a comment's rerun, into a branch of the author's own, which names them as recipient, or Evals of their choice": "nothing sealed is opened but for the default branch, and those that `GATEVAL_SEALED_BRANCHES` names beside the key; `incomplete`",
+}
+"""What these tests and their neighbours carry out, as `docs/reference/attacks.md` tells it."""
+
 EASY = HELD.partition("    - {type: judge")[0] + "---" + HELD.partition("---")[2]
 """The sealed Eval without its judge."""
 

@@ -14,6 +14,12 @@ from gateval.pipeline.manifests import ManifestCache
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, EVAL, FIXTURES, PROMPT, SCRIPT, build_shop, plan_of
 
+ANSWERED = {
+    "a crosswise merge that restores what the target branch has replaced, equal to one of several merge-bases": "head is compared with the target branch's tip",
+    "code behind a link over a linked folder, `..` behind a link, `--option=PATH`": "links are followed as the kernel does; all on the way counts",
+}
+"""What these tests and their neighbours carry out, as `docs/reference/attacks.md` tells it."""
+
 PROGRAM = AGENT.replace(
     "  tools:", "  runtime: {type: command, command: [python3, ../src/run.py]}\n  tools:"
 )
