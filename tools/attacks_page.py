@@ -12,9 +12,9 @@ TESTS = Path(__file__).parent.parent / "tests"
 _INTRODUCTION = """\
 # Attacks
 
-What somebody may try, and what comes of it. Each table stands in a test module, beside tests that carry
-it out against the real entry or the real rule. [The threat model](../threat-model.md) says who could, and
-what remains.
+What somebody may try, and what comes of it. Each table stands in a test module, beside tests that
+carry it out against the real entry or the real rule. [The threat model](../threat-model.md) says
+who could, and what remains.
 """
 
 
@@ -29,34 +29,74 @@ class Section(NamedTuple):
 
 SECTIONS = (
     Section("Commands in comments", "e2e/action/test_comments.py"),
-    Section("The bypass", "e2e/action/test_bypass_attacks.py",
-            ("e2e/action/test_forged_records.py", "unit/domain/test_label_decisions.py")),
-    Section("Sealed manifests", "e2e/sealed/test_sealed_attacks.py", ("e2e/sealed",),
-            "Their search for words looks into archives, compressed and encoded data and git's objects."),
+    Section(
+        "The bypass",
+        "e2e/action/test_bypass_attacks.py",
+        ("e2e/action/test_forged_records.py", "unit/domain/test_label_decisions.py"),
+    ),
+    Section(
+        "Sealed manifests",
+        "e2e/sealed/test_sealed_attacks.py",
+        ("e2e/sealed",),
+        "Their search for words looks into archives, compressed and encoded data, git's objects.",
+    ),
     Section("Changes that are not seen as such", "integration/pipeline/test_change_detection.py"),
-    Section("Out of the walls", "hostile/test_hostile.py",
-            ("integration/candidates/test_isolation.py", "integration/candidates/test_system_calls.py",
-             "integration/candidates/test_egress.py", "e2e/test_checkout.py", "e2e/test_egress.py")),
-    Section("Layers that somebody else made", "e2e/test_kept_layers_attacks.py",
-            ("e2e/test_kept_layers.py", "e2e/action/test_layers_without_key.py",
-             "integration/adapters/test_layers.py"),
-            "[Dependencies](../guides/dependencies.md#what-keeps-strangers-from-handing-over-a-layer) "
-            "has the limits."),
-    Section("Answers that prove less", "e2e/test_evidence.py",
-            ("e2e/test_gateway_policy.py", "e2e/test_upstream_attacks.py", "e2e/test_loopback_attacks.py",
-             "e2e/test_impostors.py", "e2e/test_https_through_proxy.py", "e2e/test_keyless_providers.py",
-             "e2e/test_unseen_processes.py", "integration/gateway/test_forced_connections.py",
-             "integration/gateway/test_address_attacks.py")),
-    Section("Checks of one's own", "e2e/test_own_checks.py",
-            ("integration/candidates/test_checks.py", "integration/pipeline/test_check_files.py")),
-    Section("Playgrounds", "e2e/test_playground_attacks.py",
-            ("e2e/test_playgrounds.py", "e2e/test_playground_changes.py",
-             "integration/candidates/test_playground_attacks.py")),
-)  # fmt: skip
+    Section(
+        "Out of the walls",
+        "hostile/test_hostile.py",
+        (
+            "integration/candidates/test_isolation.py",
+            "integration/candidates/test_system_calls.py",
+            "integration/candidates/test_egress.py",
+            "e2e/test_checkout.py",
+            "e2e/test_egress.py",
+        ),
+    ),
+    Section(
+        "Layers that somebody else made",
+        "e2e/test_kept_layers_attacks.py",
+        (
+            "e2e/test_kept_layers.py",
+            "e2e/action/test_layers_without_key.py",
+            "integration/adapters/test_layers.py",
+        ),
+        "[Dependencies](../guides/dependencies.md#what-keeps-strangers-from-handing-over-a-layer) "
+        "has the limits.",
+    ),
+    Section(
+        "Answers that prove less",
+        "e2e/test_evidence.py",
+        (
+            "e2e/test_gateway_policy.py",
+            "e2e/test_upstream_attacks.py",
+            "e2e/test_loopback_attacks.py",
+            "e2e/test_impostors.py",
+            "e2e/test_https_through_proxy.py",
+            "e2e/test_keyless_providers.py",
+            "e2e/test_unseen_processes.py",
+            "integration/gateway/test_forced_connections.py",
+            "integration/gateway/test_address_attacks.py",
+        ),
+    ),
+    Section(
+        "Checks of one's own",
+        "e2e/test_own_checks.py",
+        ("integration/candidates/test_checks.py", "integration/pipeline/test_check_files.py"),
+    ),
+    Section(
+        "Playgrounds",
+        "e2e/test_playground_attacks.py",
+        (
+            "e2e/test_playgrounds.py",
+            "e2e/test_playground_changes.py",
+            "integration/candidates/test_playground_attacks.py",
+        ),
+    ),
+)
 
 
 def page() -> str:
-    """Return `docs/reference/attacks.md`. Raises `FileNotFoundError` for tests that are not there."""
+    """Return `docs/reference/attacks.md`. Raises `FileNotFoundError` for missing tests."""
     return "\n".join([_INTRODUCTION, *map(_section, SECTIONS)])
 
 
