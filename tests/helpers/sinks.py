@@ -32,7 +32,7 @@ from gateval.domain.label_decision import (
     LabelUse,
 )
 from gateval.domain.manifests.gate_config import NotificationFormat
-from gateval.domain.text import BORDER, END, MARKER
+from gateval.domain.text import BORDER, EMPTY, END, MARKER, Safe
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.audit_log import entry_line, log_line, summary_section
 from gateval.render.github import (
@@ -116,7 +116,9 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
     said = announce(ReportView(report, frame))
     view = ReportView(report)
     record, bypassed = stored(report, attack), bypass(report, attack)
-    kept = Shown(said.check_summary.partition(BORDER)[2].partition(END)[0], said.annotations)
+    kept = Shown(
+        Safe(said.check_summary.partition(BORDER)[2].partition(END)[0].strip()), said.annotations
+    )
     by = Frame(run_url=URL, may_bypass=(attack,))
     again = announce_restated(record, bypassed, by, kept)
     bare = announce_restated(record, bypassed, by, Shown())
@@ -361,7 +363,7 @@ def _characters(text: str) -> Iterator[str]:
 
 def _body(text: str) -> str:
     """Return a text without marker and borders, which are ours: nothing else may look like one."""
-    return text.removeprefix(mark("", MARKED)).replace(BORDER, "", 1).replace(END, "", 1)
+    return text.removeprefix(mark(EMPTY, MARKED)).replace(BORDER, "", 1).replace(END, "", 1)
 
 
 def _markdown(raw: str) -> Iterator[str]:

@@ -180,8 +180,9 @@ class Told:
     def recorded(self, number: int, event: str = "push") -> RunRecord | None:
         """Return its record as that of one run of several."""
         at = f"2026-11-{10 + number:02}T12:00:00Z"
-        where = {"branch": "main", "workflow": ".github/workflows/evals.yml"}
-        facts = RunFacts(id=f"{number}-1", event=event, at=at, run=number, **where)
+        flow = ".github/workflows/evals.yml"
+        name = f"{number}-1"
+        facts = RunFacts(id=name, event=event, at=at, run=number, branch="main", workflow=flow)
         return run_record(self.report, facts)
 
 

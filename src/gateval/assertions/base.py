@@ -233,8 +233,13 @@ class AssessmentContext(NamedTuple):
         from gateval.judging.judge import JudgeError
 
         if spec.unsupported:
-            failed, why = AssessmentStatus.FAILED, f"{spec.unsupported}."
-            return Assessed(type=spec.type, status=failed, score=0.0, reason=why), None
+            failed = Assessed(
+                type=spec.type,
+                status=AssessmentStatus.FAILED,
+                score=0.0,
+                reason=f"{spec.unsupported}.",
+            )
+            return failed, None
         if id(spec) in self.early:
             return self.early[id(spec)]
         try:

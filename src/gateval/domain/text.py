@@ -8,14 +8,17 @@ to leave no trace.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pydantic import BeforeValidator, JsonValue, StringConstraints
 
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.verdicts import Partly, Score, ends
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
 
 SHORT = 200
 """Characters of a name, login, label or URL."""
@@ -243,14 +246,65 @@ def is_blank(text: str) -> bool:
 _UNSEEN = frozenset({"Cc", "Cf"})
 
 
-MARKER = "<!-- gateval:comment v1 -->"
+class _Escaped(str):
+    """Text for one sink with nothing of others in it that was not escaped for that sink.
+
+    A sink takes nothing else, and what a `str` has a part in is one, so mypy refuses a text that
+    nobody escaped. Only `safe/sanitize.py` makes it of what came from outside.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: object, _handler: object) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        read = core_schema.no_info_after_validator_function(cls, core_schema.str_schema())
+        return core_schema.json_or_python_schema(read, core_schema.is_instance_schema(cls))
+
+
+class Label(_Escaped):
+    """What GitHub shows as text in a field of its own: a title, a path, a message."""
+
+    __slots__ = ()
+
+
+class Safe(_Escaped):
+    """Markdown. What is put together of it by `joined` and `markdown` is so again."""
+
+    __slots__ = ()
+
+    def joined(self, parts: Iterable[Safe]) -> Safe:
+        """Return the parts with this text between them."""
+        return Safe(self.join(parts))
+
+    def before(self, mark: Safe, text: Safe) -> Safe:
+        """Return this with a text in front of the first `mark`."""
+        return Safe(self.replace(mark, f"{text}{mark}", 1))
+
+
+def markdown(pattern: str, *parts: Safe | int) -> Safe:
+    """Return markdown of our own, a literal in the source, with the parts in place of its `{}`."""
+    return Safe(pattern.format(*parts))
+
+
+def table_line(cells: Iterable[Safe]) -> Safe:
+    """Return one line of a table."""
+    return markdown("| {} |", markdown(" | ").joined(cells))
+
+
+EMPTY = markdown("")
+LINES = markdown("\n")
+PARAGRAPHS = markdown("\n\n")
+
+MARKER = markdown("<!-- gateval:comment v1 -->")
 """The first line of a rendered comment; publishing replaces it by one with a stamp."""
 
 
-BORDER = "<!-- gateval:evals -->"
+BORDER = markdown("<!-- gateval:evals -->")
 """The line of a comment below which stands what the evals found, and nothing about labels."""
 
-END = "<!-- gateval:end -->"
+END = markdown("<!-- gateval:end -->")
 """The line below which stands what changes with labels, again."""
 
 

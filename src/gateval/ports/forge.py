@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gateval.domain.forge.check_run import Annotation, CheckReport, CheckRun
     from gateval.domain.forge.trigger import Artifact, Comment, PullRequest, WorkflowRun
     from gateval.domain.labels import LabelEvent, Push
+    from gateval.domain.text import Safe
 
 
 class Viewer(Protocol):
@@ -33,10 +34,10 @@ class Comments(Viewer, Protocol):
     def comments(self, pull_request: int) -> tuple[Comment, ...]:
         """All comments of a pull request, oldest first."""
 
-    def create_comment(self, pull_request: int, body: str) -> Comment:
+    def create_comment(self, pull_request: int, body: Safe) -> Comment:
         """Write a new comment."""
 
-    def update_comment(self, comment: int, body: str) -> Comment:
+    def update_comment(self, comment: int, body: Safe) -> Comment:
         """Replace the body of a comment."""
 
     def delete_comment(self, comment: int) -> None:

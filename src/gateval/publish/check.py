@@ -22,6 +22,7 @@ from pydantic import Field
 from gateval.domain.base import SHA_PATTERN, Sha, Value, digest
 from gateval.domain.forge.check_run import (
     ANNOTATIONS_AT_ONCE,
+    TITLE_LIMIT,
     Annotation,
     Announcement,
     CheckReport,
@@ -31,8 +32,10 @@ from gateval.domain.forge.check_run import (
     RunFindings,
     Stamp,
 )
+from gateval.domain.text import PARAGRAPHS, Label, Safe, markdown
 from gateval.errors import ForgeError, ForgeRejected, MissingPermission, NotOnForge
 from gateval.ports.forge import CheckRuns
+from gateval.safe.sanitize import code, label
 
 CHECK_NAME = "gateval"
 
@@ -109,7 +112,7 @@ class Ending(Value):
     """How a check run ends, its title, and what it remembers; None for nothing decided."""
 
     conclusion: Conclusion
-    title: str
+    title: Label
     findings: RunFindings | None = None
 
 
@@ -249,12 +252,12 @@ def open_check(
     forge: CheckRuns, target: PublishTarget, listed: Sequence[CheckRun] | None = None
 ) -> Note:
     """Show that the gate is at work; `listed` are the check runs on the commit, if known."""
-    summary = "Gateval is evaluating this commit. The result will stand here."
+    summary = markdown("Gateval is evaluating this commit. The result will stand here.")
     try:
         seen = look(forge, target, listed)
         if seen.newer:
             return left(Sink.CHECK_RUN, _NEWER, seen.newer[0].url)
-        report = _report(target, seen.comment, "Evaluating", summary)
+        report = _report(target, seen.comment, label("Evaluating", TITLE_LIMIT), summary)
         return written(Sink.CHECK_RUN, _write(forge, target, seen.open_ones, report).url)
     except ForgeError as error:
         return failed(Sink.CHECK_RUN, error)
@@ -280,13 +283,16 @@ def complete_check(
         notes = []
         if moved:
             notes.append(
-                f"Head has moved on to <code>{moved[:12]}</code> since; this is about "
-                f"<code>{target.head[:12]}</code>, and the comment is left to the run on the new "
-                "head."
+                markdown(
+                    "Head has moved on to {} since; this is about {}, and the comment is left to "
+                    "the run on the new head.",
+                    code(moved[:12], 12),
+                    code(target.head[:12], 12),
+                )
             )
         if seen.newer:
-            notes.append("A newer run of this gate reports on this commit, too.")
-        summary = "\n\n".join((*notes, announcement.check_summary))
+            notes.append(markdown("A newer run of this gate reports on this commit, too."))
+        summary = PARAGRAPHS.joined((*notes, announcement.check_summary))
         ending, record = ending_of(announcement), announcement.record
         report = _report(target, seen.comment, ending.title, summary, ending, record)
         runs = takeable if seen.newer else seen.open_ones
@@ -295,7 +301,7 @@ def complete_check(
         return (failed(Sink.CHECK_RUN, error),)
 
 
-def close_check(forge: CheckRuns, target: PublishTarget, said: Ending, summary: str) -> Note:
+def close_check(forge: CheckRuns, target: PublishTarget, said: Ending, summary: Safe) -> Note:
     """Complete the check run of a run that has no verdict; made if this run has none yet.
 
     One that is completed already, or that a newer run writes, is left alone. Unseen, none is made:
@@ -372,8 +378,8 @@ def _write(
 def _report(
     target: PublishTarget,
     comment: int,
-    title: str,
-    summary: str,
+    title: Label,
+    summary: Safe,
     ending: Ending | None = None,
     record: str = "",
 ) -> CheckReport:

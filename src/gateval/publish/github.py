@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from gateval.domain.decision.decision import UNVERIFIED_GATE
 from gateval.domain.forge.check_run import (
+    TITLE_LIMIT,
     Announcement,
     CommentMode,
     Conclusion,
@@ -36,6 +37,7 @@ from gateval.domain.forge.check_run import (
 )
 from gateval.domain.forge.trigger import Comment
 from gateval.domain.label_decision import GateLabel
+from gateval.domain.text import Safe, markdown
 from gateval.errors import ForgeError, NotOnForge
 from gateval.ports.forge import Forge
 from gateval.publish.check import (
@@ -57,6 +59,7 @@ from gateval.publish.check import (
     reported,
     written,
 )
+from gateval.safe.sanitize import label
 
 ACTIONS_BOT = "github-actions[bot]"
 """Who writes with the token that GitHub gives each job."""
@@ -228,7 +231,7 @@ def _settle(pull: _Pull, made: Comment) -> Note:
     return written(Sink.COMMENT, made.url)
 
 
-def _write(pull: _Pull, found: list[OurComment], kept: Comment, body: str) -> Note:
+def _write(pull: _Pull, found: list[OurComment], kept: Comment, body: Safe) -> Note:
     """Put the text into the comment of the newest run before, and delete the others.
 
     A run that made its comment while this one was under way may be about to delete it, having seen
@@ -326,15 +329,15 @@ def _check_and_comment(forge: Forge, target: PublishTarget, said: Announcement) 
     return (*checks, comment)
 
 
-def abandon(forge: Forge, target: PublishTarget, *, cancelled: bool, why: str) -> Publication:
+def abandon(forge: Forge, target: PublishTarget, *, cancelled: bool, why: Safe) -> Publication:
     """Complete the check run of a run that ends without a verdict.
 
-    `why` is a sanitised sentence. A required check that nobody reports would be waited for without
+    A required check that nobody reports would be waited for without
     end, so one is made when this run has none.
     """
     conclusion = Conclusion.CANCELLED if cancelled else Conclusion.FAILURE
-    title = "Cancelled" if cancelled else "The gate broke off"
-    summary = f"{why}\n\nNothing was decided about this commit. Run the job again."
+    title = label("Cancelled" if cancelled else "The gate broke off", TITLE_LIMIT)
+    summary = markdown("{}\n\nNothing was decided about this commit. Run the job again.", why)
     said = Ending(conclusion=conclusion, title=title)
     note = close_check(forge, target, said, summary)
     forbidden = bool(note.permission)
@@ -344,7 +347,9 @@ def abandon(forge: Forge, target: PublishTarget, *, cancelled: bool, why: str) -
 
 def complete_left_open(forge: Forge, target: PublishTarget) -> Publication:
     """Complete what a crash left open, or unmade; for the step after the action's own."""
-    why = "The gate ended without completing its check run: it was killed, or the machine was."
+    why = markdown(
+        "The gate ended without completing its check run: it was killed, or the machine was."
+    )
     return abandon(forge, target, cancelled=False, why=why)
 
 
@@ -356,7 +361,7 @@ def complete_unfinished(forge: Forge, kept: Unfinished) -> Publication:
     said = kept.said
     if kept.without_labels is not None and not _labels_stand(forge, kept):
         said = kept.without_labels
-    summary = (
+    summary = markdown(
         "GitHub did not take the check run when the gate had decided, so this was written after "
         "the job. What was found stands in the job's summary, and in the comment if there is one."
     )

@@ -7,7 +7,7 @@ import re
 from gateval.domain.audit import AuditEntry, AuditEvent, AuditKind
 from gateval.domain.base import ascii_json
 from gateval.domain.label_decision import LabelUse
-from gateval.domain.text import quote
+from gateval.domain.text import Safe, markdown, quote
 from gateval.safe.sanitize import code, inline, plain_line
 
 LINE = 600
@@ -64,14 +64,13 @@ def sentence(event: AuditEvent) -> str:
     return "; ".join(parts)
 
 
-def summary_section(event: AuditEvent) -> str:
+def summary_section(event: AuditEvent) -> Safe:
     """Return the job summary's part about an event; an entry shows its hash besides."""
-    lines = [f"- {inline(sentence(event), LINE)}"]
+    kept = markdown("not in the audit log")
     if isinstance(event, AuditEntry):
-        lines.append(f"- entry {event.number} of the audit log, hash {code(event.hash, 64)}")
-    else:
-        lines.append("- not in the audit log")
-    return "### Audit\n\n" + "\n".join(lines) + "\n"
+        shown = code(event.hash, 64)
+        kept = markdown("entry {} of the audit log, hash {}", event.number, shown)
+    return markdown("### Audit\n\n- {}\n- {}\n", inline(sentence(event), LINE), kept)
 
 
 def _name(text: str) -> str:

@@ -12,14 +12,24 @@ from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from gateval.domain.label_decision import GateLabel
-from gateval.domain.text import listing
+from gateval.domain.text import (
+    BORDER,
+    EMPTY,
+    END,
+    LINES,
+    MARKER,
+    PARAGRAPHS,
+    Safe,
+    listing,
+    markdown,
+)
 from gateval.render import comment_parts
 from gateval.render.comment_parts import cause, cause_line, cause_summary, fill, fixture_line
 from gateval.render.report.bar import SealedLine
 from gateval.render.report.facts import FEW, FailureGroup
 from gateval.render.report.wording import GLOSSARY, ICONS, UNVERIFIED_ICON, count
 from gateval.render.view import EvalRow, ReportView, Section, SectionKind, passing_line
-from gateval.safe.sanitize import borders, inline, link, marker, own_command
+from gateval.safe.sanitize import inline, link, own_command
 
 T = TypeVar("T")
 
@@ -44,12 +54,12 @@ class CommentPart(NamedTuple, Generic[T]):
     """
 
     noun: str
-    opening: str
+    opening: Safe
     items: Sequence[T]
-    full: Callable[[T], str]
-    brief: Callable[[T], str] | None = None
-    closing: str = ""
-    joint: str = "\n\n"
+    full: Callable[[T], Safe]
+    brief: Callable[[T], Safe] | None = None
+    closing: Safe = EMPTY
+    joint: Safe = PARAGRAPHS
     most: int = 1000
     weight: float = 1.0
     holds: Callable[[T], int] = lambda _: 1
@@ -58,7 +68,7 @@ class CommentPart(NamedTuple, Generic[T]):
 class Fitted(NamedTuple):
     """What fitted: the parts' texts, and what was left out as `12 failing fixtures`."""
 
-    texts: tuple[str, ...]
+    texts: tuple[Safe, ...]
     left_out: tuple[str, ...]
 
 
@@ -111,7 +121,7 @@ class _Filling(Generic[T]):
         whole = self._whole(limit)
         return limit if whole is None else size(whole) + _GAP
 
-    def fill(self, room: float) -> tuple[str, int]:
+    def fill(self, room: float) -> tuple[Safe, int]:
         """Return the part's text, empty if not even one piece fits, and how much it lacks."""
         whole = self._whole(room)
         if whole is not None:
@@ -123,9 +133,9 @@ class _Filling(Generic[T]):
         room -= sum(size(self._full(number)) + len(part.joint) for number in range(full))
         rest = map(self._brief, range(full, self._total)) if self._brief else ()
         shown = full + _taken(rest, room, "\n")
-        return (self._text(full, shown) if shown else ""), self._left(shown)
+        return (self._text(full, shown) if shown else EMPTY), self._left(shown)
 
-    def _whole(self, limit: float) -> str | None:
+    def _whole(self, limit: float) -> Safe | None:
         """Return all of it if that fits; nothing beyond `limit` is rendered."""
         part = self._part
         full = min(part.most, self._total)
@@ -143,15 +153,15 @@ class _Filling(Generic[T]):
     def _left(self, shown: int) -> int:
         return sum(map(self._part.holds, self._part.items[shown:]))
 
-    def _text(self, full: int, shown: int) -> str:
+    def _text(self, full: int, shown: int) -> Safe:
         part, left = self._part, self._left(shown)
-        body = part.joint.join(map(self._full, range(full)))
+        body, rest = part.joint.joined(map(self._full, range(full))), EMPTY
         if shown > full and self._brief:
             lines = [self._brief(number) for number in range(full, shown)]
-            body += _folded(lines, left, held=self._left(full))
+            rest = _folded(lines, left, held=self._left(full))
         elif left:
-            body += f"\n\n\N{HORIZONTAL ELLIPSIS} and {left:,} more."
-        return part.opening + body + part.closing
+            rest = markdown("\n\n\N{HORIZONTAL ELLIPSIS} and {:,} more.", left)
+        return EMPTY.joined([part.opening, body, rest, part.closing])
 
 
 def _taken(pieces: Iterable[str], room: float, joint: str) -> int:
@@ -165,10 +175,10 @@ def _taken(pieces: Iterable[str], room: float, joint: str) -> int:
     return taken
 
 
-def _folded(lines: Sequence[str], left: int, *, held: int) -> str:
-    more = f"\n- \N{HORIZONTAL ELLIPSIS} and {left:,} more." if left else ""
-    body = "\n".join(lines)
-    return f"\n\n<details><summary>{held:,} more</summary>\n\n{body}{more}\n\n</details>"
+def _folded(lines: Sequence[Safe], left: int, *, held: int) -> Safe:
+    more = [markdown("- \N{HORIZONTAL ELLIPSIS} and {:,} more.", left)] if left else []
+    body = LINES.joined([*lines, *more])
+    return markdown("\n\n<details><summary>{:,} more</summary>\n\n{}\n\n</details>", held, body)
 
 
 LIMIT = 60_000
@@ -184,7 +194,7 @@ _ROWS = 20
 """Evals in the first table: what is said about the worst fixtures should not be far below."""
 
 
-def render_comment(view: ReportView, *, limit: int = LIMIT) -> str:
+def render_comment(view: ReportView, *, limit: int = LIMIT) -> Safe:
     """Return the comment as GitHub-flavoured markdown of at most `limit` UTF-16 units.
 
     `limit` must be at least 20,000. What does not fit is cut between whole pieces and named.
@@ -194,14 +204,14 @@ def render_comment(view: ReportView, *, limit: int = LIMIT) -> str:
     fitted = fit([_part(view, one) for one in _closed(view.sections)], room)
     if fitted.left_out:
         foot = _foot(view, listing(fitted.left_out, 12))
-    return "\n\n".join((head, *fitted.texts, foot)) + "\n"
+    return markdown("{}\n", PARAGRAPHS.joined((head, *fitted.texts, foot)))
 
 
-def _head(view: ReportView) -> str:
+def _head(view: ReportView) -> Safe:
     frame, verdict = view.frame, view.verdict
     return fill(
         "head.md.j2",
-        marker=marker(),
+        marker=MARKER,
         icon=UNVERIFIED_ICON if frame.unverified else ICONS[verdict],
         verdict=f"unverified, claims {verdict}" if frame.unverified else verdict,
         unverified=frame.unverified,
@@ -210,11 +220,12 @@ def _head(view: ReportView) -> str:
         why=view.headline,
         labels=view.labels,
         scripted=view.scripted,
-        **borders(),
+        border=BORDER,
+        end=END,
     )
 
 
-def _foot(view: ReportView, left_out: str) -> str:
+def _foot(view: ReportView, left_out: str) -> Safe:
     plan, frame = view.plan, view.frame
     return fill(
         "foot.md.j2",
@@ -237,7 +248,8 @@ def _foot(view: ReportView, left_out: str) -> str:
         labels=view.labels,
         may_bypass=view.may_bypass,
         label=GateLabel.BYPASS,
-        **borders(),
+        border=BORDER,
+        end=END,
     )
 
 
@@ -247,15 +259,15 @@ class _How(NamedTuple):
     columns where it is not the section's.
     """
 
-    full: Callable[[ReportView, Any], str]
-    brief: Callable[[ReportView, Any], str] | None = None
-    joint: str = "\n"
+    full: Callable[[ReportView, Any], Safe]
+    brief: Callable[[ReportView, Any], Safe] | None = None
+    joint: Safe = LINES
     most: int = 1000
     numbers: frozenset[int] | None = None
     order: tuple[int, ...] = ()
 
 
-def _evals(view: ReportView, item: EvalRow | SealedLine, order: Iterable[int]) -> str:
+def _evals(view: ReportView, item: EvalRow | SealedLine, order: Iterable[int]) -> Safe:
     cells = comment_parts.evals_cells(item, claimed=bool(view.frame.unverified))
     return comment_parts.table_row(cells[at] for at in order)
 
@@ -291,16 +303,16 @@ _HOW: Final[Mapping[SectionKind, _How]] = MappingProxyType(
         SectionKind.FIXTURES: _How(
             lambda view, item: cause(item, view),
             lambda _, item: cause_line(item),
-            "\n\n",
+            PARAGRAPHS,
             most=_CAUSES,
         ),
         SectionKind.PROMPTS: _How(
             lambda view, item: comment_parts.prompt(item, view.frame.tree_url),
             lambda view, item: comment_parts.prompt_line(item, view.frame.tree_url),
-            "\n\n",
+            PARAGRAPHS,
         ),
         SectionKind.SILENT: _How(
-            lambda view, item: comment_parts.silent(item, view.plan), joint="\n\n"
+            lambda view, item: comment_parts.silent(item, view.plan), joint=PARAGRAPHS
         ),
         SectionKind.GAPS: _How(lambda view, item: comment_parts.gap(item, view.plan)),
         SectionKind.CHANGES: _How(
@@ -362,8 +374,11 @@ def _part(view: ReportView, section: Section) -> CommentPart[Any]:
         section.items,
         partial(how.full, view),
         partial(how.brief, view) if how.brief else None,
-        closing=(f"\n\nΔ: {inline(note, 200)}." if note else "")
-        + ("\n\n</details>" if section.folded else ""),
+        closing=markdown("\n\n</details>")
+        if section.folded
+        else markdown("\n\nΔ: {}.", inline(note, 200))
+        if note
+        else EMPTY,
         joint=how.joint,
         most=how.most,
         weight=section.weight,
@@ -375,41 +390,42 @@ def _fixtures_in(group: FailureGroup) -> int:
     return len(group.facts)
 
 
-def _opening(section: Section, how: _How) -> str:
-    said = "\n".join(map(comment_parts.bullet, section.said))
+def _opening(section: Section, how: _How) -> Safe:
+    said = LINES.joined(map(comment_parts.bullet, section.said))
     table = _columns(section, how)
-    rest = (f"{said}\n\n" if said else "") + table
+    rest = markdown("{}\n\n{}", said, table) if said else table
     number = len(section.items)
     if section.kind is SectionKind.FIXTURES:
         rest, number = _overview(section.items), sum(map(_fixtures_in, section.items))
+    title = inline(section.title, 120)
     if section.folded:
-        counted = "" if table else f" ({number:,})"
+        counted = EMPTY if table else markdown(" ({:,})", number)
         note = "" if section.kind is SectionKind.SCORERS else section.note
-        about = f": {inline(note, 200)}" if note else ""
-        return f"<details><summary>{inline(section.title, 120)}{counted}{about}</summary>\n\n{rest}"
-    heading = f"### {inline(section.title, 120)}\n\n" if section.title else ""
-    return f"{heading}{rest}"
+        about = markdown(": {}", inline(note, 200)) if note else EMPTY
+        return markdown("<details><summary>{}{}{}</summary>\n\n{}", title, counted, about, rest)
+    return markdown("### {}\n\n{}", title, rest) if title else rest
 
 
-def _columns(section: Section, how: _How) -> str:
+def _columns(section: Section, how: _How) -> Safe:
     """Return the first two lines of a table; empty for no table."""
     if how.numbers is None:
-        return ""
+        return EMPTY
     order = how.order or range(len(section.columns))
-    titles = " | ".join(section.columns[at] for at in order)
-    marks = "|".join("--:" if at in how.numbers else "---" for at in order)
-    return f"| {titles} |\n|{marks}|\n".replace("|  |", "| |")
+    titles = (section.columns[at] for at in order)
+    cells = (markdown(" {} |", inline(one, 60)) if one else markdown(" |") for one in titles)
+    marks = (markdown("--:|") if at in how.numbers else markdown("---|") for at in order)
+    return markdown("|{}\n|{}\n", EMPTY.joined(cells), EMPTY.joined(marks))
 
 
-def _overview(found: Sequence[FailureGroup]) -> str:
+def _overview(found: Sequence[FailureGroup]) -> Safe:
     """List the causes first, where there are several and fewer than fixtures."""
     fixtures = len({fact.fixture.name for one in found for fact in one.facts})
     if not 1 < len(found) < fixtures:
-        return ""
+        return EMPTY
     largest = sorted(found, key=lambda one: -len(one.facts))
-    lines = [f"{count(fixtures, 'fixture')}, {count(len(found), 'cause')}:\n"]
-    lines += map(cause_summary, largest[:FEW])
+    counted = f"{count(fixtures, 'fixture')}, {count(len(found), 'cause')}"
+    lines = [markdown("{}:\n", inline(counted, 60)), *map(cause_summary, largest[:FEW])]
     if len(found) > FEW:
-        rest = sum(map(_fixtures_in, largest[FEW:]))
-        lines.append(f"- and {len(found) - FEW:,} more, of {count(rest, 'fixture')}")
-    return "\n".join(lines) + "\n\n"
+        rest = count(sum(map(_fixtures_in, largest[FEW:])), "fixture")
+        lines.append(markdown("- and {:,} more, of {}", len(found) - FEW, inline(rest, 60)))
+    return markdown("{}\n\n", LINES.joined(lines))

@@ -16,7 +16,7 @@ from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
 from gateval.domain.plan.planned_eval import Reason
 from gateval.domain.problems import SourceLocation
 from gateval.domain.results.comparison import FixtureStatus
-from gateval.domain.text import listing
+from gateval.domain.text import EMPTY, LINES, Safe, listing, table_line
 from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict, trial_excerpt
 from gateval.render.report.bar import SealedLine
 from gateval.render.report.evidence import WORSE, page_address
@@ -41,7 +41,7 @@ from gateval.render.report.wording import (
     passes,
 )
 from gateval.render.view import EvalRow, ReportView
-from gateval.safe.sanitize import Safe, block, cell, code, diff, inline, page_link, source_link
+from gateval.safe.sanitize import block, cell, code, diff, inline, page_link, source_link
 
 if TYPE_CHECKING:
     import jinja2
@@ -84,16 +84,16 @@ def _filter(sink: Callable[[str, int], Safe]) -> Callable[[object, int], Safe]:
     return sanitise
 
 
-def fill(template: str, **values: object) -> str:
+def fill(template: str, **values: object) -> Safe:
     """Return the template's text without white space at its ends."""
-    return environment().get_template(template).render(**values).strip()
+    return Safe(environment().get_template(template).render(**values).strip())
 
 
 NAMES_WIDTH = 4_000
 """Characters for the names of those that fail alike."""
 
 
-def cause(found: FailureGroup, view: ReportView) -> str:
+def cause(found: FailureGroup, view: ReportView) -> Safe:
     """Render everything about the worst of the fixtures that fail alike, and name the others.
 
     The fixture and its assertions lead to their lines in head, and to the run's report, where these
@@ -127,12 +127,12 @@ def cause(found: FailureGroup, view: ReportView) -> str:
     )
 
 
-def cause_line(found: FailureGroup) -> str:
+def cause_line(found: FailureGroup) -> Safe:
     """Render the same as one line of a list."""
     return fixture_line(found.first, _same(found) if found.others else "")
 
 
-def cause_summary(found: FailureGroup) -> str:
+def cause_summary(found: FailureGroup) -> Safe:
     """Render how many fixtures fail for one reason, and for which."""
     label, reason = _told(found.first)
     return fill(
@@ -145,7 +145,7 @@ def cause_summary(found: FailureGroup) -> str:
     )
 
 
-def fixture_line(fact: FixtureFacts, same: str = "") -> str:
+def fixture_line(fact: FixtureFacts, same: str = "") -> Safe:
     """Render one fixture as one line of a list; `same` says which others fail alike."""
     label, reason = _told(fact)
     return fill(
@@ -289,9 +289,9 @@ REASONS_SHOWN = 12
 DETAIL_WIDTH = 300
 
 
-def table_row(cells: Iterable[str], limit: int = 60) -> str:
+def table_row(cells: Iterable[str], limit: int = 60) -> Safe:
     """Render one line of a table."""
-    return f"| {' | '.join(cell(one, limit) for one in cells)} |"
+    return table_line(cell(one, limit) for one in cells)
 
 
 def evals_cells(found: EvalRow | SealedLine, *, claimed: bool) -> Sequence[str]:
@@ -301,7 +301,7 @@ def evals_cells(found: EvalRow | SealedLine, *, claimed: bool) -> Sequence[str]:
     return *cells[:-1], f"{icon} {'claims ' if claimed else ''}{found.words}"
 
 
-def silent(found: SilentAgent, plan: Plan) -> str:
+def silent(found: SilentAgent, plan: Plan) -> Safe:
     """Render an Agent that does not answer on head."""
     worst = found.facts[0].worst
     return fill(
@@ -314,7 +314,7 @@ def silent(found: SilentAgent, plan: Plan) -> str:
     )
 
 
-def gap(found: UnmeasuredTrials, plan: Plan) -> str:
+def gap(found: UnmeasuredTrials, plan: Plan) -> Safe:
     """Render trials that were not measured, with what to do."""
     return fill(
         "gap.md.j2",
@@ -331,13 +331,13 @@ def _detail(lines: Sequence[str]) -> str:
     return "\n".join(line[:DETAIL_WIDTH] for line in lines)
 
 
-def prompt(found: PromptEdit, tree_url: str = "") -> str:
+def prompt(found: PromptEdit, tree_url: str = "") -> Safe:
     """Render the whole diff of a prompt."""
     where = _where(found, tree_url)
     return fill("prompt.md.j2", agent=found.agent, where=where, diff=found.diff)
 
 
-def prompt_line(found: PromptEdit, tree_url: str = "") -> str:
+def prompt_line(found: PromptEdit, tree_url: str = "") -> Safe:
     """Render that a prompt changed, and how much."""
     return fill(
         "prompt_line.md.j2",
@@ -348,8 +348,8 @@ def prompt_line(found: PromptEdit, tree_url: str = "") -> str:
     )
 
 
-def _where(found: PromptEdit, tree_url: str) -> str:
-    return place_link(found.where, tree_url) if found.where else ""
+def _where(found: PromptEdit, tree_url: str) -> Safe:
+    return place_link(found.where, tree_url) if found.where else EMPTY
 
 
 def place_link(where: str, tree_url: str) -> Safe:
@@ -359,7 +359,7 @@ def place_link(where: str, tree_url: str) -> Safe:
     return source_link(code(where, 200), tree_url, path, line)
 
 
-def change(found: AgentChange, tree_url: str = "") -> str:
+def change(found: AgentChange, tree_url: str = "") -> Safe:
     """Render what changed in one Agent."""
     return fill(
         "change.md.j2",
@@ -379,24 +379,24 @@ def _changes(found: AgentChange, tree_url: str) -> list[tuple[Safe, Reason]]:
     ]
 
 
-def bullet(text: str) -> str:
+def bullet(text: str) -> Safe:
     """Render one sentence as a list item."""
     return fill("bullet.md.j2", text=text)
 
 
-def axis(found: AxisShare) -> str:
+def axis(found: AxisShare) -> Safe:
     """Render one line of the table of axes."""
     return table_row((found.axis, *found.sides))
 
 
-def scorer(found: ScorerLine) -> str:
+def scorer(found: ScorerLine) -> Safe:
     """Render one line of the table of an experiment's scorers."""
     return table_row((found.now.scorer, found.average, found.change, found.rows, found.said))
 
 
-def usage(found: AgentUsage) -> str:
+def usage(found: AgentUsage) -> Safe:
     """Render an Agent's lines of the table of tokens, money and time."""
-    return "\n".join(
+    return LINES.joined(
         table_row((found.agent, name, str(spent.tokens), str(spent.money), spent.time), 200)
         for name, spent in found.sides
     )

@@ -18,12 +18,25 @@ from gateval.domain.forge.check_run import (
     Conclusion,
     RunFindings,
     conclude,
+    unmarked,
 )
 from gateval.domain.history.verdicts import LISTED, HistoryRecord
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.problems import InvalidManifests, SourceLocation
-from gateval.domain.text import BORDER, END, MARKER, least_score, show_score, show_threshold
+from gateval.domain.text import (
+    BORDER,
+    EMPTY,
+    END,
+    LINES,
+    MARKER,
+    PARAGRAPHS,
+    Safe,
+    least_score,
+    markdown,
+    show_score,
+    show_threshold,
+)
 from gateval.domain.verdicts import GateVerdict, score_of
 from gateval.errors import GatevalError
 from gateval.render.comment import LIMIT, render_comment, size
@@ -32,7 +45,7 @@ from gateval.render.report.bar import bypass_title, label_lines
 from gateval.render.report.facts import Frame
 from gateval.render.report.wording import ICONS, count
 from gateval.render.view import ReportView
-from gateval.safe.sanitize import inline, label, link, marker, own_command, plain_line, xml_text
+from gateval.safe.sanitize import inline, label, link, own_command, plain_line, xml_text
 
 MOST = 200
 """Annotations of one run; four requests."""
@@ -50,13 +63,13 @@ def annotate(view: ReportView) -> tuple[Annotation, ...]:
     )
 
 
-def left_out_note(found: Sequence[Annotation]) -> str:
+def left_out_note(found: Sequence[Annotation]) -> Safe:
     """Return the sentence about annotations above `MOST`; empty when all are shown."""
     left = len(found) - MOST
     if left <= 0:
-        return ""
-    noun = "annotation is" if left == 1 else "annotations are"
-    return f"{left:,} more {noun} not shown on the files; the worst {MOST} are."
+        return EMPTY
+    noun = markdown("annotation is") if left == 1 else markdown("annotations are")
+    return markdown("{:,} more {} not shown on the files; the worst {} are.", left, noun, MOST)
 
 
 def _annotation(place: SourceLocation, title: str, message: str, *, fails: bool) -> Annotation:
@@ -91,7 +104,7 @@ def announce(view: ReportView) -> Announcement:
         title=label(view.title, TITLE_LIMIT),
         check_summary=_check_summary(view, left_out_note(found), whole),
         comment=whole if size(whole) <= LIMIT else render_comment(view),
-        job_summary=_unmarked(whole),
+        job_summary=unmarked(whole),
         annotations=found[:MOST],
         unasked=bool(view.plan.nothing) and passes and not view.plan.after_merge,
     )
@@ -108,7 +121,7 @@ def report_outputs(report: Report, *, claimed: bool) -> Mapping[str, str]:
     }
 
 
-def _check_summary(view: ReportView, note: str, whole: str) -> str:
+def _check_summary(view: ReportView, note: Safe, whole: Safe) -> Safe:
     """Return `whole` if it fits, else render below GitHub's limit for a check run.
 
     The limit is told in characters but bites at bytes (dorny/test-reporter counts bytes).
@@ -116,16 +129,12 @@ def _check_summary(view: ReportView, note: str, whole: str) -> str:
     limit = _FIRST_TRY
     text = whole
     while True:
-        text = _unmarked(text.replace(END, f"{note}\n\n{END}", 1) if note else text)
+        text = unmarked(text.before(END, markdown("{}\n\n", note)) if note else text)
         excess = len(text.encode()) / (SUMMARY_LIMIT - _NOTES)
         if excess <= 1 or limit <= SMALLEST:
             return text
         text = render_comment(view, limit=limit)
         limit = max(SMALLEST, int(limit / excess) - 100)
-
-
-def _unmarked(comment: str) -> str:
-    return comment.removeprefix(MARKER).lstrip("\n")
 
 
 SMALLEST = 20_000
@@ -153,7 +162,7 @@ class Explanation(NamedTuple):
     log: str
 
 
-def explanation(told: Explanation) -> str:
+def explanation(told: Explanation) -> Safe:
     """Return the answer as GitHub-flavoured markdown."""
     record = told.record
     reasons = [one for one in record.reasons if one.fixture == told.name] if record else []
@@ -185,7 +194,7 @@ def explanation(told: Explanation) -> str:
     )
 
 
-def refusal(why: str, again: str = "") -> str:
+def refusal(why: str, again: str = "") -> Safe:
     """Return the answer to a command that is not carried out; `again` is one to copy."""
     return fill("github/refused.md.j2", why=why, again=own_command(again))
 
@@ -201,7 +210,7 @@ class Shown(NamedTuple):
     runs are to remember. A run wrote it, and nobody else may change it.
     """
 
-    evals: str = ""
+    evals: Safe = EMPTY
     annotations: tuple[Annotation, ...] = ()
     findings: RunFindings | None = None
 
@@ -216,7 +225,7 @@ def announce_restated(
     why, labels = _why(record), label_lines(decision)
     top = fill(
         "github/restated.md.j2",
-        marker=marker(),
+        marker=MARKER,
         icon=ICONS[decision.verdict],
         verdict=decision.verdict,
         why=why,
@@ -232,22 +241,27 @@ def announce_restated(
         may_bypass="" if decision.bypass else " or ".join(frame.may_bypass),
         label=GateLabel.BYPASS,
     )
-    text = f"{top}\n\n{BORDER}\n\n{shown.evals.strip()}\n\n{END}\n\n{end}".rstrip() + "\n"
+    text = _framed(top, shown.evals, end)
     if not shown.evals or len(text.encode()) > SUMMARY_LIMIT - _NOTES:
-        reasons = [f"- {inline(one.text, 400)}" for one in record.reasons[:_REASONS]]
+        reasons = [markdown("- {}", inline(one.text, 400)) for one in record.reasons[:_REASONS]]
         if (left := record.reasons_total - _REASONS) > 0:
-            reasons.append(f"- and {left:,} more")
-        text = "\n".join([top, "", BORDER, "", *reasons, "", END, "", end, ""])
+            reasons.append(markdown("- and {:,} more", left))
+        text = _framed(top, LINES.joined(reasons), end)
     words = f"{decision.verdict}: {why}"
     return Announcement(
         conclusion=conclude(decision.verdict, unverified=False),
         title=label(bypass_title(decision) or words[:1].upper() + words[1:], TITLE_LIMIT),
-        check_summary=_unmarked(text),
+        check_summary=unmarked(text),
         comment=text,
-        job_summary=_unmarked(text),
+        job_summary=unmarked(text),
         annotations=shown.annotations,
         findings=shown.findings,
     )
+
+
+def _framed(top: Safe, evals: Safe, end: Safe) -> Safe:
+    parts = (one for one in (top, BORDER, evals, END, end) if one)
+    return markdown("{}\n", PARAGRAPHS.joined(parts))
 
 
 def restated_text(record: HistoryRecord, decision: Decision, *, unchanged: bool) -> str:
@@ -279,14 +293,13 @@ _SHOWN = 50
 def announce_trouble(error: GatevalError, run_url: str = "") -> Announcement:
     """Render an error: what is wrong, where, and what to do next. Nothing of it lets merge."""
     problems = error.problems if isinstance(error, InvalidManifests) else ()
-    lines = [f"- {inline(str(problem), 600)}" for problem in problems[:_SHOWN]]
+    lines = [markdown("- {}", inline(str(problem), 600)) for problem in problems[:_SHOWN]]
     if len(problems) > _SHOWN:
-        lines.append(f"- and {len(problems) - _SHOWN:,} more")
-    parts = [str(inline(error.message, _MESSAGE)), "\n".join(lines), str(inline(error.hint, 600))]
+        lines.append(markdown("- and {:,} more", len(problems) - _SHOWN))
     return _announcement(
         f"Could not evaluate: {error.message}",
-        "\N{WARNING SIGN}\N{VARIATION SELECTOR-16} Gateval: could not evaluate",
-        parts,
+        markdown("\N{WARNING SIGN}\N{VARIATION SELECTOR-16} Gateval: could not evaluate"),
+        [inline(error.message, _MESSAGE), LINES.joined(lines), inline(error.hint, 600)],
         run_url,
         annotations=tuple(
             _annotation(one.place, one.path or "invalid manifest", one.message, fails=True)
@@ -297,28 +310,31 @@ def announce_trouble(error: GatevalError, run_url: str = "") -> Announcement:
 
 def announce_draft(run_url: str = "") -> Announcement:
     """Render that a draft is not evaluated yet."""
-    text = "Drafts wait here (`policy.drafts: wait`). Mark the pull request as ready for review."
-    heading = "\N{DOUBLE VERTICAL BAR} Gateval: waits until the draft is ready"
+    text = markdown(
+        "Drafts wait here (`policy.drafts: wait`). Mark the pull request as ready for review."
+    )
+    heading = markdown("\N{DOUBLE VERTICAL BAR} Gateval: waits until the draft is ready")
     title = "Waits until the draft is ready for review"
     return _announcement(title, heading, [text], run_url, unasked=True)
 
 
 def _announcement(
     title: str,
-    heading: str,
-    parts: list[str],
+    heading: Safe,
+    parts: Sequence[Safe],
     run_url: str,
     *,
     annotations: tuple[Annotation, ...] = (),
     unasked: bool = False,
 ) -> Announcement:
-    link = [f"[Log of the run]({run_url})"] if run_url else []
-    body = "\n\n".join(part for part in (f"### {heading}", *parts, *link) if part) + "\n"
+    log = link("Log of the run", run_url) if run_url else EMPTY
+    said = (part for part in (markdown("### {}", heading), *parts, log) if part)
+    body = markdown("{}\n", PARAGRAPHS.joined(said))
     return Announcement(
         conclusion=Conclusion.ACTION_REQUIRED,
         title=label(title, TITLE_LIMIT),
         check_summary=body,
-        comment=f"{MARKER}\n{body}",
+        comment=LINES.joined([MARKER, body]),
         job_summary=body,
         annotations=annotations,
         unasked=unasked,

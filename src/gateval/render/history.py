@@ -12,7 +12,16 @@ from gateval.domain.history.compared import (
     TableCell,
 )
 from gateval.domain.history.trend import Point, ScorerSeries, Wavering, scorer_series
-from gateval.domain.text import DASH, show_percent, show_score_in_full
+from gateval.domain.text import (
+    DASH,
+    EMPTY,
+    LINES,
+    Safe,
+    markdown,
+    show_percent,
+    show_score_in_full,
+    table_line,
+)
 from gateval.render.plots import (
     BOTTOM,
     LEFT,
@@ -127,14 +136,15 @@ def render_table(table: Table, *, width: int, color: bool) -> str:
     return terminal.text()
 
 
-def render_markdown(table: Table) -> str:
+def render_markdown(table: Table) -> Safe:
     """Return the table as GitHub markdown."""
-    head = ["Agent", *(inline(one, _CELL) for one in table.benchmarks)]
-    lines = [f"| {' | '.join(head)} |", f"|---|{'--:|' * len(table.benchmarks)}"]
-    for row in table.rows:
-        cells = [inline(one, _CELL) for one in (row.name, *_cells(row.cells))]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    head = table_line([markdown("Agent"), *(inline(one, _CELL) for one in table.benchmarks)])
+    rule = markdown("|---|{}", EMPTY.joined([markdown("--:|")] * len(table.benchmarks)))
+    rows = [
+        table_line(inline(one, _CELL) for one in (row.name, *_cells(row.cells)))
+        for row in table.rows
+    ]
+    return markdown("{}\n", LINES.joined([head, rule, *rows]))
 
 
 def _cells(cells: Sequence[TableCell | None]) -> list[str]:

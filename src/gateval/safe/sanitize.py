@@ -21,7 +21,7 @@ import unicodedata
 from functools import lru_cache
 from urllib.parse import quote
 
-from gateval.domain.text import BORDER, END, MARKER
+from gateval.domain.text import Label, Safe
 
 HIDDEN = "\N{REPLACEMENT CHARACTER}"
 """Stands where characters were that could reorder, smuggle or break text."""
@@ -148,12 +148,6 @@ def defuse_log(text: str) -> str:
     return _RUNNER_COMMAND.sub(lambda found: "# #" if found[2] else f"{found[1]}: ", text)
 
 
-class Safe(str):
-    """Markdown that only the functions of this module make; templates take nothing else."""
-
-    __slots__ = ()
-
-
 _ENTITIES = str.maketrans(
     {
         "&": "&amp;",
@@ -247,7 +241,7 @@ def plain_line(text: str, limit: int) -> str:
     return defuse_log(" ".join(shown.split()) + _cut_mark(left))
 
 
-def label(text: str, limit: int) -> str:
+def label(text: str, limit: int) -> Label:
     """Return `text` as one line for a field that GitHub shows as text: titles of check runs and
     annotations, and their messages.
 
@@ -256,8 +250,8 @@ def label(text: str, limit: int) -> str:
     shown, left = harden(text, limit)
     line = defuse_log(defuse(" ".join(shown.split())))
     if left or len(line) > limit:
-        return f"{line[: limit - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
-    return line
+        return Label(f"{line[: limit - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}")
+    return Label(line)
 
 
 _CHAT = str.maketrans(
@@ -291,13 +285,13 @@ def chat_link(words: str, url: str) -> str:
     return f"<{url}|{words}>" if _PLAIN_URL.fullmatch(url) else words
 
 
-def xml_text(text: str, limit: int) -> str:
+def xml_text(text: str, limit: int) -> Label:
     """Return `text` with only characters that XML 1.0 allows; the XML writer escapes markup.
 
     Triggers are broken too: other tools turn JUnit files into comments, annotations and log lines.
     """
     shown, left = harden(text, limit)
-    return defuse_log(defuse(shown + _cut_mark(left)))
+    return Label(defuse_log(defuse(shown + _cut_mark(left))))
 
 
 def sarif_text(text: str, limit: int) -> str:
@@ -306,11 +300,6 @@ def sarif_text(text: str, limit: int) -> str:
     Plain messages may hold `[words](target)` and `{0}` (SARIF 2.1.0, 3.11.5 and 3.11.6).
     """
     return _SARIF_TRIGGER.sub(rf"\1{BREAK}", xml_text(text, limit))
-
-
-def borders() -> dict[str, Safe]:
-    """Return the hidden lines above and below what the evals found."""
-    return {"border": Safe(BORDER), "end": Safe(END)}
 
 
 _OWN_COMMAND = re.compile(r"/gateval (?:rerun [0-9a-f]{40,64}|explain [A-Za-z0-9][\w.-]{0,252})")
@@ -323,11 +312,6 @@ def own_command(text: str) -> Safe:
     _, _, words = text.partition(" ")
     whole = _OWN_COMMAND.fullmatch(text) and defuse(words) == words
     return Safe(f"```text\n{text}\n```" if whole else "")
-
-
-def marker() -> Safe:
-    """Return the hidden line by which publishing knows the comment."""
-    return Safe(MARKER)
 
 
 def link(words: str, url: str) -> Safe:

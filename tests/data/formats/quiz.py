@@ -10,7 +10,7 @@ import json
 
 from gateval.domain.base import digest
 from gateval.domain.manifests.evaluation import Eval, Grade, ScoringModel, ScoringSpec
-from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput
+from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, InputType
 from gateval.domain.paths import show_path
 from gateval.domain.problems import SourceLocation
 from gateval.formats.base import Parsed, Registries
@@ -31,7 +31,7 @@ def read_quiz(path: str, data: bytes, registries: Registries) -> Parsed:
         Fixture(
             name=f"{quiz['quiz']}.{number}",
             target_agent=quiz["agent"],
-            input=FixtureInput(type="prompt", payload={"prompt": asked["ask"]}),
+            input=FixtureInput(type=InputType.PROMPT, payload={"prompt": asked["ask"]}),
             assertions=tuple(
                 AssertionSpec(
                     type="contains", name=word, weight=points, options={"value": word}, place=place

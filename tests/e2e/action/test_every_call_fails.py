@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from gateval.adapters.git.record_errors import PATIENCE
 from gateval.adapters.git.records import RecordsOnce, open_records
@@ -76,7 +77,7 @@ def disturbed(shop: GitHubShop, turn: int) -> Pull:
 @contextlib.contextmanager
 def hasty(job: Job) -> Iterator[ActionContext]:
     """The world of a job as it is, but for the length of its waits."""
-    access = GitHubAccess(repository=job.repository, token=job.token, api_url=job.api)
+    access = GitHubAccess(repository=job.repository, token=SecretStr(job.token), api_url=job.api)
     environ = job.environ({}, {})
     remote = Remote(f"{job.server}/{job.repository}", job.token, environ)
     git = Git(job.workspace, environ)

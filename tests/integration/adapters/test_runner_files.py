@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gateval.adapters.github.runner import SUMMARY_LIMIT, RunnerFiles
+from gateval.domain.text import EMPTY, markdown
 from tests.helpers.hostile import ATTACK
 
 
@@ -53,13 +54,13 @@ def test_the_summary_stays_below_its_limit(tmp_path: Path) -> None:
     path = tmp_path / "summary"
     files = RunnerFiles({"GITHUB_STEP_SUMMARY": str(path)})
 
-    assert files.summary("# One\n\n\n")
-    assert not files.summary("é" * (SUMMARY_LIMIT // 2))
-    assert files.summary("# Two")
+    assert files.summary(markdown("# One\n\n\n"))
+    assert not files.summary(EMPTY.joined([markdown("é")] * (SUMMARY_LIMIT // 2)))
+    assert files.summary(markdown("# Two"))
     assert path.read_text() == "# One\n\n# Two\n\n"
 
 
 def test_outside_of_a_runner_nothing_is_written() -> None:
     files = RunnerFiles({})
     files.output("verdict", "pass")
-    assert files.summary("text")
+    assert files.summary(markdown("text"))

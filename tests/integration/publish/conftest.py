@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
+from pydantic import SecretStr
 
 from gateval.adapters.github.forge import GitHubForge
 from gateval.adapters.github.transport import GitHubAccess, RetryLimits
@@ -17,8 +18,9 @@ from gateval.domain.forge.check_run import (
     Conclusion,
     Stamp,
 )
-from gateval.domain.text import MARKER
+from gateval.domain.text import LINES, MARKER, markdown
 from gateval.publish.check import PublishTarget
+from gateval.safe.sanitize import inline, label
 from tests.servers.github.server import GitHubServer
 from tests.servers.github.state.people import GITHUB_ACTIONS, User
 from tests.servers.github.state.pull import Pull
@@ -50,7 +52,7 @@ class Shop:
     def forge_with(self, token: str, limits: RetryLimits | None = None) -> GitHubForge:
         """The adapter with this token."""
         access = GitHubAccess(
-            repository=self.repo.full_name, token=token, api_url=self.server.api_url
+            repository=self.repo.full_name, token=SecretStr(token), api_url=self.server.api_url
         )
         return GitHubForge(access, limits or RetryLimits(between_writes=0), sleep=self.waits.append)
 
@@ -116,19 +118,20 @@ def said(
     unasked: bool = False,
 ) -> Announcement:
     """An announcement."""
+    body = markdown("### {}\n", inline(text, 100_000))
     return Announcement(
         conclusion=conclusion,
-        title=f"Title: {text}",
-        check_summary=f"### {text}\n",
-        comment=f"{MARKER}\n### {text}\n",
-        job_summary=f"### {text}\n",
+        title=label(f"Title: {text}", 200),
+        check_summary=body,
+        comment=LINES.joined([MARKER, body]),
+        job_summary=body,
         annotations=tuple(
             Annotation(
-                path="evals/refund.yaml",
+                path=label("evals/refund.yaml", 200),
                 line=number + 1,
                 level=AnnotationLevel.FAILURE,
-                title=f"note {number}",
-                message="It failed.",
+                title=label(f"note {number}", 200),
+                message=label("It failed.", 200),
             )
             for number in range(annotations)
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateval.domain.forge.check_run import Conclusion
+from gateval.domain.text import markdown
 from gateval.publish.check import Sink, WriteStatus
 from gateval.publish.github import abandon, complete_left_open, open_check, publish
 from tests.integration.publish.conftest import Shop, said
@@ -182,7 +183,8 @@ def test_a_run_without_a_verdict_completes_its_check(
     target = shop.target()
     open_check(shop.forge(), target)
 
-    (note,) = abandon(shop.forge(), target, cancelled=cancelled, why="The disk is full.").notes
+    why = markdown("The disk is full.")
+    (note,) = abandon(shop.forge(), target, cancelled=cancelled, why=why).notes
 
     assert (note.status, states(shop)) == (WriteStatus.WRITTEN, [("completed", conclusion)])
     (run,) = shop.repo.checks("gateval")

@@ -7,8 +7,10 @@ import threading
 import pytest
 
 from gateval.domain.forge.check_run import CommentMode, Conclusion, MarkedComment, mark, read_mark
+from gateval.domain.text import markdown
 from gateval.publish.check import Sink, WriteStatus
 from gateval.publish.github import publish
+from gateval.safe.sanitize import inline
 from tests.integration.publish.conftest import Shop, said
 
 
@@ -16,7 +18,10 @@ def body(
     shop: Shop, text: str, run: int = 7, *, minute: int = 0, head: str = "", gate: str = "gateval"
 ) -> str:
     target = shop.target(run, minute=minute, head=head, gate=gate)
-    return mark(f"### {text}\n", MarkedComment(stamp=target.stamp, head=target.head))
+    return mark(
+        markdown("### {}\n", inline(text, 100_000)),
+        MarkedComment(stamp=target.stamp, head=target.head),
+    )
 
 
 def note(shop: Shop, run: int = 7, text: str = "new", **options: object) -> tuple[WriteStatus, str]:

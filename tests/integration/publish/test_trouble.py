@@ -10,6 +10,7 @@ from gateval.adapters.github.transport import RetryLimits
 from gateval.errors import ForgeRejected, ForgeUnavailable, NotOnForge, RateLimited
 from gateval.publish.check import Sink, WriteStatus
 from gateval.publish.github import open_check, publish
+from gateval.safe.sanitize import inline
 from tests.integration.publish.conftest import Shop, open_shop, said
 from tests.servers.github.http import Reply
 from tests.servers.github.server import GitHubServer
@@ -158,7 +159,7 @@ def test_broken_answers_are_asked_for_again(shop: Shop, how: str) -> None:
 
 def test_422_is_not_repeated(shop: Shop) -> None:
     with pytest.raises(ForgeRejected, match="Body is too long"):
-        shop.forge().create_comment(1, "x" * 70_000)
+        shop.forge().create_comment(1, inline("x" * 70_000, 70_000))
     assert (shop.waits, shop.server.log.count("POST")) == ([], 1)
 
 

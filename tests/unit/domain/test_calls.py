@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gateval.domain.results.trial_verdict import unanswered
 from gateval.domain.trials.model_call import CallsMade, RefusedBy, add_calls
 from gateval.domain.trials.trial import Answer, AnsweredTurn, Cause
 
-GONE = {"refused_by": RefusedBy.PROVIDER, "status": 404, "said": "openai answered 404: gone."}
+GONE: dict[str, Any] = {
+    "refused_by": RefusedBy.PROVIDER,
+    "status": 404,
+    "said": "openai answered 404: gone.",
+}
 
 
 @pytest.mark.parametrize(

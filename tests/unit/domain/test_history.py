@@ -31,7 +31,7 @@ from gateval.domain.manifests.gate_config import policy_digest
 from gateval.domain.planning.selection import Narrowing
 from gateval.domain.results.results import Results
 from gateval.domain.tree import Revision
-from gateval.domain.verdicts import PRECEDENCE, GateVerdict
+from gateval.domain.verdicts import PRECEDENCE, GateVerdict, ReasonCode
 from gateval.errors import RecordsError
 from tests.helpers.hostile import ATTACK, hostile_results
 from tests.helpers.reports import make_results
@@ -113,7 +113,7 @@ def test_the_oldest_go_when_there_are_too_many() -> None:
 
 
 def test_the_oldest_go_when_they_take_too_much_room() -> None:
-    reason = StoredReason(verdict=GateVerdict.FAIL, code="regression", text="😀" * 200)
+    reason = StoredReason(verdict=GateVerdict.FAIL, code=ReasonCode.REGRESSION, text="😀" * 200)
     big = {"reasons": (reason,) * LISTED}
     content = b""
     for number in range(12):

@@ -287,7 +287,8 @@ def slipping(flips: int, later: str = "pass") -> str:
 
 
 @pytest.mark.parametrize(
-    ("policy", "verdict"), [(None, FAIL), (WARN, PASS), (Policy(regressions="off"), None)]
+    ("policy", "verdict"),
+    [(None, FAIL), (WARN, PASS), (Policy(regressions=RegressionPolicy.OFF), None)],
 )
 def test_many_fixtures_that_are_a_little_worse(
     policy: Policy | None, verdict: GateVerdict | None

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from gateval.domain.decision.decision import Report, make_report, publishable
 from gateval.domain.history.verdicts import plan_digest
 from gateval.domain.manifests.evaluation import MODELS, ScoringModel, ScoringSpec
-from gateval.domain.manifests.fixture import AssertionSpec, Fixture, FixtureInput, Origin, Reference
+from gateval.domain.manifests.fixture import (
+    AssertionSpec,
+    Fixture,
+    FixtureInput,
+    InputType,
+    Origin,
+    Reference,
+)
 from gateval.domain.manifests.gate_config import BudgetPolicy, Policy
 from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.plan.plan import Plan
@@ -50,7 +57,7 @@ FIXTURE = Fixture(
     name="greets",
     labels={"about": WORD},
     description=WORD,
-    input=FixtureInput(type="prompt", payload={"prompt": WORD}),
+    input=FixtureInput(type=InputType.PROMPT, payload={"prompt": WORD}),
     turns=(WORD,),
     files=(WORD,),
     reference=Reference(answer=WORD),

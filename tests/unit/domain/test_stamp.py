@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateval.domain.forge.check_run import MarkedComment, Stamp, mark, read_mark
-from gateval.domain.text import MARKER
+from gateval.domain.text import EMPTY, MARKER, markdown
 
 NINE = "2026-11-20T09:00:00Z"
 TEN = "2026-11-20T10:00:00Z"
@@ -57,7 +57,7 @@ def test_a_stamp_keeps_a_comment_in_mind() -> None:
 
 def test_a_mark_reads_back_and_replaces_the_plain_marker() -> None:
     marked = MarkedComment(stamp=stamp(), head=HEAD)
-    body = mark(f"{MARKER}\n### Title\n", marked)
+    body = mark(markdown("{}\n### Title\n", MARKER), marked)
 
     assert body == f"<!-- gateval:comment v1 {stamp()} head={HEAD} -->\n### Title\n"
     assert read_mark(body) == marked
@@ -69,7 +69,7 @@ def test_a_mark_reads_back_and_replaces_the_plain_marker() -> None:
     [
         "",
         MARKER,
-        f"text\n{mark('', MarkedComment(stamp=stamp(), head=HEAD))}",
+        f"text\n{mark(EMPTY, MarkedComment(stamp=stamp(), head=HEAD))}",
         f"<!-- gateval:comment v1 {stamp()} head={HEAD} --> text",
         f"<!-- gateval:comment v1 {stamp()} head=abc -->",
         f"<!-- gateval:comment v1 gateval/../{NINE}/7.1 head={HEAD} -->",

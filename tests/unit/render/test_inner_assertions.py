@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gateval.domain.decision.decision import Report, make_report
-from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.domain.manifests.fixture import AssertionSpec, Severity
 from gateval.domain.problems import SourceLocation
 from gateval.domain.trials.trial import AssessmentStatus, Verdict, Violation
 from gateval.render.comment import render_comment
@@ -20,7 +20,7 @@ from tests.helpers.reports import edit, edit_fixture, make_results
 FAILED = AssessmentStatus.FAILED
 PROOF = Violation(
     rule="Ask first.",
-    severity="high",
+    severity=Severity.HIGH,
     evidence_step=2,
     quote="I have refunded it",
     supported=True,

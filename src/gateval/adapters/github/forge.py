@@ -35,6 +35,7 @@ from gateval.domain.labels import LabelEvent, Push
 from gateval.domain.manifests.gate_config import RulesSource
 from gateval.domain.setup.diagnosis import RequiredCheck
 from gateval.domain.setup.unmeasured import PlayedPull
+from gateval.domain.text import Safe
 from gateval.errors import ForgeRejected, ForgeUnavailable, MissingPermission, NotOnForge
 
 _REQUIRED = "required_status_checks"
@@ -205,18 +206,18 @@ class GitHubForge:
         asked = ApiRequest("GET", f"/issues/{pull_request}/comments", what, self._needs.pulls)
         return tuple(self._api.listed(asked, shapes.comment))
 
-    def create_comment(self, pull_request: int, body: str) -> Comment:
+    def create_comment(self, pull_request: int, body: Safe) -> Comment:
         """Write a new comment."""
         what = f"take a comment on pull request {pull_request}"
         made = self._comment("POST", f"/issues/{pull_request}/comments", what, body)
         self._viewer = self._viewer or made.author
         return made
 
-    def update_comment(self, comment: int, body: str) -> Comment:
+    def update_comment(self, comment: int, body: Safe) -> Comment:
         """Replace the body of a comment."""
         return self._comment("PATCH", f"/issues/comments/{comment}", "change our comment", body)
 
-    def _comment(self, verb: str, path: str, what: str, body: str) -> Comment:
+    def _comment(self, verb: str, path: str, what: str, body: Safe) -> Comment:
         asked = ApiRequest(verb, path, what, self._needs.pulls, {"body": body})
         return self._api.told(asked, shapes.comment)
 

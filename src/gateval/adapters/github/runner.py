@@ -24,6 +24,7 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
+from gateval.domain.text import Safe
 from gateval.errors import GatevalError
 from gateval.safe.workflow_commands import file_entry
 
@@ -54,7 +55,7 @@ class RunnerFiles:
         """Keep a value for the step's post entry, which finds it as `STATE_NAME`."""
         self._append("state", file_entry(name, value, _token(value)))
 
-    def summary(self, markdown: str) -> bool:
+    def summary(self, markdown: Safe) -> bool:
         """Add to the step's summary. False, and nothing is written, if it would be too large."""
         path = self._paths.get("summary")
         if path is None:

@@ -13,6 +13,7 @@ from typing import Any
 from gateval.domain.forge.check_run import Annotation, AnnotationLevel, CheckReport, CheckRun
 from gateval.domain.forge.trigger import Artifact, Branch, Comment, PullRequest, WorkflowRun
 from gateval.domain.labels import Account, LabelEvent, Push
+from gateval.domain.text import Label
 from gateval.errors import ForgeUnavailable
 
 _GHOST = "ghost"
@@ -116,13 +117,13 @@ def check_run(content: Any) -> CheckRun:
 
 
 def annotation(content: Any) -> Annotation:
-    """Read an annotation of ours."""
+    """Read an annotation of a check run of ours, as nobody else can have written it."""
     return Annotation(
-        path=content["path"],
+        path=Label(content["path"]),
         line=content["start_line"],
         level=AnnotationLevel(content["annotation_level"]),
-        title=content["title"] or "",
-        message=content["message"] or "",
+        title=Label(content["title"] or ""),
+        message=Label(content["message"] or ""),
     )
 
 

@@ -26,6 +26,7 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.paths import nearest
 from gateval.domain.plan.sealing import is_sealed_fixture, shut_fixture
+from gateval.domain.text import Safe, markdown
 from gateval.errors import EXIT_PASS, EXIT_USAGE, ForgeError, UsageError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.read import survey
@@ -102,7 +103,7 @@ def refused(context: ActionContext, number: int, why: str, again: str = "") -> A
 
 
 def reply(
-    context: ActionContext, number: int, body: str, text: str, code: int = EXIT_PASS
+    context: ActionContext, number: int, body: Safe, text: str, code: int = EXIT_PASS
 ) -> ActionResult:
     """Answer with a comment of its own; `text` is for the log."""
     from gateval.safe.sanitize import plain_line
@@ -116,7 +117,7 @@ def reply(
     return ActionResult(
         code,
         {"comment-url": url},
-        summary=f"{body}\n",
+        summary=markdown("{}\n", body),
         text=f"{plain_line(text, 2_000)}\n",
         warnings=warnings,
     )

@@ -19,6 +19,7 @@ from gateval.app.action.result import ActionProgress
 from gateval.app.run.views import RUN_FILE
 from gateval.domain.decision.decision import Report
 from gateval.domain.forge.check_run import (
+    TITLE_LIMIT,
     CheckReport,
     CheckRun,
     Conclusion,
@@ -68,6 +69,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import EarlierSet
 from gateval.domain.results.results import Results
+from gateval.domain.text import markdown
 from gateval.errors import (
     ForgeError,
     GatevalError,
@@ -83,7 +85,7 @@ from gateval.ports.repository import Repository
 from gateval.ports.storage import HISTORY, RUNS, Stored
 from gateval.publish.audit import store_verdict
 from gateval.publish.check import PublishTarget, is_ours, newest_check
-from gateval.safe.sanitize import plain_line
+from gateval.safe.sanitize import label, plain_line
 
 
 class StoredVerdict(NamedTuple):
@@ -372,9 +374,11 @@ def _bits_report(event: ActionEvent, given: GivenBits) -> CheckReport:
         details_url=event.target.details_url,
         started_at=event.target.stamp.started,
         conclusion=Conclusion.NEUTRAL,
-        title=f"{given.bits:.2f} bits of what is sealed here were told",
-        summary="A run told a verdict on what this commit seals. The gate counts these by month "
-        "(`policy.sealedBits`).",
+        title=label(f"{given.bits:.2f} bits of what is sealed here were told", TITLE_LIMIT),
+        summary=markdown(
+            "A run told a verdict on what this commit seals. The gate counts these by month "
+            "(`policy.sealedBits`)."
+        ),
         text=str(given),
     )
 

@@ -40,6 +40,7 @@ from gateval.domain.history.trend import turns
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan, without_sealed
 from gateval.domain.results.results import WHY_CUT, Results, RunInfo, assemble
+from gateval.domain.text import LINES, markdown
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import EXIT_PASS, GatevalError, StageFileError, UsageError
 from gateval.formats.github.action_inputs import ActionStep
@@ -297,11 +298,11 @@ def since_when(result: ActionResult, turned: Sequence[str]) -> ActionResult:
     """Return the result with the commits between which Evals got worse, in log and summary."""
     if not turned:
         return result
-    lines = "".join(f"- {inline(one, 1_000)}\n" for one in turned)
+    lines = LINES.joined(markdown("- {}", inline(one, 1_000)) for one in turned)
     text = "".join(f"{plain_line(one, 1_000)}\n" for one in turned)
     return replace(
         result,
-        summary=f"{result.summary}\n\n### Since when it fails\n\n{lines}",
+        summary=markdown("{}\n\n### Since when it fails\n\n{}\n", result.summary, lines),
         text=result.text + text,
     )
 

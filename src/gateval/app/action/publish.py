@@ -21,7 +21,7 @@ from gateval.domain.history.standing import findings_of
 from gateval.domain.history.verdicts import HistoryRecord, about_record, record_digest, record_of
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.gate_config import Policy
-from gateval.domain.text import BORDER, END, least_score
+from gateval.domain.text import least_score, markdown
 from gateval.domain.verdicts import EXIT_CODES, DecisionReason, GateVerdict
 from gateval.errors import ForgeError
 from gateval.publish.check import Publication
@@ -180,9 +180,8 @@ def _statement(
     if event.binds:
         changed["findings"] = findings_of(whole, own_key(event.context.settings.environ))
     if group := event.resolved.group:
-        named = f"Merge group of {', '.join(f'#{number}' for number in group)}.\n\n"
-        changed["check_summary"] = named + said.check_summary
-        changed["job_summary"] = named + said.job_summary
+        numbers = markdown(", ").joined(markdown("#{}", number) for number in group)
+        said = said.below(markdown("Merge group of {}.", numbers))
     outputs = report_outputs(report, claimed=claimed)
     return Statement(said.replace(**changed), status, outputs)
 
@@ -241,13 +240,12 @@ def _shown(event: ActionEvent, check: CheckRun | None, warnings: list[str]) -> S
 
     if check is None:
         return Shown()
-    evals, _, _ = check.summary.partition(BORDER)[2].partition(END)
     found: tuple[Annotation, ...] = ()
     try:
         found = event.context.forge.annotations(check.number) if check.annotations else ()
     except ForgeError as error:
         warnings.append(f"The check run says the verdict again without its annotations. {error}")
-    return Shown(evals, found, RunFindings.parse(check.text))
+    return Shown(check.evals, found, RunFindings.parse(check.text))
 
 
 def _restatement(

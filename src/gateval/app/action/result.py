@@ -17,6 +17,7 @@ from gateval.app.action.context import ActionRequest
 from gateval.domain.decision.decision import unwritten
 from gateval.domain.forge.check_run import Annotation, Announcement, CheckRun
 from gateval.domain.forge.trigger import CommentSubject, PullRequestSubject, Trust
+from gateval.domain.text import EMPTY, Safe, markdown
 from gateval.errors import GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.publish.check import (
@@ -50,7 +51,7 @@ class ActionResult:
 
     exit_code: int
     outputs: Mapping[str, str] = field(default_factory=dict)
-    summary: str = ""
+    summary: Safe = EMPTY
     text: str = ""
     warnings: tuple[str, ...] = ()
     notice: str = ""
@@ -211,14 +212,16 @@ class ActionProgress:
     def cancel(self) -> Unfinished | None:
         """Complete what is in progress, because somebody ends the run; return what was not."""
         return self._abandon(
-            cancelled=True, why="The run was cancelled, or its machine was stopped."
+            cancelled=True, why=markdown("The run was cancelled, or its machine was stopped.")
         )
 
     def break_off(self) -> None:
         """Complete what is in progress, because of a fault of our own."""
-        self._abandon(cancelled=False, why="This is a fault in Gateval itself; the log says more.")
+        self._abandon(
+            cancelled=False, why=markdown("This is a fault in Gateval itself; the log says more.")
+        )
 
-    def _abandon(self, *, cancelled: bool, why: str) -> Unfinished | None:
+    def _abandon(self, *, cancelled: bool, why: Safe) -> Unfinished | None:
         if not self._opened or self._target is None:
             return None
         done = abandon(self._request.forge, self._target, cancelled=cancelled, why=why)

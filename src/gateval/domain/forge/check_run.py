@@ -43,7 +43,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import is_open, kept_apart
 from gateval.domain.results.results import SealedVerdict, bits_of
-from gateval.domain.text import MARKER
+from gateval.domain.text import BORDER, END, MARKER, PARAGRAPHS, Label, Safe, markdown
 from gateval.domain.verdicts import GateVerdict
 
 ANNOTATIONS_AT_ONCE = 50
@@ -86,11 +86,11 @@ class AnnotationLevel(StrEnum):
 class Annotation(Value):
     """A note on a line of a file. `path` is relative to the repository root, lines from 1."""
 
-    path: str
+    path: Label
     line: Positive
     level: AnnotationLevel
-    title: str
-    message: str
+    title: Label
+    message: Label
 
 
 class CheckReport(Value):
@@ -106,8 +106,8 @@ class CheckReport(Value):
     details_url: str = ""
     started_at: str
     conclusion: Conclusion | None = None
-    title: str
-    summary: str
+    title: Label
+    summary: Safe
     text: str = ""
     annotations: tuple[Annotation, ...] = ()
 
@@ -135,6 +135,11 @@ class CheckRun(Value):
     summary: str = ""
     text: str = ""
     annotations: int = 0
+
+    @property
+    def evals(self) -> Safe:
+        """What it shows of what the evals found; of one that is ours, for nobody else wrote it."""
+        return Safe(self.summary.partition(BORDER)[2].partition(END)[0].strip())
 
 
 MOST_FINDINGS = 200
@@ -281,14 +286,21 @@ class Announcement(Value):
     """
 
     conclusion: Conclusion
-    title: str
-    check_summary: str
-    comment: str
-    job_summary: str
+    title: Label
+    check_summary: Safe
+    comment: Safe
+    job_summary: Safe
     annotations: tuple[Annotation, ...] = ()
     unasked: bool = False
     record: str = ""
     findings: RunFindings | None = None
+
+    def below(self, heading: Safe) -> Announcement:
+        """Return it with a heading above what check run and summary say."""
+        return self.replace(
+            check_summary=PARAGRAPHS.joined([heading, self.check_summary]),
+            job_summary=PARAGRAPHS.joined([heading, self.job_summary]),
+        )
 
     @property
     def passes(self) -> bool:
@@ -364,10 +376,15 @@ class MarkedComment(Value):
     head: Sha
 
 
-def mark(body: str, marked: MarkedComment) -> str:
+def unmarked(body: Safe) -> Safe:
+    """Return a comment without `MARKER`."""
+    return Safe(body.removeprefix(MARKER).lstrip("\n"))
+
+
+def mark(body: Safe, marked: MarkedComment) -> Safe:
     """Return a comment with its first line in the place of `MARKER`."""
-    line = f"<!-- gateval:comment v1 {marked.stamp} head={marked.head} -->"
-    return f"{line}\n{body.removeprefix(MARKER).lstrip(chr(10))}"
+    line = Safe(f"<!-- gateval:comment v1 {marked.stamp} head={marked.head} -->")
+    return markdown("{}\n{}", line, unmarked(body))
 
 
 def read_mark(body: str) -> MarkedComment | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -130,7 +130,7 @@ def eval_of(
     )
 
 
-def _places(suite: Suite, asked: TargetThreshold, target: Target) -> Mapping[str, SourceLocation]:
+def _places(suite: Suite, asked: TargetThreshold, target: Target) -> dict[str, SourceLocation]:
     execution = suite.node.at("execution")
     places = {"spec.targetAgent": asked.node.place if asked.node.path else suite.place}
     for key, node in (
