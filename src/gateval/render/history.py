@@ -34,7 +34,7 @@ from gateval.render.plots import (
 )
 from gateval.render.report.scores import DOWN, SAME, UP, difference, mark, percent
 from gateval.render.report.wording import count, words_of
-from gateval.render.tables import ROWS, TerminalReport
+from gateval.render.terminal.page import ROWS, TerminalReport
 from gateval.safe.sanitize import inline
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")

@@ -17,7 +17,7 @@ from gateval.render.report.evidence import Difference, Pair, first_difference, o
 from gateval.render.report.facts import FixtureFacts, in_order
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.wording import evidence_icon, evidence_mark, own_score, passes
-from gateval.render.terminal.page import Page
+from gateval.render.terminal.page import TerminalReport
 from gateval.render.view import FixtureView, ReportView
 
 SHORT = 600
@@ -28,7 +28,12 @@ Cell = list[tuple[str, str]]
 
 
 def show_steps(
-    page: Page, fact: FixtureFacts, pair: Pair, first: Difference | None = None, *, full: bool
+    page: TerminalReport,
+    fact: FixtureFacts,
+    pair: Pair,
+    first: Difference | None = None,
+    *,
+    full: bool,
 ) -> None:
     """Add the steps of both, those that mean the same in one row. Unless it is to be in `full`, of
     long steps the beginning, and of rows that are alike before the `first` difference the last.
@@ -123,7 +128,7 @@ def _evidence(fact: FixtureFacts, trial: Trial, number: int) -> Iterator[tuple[s
                 yield f"| {violation.quote}", "dim"
 
 
-def show_assessments(page: Page, fact: FixtureFacts, trial: Trial) -> None:
+def show_assessments(page: TerminalReport, fact: FixtureFacts, trial: Trial) -> None:
     """Add how each assertion ended, and where it stands."""
     for one in trial.assessments:
         passed = one.passed
@@ -148,7 +153,7 @@ class ShowOptions(NamedTuple):
 
 def render_fixture(view: ReportView, found: FixtureView, look: ShowOptions) -> str:
     """Return a trial of one fixture with all its steps, head beside base."""
-    page, fact = Page(look.width, color=look.color), found.facts
+    page, fact = TerminalReport(look.width, color=look.color), found.facts
     name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.fixture.severity})"
     score = own_score(fact.compared)
     passed = f"{name}: {passes(fact.compared)}{f', {score}' if score else ''}"
@@ -179,7 +184,7 @@ def render_fixture(view: ReportView, found: FixtureView, look: ShowOptions) -> s
     return page.text()
 
 
-def _people(page: Page, fact: FixtureFacts, head: Trial | None) -> None:
+def _people(page: TerminalReport, fact: FixtureFacts, head: Trial | None) -> None:
     """Add what people said of answers to a row, of this one and of others."""
     said = [one for one in fact.planned.feedback if one.fixture == fact.fixture.name]
     if said:
@@ -200,7 +205,7 @@ def _ended(trial: Trial) -> str:
     return f"{said} in {trial.seconds:.1f} s{models}{reason}"
 
 
-def _foot(page: Page, view: ReportView, fact: FixtureFacts) -> None:
+def _foot(page: TerminalReport, view: ReportView, fact: FixtureFacts) -> None:
     numbers = [f"{one.key.repetition} {one.outcome}" for one in fact.head]
     if len(numbers) > 1:
         page.heading(f"head's repetitions: {', '.join(numbers)}", style="")
@@ -211,7 +216,7 @@ def _foot(page: Page, view: ReportView, fact: FixtureFacts) -> None:
 
 def render_list(view: ReportView, run: str, *, width: int, color: bool) -> str:
     """Return the fixtures of a run, what did not pass first, and how to look at one."""
-    page = Page(width, color=color)
+    page = TerminalReport(width, color=color)
     page.line(f"{run}: {view.verdict} \N{EM DASH} {view.headline}", style="bold")
     facts = in_order(view.fixtures)
     for status, found in groupby(facts, key=lambda one: one.status):

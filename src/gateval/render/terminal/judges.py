@@ -13,7 +13,7 @@ from gateval.domain.text import DASH, show_percent
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Answer, Assessed, Assessment, Verdict
 from gateval.render.report.wording import count, evidence_icon, evidence_mark, what_happened
-from gateval.render.terminal.page import Page
+from gateval.render.terminal.page import TerminalReport
 
 SHOWN = 10
 """Disagreements and examples without a verdict that are shown of each judge."""
@@ -28,13 +28,13 @@ _STYLES = {
 
 def render_calibration(found: CalibrationReport, *, width: int = 100, color: bool = False) -> str:
     """Return the text, at most `width` columns wide."""
-    page = Page(width, color=color)
+    page = TerminalReport(width, color=color)
     for name in found.calibrations:
         _calibration(page, found.of(name))
     return page.text()
 
 
-def _calibration(page: Page, judges: Sequence[CalibratedJudge]) -> None:
+def _calibration(page: TerminalReport, judges: Sequence[CalibratedJudge]) -> None:
     first = judges[0]
     examples = first.replay.examples
     passes = sum(one.human >= 0.5 for one in examples)
@@ -81,14 +81,14 @@ def _share(share: float | None) -> str:
     return DASH if share is None else show_percent(share)
 
 
-def _baseline(page: Page, one: CalibratedJudge) -> None:
+def _baseline(page: TerminalReport, one: CalibratedJudge) -> None:
     if one.constant_baseline is not None:
         word = "pass" if one.table.table.passes >= one.table.table.fails else "fail"
         share = show_percent(one.constant_baseline)
         page.line(f'A judge that always says "{word}" would agree in {share}, with κ 0.')
 
 
-def _plot(page: Page, judges: Sequence[CalibratedJudge]) -> None:
+def _plot(page: TerminalReport, judges: Sequence[CalibratedJudge]) -> None:
     """Draw each interval on a line from -1 to 1, with a mark where enough is."""
     least = judges[0].least
     lower = judges[0].estimate is AgreementPolicy.LOWER_BOUND
@@ -116,7 +116,7 @@ def _column(value: float) -> int:
     return round((value + 1) / 2 * _PLOT)
 
 
-def _tables(page: Page, one: CalibratedJudge) -> None:
+def _tables(page: TerminalReport, one: CalibratedJudge) -> None:
     page.heading(one.model)
     found = one.table
     page.table(
@@ -131,7 +131,7 @@ def _tables(page: Page, one: CalibratedJudge) -> None:
     _examples(page, "No verdict", missing)
 
 
-def _examples(page: Page, title: str, examples: Sequence[JudgedExample]) -> None:
+def _examples(page: TerminalReport, title: str, examples: Sequence[JudgedExample]) -> None:
     for example in examples[:SHOWN]:
         ref = f" ({example.trace_ref})" if example.trace_ref else ""
         page.line(f"{title} on example {example.number}{ref}:", indent=2)
@@ -170,7 +170,7 @@ def render_judging(
 
     `said` is a sentence on where the answer comes from.
     """
-    page = Page(width, color=color)
+    page = TerminalReport(width, color=color)
     page.line(f"{fixture.name}: the judge looks at this answer", style="bold")
     page.cell([("", ""), (answer.output, "dim")])
     if said:
@@ -180,7 +180,7 @@ def render_judging(
     return page.text()
 
 
-def _judged(page: Page, judged: TriedAssertion) -> None:
+def _judged(page: TerminalReport, judged: TriedAssertion) -> None:
     name = judged.spec.name or judged.spec.type
     page.heading(f"{name} ({judged.spec.place})")
     seen = 0
@@ -199,7 +199,7 @@ def _judged(page: Page, judged: TriedAssertion) -> None:
     page.line(said, style="green" if passed else "red")
 
 
-def _verdict(page: Page, verdict: Verdict, *, counts: bool) -> None:
+def _verdict(page: TerminalReport, verdict: Verdict, *, counts: bool) -> None:
     """Add a verdict; one that does not count is no score."""
     page.line("Verdict" if counts else "A verdict that does not count", style="bold")
     if counts:
@@ -221,7 +221,7 @@ _SHOWN = 40
 
 def render_self_check(found: SelfCheck, *, width: int = 100, color: bool = False) -> str:
     """Return the text, at most `width` columns wide."""
-    page = Page(width, color=color)
+    page = TerminalReport(width, color=color)
     if not found.runs:
         page.line("No run could be measured: the agent gives no answer.", style="bold")
         return page.text()

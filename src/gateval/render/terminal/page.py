@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
-from io import StringIO
-from typing import TYPE_CHECKING
+from itertools import zip_longest
 
 from gateval.safe.sanitize import defuse_log, plain, plain_line
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 LINE_LIMIT = 600
 """Characters shown of one line before it is cut."""
@@ -21,128 +18,176 @@ COMMAND_LIMIT = 4_000
 PIECE_LIMIT = 100_000
 """Characters of one text in a cell; what is longer was cut by whoever made it."""
 
+ROWS = 50
+"""Rows of a table that a person reads on: those come first that need it."""
+
 _CELL_LIMIT = 80
 
 _ROOMY = 90
 """Columns from which a table's columns stand two apart, else one."""
 
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 
-class Page:
+Pieces = Sequence[tuple[str, str]]
+"""Texts, each with its style: words of `_CODES`."""
+
+
+class TerminalReport:
     """Collects lines and tables and lays them out for a width in columns."""
 
     def __init__(self, width: int, *, color: bool) -> None:
-        from rich.console import Console
-
-        self._file = StringIO()
-        self._console = Console(
-            file=self._file,
-            width=width,
-            color_system="standard" if color else None,
-            force_terminal=color,
-            markup=False,
-            emoji=False,
-            highlight=False,
-            _environ={},
-        )
+        self._width = width
+        self._color = color
+        self._lines: list[str] = []
 
     def heading(self, text: str, style: str = "bold") -> None:
         """Begin a section with an empty line and a title."""
-        self._console.print()
+        self._lines.append("")
         self.line(text, style=style)
 
     def line(self, text: str, *, indent: int = 0, style: str = "") -> None:
         """Add one paragraph; its wrapped lines keep the indentation."""
-        from rich.padding import Padding
-        from rich.text import Text
-
-        shown = Text(plain_line(text, LINE_LIMIT), style=style, overflow="fold")
-        self._console.print(Padding(shown, (0, 0, 0, indent), expand=False))
+        self._add(plain_line(text, LINE_LIMIT), indent, style)
 
     def verbatim(self, lines: Sequence[str], *, indent: int) -> None:
         """Add lines as they stand, dimmed, their own indentation kept."""
-        from rich.padding import Padding
-        from rich.text import Text
-
         for line in lines:
-            shown = " ".join(plain(line, LINE_LIMIT).split("\n"))
-            text = Text(shown or " ", style="dim", overflow="fold")
-            self._console.print(Padding(text, (0, 0, 0, indent), expand=False))
+            self._add(" ".join(plain(line, LINE_LIMIT).split("\n")) or " ", indent, "dim")
 
     def command(self, text: str, *, indent: int = 2) -> None:
         """Add a line that people copy: it is wrapped as a shell takes it, never inside a word."""
-        from rich.text import Text
+        for line in command_lines(plain_line(text, COMMAND_LIMIT), self._width - indent):
+            self._lines.append(f"{' ' * indent}{line}")
 
-        for line in command_lines(plain_line(text, COMMAND_LIMIT), self._console.width - indent):
-            self._console.print(Text(f"{' ' * indent}{line}"), soft_wrap=True)
-
-    def cell(self, pieces: Sequence[tuple[str, str]]) -> None:
+    def cell(self, pieces: Pieces) -> None:
         """Add several texts, each with its style, their lines kept."""
-        self._console.print(self._joined(pieces))
+        self._lines += (self._styled(*line) for line in _laid_out(pieces, self._width))
 
-    def columns(
-        self,
-        titles: tuple[str, str],
-        rows: Sequence[tuple[Sequence[tuple[str, str]], Sequence[tuple[str, str]]]],
-    ) -> None:
+    def columns(self, titles: tuple[str, str], rows: Sequence[tuple[Pieces, Pieces]]) -> None:
         """Add rows of two cells side by side, each as `cell` has it."""
-        from rich.table import Table
-        from rich.text import Text
+        right = self._width // 2
+        left = self._width - right
+        for row in ([[(title, "bold")] for title in titles], *rows):
+            self._lines.append("")
+            cells = (_laid_out(row[0], left - 2), _laid_out(row[1], right))
+            for one, other in zip_longest(*cells, fillvalue=("", "")):
+                space = " " * (left - width_of(one[0]))
+                self._lines.append(f"{self._styled(*one)}{space}{self._styled(*other)}")
 
-        table = Table(box=None, pad_edge=False, show_edge=False, padding=(0, 2, 1, 0), expand=True)
-        for title in titles:
-            table.add_column(Text(title, style="bold"), ratio=1, overflow="fold")
-        for left, right in rows:
-            table.add_row(self._joined(left), self._joined(right))
-        self._console.print()
-        self._console.print(table)
+    def table(
+        self,
+        header: Sequence[str],
+        rows: Sequence[tuple[Sequence[str], str]],
+        *,
+        most: int = 0,
+        spare: Sequence[str] = (),
+    ) -> None:
+        """Add a table, each row with its cells and a style for the last one; of many, the first
+        `most` and a line that counts the others.
 
-    def _joined(self, pieces: Sequence[tuple[str, str]]) -> Group:
-        """Indent all pieces but the first: then no text looks like the title of another cell."""
-        from rich.console import Group
-        from rich.padding import Padding
-        from rich.text import Text
-
-        texts = [
-            Text(plain(text, PIECE_LIMIT), style=style, overflow="fold") for text, style in pieces
-        ]
-        return Group(*texts[:1], *(Padding(text, (0, 0, 0, 4)) for text in texts[1:]))
-
-    def table(self, header: Sequence[str], rows: Sequence[tuple[Sequence[str], str]]) -> None:
-        """Add a table; each row has its cells and a style for the last one.
-
-        No word of it is broken: where the page is too narrow for that, each row is a paragraph.
+        No word of it is broken. Where it is too wide for that, columns are left out that are
+        `spare`, the first of them first, and else each row is a paragraph. Of a table with such
+        columns only the last one is wrapped.
         """
-        from rich.table import Table
-        from rich.text import Text
-
-        shown = [
-            ([plain_line(cell, _CELL_LIMIT) for cell in cells], style) for cells, style in rows
-        ]
-        gap = 2 if self._console.width >= _ROOMY else 1
-        header = [plain_line(title, _CELL_LIMIT) for title in header]
-        texts = [header, *(cells for cells, _ in shown)]
-        widths = column_widths(texts, self._console.width - gap * (len(header) - 1))
-        self._console.print()
-        if widths is None:
-            self._paragraphs(header, shown)
+        if most and (left := len(rows) - most) > 0:
+            self.table(header, rows[:most])
+            self.line(f"and {left:,} more; JSON has them all", indent=2)
             return
-        table = Table(box=None, pad_edge=False, show_edge=False, padding=(0, gap, 0, 0))
-        for name, width in zip(header, widths, strict=True):
-            table.add_column(Text(name, style="bold"), width=width, overflow="fold")
-        for cells, style in shown:
-            table.add_row(*map(Text, cells[:-1]), Text(cells[-1], style=style))
-        self._console.print(table)
+        texts = [
+            [plain_line(one, _CELL_LIMIT) for one in row]
+            for row in (header, *(cells for cells, _ in rows))
+        ]
+        gap = 2 if self._width >= _ROOMY else 1
+        waiting, gone = [one for one in spare if one in header[1:-1]], list[str]()
+        while True:
+            kept = [at for at, name in enumerate(header) if name not in gone]
+            shown = [[row[at] for at in kept] for row in texts]
+            room = self._width - gap * (len(kept) - 1)
+            widths = column_widths(shown, room, whole=bool(spare))
+            if widths is not None or not waiting:
+                break
+            gone.append(waiting.pop(0))
+        styles = ["bold", *(style for _, style in rows)]
+        self._lines.append("")
+        if widths is None:
+            self._paragraphs(texts, styles)
+            return
+        for number, (row, style) in enumerate(zip(shown, styles, strict=True)):
+            self._row(row, widths, gap, style, "" if number else style)
+        if gone:
+            self.line(f"Left out, as the screen is narrow: {', '.join(gone)}.", style="dim")
 
-    def _paragraphs(self, header: Sequence[str], rows: Sequence[tuple[list[str], str]]) -> None:
-        for cells, style in rows:
+    def text(self) -> str:
+        """Return the page; no line of it is a command for a CI runner, however it was wrapped."""
+        lines = "\n".join(self._lines).strip("\n").split("\n")
+        return defuse_log("\n".join(line.rstrip() for line in lines)) + "\n"
+
+    def _row(
+        self, cells: Sequence[str], widths: Sequence[int], gap: int, last: str, others: str
+    ) -> None:
+        wrapped = [_wrapped(one, width) for one, width in zip(cells, widths, strict=True)]
+        for parts in zip_longest(*wrapped, fillvalue=""):
+            line = ""
+            for part, width in zip(parts[:-1], widths, strict=False):
+                line += self._styled(part, others) + " " * (width - width_of(part) + gap)
+            self._lines.append(line + self._styled(parts[-1], last))
+
+    def _paragraphs(self, rows: Sequence[Sequence[str]], styles: Sequence[str]) -> None:
+        header = rows[0]
+        for cells, style in zip(rows[1:], styles[1:], strict=True):
             self.line(f"{cells[0]}, {cells[1]}: {cells[-1]}", style=style)
             between = zip(header[2:-1], cells[2:-1], strict=True)
             self.line(", ".join(f"{name} {cell}" for name, cell in between), indent=2)
 
-    def text(self) -> str:
-        """Return the page; no line of it is a command for a CI runner, however it was wrapped."""
-        lines = [line.rstrip() for line in self._file.getvalue().strip("\n").split("\n")]
-        return defuse_log("\n".join(lines)) + "\n"
+    def _add(self, text: str, indent: int, style: str) -> None:
+        for line in _wrapped(text, self._width - indent):
+            self._lines.append(" " * indent + self._styled(line, style))
+
+    def _styled(self, text: str, style: str) -> str:
+        codes = ";".join(_CODES[word] for word in style.split())
+        return f"\x1b[{codes}m{text}\x1b[0m" if self._color and codes and text else text
+
+
+def _laid_out(pieces: Pieces, width: int) -> list[tuple[str, str]]:
+    """Return lines, each with its style; all pieces but the first are indented: then no text looks
+    like the title of another cell.
+    """
+    return [
+        (" " * indent + line, style)
+        for number, (text, style) in enumerate(pieces)
+        for indent in (4 if number else 0,)
+        for whole in plain(text, PIECE_LIMIT).split("\n")
+        for line in _wrapped(whole, width - indent)
+    ]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Return the lines of a text; a word is broken only where it is wider than a line."""
+    lines = [""]
+    for word in re.findall(r"\s*\S+\s*", text):
+        if lines[-1] and width_of(lines[-1]) + width_of(word.rstrip()) > width:
+            lines.append("")
+        *whole, rest = _chopped(word, width)
+        lines[-1:] = [*whole, lines[-1] + rest]
+    return [line.rstrip() for line in lines]
+
+
+def _chopped(word: str, width: int) -> list[str]:
+    pieces = [""]
+    for character in word.rstrip():
+        if pieces[-1] and width_of(pieces[-1] + character) > width:
+            pieces.append("")
+        pieces[-1] += character
+    return [*pieces[:-1], pieces[-1] + word[len(word.rstrip()) :]]
+
+
+def width_of(text: str) -> int:
+    """Return how many columns a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def command_lines(text: str, room: int) -> list[str]:
@@ -150,9 +195,7 @@ def command_lines(text: str, room: int) -> list[str]:
 
     All but the last end as a shell wants it, and none breaks a word or what stands in quotes.
     """
-    from rich.cells import cell_len
-
-    if cell_len(text) <= room:
+    if width_of(text) <= room:
         return [text]
     try:
         words = [shlex.quote(word) for word in shlex.split(text)]
@@ -160,26 +203,27 @@ def command_lines(text: str, room: int) -> list[str]:
         return [text]
     lines: list[str] = []
     for word in words:
-        if lines and cell_len(f"{lines[-1]} {word} \\") <= room:
+        if lines and width_of(f"{lines[-1]} {word} \\") <= room:
             lines[-1] += f" {word}"
         else:
             lines.append(f"  {word}" if lines else word)
     return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
 
 
-def column_widths(rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
+def column_widths(
+    rows: Sequence[Sequence[str]], room: int, *, whole: bool = False
+) -> list[int] | None:
     """Return how wide each column is to be, all of them at most `room` columns of the terminal.
 
-    None if that cannot be without breaking a word.
+    None if that cannot be without breaking a word, or where all but the last are to be `whole`.
     """
-    from rich.cells import cell_len
-
     columns = list(zip(*rows, strict=True))
-    widths = [max(map(cell_len, column)) for column in columns]
+    widths = [max(map(width_of, column)) for column in columns]
     least = [
-        max(cell_len(word) for cell in column for word in cell.split() or [""])
-        for column in columns
+        max(width_of(word) for cell in one for word in cell.split() or [""]) for one in columns
     ]
+    if whole:
+        least[:-1] = widths[:-1]
     while sum(widths) > room:
         slack = [width - needed for width, needed in zip(widths, least, strict=True)]
         if not any(slack):

@@ -21,7 +21,7 @@ from gateval.render.report.plan_wording import (
     revisions,
 )
 from gateval.render.report.wording import count, words_of
-from gateval.render.terminal.page import LINE_LIMIT, Page
+from gateval.render.terminal.page import LINE_LIMIT, TerminalReport
 from gateval.safe.sanitize import plain_line
 
 REASONS_SHOWN = 6
@@ -46,7 +46,7 @@ def render_plan(
         why = plan.nothing if plan.nothing.startswith(said) else f"{said}. {plan.nothing}"
         lines = (*_opening(plan), why, *_closing(plan))
         return "".join(f"{' ' * _indent(one)}{plain_line(one, LINE_LIMIT)}\n" for one in lines)
-    page = Page(width, color=color)
+    page = TerminalReport(width, color=color)
     for line in _opening(plan):
         page.line(line.lstrip(), indent=_indent(line))
     _evals(page, plan, likely)
@@ -111,7 +111,7 @@ def _closing(plan: Plan) -> Iterator[str]:
     yield from (f"warning: {warning}" for warning in plan.warnings)
 
 
-def _evals(page: Page, plan: Plan, likely: Sequence[str]) -> None:
+def _evals(page: TerminalReport, plan: Plan, likely: Sequence[str]) -> None:
     rows = []
     shown = [one for one in plan.evals if one.bar is None or one.bar.lowered or one.own_fixtures]
     for planned in shown:

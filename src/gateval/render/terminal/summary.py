@@ -21,7 +21,7 @@ from gateval.render.report.wording import (
     passes,
     words_of,
 )
-from gateval.render.terminal.page import Page
+from gateval.render.terminal.page import TerminalReport
 from gateval.render.view import ReportView, Section, SectionKind
 
 STYLES = {
@@ -41,7 +41,7 @@ _RISES = 6
 
 def render_summary(view: ReportView, *, width: int = 100, color: bool = False) -> str:
     """Return the summary, at most `width` columns wide; with `color`, ANSI colours of our own."""
-    page = Page(width, color=color)
+    page = TerminalReport(width, color=color)
     _verdict(page, view)
     _listed(page, "Labels", [str(line) for line in view.labels])
     for section in view.sections:
@@ -53,7 +53,7 @@ def render_summary(view: ReportView, *, width: int = 100, color: bool = False) -
 
 def render_next_step(view: ReportView, results: str, width: int, color: bool) -> str:  # noqa: FBT001
     """Return what to do after a check; `results` is the path of its folder, if that was chosen."""
-    page = Page(width, color=color)
+    page = TerminalReport(width, color=color)
     said, commands = after_check(view.report, results)
     page.line(f"Next: {said}")
     for command in commands:
@@ -61,7 +61,7 @@ def render_next_step(view: ReportView, results: str, width: int, color: bool) ->
     return page.text()
 
 
-def _verdict(page: Page, view: ReportView) -> None:
+def _verdict(page: TerminalReport, view: ReportView) -> None:
     style = f"bold {STYLES[view.verdict]}"
     page.line(f"Gateval: {view.verdict} \N{EM DASH} {view.headline}", style=style)
     page.line(view.revisions)
@@ -71,36 +71,36 @@ def _verdict(page: Page, view: ReportView) -> None:
         page.line(f"scripted model: {view.scripted}", style="yellow")
 
 
-def _table(page: Page, _: ReportView, section: Section) -> None:
+def _table(page: TerminalReport, _: ReportView, section: Section) -> None:
     page.table(section.columns, [(row[:-2], STYLES[row.verdict]) for row in section.whole])
 
 
-def _list(page: Page, _: ReportView, section: Section) -> None:
+def _list(page: TerminalReport, _: ReportView, section: Section) -> None:
     _listed(page, section.title, [*section.said, *map(str, section.whole)])
 
 
-def _sealed(page: Page, _: ReportView, section: Section) -> None:
+def _sealed(page: TerminalReport, _: ReportView, section: Section) -> None:
     page.heading(section.title)
     page.table(section.columns, [(one.cells, STYLES[one.verdict]) for one in section.items])
     for line in section.said:
         page.line(line, indent=2)
 
 
-def _listed(page: Page, title: str, lines: Sequence[str]) -> None:
+def _listed(page: TerminalReport, title: str, lines: Sequence[str]) -> None:
     if lines:
         page.heading(title)
     for line in lines:
         page.line(line, indent=2)
 
 
-def _experiment(page: Page, _: ReportView, section: Section) -> None:
+def _experiment(page: TerminalReport, _: ReportView, section: Section) -> None:
     page.heading(f"{section.title} ({section.note})")
     for line in section.whole:
         style = {UP: "green", DOWN: "red"}.get(line.change[:1], "")
         page.line(str(line), indent=2, style=style)
 
 
-def _fixtures(page: Page, view: ReportView, section: Section) -> None:
+def _fixtures(page: TerminalReport, view: ReportView, section: Section) -> None:
     """Add fixtures that are worse than they should be: what broke, and how to run it again."""
     facts = [fact for group in section.items for fact in group.facts]
     page.heading(section.title)
@@ -109,7 +109,7 @@ def _fixtures(page: Page, view: ReportView, section: Section) -> None:
     _more(page, len(facts))
 
 
-def _fixture(page: Page, view: ReportView, fact: FixtureFacts) -> None:
+def _fixture(page: TerminalReport, view: ReportView, fact: FixtureFacts) -> None:
     name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.compared.head.severity})"
     score = own_score(fact.compared)
     passed = f"{name}: {passes(fact.compared)}{f', {score}' if score else ''}"
@@ -124,14 +124,14 @@ def _fixture(page: Page, view: ReportView, fact: FixtureFacts) -> None:
     page.command(one_fixture_command(view.plan, fact), indent=4)
 
 
-def _evidence(page: Page, verdict: Verdict | None) -> None:
+def _evidence(page: TerminalReport, verdict: Verdict | None) -> None:
     for violation in verdict.violations if verdict else ():
         mark = f"{evidence_icon(violation)} {evidence_mark(violation)}."
         page.line(f"{mark} {violation.severity}: {violation.rule}", indent=6)
         page.line(f"| {violation.quote}", indent=8, style="dim")
 
 
-def _silent(page: Page, view: ReportView, section: Section) -> None:
+def _silent(page: TerminalReport, view: ReportView, section: Section) -> None:
     """Add agents that no longer answer, with the last lines of their output."""
     page.heading(section.title)
     for agent in section.items:
@@ -144,7 +144,7 @@ def _silent(page: Page, view: ReportView, section: Section) -> None:
         page.command(one_fixture_command(view.plan, agent.facts[0]), indent=4)
 
 
-def _gaps(page: Page, view: ReportView, section: Section) -> None:
+def _gaps(page: TerminalReport, view: ReportView, section: Section) -> None:
     """Add what was not measured, and what to do."""
     page.heading(section.title)
     for gap in section.items[:SHOWN]:
@@ -158,46 +158,48 @@ def _gaps(page: Page, view: ReportView, section: Section) -> None:
     _more(page, len(section.items))
 
 
-def _more(page: Page, total: int) -> None:
+def _more(page: TerminalReport, total: int) -> None:
     if total > SHOWN:
         page.line(f"and {total - SHOWN:,} more; results.v1.json holds them all", indent=2)
 
 
-def _later(page: Page, view: ReportView, section: Section) -> None:
+def _later(page: TerminalReport, view: ReportView, section: Section) -> None:
     """Leave a section to the notes, or out: a page has no folds."""
     del page, view, section
 
 
-_SHOW: Final[Mapping[SectionKind, Callable[[Page, ReportView, Section], None]]] = MappingProxyType(
-    {
-        SectionKind.EVALS: _table,
-        SectionKind.SEALED: _sealed,
-        SectionKind.SCORERS: _experiment,
-        SectionKind.FIXTURES: _fixtures,
-        SectionKind.SILENT: _silent,
-        SectionKind.GAPS: _gaps,
-        **dict.fromkeys(
-            (
-                SectionKind.PROVIDERS,
-                SectionKind.PROMPTS,
-                SectionKind.OFFERS,
-                SectionKind.REMOVED,
-                SectionKind.WARNINGS,
-                SectionKind.CHANGES,
-                SectionKind.CERTAINTY,
-                SectionKind.IMPROVED,
-                SectionKind.PASSING,
-                SectionKind.USAGE,
-                SectionKind.WHY,
+_SHOW: Final[Mapping[SectionKind, Callable[[TerminalReport, ReportView, Section], None]]] = (
+    MappingProxyType(
+        {
+            SectionKind.EVALS: _table,
+            SectionKind.SEALED: _sealed,
+            SectionKind.SCORERS: _experiment,
+            SectionKind.FIXTURES: _fixtures,
+            SectionKind.SILENT: _silent,
+            SectionKind.GAPS: _gaps,
+            **dict.fromkeys(
+                (
+                    SectionKind.PROVIDERS,
+                    SectionKind.PROMPTS,
+                    SectionKind.OFFERS,
+                    SectionKind.REMOVED,
+                    SectionKind.WARNINGS,
+                    SectionKind.CHANGES,
+                    SectionKind.CERTAINTY,
+                    SectionKind.IMPROVED,
+                    SectionKind.PASSING,
+                    SectionKind.USAGE,
+                    SectionKind.WHY,
+                ),
+                _later,
             ),
-            _later,
-        ),
-    }
+        }
+    )
 )
 """Sections that are no list of sentences."""
 
 
-def _notes(page: Page, view: ReportView) -> None:
+def _notes(page: TerminalReport, view: ReportView) -> None:
     """Add, on a line each, what in a comment is folded, what warns first."""
     lines = {one.kind: _NOTES[one.kind](one) for one in view.sections if one.kind in _NOTES}
     _section(page, [line for kind in _NOTES for line in lines.get(kind, ())])
@@ -233,7 +235,7 @@ _NOTES: Final[Mapping[SectionKind, Callable[[Section], Sequence[str]]]] = Mappin
 )
 
 
-def _run(page: Page, view: ReportView) -> None:
+def _run(page: TerminalReport, view: ReportView) -> None:
     results = view.report.results
     usage = next((one for one in view.sections if one.kind is SectionKind.USAGE), None)
     lines = [
@@ -266,7 +268,7 @@ def _spent(spent: Spent) -> str:
     return f"{spent.tokens}, {spent.money}{time}"
 
 
-def _section(page: Page, lines: Sequence[str]) -> None:
+def _section(page: TerminalReport, lines: Sequence[str]) -> None:
     for position, line in enumerate(lines):
         if position:
             page.line(line)
