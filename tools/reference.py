@@ -20,6 +20,7 @@ from tools import (
     house_image,
     keys_page,
     presets_page,
+    reasons_page,
     strictness_page,
 )
 
@@ -35,6 +36,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "keys.md", keys_page.page()
     yield REFERENCE / "cli.md", cli_page.page()
     yield REFERENCE.parent / "house.svg", house_image.image()
+    yield REFERENCE / "reasons.md", reasons_page.page()
     yield REFERENCE / "presets.md", presets_page.page()
     yield REFERENCE / "strictness.md", strictness_page.page()
     for name in compat_page.documents():
