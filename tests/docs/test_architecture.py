@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import pytest
@@ -56,3 +57,22 @@ def test_every_path_exists() -> None:
 )
 def test_a_path_that_leads_nowhere_is_seen(text: str, lost: list[str]) -> None:
     assert missing(text) == lost
+
+
+MOST_LINES = {"file": 600, "function": 60}
+
+
+def test_files_and_functions_can_be_read_at_once() -> None:
+    """A file is a concept and a function fits on a screen; what grows beyond is cut first."""
+    too_long = []
+    for path in sorted((ROOT / "src/gateval").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if text.count("\n") > MOST_LINES["file"]:
+            too_long.append(f"{path.relative_to(ROOT)} has {text.count(chr(10))} lines")
+        too_long += [
+            f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and (node.end_lineno or 0) - node.lineno + 1 > MOST_LINES["function"]
+        ]
+    assert too_long == []

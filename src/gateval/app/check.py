@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -25,6 +25,8 @@ from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from gateval.app.run.measure import LocalMemory
+    from gateval.app.run.sealing import MeasuredRun
+    from gateval.domain.decision.decision import Report
 
 
 def check_change(
@@ -157,7 +159,7 @@ def carry_out(
     from gateval.app.resume import resumed_run
     from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
     from gateval.app.run.measure import measure, remember
-    from gateval.app.run.views import VIEWS, summary_for, write_views
+    from gateval.app.run.views import write_views
     from gateval.app.run_history import stored_runs
     from gateval.app.show import with_spent_here
     from gateval.domain.decision.decision import make_report
@@ -185,28 +187,42 @@ def carry_out(
         memory.keep(whole)
     told = memory.told if memory is not None else _UNKNOWN[: plan.base is not None]
     with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
-        screen = screen_of(sys.stdout, settings.environ)
-        sys.stdout.write(views["summary"] if screen == PAPER else summary_for(report, screen))
-        print(f"Results: {folder.path}", file=sys.stderr)
-        if "html" in views:
-            print(f"Report: {show_here(folder.path / VIEWS['html'].file)}", file=sys.stderr)
-        for said in told:
-            print(said, file=sys.stderr)
-        if plan.base is not None and not measured.interrupted:
-            from gateval.render.terminal.summary import render_next_step
-            from gateval.render.view import ReportView
-
-            screen = screen_of(sys.stderr, settings.environ)
-            place = show_here(folder.path) if results is not None else ""
-            print(render_next_step(ReportView(report), place, *screen), end="", file=sys.stderr)
-        if measured.interrupted:
-            again = "--resume" if results is None else f"--from {show_here(folder.path)}"
-            print(
-                "gateval: interrupted; what was finished is in the results.\n"
-                f"  Next: the same command with {again} goes on from there.",
-                file=sys.stderr,
-            )
+        _tell_end(report, views, measured, settings, told, chosen=results is not None)
     return EXIT_INTERRUPTED if measured.interrupted else report.decision.exit_code
+
+
+def _tell_end(
+    report: Report,
+    views: Mapping[str, str],
+    measured: MeasuredRun,
+    settings: Settings,
+    told: Sequence[str],
+    *,
+    chosen: bool,
+) -> None:
+    """Print the summary and, beside it, where everything is and what to do next; `chosen` says that
+    somebody named the folder.
+    """
+    from gateval.app.run.views import VIEWS, summary_for
+    from gateval.render.terminal.summary import render_next_step
+    from gateval.render.view import ReportView
+
+    folder = measured.folder.path
+    screen = screen_of(sys.stdout, settings.environ)
+    sys.stdout.write(views["summary"] if screen == PAPER else summary_for(report, screen))
+    said = [f"Results: {folder}"]
+    if "html" in views:
+        said.append(f"Report: {show_here(folder / VIEWS['html'].file)}")
+    said += told
+    if measured.interrupted:
+        again = f"--from {show_here(folder)}" if chosen else "--resume"
+        said.append("gateval: interrupted; what was finished is in the results.")
+        said.append(f"  Next: the same command with {again} goes on from there.")
+    print("\n".join(said), file=sys.stderr)
+    if report.results.plan.base is not None and not measured.interrupted:
+        place = show_here(folder) if chosen else ""
+        step = render_next_step(ReportView(report), place, *screen_of(sys.stderr, settings.environ))
+        print(step, end="", file=sys.stderr)
 
 
 _UNKNOWN = ["Measured anew: earlier runs are not known here."]

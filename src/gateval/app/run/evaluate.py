@@ -18,7 +18,7 @@ from gateval.app.run.context import EvaluationRun, refuse_missing_keys, refuse_u
 from gateval.app.run.isolation import isolation_for
 from gateval.app.run.sealing import SealingLog, sealed_off
 from gateval.app.run.views import TRIALS_FILE
-from gateval.candidates.isolation.isolation_level import egress_text
+from gateval.candidates.isolation.isolation_level import IsolationLevel, egress_text
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.doubts import cut_off_warnings
 from gateval.domain.results.progress import is_public_warning
@@ -74,14 +74,8 @@ def evaluate(
         )
         trials, interrupted = _trials_of(run)
     timed_out = trials is None and not interrupted
-    unset = [
-        f"policy.candidateEnv names {name}, which is not set here, so agents ran without it. Set "
-        "it for the gate, or take it out."
-        for name in plan.policy.candidate_env
-        if level and name not in settings.environ
-    ]
     done = (*read_trials(folder.path / TRIALS_FILE), *log.held) if trials is None else trials
-    told = (*unset, *warnings, *cut_off_warnings(plan, done))
+    told = (*_unset(plan, settings, level), *warnings, *cut_off_warnings(plan, done))
     public = [one for one in told if is_public_warning(one, plan)]
     others = [one for one in told if not is_public_warning(one, plan)]
     seconds = round(clock.monotonic() - begun, 3)
@@ -101,6 +95,15 @@ def evaluate(
     )
     calibrations = [*plan.agreements, *run.replays]
     return results_of(plan, done, info, calibrations, run.offers.found())
+
+
+def _unset(plan: Plan, settings: Settings, level: IsolationLevel | None) -> list[str]:
+    return [
+        f"policy.candidateEnv names {name}, which is not set here, so agents ran without it. Set "
+        "it for the gate, or take it out."
+        for name in plan.policy.candidate_env
+        if level and name not in settings.environ
+    ]
 
 
 def kept_warnings(told: Sequence[str]) -> tuple[str, ...]:
