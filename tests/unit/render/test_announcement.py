@@ -84,13 +84,14 @@ def test_limits_hold_in_any_script() -> None:
 def test_only_our_own_link_comes_out() -> None:
     said = announce(ReportView(sample_reports.regressed(), FORK))
 
-    assert read(said.comment).tags.count("a") == 2
+    assert read(said.comment).tags.count("a") == 3  # the glossary is the third
     log = "https://github.com/octo/shop/actions/runs/7"
     assert f"[Log of this run]({log}) · [Results and traces]({log}#artifacts)" in said.comment
     odd = announce(ReportView(sample_reports.regressed(), Frame(run_url="https://x/) <b>")))
-    assert "https" not in odd.comment
+    assert "https://x" not in odd.comment
+    assert odd.comment.count("https") == 1
     nothing = announce(ReportView(sample_reports.regressed(), FORK._replace(files_url="")))
-    assert f"[Log of this run]({log})\n" in nothing.comment
+    assert f"[Log of this run]({log}) · [What the words mean](" in nothing.comment
     assert "Results and traces" not in nothing.comment
 
 
