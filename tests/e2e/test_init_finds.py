@@ -152,3 +152,28 @@ def test_a_database_that_it_reads_the_address_of_is_written_to_be_filled_in(tmp_
     assert [one["name"] for one in runtime["services"]] == ["db"]
     assert runtime["env"] == {"DATABASE_URL": "postgresql://app@{services.db}/postgres"}
     assert gateval(repo, "validate").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("env", "file"),
+    [
+        ('"conf/keys.env"', "conf/keys.env"),
+        ('"./conf/keys.env"', "conf/keys.env.example"),
+        ('{"DESK_URL": "https://desk", "TAVILY_API_KEY": "", "OPENAI_API_KEY": ""}', ""),
+    ],
+    ids=["a file", "an example of the file", "an object"],
+)
+def test_variables_that_langgraph_json_has_set_are_proposed(
+    tmp_path: Path, env: str, file: str
+) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("langgraph.json", f'{{"graphs": {{"desk": "./desk.py:graph"}}, "env": {env}}}')
+    repo.write("desk.py", GRAPH)
+    if file:
+        repo.write(file, "DESK_URL=https://desk\nTAVILY_API_KEY=tvly-secret\nOPENAI_API_KEY=\n")
+    done = gateval(repo, "init", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "It reads DESK_URL, TAVILY_API_KEY. " in done.stdout
+    config = (repo.path / ".github/gateval.yml").read_text()
+    assert "  # candidateEnv: [DESK_URL, TAVILY_API_KEY]" in config
+    assert "tvly-secret" not in done.stdout + config

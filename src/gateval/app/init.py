@@ -31,7 +31,7 @@ from gateval.domain.paths import show_path
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.problems import InvalidManifests
 from gateval.domain.setup.beside import COMPOSE_FILES, Beside, beside_of
-from gateval.domain.setup.declared import DECLARING
+from gateval.domain.setup.declared import DECLARING, environment_files
 from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.no_edits import COPY, REDIRECT
@@ -162,11 +162,19 @@ def programs_of(
     )
     path = named.partition(":")[0]
     paths = dict.fromkeys([*([path] if path else []), *nearest[:MOST_FILES]])
+    texts = _texts(repository, snapshot, paths)
+    declaring = {path: text for path, text in texts.items() if path.endswith(DECLARING)}
+    listing = [one for files in environment_files(declaring).values() for one in files]
+    texts |= _texts(repository, snapshot, (one for one in listing if one in snapshot.tree))
+    return find_programs(texts, snapshot.tree, named)
+
+
+def _texts(repository: GitRepository, snapshot: Snapshot, paths: Iterable[str]) -> dict[str, str]:
+    """Return the text of each path that is a file; that of a larger one is empty."""
     entries = {path: snapshot.tree[path] for path in paths}
     oids = {path: entry.oid for path, entry in entries.items() if entry.is_file}
     blobs = repository.blobs(oids.values(), limit=MOST_BYTES)
-    texts = {path: (blobs.get(oid) or b"").decode("utf-8", "replace") for path, oid in oids.items()}
-    return find_programs(texts, snapshot.tree, named)
+    return {path: (blobs.get(oid) or b"").decode("utf-8", "replace") for path, oid in oids.items()}
 
 
 def one_of(found: Sequence[FoundProgram], choose: Choose) -> FoundProgram:

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.setup.libraries import framework_of, models_in
 from gateval.domain.setup.program import FoundProgram, Invocation, invocation_of
 from gateval.domain.setup.program_search import (
     find_programs,
-    framework_of,
-    models_in,
     tells_of_project,
     worth_reading,
 )

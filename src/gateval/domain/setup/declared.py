@@ -322,3 +322,35 @@ def variables_of(text: str, *, example: bool = False) -> tuple[str, ...]:
     else:
         found = [next(filter(None, one.groups())) for one in _READ.finditer(text)]
     return tuple(dict.fromkeys(name for name in found if not _GIVEN.fullmatch(name)))
+
+
+_EXAMPLE_OF = (".example", ".sample", ".template")
+
+
+def environment_files(declaring: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the files that may list what each langgraph.json has set: the one that its `env`
+    names, which is often in nobody's repository, and examples of it.
+    """
+    found = {}
+    for path, text in declaring.items():
+        env = _env_of(path, text)
+        if isinstance(env, str):
+            file = normpath(join(dirname(path), env))
+            found[path] = (file, *(f"{file}{ending}" for ending in _EXAMPLE_OF))
+    return found
+
+
+def environment_of(path: str, text: str) -> tuple[str, ...]:
+    """Return the variables that the `env` of a langgraph.json names itself."""
+    env = _env_of(path, text)
+    listed = "".join(f"{name}=\n" for name in env) if isinstance(env, dict) else ""
+    return variables_of(listed, example=True)
+
+
+def _env_of(path: str, text: str) -> object:
+    """Return the `env` of a langgraph.json: the path of a file, or variables with their values."""
+    try:
+        whole = json.loads(text) if path.endswith(".json") else None
+    except (ValueError, RecursionError):
+        return None
+    return whole.get("env") if isinstance(whole, dict) else None

@@ -16,9 +16,12 @@ from gateval.domain.setup.declared import (
     LEAST,
     DeclaredAgent,
     declared_agents,
+    environment_files,
+    environment_of,
     leads,
     variables_of,
 )
+from gateval.domain.setup.libraries import framework_of, models_in
 from gateval.domain.setup.no_edits import needs
 from gateval.domain.setup.other_work import does_other_work, names_other_work
 from gateval.domain.setup.program import (
@@ -31,7 +34,6 @@ from gateval.domain.setup.program import (
     invocation_of,
     is_flask,
     is_go_entry,
-    library_of,
     node_packages,
     python_modules,
     reads_arguments,
@@ -227,94 +229,6 @@ def _importable(path: str) -> Iterator[str]:
     yield from filter(None, folders_above(path))
 
 
-PYTHON = {
-    "agents": "OpenAI Agents",
-    "pydantic_ai": "Pydantic AI",
-    "langgraph": "LangGraph",
-    "crewai": "CrewAI",
-    "smolagents": "smolagents",
-    "claude_agent_sdk": "Claude Agent SDK",
-    "google.adk": "Google ADK",
-    "strands": "Strands Agents",
-    "agno": "Agno",
-    "autogen_agentchat": "AutoGen",
-    "agent_framework": "Microsoft Agent Framework",
-    "semantic_kernel": "Semantic Kernel",
-    "llama_index": "LlamaIndex",
-    "haystack": "Haystack",
-    "dspy": "DSPy",
-    "langchain": "LangChain",
-    "google.genai": "Google GenAI",
-    "google.generativeai": "Google GenAI",
-    "litellm": "LiteLLM",
-    "anthropic": "Anthropic SDK",
-    "openai": "OpenAI SDK",
-}
-"""Modules of Python, the more telling ones first, and what people call them."""
-
-NODE = {
-    "@openai/agents": "OpenAI Agents",
-    "@anthropic-ai/claude-agent-sdk": "Claude Agent SDK",
-    "@mastra/": "Mastra",
-    "@langchain/": "LangChain",
-    "langchain": "LangChain",
-    "llamaindex": "LlamaIndex",
-    "genkit": "Genkit",
-    "ai": "Vercel AI SDK",
-    "@google/genai": "Google GenAI",
-    "@anthropic-ai/sdk": "Anthropic SDK",
-    "openai": "OpenAI SDK",
-}
-
-_MODEL = re.compile(
-    r"""["'](?:(openai|anthropic|google-gla|google|gemini|azure|openrouter|ollama)[:/])?"""
-    r"""((?:gpt-|o[134](?:-|["'])|claude-|gemini-|text-embedding-)[\w.-]*)["']"""
-)
-_MAKERS = {
-    "gpt": "openai",
-    "text": "openai",
-    "o": "openai",
-    "claude": "anthropic",
-    "gemini": "gemini",
-}
-_SPELLINGS = {"google-gla": "gemini", "google": "gemini"}
-
-
-def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
-    """Return what people call the most telling library that a file imports, "" for none.
-
-    `own` are modules of such a name that are the repository's own.
-    """
-    if path.endswith(".go"):
-        return library_of(text)
-    if path.endswith(".py"):
-        modules = {one for one in python_modules(text) if one.partition(".")[0] not in own}
-        names = (PYTHON[key] for key in PYTHON if any(_is(module, key) for module in modules))
-    else:
-        packages = node_packages(text)
-        names = (NODE[key] for key in NODE if any(_is_package(one, key) for one in packages))
-    return next(names, "")
-
-
-def models_in(text: str) -> tuple[str, ...]:
-    """Return the models that a text names, as `provider/model-id`, in their order."""
-    found = []
-    for provider, model in _MODEL.findall(text):
-        name = model.rstrip("\"'")
-        maker = re.split(r"[-\d]", name, maxsplit=1)[0]
-        known = _SPELLINGS.get(provider, provider) or _MAKERS[maker]
-        found.append(f"{known}/{name}")
-    return tuple(dict.fromkeys(found))
-
-
-def _is(module: str, key: str) -> bool:
-    return module == key or module.startswith((f"{key}.", f"{key}_"))
-
-
-def _is_package(package: str, key: str) -> bool:
-    return package == key or package.startswith(f"{key.rstrip('/')}/")
-
-
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".go")
 
 _FILE_NAME = re.compile(r"[\w.-]+\.\w+")
@@ -342,6 +256,7 @@ class RepositoryFiles:
     names: Mapping[str, frozenset[str]]
     declared: Mapping[str, str]
     variables: Mapping[str, tuple[str, ...]]
+    environments: Mapping[str, tuple[str, ...]]
 
     @staticmethod
     def of(given: Mapping[str, str], files: Iterable[str]) -> RepositoryFiles:
@@ -354,6 +269,11 @@ class RepositoryFiles:
             for path, text in given.items()
             if path in texts or basename(path) in ENV_EXAMPLES
         }
+        environments = environment_files(declaring)
+        for path, text in declaring.items():
+            variables[path] = environment_of(path, text)
+            listed = (one for one in environments.get(path, ()) if one in given)
+            variables |= {one: variables_of(given[one], example=True) for one in listed}
         every = frozenset(files)
         hidden = roots_of("agents", every)  # a package of the repository's own may be called so
         frameworks = {
@@ -372,6 +292,7 @@ class RepositoryFiles:
             {path: frozenset(_FILE_NAME.findall(text)) for path, text in texts.items()},
             declared(projects, every),
             variables,
+            environments,
         )
 
     def below(self, folder: str) -> list[str]:
@@ -554,7 +475,8 @@ def _with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles
     data = (other for other in around.files if not other.endswith(ENDINGS) and is_own(other))
     reads = sorted(other for other in data if basename(other) in named) if not root else ()
     examples = [join(folder, one) for folder in {root, ""} for one in ENV_EXAMPLES]
-    read = [*near, *(path for path in examples if path in around.variables)]
+    told = [program.path, *around.environments.get(program.path, ())]
+    read = [*near, *(path for path in [*told, *examples] if path in around.variables)]
     variables = dict.fromkeys(name for other in read for name in around.variables[other])
     return program._replace(
         setup=setup,

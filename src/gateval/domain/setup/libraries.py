@@ -1,0 +1,95 @@
+"""Which framework and which models a program names, by its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+
+from gateval.domain.setup.program import library_of, node_packages, python_modules
+
+PYTHON = {
+    "agents": "OpenAI Agents",
+    "pydantic_ai": "Pydantic AI",
+    "langgraph": "LangGraph",
+    "crewai": "CrewAI",
+    "smolagents": "smolagents",
+    "claude_agent_sdk": "Claude Agent SDK",
+    "google.adk": "Google ADK",
+    "strands": "Strands Agents",
+    "agno": "Agno",
+    "autogen_agentchat": "AutoGen",
+    "agent_framework": "Microsoft Agent Framework",
+    "semantic_kernel": "Semantic Kernel",
+    "llama_index": "LlamaIndex",
+    "haystack": "Haystack",
+    "dspy": "DSPy",
+    "langchain": "LangChain",
+    "google.genai": "Google GenAI",
+    "google.generativeai": "Google GenAI",
+    "litellm": "LiteLLM",
+    "anthropic": "Anthropic SDK",
+    "openai": "OpenAI SDK",
+}
+"""Modules of Python, the more telling ones first, and what people call them."""
+
+NODE = {
+    "@openai/agents": "OpenAI Agents",
+    "@anthropic-ai/claude-agent-sdk": "Claude Agent SDK",
+    "@mastra/": "Mastra",
+    "@langchain/": "LangChain",
+    "langchain": "LangChain",
+    "llamaindex": "LlamaIndex",
+    "genkit": "Genkit",
+    "ai": "Vercel AI SDK",
+    "@google/genai": "Google GenAI",
+    "@anthropic-ai/sdk": "Anthropic SDK",
+    "openai": "OpenAI SDK",
+}
+
+_MODEL = re.compile(
+    r"""["'](?:(openai|anthropic|google-gla|google|gemini|azure|openrouter|ollama)[:/])?"""
+    r"""((?:gpt-|o[134](?:-|["'])|claude-|gemini-|text-embedding-)[\w.-]*)["']"""
+)
+_MAKERS = {
+    "gpt": "openai",
+    "text": "openai",
+    "o": "openai",
+    "claude": "anthropic",
+    "gemini": "gemini",
+}
+_SPELLINGS = {"google-gla": "gemini", "google": "gemini"}
+
+
+def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
+    """Return what people call the most telling library that a file imports, "" for none.
+
+    `own` are modules of such a name that are the repository's own.
+    """
+    if path.endswith(".go"):
+        return library_of(text)
+    if path.endswith(".py"):
+        modules = {one for one in python_modules(text) if one.partition(".")[0] not in own}
+        names = (PYTHON[key] for key in PYTHON if any(_is(module, key) for module in modules))
+    else:
+        packages = node_packages(text)
+        names = (NODE[key] for key in NODE if any(_is_package(one, key) for one in packages))
+    return next(names, "")
+
+
+def models_in(text: str) -> tuple[str, ...]:
+    """Return the models that a text names, as `provider/model-id`, in their order."""
+    found = []
+    for provider, model in _MODEL.findall(text):
+        name = model.rstrip("\"'")
+        maker = re.split(r"[-\d]", name, maxsplit=1)[0]
+        known = _SPELLINGS.get(provider, provider) or _MAKERS[maker]
+        found.append(f"{known}/{name}")
+    return tuple(dict.fromkeys(found))
+
+
+def _is(module: str, key: str) -> bool:
+    return module == key or module.startswith((f"{key}.", f"{key}_"))
+
+
+def _is_package(package: str, key: str) -> bool:
+    return package == key or package.startswith(f"{key.rstrip('/')}/")
