@@ -176,6 +176,18 @@ def test_a_package_below_a_folder_that_can_be_none_imports_its_own(tmp_path: Pat
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
+def test_a_repository_that_is_a_package_imports_its_own(tmp_path: Path) -> None:
+    repo = desk(tmp_path, "python")
+    repo.write("agent.yaml", AGENT % ("python", "answering.py:answer"))
+    repo.write("__init__.py", "from . import answering\n")
+    repo.write("answering.py", f"import plain\nfrom .names import NAME\n{PYTHON}")
+    repo.write("names.py", "NAME = 'desk'\n")
+    repo.write("plain.py", "")
+    repo.commit("The root is the package")
+    ended = gateval(repo, "run", "desk-eval")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
 def test_a_target_that_is_not_there_is_told_with_what_to_do_next(tmp_path: Path) -> None:
     repo = desk(tmp_path, "python")
     repo.write("agent.yaml", AGENT % ("python", "desk.answering:answers"))

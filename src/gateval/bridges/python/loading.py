@@ -223,6 +223,8 @@ def _from_file(place: str, folder: str) -> ModuleType:
         root = above
         names.insert(0, last)
     _on_path(root)
+    if names and _levels(file) >= len(names) and os.path.isfile(os.path.join(root, "__init__.py")):
+        return _in_package(root, names)
     dotted = ".".join(names)
     plain = all(name.isidentifier() for name in names)
     if plain and (len(names) > 1 or dotted not in sys.modules):
@@ -237,6 +239,29 @@ def _from_file(place: str, folder: str) -> ModuleType:
     sys.modules[own] = module
     spec.loader.exec_module(module)
     return module
+
+
+_RELATIVE = re.compile(r"^[ \t]*from[ \t]+(\.+)", re.M)
+
+
+def _levels(file: str) -> int:
+    """Return how many folders up the file's own imports reach, 0 if none is relative."""
+    with open(file, encoding="utf-8", errors="replace") as opened:
+        return max(map(len, _RELATIVE.findall(opened.read())), default=0)
+
+
+def _in_package(folder: str, names: list[str]) -> ModuleType:
+    """Import a module of a package whose folder is called as no package can be: an export is."""
+    package = "target_package"
+    spec = importlib.util.spec_from_file_location(
+        package, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[package] = module
+    spec.loader.exec_module(module)
+    return importlib.import_module(".".join([package, *names]))
 
 
 def _on_path(folder: str) -> None:
