@@ -13,6 +13,7 @@ from pathlib import Path
 from gateval.app.authoring import ALL_KINDS, schema_text
 from tools import (
     action_copy,
+    action_page,
     assertions_page,
     attacks_page,
     cli_page,
@@ -32,6 +33,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     for kind in ALL_KINDS:
         yield REFERENCE / "schema" / f"{kind}.schema.json", schema_text(kind)
     yield from ((REFERENCE / name, text) for name, text in assertions_page.pages())
+    yield REFERENCE / "action-inputs.md", action_page.page()
     yield REFERENCE / "attacks.md", attacks_page.page()
     yield REFERENCE / "keys.md", keys_page.page()
     yield REFERENCE / "cli.md", cli_page.page()

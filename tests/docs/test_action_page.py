@@ -13,7 +13,8 @@ from gateval.formats.github.event import PULL_REQUEST_TYPES
 from tests.helpers.command import ROOT
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-PAGE = (ROOT / "docs/reference/action.md").read_text(encoding="utf-8")
+NAMES_OF_PAGES = ("action-inputs.md", "action.md")
+PAGE = "".join((ROOT / "docs/reference" / name).read_text("utf-8") for name in NAMES_OF_PAGES)
 
 
 def rows(heading: str) -> list[str]:
