@@ -22,6 +22,7 @@ from tools import (
     keys_page,
     presets_page,
     reasons_page,
+    setups_page,
     strictness_page,
 )
 
@@ -38,6 +39,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "keys.md", keys_page.page()
     yield REFERENCE / "cli.md", cli_page.page()
     yield REFERENCE.parent / "house.svg", house_image.image()
+    yield REFERENCE / "setups.md", setups_page.page()
     yield REFERENCE / "reasons.md", reasons_page.page()
     yield REFERENCE / "presets.md", presets_page.page()
     yield REFERENCE / "strictness.md", strictness_page.page()
