@@ -222,7 +222,7 @@ def test_the_command_shows_table_plot_and_disagreements(tmp_path: Path) -> None:
     assert "scripted/judge 0.80 0.36 to 0.97 90 % 90 % 90 % 0 of 20 Calibrated" in said
     assert 'A judge that always says "pass" would agree in 50 %, with κ 0.' in said
     assert "judge: pass 9 1 judge: fail 1 9" in said
-    assert "They disagree on example 1 (conv-1): person 1: It is kind judge 0: Not kind." in said
+    assert "They disagree on example 1 (conv-1): person 1: It is kind judge 0.00: Not kind." in said
     assert plot.read_text().startswith("<svg")
     (folder,) = shop.path.glob(".gateval/results/2*")
     assert {path.name for path in folder.iterdir()} == {"calibrations.svg", "calibrations.v1.json"}

@@ -43,7 +43,7 @@ def shop(tmp_path: Path) -> Repo:
 def test_an_objection_becomes_an_example_and_nothing_else_changes(shop: Repo) -> None:
     done = gateval(shop, "challenge", "kind-word", *OBJECTION)
     assert done.returncode == 0, done.stderr
-    assert "evals/tone.yaml: the judge gave 0, you give 1 (judgeWrong)." in done.stdout
+    assert "evals/tone.yaml: the judge gave 0.00, you give 1 (judgeWrong)." in done.stdout
     text = (shop.path / "evals/tone.yaml").read_text()
     assert text.startswith(CALIBRATION)
     example = yaml.safe_load(text)["spec"]["examples"][1]

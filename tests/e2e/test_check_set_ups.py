@@ -92,7 +92,7 @@ def test_another_lock_file_is_another_bar(tmp_path: Path) -> None:
     ended = gateval(repo, "check", "--base", "main")
     assert ended.returncode == 1, ended.stdout + ended.stderr
     assert "files of assertion script" in ended.stdout
-    assert "saw 0: one of ['Hello', 'Hi']" in " ".join(ended.stdout.split())
+    assert "saw 0.00: one of ['Hello', 'Hi']" in " ".join(ended.stdout.split())
 
 
 def test_a_set_up_that_fails_is_no_pass(tmp_path: Path) -> None:

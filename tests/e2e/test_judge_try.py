@@ -65,7 +65,7 @@ def test_a_trace_is_judged_and_everything_is_shown(shop: Repo, tmp_path: Path) -
     assert "kindness (evals/kind.yaml:9:7) Question 1 of 1" in said, done.stdout + done.stderr
     assert "You are a strict and fair judge" in said
     assert '{"rubric":"Is it kind?"}' in said
-    assert "score 0.1, confidence 0.9" in said
+    assert "score 0.10, confidence 0.90" in said
     assert "✓ high: kind | Go away Quote found in step 2" in said
     # what the judge makes up is asked for again, and does not count
     assert "Question 2 of 2 assistant:" in said

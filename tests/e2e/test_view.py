@@ -227,7 +227,7 @@ def test_a_label_is_written_as_challenge_writes_it(shop: Repo, tmp_path: Path) -
         answer = viewed.ask("/label", label)
         again = viewed.ask("/label", label)
     assert answer.status == 200, answer.text
-    assert ": the judge gave 0, you give 1 (rubricWrong)." in answer.text
+    assert ": the judge gave 0.00, you give 1 (rubricWrong)." in answer.text
     assert (again.status, "already" in again.text) == (422, True)
     twin.git("config", "user.email", "jane@example.com")
     words = ("--score", "1", "--reason", "rubricWrong", "--note", label["note"])

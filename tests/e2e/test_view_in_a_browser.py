@@ -139,7 +139,9 @@ def test_a_label_is_given_by_keys_alone(browser: Browser, tmp_path: Path) -> Non
         page.keyboard.press("1")
         page.keyboard.type("It says 0 and 1: kind")
         page.keyboard.press("Enter")
-        expect(page.locator("#told")).to_contain_text("the judge gave 0, you give 1 (judgeWrong).")
+        expect(page.locator("#told")).to_contain_text(
+            "the judge gave 0.00, you give 1 (judgeWrong)."
+        )
         page.keyboard.press("1")
         page.keyboard.type("again")
         page.keyboard.press("Enter")

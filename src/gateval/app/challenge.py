@@ -28,7 +28,7 @@ from gateval.domain.promotion import (
     new_calibration,
 )
 from gateval.domain.results.results import Results
-from gateval.domain.text import quote
+from gateval.domain.text import quote, show_figure
 from gateval.domain.trials.trial import Side
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.native.manifests import read_manifests
@@ -151,7 +151,7 @@ def label_verdict(
         else begin(root, snapshot.catalogue, planned.own_name, named, judged, example)
     )
     given = judged.verdict.score
-    said = f"{path}: the judge gave {given:g}, you give {score:g} ({why})."
+    said = f"{path}: the judge gave {show_figure(given)}, you give {score:g} ({why})."
     lines = [plain_line(said, LINE_LIMIT)]
     if known is not None and known.rubric.strip() != judged.rubric.strip():
         lines.append(f"The rubric of {known.name} is another one than the fixture's.")

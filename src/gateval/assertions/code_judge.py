@@ -21,6 +21,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import AssertionSpec, FixtureInput
 from gateval.domain.manifests.messages import Role, text_of
 from gateval.domain.strict_json import NotStrictJson
+from gateval.domain.text import show_figure, show_threshold
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Assessed
 from gateval.judging.prompt import shorten
@@ -244,7 +245,7 @@ class CodeJudge(CommandInFolder):
         told = trial_words(evidence, self.config)
         read = partial(read_code_answer, plain=self.plain_text)
         answer = await self.answer(told, spec.own, context, read)
-        expected = f"the check {self.named} to score at least {self.min_score:g}"
+        expected = f"the check {self.named} to score at least {show_threshold(self.min_score)}"
         return scored(self, answer, expected=expected, steps=evidence.final), None
 
 
@@ -253,6 +254,6 @@ def scored(
 ) -> Assessed:
     """Return the assessment of what a program answered, by its score."""
     said = f": {shorten(answer.words, 400).rstrip('.')}" if answer.words.strip() else ""
-    saw = f"{answer.score:g}{said}"
+    saw = f"{show_figure(answer.score, check.min_score)}{said}"
     least = check.min_score
     return check.graded(answer.score, least=least, expected=expected, saw=saw, steps=steps)

@@ -16,6 +16,7 @@ from gateval.assertions.graded_judges import LlmJudge, filled
 from gateval.assertions.own_checks import CommandInFolder
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import AssertionSpec
+from gateval.domain.text import show_figure, show_threshold
 from gateval.domain.trials.trial import Assessment, AssessmentStatus
 from gateval.judging.prompt import shorten
 
@@ -91,7 +92,7 @@ class CompositeScript(CommandInFolder, Weighing):
         whole = scored(
             self,
             answer,
-            expected=f"the program {self.named} to give at least {self.min_score:g}",
+            expected=f"the program {self.named} to give at least {show_threshold(self.min_score)}",
             steps=[step for member in members for step in member.found.steps],
         )
         if answer.passed is None:
@@ -175,12 +176,13 @@ class Composite(Weighing):
         steps = [step for member in members for step in member.found.steps]
         if self.threshold is None:
             score = weighted_mean([(one.spec.weight, one.score) for one in members])
-            least, expected = self.min_score, f"a weighted mean of at least {self.min_score:g}"
+            least = self.min_score
+            expected = f"a weighted mean of at least {show_threshold(least)}"
         else:
             passed = sum(one.found.passed for one in members)
             score, least = passed / len(members), self.threshold
-            expected = f"at least {least:g} of {len(members)} assertions to pass"
-        shown = [f"{shorten(one.name, 60)} {one.score:.3g}" for one in members[:_SHOWN]]
+            expected = f"at least {show_threshold(least)} of {len(members)} assertions to pass"
+        shown = [f"{shorten(one.name, 60)} {show_figure(one.score)}" for one in members[:_SHOWN]]
         more = f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else ""
-        saw = f"{score:.3f} ({', '.join(shown)}{more})"
+        saw = f"{show_figure(score, least)} ({', '.join(shown)}{more})"
         return self.graded(score, least=least, expected=expected, saw=saw, steps=steps), None

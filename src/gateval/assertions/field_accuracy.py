@@ -16,6 +16,7 @@ from gateval.assertions.matching import exact, json_equal, message, only_number,
 from gateval.domain.base import Spec, canonical_json
 from gateval.domain.manifests.fixture import AnyWeight
 from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.text import show_figure, show_threshold
 from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.prompt import shorten
 
@@ -254,11 +255,10 @@ class FieldAccuracy(EvidenceAssertion):
             wrong = [
                 shorten(f"{field.path}: {one.words}", 120) for field, one in marks if one.words
             ]
-            saw = f"{score:.3g}" + (f" ({'; '.join(wrong[:_SHOWN])})" if wrong else "")
-        least, expected = (
-            self.min_score,
-            f"fields worth at least {self.min_score:g} to be as expected",
-        )
+            saw = show_figure(score, self.min_score)
+            saw += f" ({'; '.join(wrong[:_SHOWN])})" if wrong else ""
+        least = self.min_score
+        expected = f"fields worth at least {show_threshold(least)} to be as expected"
         return self.graded(score, least=least, expected=expected, saw=saw, steps=evidence.final)
 
     def _wanted(self, evidence: Evidence) -> JsonValue:

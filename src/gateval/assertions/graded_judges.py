@@ -24,6 +24,7 @@ from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.assertions.own_checks import CommandInFolder
 from gateval.domain.base import JsonObject, Spec, canonical_json
 from gateval.domain.manifests.fixture import AnyWeight, AssertionSpec
+from gateval.domain.text import show_figure, show_threshold
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import (
     Assessed,
@@ -96,10 +97,11 @@ class ScoredByJudge(JudgedAssertion, ABC):
     def _assessment(self, verdict: Verdict) -> Assessment:
         proven = [one for one in verdict.violations if one.supported]
         passed = verdict.score >= self.min_score
-        summary = f"{verdict.score:g}: {shorten(verdict.summary).rstrip('.')}"
+        least, saw = show_threshold(self.min_score), show_figure(verdict.score, self.min_score)
+        summary = f"{saw}: {shorten(verdict.summary).rstrip('.')}"
         if not passed and not proven:
             reason = (
-                f"The judge's score is below {self.min_score:g} but {_unproven(verdict)}, so it "
+                f"The judge's score is below {least} but {_unproven(verdict)}, so it "
                 f"does not count; the judge said {summary}."
             )
             return NotAssessed(type=self.type, reason=reason, cause=Cause.JUDGE, verdict=verdict)
@@ -107,7 +109,7 @@ class ScoredByJudge(JudgedAssertion, ABC):
             type=self.type,
             status=AssessmentStatus.PASSED if passed else AssessmentStatus.FAILED,
             score=verdict.score,
-            reason=f"Expected a judge's score of at least {self.min_score:g}, saw {summary}.",
+            reason=f"Expected a judge's score of at least {least}, saw {summary}.",
             steps=tuple(sorted({one.evidence_step for one in proven})),
             verdict=verdict,
         )
@@ -446,11 +448,12 @@ class Rubric(JudgedAssertion):
         lacking = [name for name, mark in found.marks.items() if mark < 1]
         short = f"; lacking: {', '.join(shorten(name, 60) for name in lacking[:5])}"
         must = f"; required: {', '.join(shorten(name, 60) for name in broken)}" if broken else ""
+        saw = show_figure(verdict.score, self.min_score)
         assessed = self.graded(
             verdict.score,
             least=self.min_score,
-            expected=f"checks worth at least {self.min_score:g} to be satisfied",
-            saw=f"{verdict.score:.3g}{short if lacking else ''}{must} ({summary})",
+            expected=f"checks worth at least {show_threshold(self.min_score)} to be satisfied",
+            saw=f"{saw}{short if lacking else ''}{must} ({summary})",
             steps=steps,
             fatal=bool(broken),
         )

@@ -26,7 +26,7 @@ from gateval.domain.manifests.agent import LayerSpec
 from gateval.domain.manifests.fixture import AssertionSpec, CheckFiles
 from gateval.domain.paths import path_of_text, resolve_path
 from gateval.domain.strict_json import NotStrictJson, read_json
-from gateval.domain.text import quote
+from gateval.domain.text import quote, show_figure, show_threshold
 from gateval.domain.trials.trace import STEPS_LIMIT
 from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.prompt import shorten
@@ -229,10 +229,11 @@ class CustomCheck(OwnProgram, ABC):
         met = score >= self.min_score if answer.passed is None else answer.passed
         asks = f"the check {self.named} to pass"
         if answer.passed is None:
-            asks = f"the check {self.named} to score at least {self.min_score:g}"
+            asks = f"the check {self.named} to score at least {show_threshold(self.min_score)}"
         said = f": {shorten(answer.reason, 400).rstrip('.')}" if answer.reason.strip() else ""
         steps = answer.steps or evidence.final
-        found = self.result(met=met, expected=asks, saw=f"{score:g}{said}", steps=steps)
+        saw = f"{show_figure(score, self.min_score)}{said}"
+        found = self.result(met=met, expected=asks, saw=saw, steps=steps)
         return found.replace(score=score)
 
 

@@ -13,6 +13,7 @@ from gateval.assertions.base import PASS_SCORE, MinScore, TraceAssertion
 from gateval.assertions.evidence import CannotEvaluate, Evidence, ToolCalls
 from gateval.assertions.matching import json_equal, matches, without
 from gateval.domain.base import JsonObject, Spec
+from gateval.domain.text import show_figure, show_threshold
 from gateval.domain.trials.trace import Step
 from gateval.domain.trials.trial import Assessment, Cause
 from gateval.judging.prompt import shorten
@@ -365,11 +366,12 @@ class ToolTrajectory(TraceAssertion):
         hits, total, lacking, found = self._tally(calls)
         score = hits / total if total else 1.0
         missed = [shorten(one, 80) for one in lacking[:_SHOWN]]
+        least = show_threshold(self.min_score)
         return self.graded(
             score,
             least=self.min_score,
-            expected=f"tool calls ({self.mode}) that score at least {self.min_score:g}",
-            saw=f"{score:.3g} for {calls}"
+            expected=f"tool calls ({self.mode}) that score at least {least}",
+            saw=f"{show_figure(score, self.min_score)} for {calls}"
             + (f"; not as expected: {', '.join(missed)}" if missed else ""),
             steps=[call.number for call in found],
         )

@@ -141,7 +141,7 @@ def show_score(score: Score, threshold: float | None = None) -> str:
     if (found := ends(score)) is None:
         return NOT_MEASURED
     low, high = found
-    first, last = _digits(low, threshold), _digits(high, threshold)
+    first, last = show_figure(low, threshold), show_figure(high, threshold)
     return first if abs(high - low) < 1e-9 else f"{first}\N{EN DASH}{last}"
 
 
@@ -202,7 +202,8 @@ def show_bytes(size: int) -> str:
     return f"{amount:.1f} {unit}" if unit != "B" and amount < 10 else f"{amount:,.0f} {unit}"
 
 
-def _digits(score: float, threshold: float | None) -> str:
+def show_figure(score: float, threshold: float | None = None) -> str:
+    """Return what `show_score` does of a score that was measured."""
     for digits in range(2, _MOST):
         shown = _rounded(score, digits)
         if threshold is None or _side(float(shown), threshold) == _side(score, threshold):

@@ -119,7 +119,7 @@ def test_what_a_function_may_return(tmp_path: Path, body: str, status: str, scor
 def test_the_lowest_score_that_passes_can_be_set(tmp_path: Path) -> None:
     found = assessed(tmp_path, f"{DEF}return 0.5", said("a"), minScore=0.6)
     assert found.status.value == "failed"
-    assert "`checks/own.py::f` to score at least 0.6, saw 0.5" in found.reason
+    assert "`checks/own.py::f` to score at least 0.60, saw 0.50" in found.reason
 
 
 def test_steps_and_reason_are_told(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_steps_and_reason_are_told(tmp_path: Path) -> None:
     )
     found = assessed(tmp_path, body, called("find refund"), vars={"most": 1})
     assert found.steps == (3,)
-    assert "saw 0: I want a refund. {'most': 1} \\u001b[0m." in found.reason
+    assert "saw 0.00: I want a refund. {'most': 1} \\u001b[0m." in found.reason
 
 
 @pytest.mark.parametrize(

@@ -436,4 +436,4 @@ def test_passes_by_scores_and_passes_by_all_are_stored_apart() -> None:
 
 def test_where_nothing_has_weight_it_says_so() -> None:
     verdict = trial_verdict(WEIGHTED, specs(0, 0), found(1, 1))
-    assert verdict.reason == "scores 0, below 0.8: nothing that was looked at has weight."
+    assert verdict.reason == "scores 0.00, below 0.80: nothing that was looked at has weight."

@@ -28,6 +28,7 @@ from gateval.domain.base import Value
 from gateval.domain.manifests.evaluation import TOLERANCE, ScoringSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, axis_of
 from gateval.domain.statistics.graded import Scores
+from gateval.domain.text import show_figure, show_threshold
 from gateval.domain.trials.model_call import RefusedBy, Usage
 from gateval.domain.trials.trial import (
     DETAIL_LINES,
@@ -153,9 +154,10 @@ def _missed(
             return why
     if not model.grades:
         at_most = "at most " if lost else ""
-        return f"scores {at_most}{best:.3g}, below {scoring.pass_score:g}: {why}"
+        saw, least = show_figure(best, scoring.pass_score), show_threshold(scoring.pass_score)
+        return f"scores {at_most}{saw}, below {least}: {why}"
     word = "scores at most" if lost else f"{model.called(best)}, scores"
-    return f"{word} {best:.3g}: {why}"
+    return f"{word} {show_figure(best)}: {why}"
 
 
 def _unmeasured(fixture: Fixture, assessments: Sequence[Assessment]) -> TrialVerdict | None:

@@ -9,7 +9,7 @@ from gateval.domain.calibration import CalibrationPhase, JudgedExample
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.gate_config import AgreementPolicy
 from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport, SelfCheck
-from gateval.domain.text import DASH, show_percent
+from gateval.domain.text import DASH, show_figure, show_percent
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Answer, Assessed, Assessment, Verdict
 from gateval.render.report.wording import count, evidence_icon, evidence_mark, what_happened
@@ -136,8 +136,10 @@ def _examples(page: TerminalReport, title: str, examples: Sequence[JudgedExample
         ref = f" ({example.trace_ref})" if example.trace_ref else ""
         page.line(f"{title} on example {example.number}{ref}:", indent=2)
         page.line(f"person {example.human:g}: {example.label or 'no reason given'}", indent=4)
-        said = example.error if example.score is None else f"{example.score:g}: {example.summary}"
-        page.line(f"judge {said}" if example.score is not None else said, indent=4)
+        said = example.error
+        if example.score is not None:
+            said = f"judge {show_figure(example.score)}: {example.summary}"
+        page.line(said, indent=4)
     if len(examples) > SHOWN:
         page.line(f"and {len(examples) - SHOWN} more, in the JSON", indent=2)
 
@@ -203,7 +205,8 @@ def _verdict(page: TerminalReport, verdict: Verdict, *, counts: bool) -> None:
     """Add a verdict; one that does not count is no score."""
     page.line("Verdict" if counts else "A verdict that does not count", style="bold")
     if counts:
-        page.line(f"score {verdict.score:g}, confidence {verdict.confidence:g}", indent=2)
+        confidence = show_figure(verdict.confidence)
+        page.line(f"score {show_figure(verdict.score)}, confidence {confidence}", indent=2)
     page.line(verdict.summary, indent=2)
     page.line(f"Evidence: {count(len(verdict.violations), 'violation')}", style="bold")
     for one in verdict.violations:
