@@ -131,6 +131,19 @@ def test_an_agent_that_is_asked_over_websocket_alone_is_refused_aloud(tmp_path: 
     assert not (repo.path / "agents").exists()
 
 
+STREAMLIT = "import streamlit as st\nfrom agno.agent import Agent\nif st.button('Ask'):\n    st.write(Agent().run(st.text_input('What?')).content)\n"
+
+
+def test_an_agent_that_is_a_page_alone_is_refused_aloud(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("desk.py", STREAMLIT)
+    done = gateval(repo, "init", "--yes")
+    assert done.returncode == 2
+    assert "desk.py draws a page with Streamlit, which a person types into" in done.stderr
+    assert not (repo.path / "agents").exists()
+    assert gateval(repo, "init", "--model", "openai/gpt-5-mini").returncode == 0
+
+
 def test_a_database_that_it_reads_the_address_of_is_written_to_be_filled_in(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "shop")
     repo.write(

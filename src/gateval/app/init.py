@@ -459,14 +459,13 @@ def _found(
     Raises `UsageError` where nothing else was named or found.
     """
     known = programs_of(repository, snapshot, wanted)
-    kept = (_as_described(repository, snapshot, one) for one in known if not one.streams)
+    kept = (_as_described(repository, snapshot, one) for one in known if not one.refused)
     found = tuple(_with_tools(repository, one) for one in kept)
-    for one in (one for one in known if one.streams):
-        path = plain_line(one.path, 200)
-        said = f"{path} takes questions over WebSocket alone, which nothing here asks."
+    for path, (why, hint) in {one.path: one.refused for one in known if one.refused}.items():
+        said = f"{plain_line(path, 200)} {why}"
         if not found:
-            raise UsageError(said, hint=STREAMS)
-        print(f"{said} {STREAMS}")
+            raise UsageError(said, hint=hint)
+        print(f"{said} {hint}")
     return found
 
 
@@ -484,12 +483,6 @@ def _as_described(
     documents, _ = read_documents(here[0], data)
     asked = asked_as_described(documents[0].data) if documents else None
     return program._replace(invocation=asked) if asked else program
-
-
-STREAMS = (
-    "Point at a function or an object that answers, as in docs/guides/bridges.md, or give the "
-    "server a POST route."
-)
 
 
 def _confirm(repository: GitRepository, chosen: Sketch | None) -> Catalogue:

@@ -8,6 +8,7 @@ import pytest
 
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.setup.libraries import framework_of, models_in
+from gateval.domain.setup.other_work import STREAMS
 from gateval.domain.setup.program import FoundProgram, Invocation, invocation_of
 from gateval.domain.setup.program_search import (
     find_programs,
@@ -104,15 +105,38 @@ def test_a_shared_package_outside_its_folder_is_included() -> None:
             "src/types.ts": "import type {\n  Message\n} from 'ai'\nimport { type A, type B } from 'openai';"
         },
         {"indexer.py": "import openai" + MAIN},
-        {
-            "app.py": "import openai\nfrom smolagents.gradio_ui import GradioUI\nGradioUI(agent)"
-            + MAIN
-        },
-        {"ui.py": "import streamlit as st\nimport openai\ninput()"},
     ],
 )
 def test_what_is_no_agent(files: dict[str, str]) -> None:
     assert found(files) == ()
+
+
+PAGES = [
+    ({"app.py": "import openai\nfrom smolagents.gradio_ui import GradioUI\nGradioUI(agent)" + MAIN}, "Gradio"),
+    ({"ui.py": "import streamlit as st\nimport openai\ninput()"}, "Streamlit"),
+    ({"app.py": "import streamlit as st\nfrom desk.asks import ask\n", "desk/asks.py": "import agno.agent\nimport tkinter\n"}, "Streamlit"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "name"), PAGES, ids=["gradio", "streamlit", "behind it"])
+def test_a_page_is_refused_by_what_draws_it(files: dict[str, str], name: str) -> None:
+    first, *_ = found(files)
+    assert first.refused is not None
+    assert first.refused.why.startswith(f"draws a page with {name},")
+
+
+def test_a_page_is_nothing_beside_an_agent() -> None:
+    (program,) = found({**PAGES[1][0], "desk.py": "import openai\ninput()"})
+    assert (program.path, program.refused) == ("desk.py", None)
+
+
+def test_a_template_of_a_program_is_none() -> None:
+    text = "from google.adk.agents import Agent\n{%- if x %}\nimport os\n{%- endif %}\nroot_agent = Agent(name='x')\n"
+    (program,) = found({"app/agent.py": text})
+    assert program.refused is not None
+    assert "is a template" in program.refused.why
+    prompt = 'from google.adk.agents import Agent\nroot_agent = Agent(name="x", instruction="""\n{% if x %}""")\n'
+    assert [one.refused for one in found({"app/agent.py": prompt})] == [None]
 
 
 def test_the_agent_whose_tools_run_others_comes_first() -> None:
@@ -141,9 +165,9 @@ def test_a_program_that_runs_agents_of_which_none_leads_is_the_agent() -> None:
 
 def test_a_chat_that_http_only_creates_is_asked_over_websocket() -> None:
     text = "import { query } from '@anthropic-ai/claude-agent-sdk';\napp.post('/api/chats', (req, res) => {\n  res.json(make(req.body?.title));\n});\napp.get('/api/chats/:id/messages', all);\napp.listen(1);\nnew WebSocketServer({ server });\n"
-    assert [one.streams for one in found({"server.ts": text})] == [True]
+    assert [one.refused for one in found({"server.ts": text})] == [STREAMS]
     asked = text.replace("title", "message")
-    assert [one.streams for one in found({"server.ts": asked})] == [False]
+    assert [one.refused for one in found({"server.ts": asked})] == [None]
 
 
 def test_a_server_of_several_agents_is_not_asked_before_them() -> None:

@@ -1,8 +1,13 @@
-"""Programs that are no agents, though they import a framework: a guess must never start them."""
+"""Programs that are no agents, though they import a framework: a guess must never start them.
+
+Others are agents that cannot be asked; why is said aloud.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
+from typing import NamedTuple
 
 _OTHER_WORK = re.compile(
     r"(?:^|[/_.-])(?:deploy\w*|train(?:ing)?|tests?|migrat\w*|seed(?:s|er|ing)?|ingest\w*|loader|load"
@@ -17,11 +22,59 @@ _OTHER_CALLS = re.compile(
 )
 
 _PAGE = re.compile(
-    r"^[\"']use client[\"']|\b(?:from|require\()\s*[\"'](?:react|react-dom|electron)[/\"']"
-    r"|^(?:import|from) (?:streamlit|gradio|chainlit|nicegui|tkinter)\b|\bGradioUI\(",
-    re.M,
+    r"^[\"']use client[\"']|\b(?:from|require\()\s*[\"'](?:react|react-dom|electron)[/\"']", re.M
+)
+_PYTHON_PAGE = re.compile(
+    r"^(?:import|from) (streamlit|gradio|chainlit|nicegui|tkinter)\b|\bGradioUI\(", re.M
 )
 """What a file has that draws a page or a window: a person types into it."""
+
+_FILLED_IN = re.compile(r"^[ \t]*\{%|\{\{[ \t-]*cookiecutter\.", re.M)
+
+
+class Refusal(NamedTuple):
+    """Why nothing here can ask a program, as the rest of a sentence that its path begins, and what
+    a person does then.
+    """
+
+    why: str
+    hint: str
+
+
+STREAMS = Refusal(
+    "takes questions over WebSocket alone, which nothing here asks.",
+    "Point at a function or an object that answers, as in docs/guides/bridges.md, or give the "
+    "server a POST route.",
+)
+_TEMPLATE = Refusal(
+    "is a template of a program ({% … %}), and none as it stands.",
+    "Make a project of the template, and call `gateval init` there.",
+)
+
+
+def page_of(text: str) -> Refusal | None:
+    """Return why a Python program that draws a page cannot be asked; None for any other."""
+    found = _PYTHON_PAGE.search(text)
+    if not found:
+        return None
+    return Refusal(
+        f"draws a page with {(found[1] or 'gradio').capitalize()}, which a person types into and "
+        "nothing here does.",
+        "Name a function or an object that answers, `gateval init FILE:OBJECT` "
+        "(docs/guides/bridges.md); a file without the page is best. "
+        "`gateval init --model PROVIDER/MODEL` writes an Agent that runs no program.",
+    )
+
+
+def template_of(path: str, text: str) -> Refusal | None:
+    """Return why a Python file cannot be started that a generator fills in; None for any other."""
+    if not path.endswith(".py") or not _FILLED_IN.search(text):
+        return None
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return _TEMPLATE
+    return None
 
 
 _DATA_WORK = re.compile(
@@ -37,7 +90,9 @@ def names_other_work(name: str) -> bool:
 
 def does_other_work(path: str, text: str) -> bool:
     """Whether a program is there to deploy, train, test, migrate, load or draw something."""
-    return bool(_OTHER_WORK.search(path) or _OTHER_CALLS.search(text) or _PAGE.search(text))
+    if _OTHER_WORK.search(path):
+        return True
+    return any(one.search(text) for one in (_OTHER_CALLS, _PAGE, _PYTHON_PAGE))
 
 
 def writes_data(name: str) -> bool:

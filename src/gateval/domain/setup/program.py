@@ -13,6 +13,7 @@ from posixpath import basename, dirname, join, relpath, splitext
 from typing import NamedTuple
 
 from gateval.domain.setup.beside import Beside
+from gateval.domain.setup.other_work import Refusal
 
 _LOCKS = (".lock", "-lock.json", "-lock.yaml", "requirements.txt", "go.mod")
 
@@ -57,10 +58,9 @@ class FoundProgram(NamedTuple):
     `models` are those named in its text, as `provider/model-id`. `score` grows with how much speaks
     for it. `started` is False where nothing tells that the file is a program by itself. `target` is
     what a bridge asks instead of a command, `language` that of the bridge. `names` are what it is
-    called, the best first. `streams` says that it is asked over WebSocket alone, which nothing here
-    does. `variables` are those of the environment that it reads, `beside` what serves it. `writes`
-    says that it writes where it works, `redirect` that it calls a provider at its own address,
-    `proved` that it was asked and answered.
+    called, the best first. `refused` says why nothing here can ask it. `variables` are those of the
+    environment that it reads, `beside` what serves it. `writes` says that it writes where it works,
+    `redirect` that it calls a provider at its own address, `proved` that it was asked and answered.
     """
 
     path: str
@@ -78,7 +78,7 @@ class FoundProgram(NamedTuple):
     target: str = ""
     language: str = ""
     names: tuple[str, ...] = ()
-    streams: bool = False
+    refused: Refusal | None = None
     variables: tuple[str, ...] = ()
     writes: bool = False
     redirect: bool = False

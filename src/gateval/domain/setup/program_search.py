@@ -23,7 +23,13 @@ from gateval.domain.setup.declared import (
 )
 from gateval.domain.setup.libraries import framework_of, models_in
 from gateval.domain.setup.no_edits import needs
-from gateval.domain.setup.other_work import does_other_work, names_other_work
+from gateval.domain.setup.other_work import (
+    STREAMS,
+    does_other_work,
+    names_other_work,
+    page_of,
+    template_of,
+)
 from gateval.domain.setup.program import (
     BUILT,
     FoundProgram,
@@ -368,8 +374,16 @@ def find_programs(
     entries = [path for path in known if around.starts(path)]
     using = () if found else (path for path in known if around.frameworks[path])
     programs = [_program(path, known[path], around) for path in entries or using]
-    found += _orchestrating(programs, found, around)
+    found += _orchestrating(programs, found, around) if programs or found else _pages(around)
     return tuple(sorted(found, key=lambda one: (-one.score, one.path.count("/"), one.path)))
+
+
+def _pages(around: RepositoryFiles) -> Iterator[FoundProgram]:
+    """Yield the programs that draw a page around an agent."""
+    for path, text in around.texts.items():
+        why = page_of(text) if path.endswith(".py") and not names_other_work(path) else None
+        if why and (framework := around.framework(path)):
+            yield _program(path, framework, around)._replace(refused=why)
 
 
 def _orchestrating(
@@ -432,7 +446,7 @@ def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram
         score=_score(path, framework, setup, around),
         started=around.starts(path),
         names=(basename(root), splitext(basename(path))[0], _project_name(root, around)),
-        streams=streams_only(path, text, behind),
+        refused=STREAMS if streams_only(path, text, behind) else template_of(path, text),
     )
     return _with_surroundings(program, path, around)
 
@@ -458,6 +472,7 @@ def _declared(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgram:
         target=one.target(root),
         language="node" if one.file.endswith(_SOURCES) else "python",
         names=(*one.names, basename(root), _project_name(root, around), stem),
+        refused=template_of(one.file, around.texts.get(one.file, "")),
     )
     return _with_surroundings(program, one.file, around)
 
