@@ -131,6 +131,26 @@ def test_an_agent_that_is_asked_over_websocket_alone_is_refused_aloud(tmp_path: 
     assert not (repo.path / "agents").exists()
 
 
+PLANNER = "from agents import Agent, RunContextWrapper, function_tool\nfrom chatkit.agents import AgentContext\n\n@function_tool\nasync def lines(ctx: RunContextWrapper[AgentContext]):\n    return ctx.context.map\n\nplanner = Agent[AgentContext](\n    name='Planner', model='gpt-5-mini', tools=[lines],\n)\n"
+CHATKIT = "from chatkit.server import ChatKitServer\nfrom app.planner import planner\n\nclass Desk(ChatKitServer):\n    pass\n"
+SERVES = "from fastapi import FastAPI\nfrom pydantic import BaseModel\nfrom app.desk import Desk\n\napp = FastAPI()\n\n@app.post('/map')\nasync def write(request): ...\n\n@app.post('/chatkit')\nasync def chat(request):\n    return await Desk().process(await request.body(), {})\n"
+
+
+def test_an_agent_whose_tools_need_a_chatkit_server_is_asked_through_it(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    for path, text in {"__init__": "", "planner": PLANNER, "desk": CHATKIT, "main": SERVES}.items():
+        repo.write(f"app/{path}.py", text)
+    repo.write("requirements.txt", "openai-chatkit\n")
+    done = gateval(repo, "init", "--yes")
+    assert done.returncode == 0, done.stderr
+    runtime = written(repo)["spec"]["runtime"]
+    assert runtime["command"][1:4] == ["-m", "uvicorn", "app.main:app"]
+    assert runtime["request"] == {"preset": "chatkit", "path": "/chatkit"}
+    assert "response" not in runtime
+    assert "is not clear" not in done.stdout
+    assert gateval(repo, "validate").returncode == 0
+
+
 STREAMLIT = "import streamlit as st\nfrom agno.agent import Agent\nif st.button('Ask'):\n    st.write(Agent().run(st.text_input('What?')).content)\n"
 
 

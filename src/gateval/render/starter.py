@@ -123,7 +123,9 @@ def _beside(beside: Beside) -> Iterator[str]:
 
 def _asked(asked: Invocation, *, proved: bool) -> Iterator[str]:
     doubt = "" if asked.sure or proved else " # a guess: the program's text does not tell"
-    if asked.route and not asked.field:
+    if asked.preset:
+        yield f"    request: {{preset: {asked.preset}, path: {word(asked.route)}}}"
+    elif asked.route and not asked.field:
         yield f"    request: {{path: {word(asked.route)}, method: GET}}"
     elif asked.route:
         doubt = "" if proved else doubt or " # a guess, until the server was asked once"

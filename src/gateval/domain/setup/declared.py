@@ -105,6 +105,9 @@ _USUAL = re.compile(
 _TOOL = re.compile(r"^@(\w+)\.tool(?:_plain)?\b", re.M)
 _RUNS = re.compile(r"\b(\w+)\.run(?:_sync|_stream)?\(")
 _NEEDS = re.compile(r"\bdeps_type\s*=\s*(?!None\b|str\b|dict\b)")
+_OF_CHATKIT = re.compile(r"^from chatkit\.agents import[^#]{0,300}?\bAgentContext\b", re.M)
+"""How a module's tools show what they do on the page of a ChatKit server: without it they fail."""
+
 _ASKED = re.compile(r"chat|agent|ask|assist|complet|messag")
 _READS_AT_IMPORT = re.compile(
     r"^(?!def |async |class |if |[ \t#@)\]}\"'])[^#\n]*"
@@ -227,6 +230,11 @@ def _objects(
         body = _body(text, one.start())
         if not _wants(one[2]) and re.search(rf"\b(?:{makers})\(", body):
             found[_object(path, f"{one[1]}()", framework, body, 14)] = body
+    if _OF_CHATKIT.search(text):
+        found = {
+            one if _HANDS_ON.search(body) else one._replace(score=LEAST - 6): body
+            for one, body in found.items()
+        }
     return found or (_instances(path, text, framework) if path.endswith(".py") else {})
 
 

@@ -37,7 +37,8 @@ class Invocation(NamedTuple):
     `words` follow the program's name. `stdin` is a template, None for the gate's JSON. A server has
     `route`, `field` and `answer`: the path it is asked at, the key of the question in the body, and
     that of the answer in the response ("" for the whole); `body` is all of the body as JSON, where
-    it holds more. `sure` is False where the text of the program did not tell.
+    it holds more. `preset` is the protocol that it speaks, which says all but the path. `sure` is
+    False where the text of the program did not tell.
     """
 
     words: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Invocation(NamedTuple):
     answer: str = ""
     sure: bool = True
     body: str = ""
+    preset: str = ""
 
 
 class FoundProgram(NamedTuple):
@@ -245,15 +247,21 @@ def is_flask(text: str) -> bool:
     return "Flask(" in text
 
 
+_CHATKIT = re.compile(r"^class \w+\((?:\w+\.)?ChatKitServer\b", re.M)
+
+
 def served(path: str, text: str) -> Invocation:
     """Return how a server is asked, from its text and that of the files it imports."""
     python = path.endswith(".py")
     routes = list((_PYTHON_ROUTE if python else _NODE_ROUTE).finditer(text))
     route = max(routes, key=lambda one: (is_asked(_group(one)), -one.start()))
     prefix = _PREFIX.search(text) if python else None
+    path = (prefix[1].rstrip("/") if prefix else "") + _group(route)
+    if python and _CHATKIT.search(text) and ".process(" in text[route.end() :]:
+        return Invocation(route=path, preset="chatkit")
     field = _likeliest(_asked(text, route.end(), python=python), ASKED)
     return Invocation(
-        route=(prefix[1].rstrip("/") if prefix else "") + _group(route),
+        route=path,
         field=field or "message",
         answer=_likeliest(map(_group, _ANSWERS.finditer(text, route.end())), ANSWERED),
         sure=bool(field),
