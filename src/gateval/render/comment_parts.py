@@ -16,7 +16,7 @@ from gateval.domain.plan.plan import AgentChange, ChangeKind, Plan
 from gateval.domain.plan.planned_eval import Reason
 from gateval.domain.problems import SourceLocation
 from gateval.domain.results.comparison import FixtureStatus
-from gateval.domain.text import EMPTY, LINES, Safe, listing, table_line
+from gateval.domain.text import EMPTY, LINES, Safe, listing, markdown, table_line
 from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict, trial_excerpt
 from gateval.render.report.bar import SealedLine
 from gateval.render.report.evidence import WORSE, page_address
@@ -381,7 +381,7 @@ def _changes(found: AgentChange, tree_url: str) -> list[tuple[Safe, Reason]]:
 
 def bullet(text: str) -> Safe:
     """Render one sentence as a list item."""
-    return fill("bullet.md.j2", text=text)
+    return markdown("- {}", inline(text, 600))
 
 
 def axis(found: AxisShare) -> Safe:

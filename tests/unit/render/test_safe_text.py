@@ -56,7 +56,7 @@ def writer(told: str, forge: Forge, files: RunnerFiles, line: MarkedComment) -> 
         comment="\\n".join([shown]),  # refused
         job_summary=title,  # refused
     )
-    forge.create_comment(1, mark(fill("bullet.md.j2", text=told), line))
+    forge.create_comment(1, mark(fill("line.md.j2", name=told), line))
     forge.update_comment(1, LINES.joined([shown, markdown("### {} of {}", shown, 3)]))
     files.summary(table_line([shown, shown]))
     CheckReport(name="n", external_id="", started_at="", title=title, summary=shown)
