@@ -43,7 +43,7 @@ def test_the_example_runs(tmp_path: Path, number: str, code: int) -> None:
     done = gateval(repo, "run", "desk-eval")
     assert done.returncode == code, done.stdout + done.stderr
     if code:
-        assert "saw 0: made up: 10999" in " ".join(done.stdout.split())
+        assert "saw 0.00: made up: 10999" in " ".join(done.stdout.split())
 
 
 def test_every_key_that_a_check_is_told_is_on_the_page(tmp_path: Path) -> None:
@@ -61,6 +61,6 @@ def test_every_key_that_a_check_is_told_is_on_the_page(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     results = json.loads((tmp_path / "out/results.v1.json").read_text())
     reason = results["trials"][0]["assessments"][0]["reason"]
-    keys = reason.partition("saw 1: ")[2].rstrip(".").split()
+    keys = reason.partition("saw 1.00: ")[2].rstrip(".").split()
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", PAGE.read_text("utf-8"), re.MULTILINE)
     assert sorted(keys) == sorted(re.findall(r"\w+", " ".join(rows)))
