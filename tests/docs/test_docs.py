@@ -10,7 +10,7 @@ import pytest
 
 from gateval.cli.main import COMMANDS
 from tests.helpers.command import ROOT
-from tools.reference import stale
+from tools.reference import pages, stale
 
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(#[^)]*)?\)")
 
@@ -78,3 +78,12 @@ def test_every_command_is_in_the_reference() -> None:
     page = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
     for name in COMMANDS:
         assert f"## gateval {name}" in page
+
+
+def test_what_is_written_by_hand_stays_readable() -> None:
+    """At most 40,000 words beside the decisions: what code or a schema knows makes its own page."""
+    made = {path for path, _ in pages()}
+    first = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+    guides = [path for path in documents() if path.is_relative_to(ROOT / "docs")]
+    by_hand = [one for one in guides if one not in made and one.parent.name != "adr"]
+    assert sum(len(one.read_text("utf-8").split()) for one in (*first, *by_hand)) <= 40_000
