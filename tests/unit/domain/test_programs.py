@@ -139,6 +139,20 @@ def test_a_template_of_a_program_is_none() -> None:
     assert [one.refused for one in found({"app/agent.py": prompt})] == [None]
 
 
+def test_an_agent_that_serves_itself_comes_before_the_program_that_imports_it() -> None:
+    agent = "from pydantic_ai import Agent\nfrom pydantic_ai.ag_ui import StateDeps\ndesk = Agent('x', deps_type=StateDeps[S])\napp = desk.to_ag_ui(deps=StateDeps(S()))\n"
+    files = {"agent.py": agent, "cli.py": "from agent import desk\ninput()" + MAIN}
+    first, *_ = found(files)
+    assert (first.path, first.invocation) == ("agent.py", Invocation(route="/", preset="ag-ui"))
+    assert first.command[1:4] == ("-m", "uvicorn", "agent:app")
+
+
+def test_the_command_line_of_deep_agents_is_a_framework() -> None:
+    text = "import argparse\nfrom deepagents_cli.agent import run\np = argparse.ArgumentParser()\np.add_argument('task')"
+    (program,) = found({"ralph.py": text + MAIN})
+    assert (program.framework, program.command[-1]) == ("LangChain", "{{ prompt }}")
+
+
 def test_the_agent_whose_tools_run_others_comes_first() -> None:
     text = "from pydantic_ai import Agent\nmail = Agent('x', tools=[send])\nchief = Agent('x')\n\n@chief.tool_plain\nasync def post(what):\n    return await mail.run(what)\n"
     assert [one.told for one in found({"desk.py": text})] == ["desk.py:chief", "desk.py:mail"]

@@ -23,6 +23,7 @@ PYTHON = {
     "llama_index": "LlamaIndex",
     "haystack": "Haystack",
     "dspy": "DSPy",
+    "deepagents": "LangChain",
     "langchain": "LangChain",
     "google.genai": "Google GenAI",
     "google.generativeai": "Google GenAI",

@@ -179,6 +179,8 @@ ANSWERED = ("answer", "reply", "response", "output", "text", "message", "result"
 _MAKERS = r"(?:FastAPI|Starlette|Flask|create_app|make_app|build_app|get_app)"
 _APPLICATION = re.compile(rf"^(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
 _FACTORY = re.compile(r"^def (create_app|make_app|build_app|get_app)\(", re.M)
+_AG_UI = re.compile(r"^(\w+)[ \t]*=[ \t]*[\w.]+\.to_ag_ui\(", re.M)
+"""The application that an agent of Pydantic AI makes of itself."""
 _PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*[\"'](/[^\"']*)[\"']")
 _PREFIX = re.compile(
     r"(?:APIRouter|include_router|Blueprint|register_blueprint)\([^)]*prefix\s*=\s*[\"'](/[^\"']*)"
@@ -210,6 +212,8 @@ def server_of(path: str, text: str, behind: str = "") -> str:
     routes = f"{text}\n{behind}"
     if not path.endswith(".py"):
         return "app" if _NODE_LISTENS.search(text) and _NODE_ROUTE.search(routes) else ""
+    if spoken := _AG_UI.search(text):
+        return spoken[1]
     if not _PYTHON_ROUTE.search(routes):
         return ""
     if found := _APPLICATION.search(text):
@@ -392,6 +396,8 @@ def invocation_of(path: str, text: str, behind: str = "") -> Invocation:
     if path.endswith(".go"):
         return go_invocation(text, PROMPT)
     if server_of(path, text, behind):
+        if path.endswith(".py") and _AG_UI.search(text):
+            return Invocation(route="/", preset="ag-ui")
         return served(path, f"{text}\n{behind}")
     chosen = subcommand_of(path, text)
     if chosen is None:

@@ -391,14 +391,15 @@ def _orchestrating(
 ) -> Iterator[FoundProgram]:
     """Yield the programs; one that asks several agents, of which none leads, comes first.
 
-    One that another program imports comes after that.
+    One that another program imports comes after that, but for a server of a protocol.
     """
     best = max((one.score for one in agents), default=0)
     peers = {one.told: one.path for one in agents if one.score >= best - 1}
     led = len(peers) < 2 or any(leads(told.rpartition(":")[2]) for told in peers)
     behind = {one.path: set(around.reach.from_(one.path)) - {one.path} for one in programs}
     for one in programs:
-        score = one.score - any(one.path in others for others in behind.values())
+        imported = any(one.path in others for others in behind.values())
+        score = one.score + (1 if one.invocation.preset else -imported)
         asked = one.started and not one.invocation.route
         if asked and not led and set(peers.values()) <= behind[one.path]:
             score = max(score, best + 1)
