@@ -147,6 +147,22 @@ def test_an_agent_that_serves_itself_comes_before_the_program_that_imports_it() 
     assert first.command[1:4] == ("-m", "uvicorn", "agent:app")
 
 
+@pytest.mark.parametrize(
+    ("served", "refused"),
+    [
+        ("uvicorn.run(server.build(), host='0.0.0.0', port=10001)", True),
+        ("uvicorn.run(\n        server.build(),\n        port=10001,\n    )", True),
+        ("uvicorn.run(server.build(), port=int(os.environ['PORT']))", False),
+        ("uvicorn.run('main:app', port=8000)", False),
+    ],
+)
+def test_a_server_that_only_it_can_start_at_a_port_of_its_own(served: str, refused: bool) -> None:
+    text = f"import langchain\nfrom a2a.server.apps import A2A\n\ndef main():\n    server = A2A(1)\n    {served}\n"
+    (program,) = found({"__main__.py": text + MAIN})
+    said = program.refused.why if program.refused else ""
+    assert said.startswith("serves at a port of its own") == refused
+
+
 def test_the_command_line_of_deep_agents_is_a_framework() -> None:
     text = "import argparse\nfrom deepagents_cli.agent import run\np = argparse.ArgumentParser()\np.add_argument('task')"
     (program,) = found({"ralph.py": text + MAIN})

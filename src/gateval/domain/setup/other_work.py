@@ -52,6 +52,22 @@ _TEMPLATE = Refusal(
 )
 
 
+_OWN_PORT = re.compile(r"\buvicorn\.run\(\s*[\w.]+\([^()]*\)\s*,[^#)]{0,200}?\bport\s*=\s*\d", re.S)
+_FIXED = Refusal(
+    "serves at a port of its own, where two trials would meet.",
+    "Have it serve at the port that the variable PORT says, and write that as `runtime: {type: "
+    "http}`, with `preset: a2a` if it speaks A2A; or name an object that answers, "
+    "`gateval init FILE:OBJECT` (docs/guides/bridges.md).",
+)
+
+
+def fixed_port_of(text: str) -> Refusal | None:
+    """Return why a Python server cannot be asked that makes its application as it starts, for one
+    port; None for any other.
+    """
+    return _FIXED if _OWN_PORT.search(text) else None
+
+
 def page_of(text: str) -> Refusal | None:
     """Return why a Python program that draws a page cannot be asked; None for any other."""
     found = _PYTHON_PAGE.search(text)

@@ -26,6 +26,7 @@ from gateval.domain.setup.no_edits import needs
 from gateval.domain.setup.other_work import (
     STREAMS,
     does_other_work,
+    fixed_port_of,
     names_other_work,
     page_of,
     template_of,
@@ -447,7 +448,9 @@ def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram
         score=_score(path, framework, setup, around),
         started=around.starts(path),
         names=(basename(root), splitext(basename(path))[0], _project_name(root, around)),
-        refused=STREAMS if streams_only(path, text, behind) else template_of(path, text),
+        refused=STREAMS
+        if streams_only(path, text, behind)
+        else template_of(path, text) or fixed_port_of(text),
     )
     return _with_surroundings(program, path, around)
 
