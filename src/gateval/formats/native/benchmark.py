@@ -166,7 +166,8 @@ class BenchmarkBody(Spec):
     and elsewhere it is 0.9."""
     judge: JudgeSpec = JudgeSpec()
     schedule: Schedule = None
-    """Cron expression of five fields: when a job by the clock runs it."""
+    """Cron expression of five fields: when a job by the clock runs it; without one, once a day and
+    on each new commit."""
     time_zone: TimeZone = "UTC"
     """The time zone of `schedule`, such as `Europe/Berlin`."""
     sealed: bool = False

@@ -71,8 +71,8 @@ class EvalBody(Spec):
     scoring: Annotated[WrittenScoring, AfterValidator(_of_evals)] = WrittenScoring()
     execution: ExecutionSpec = ExecutionSpec()
     schedule: Schedule = None
-    """Cron expression of five fields: a job that runs by the clock runs the Eval when it is due,
-    and every time without one."""
+    """Cron expression of five fields: a job by the clock runs the Eval when it is due; one without
+    it once a day, and on each new commit."""
     time_zone: TimeZone = "UTC"
     """The time zone of `schedule`, such as `Europe/Berlin`."""
     sealed: bool = False

@@ -84,8 +84,8 @@ class ExperimentBody(Spec):
     feedback: FeedbackSpec | None = None
     """What people said of answers, shown beside the scores."""
     schedule: Schedule = None
-    """Cron expression of five fields: a job that runs by the clock runs the experiment when it is
-    due, and every time without one."""
+    """Cron expression of five fields: a job by the clock runs the experiment when it is due; one
+    without it once a day, and on each new commit."""
     time_zone: TimeZone = "UTC"
     """The time zone of `schedule`, such as `Europe/Berlin`."""
 
