@@ -263,7 +263,7 @@ def test_texts_of_strangers_stay_texts(repo: Repo) -> None:
     assert "name: rows-a-error-x" in text
     assert text.count("kind: Agent") == 1
     checked = gateval(repo, "validate")
-    assert "1 Agent, 1 Eval, 1 fixture" in checked.stdout
+    assert "1 Agent, 1 more in files of other tools, 1 Eval, 1 fixture" in checked.stdout
 
 
 def test_the_command_knows_every_format() -> None:

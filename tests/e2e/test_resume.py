@@ -121,9 +121,9 @@ def test_a_run_that_is_killed_at_any_moment_goes_on(dice: Repo, tmp_path: Path, 
     for number in range(1, 5):
         wait_for(run, folder, len(kept) + draw.randint(0, 3))
         run.kill()
-        run.communicate(timeout=60)
+        stderr = run.communicate(timeout=60)[1]
         now = trials_in(folder)
-        assert now.items() >= kept.items()
+        assert now.items() >= kept.items(), stderr
         begun = folder / "begun.jsonl"
         lost = set(begun.read_text().splitlines()) if begun.exists() else set()
         assert len(lost - {json.dumps(json.loads(one), separators=(",", ":")) for one in now}) <= 2

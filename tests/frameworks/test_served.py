@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -35,7 +36,8 @@ SERVED = {
 }
 
 
-def asked(tmp_path: Path, command: list[str], request: str) -> None:
+def asked(tmp_path: Path, command: list[str], request: str, *tools: Path) -> None:
+    """Have a server answer; where `tools` lie, it finds programs."""
     repo = Repo(tmp_path / "desk")
     shutil.copytree(HERE, repo.path / "agents", dirs_exist_ok=True)
     runtime = f"type: http, ready: {{timeoutSeconds: 120}}, command: {command}, request: {request}"
@@ -43,7 +45,8 @@ def asked(tmp_path: Path, command: list[str], request: str) -> None:
     repo.write("evals/asks.yaml", FIXTURE)
     repo.write("evals/support-eval.yaml", EVAL)
     repo.commit("A desk that is served")
-    done = gateval(repo, "run", "support-eval")
+    path = os.pathsep.join([*map(str, tools), repo.env["PATH"]])
+    done = gateval(repo, "run", "support-eval", PATH=path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -59,5 +62,6 @@ def test_a_server_of_their_own_package_answers(kind: str, tmp_path: Path) -> Non
 
 def test_a_route_of_the_ai_sdk_answers(tmp_path: Path) -> None:
     need_frameworks()
-    modules = str(FRAMEWORKS / "vercel-ai")
-    asked(tmp_path, [str(PROGRAMS / "node"), "aisdk.mjs", "{port}", modules], "{preset: aisdk}")
+    modules = FRAMEWORKS / "vercel-ai"
+    tools = (PROGRAMS, modules / "node_modules")  # seen, also where the clone lies in /tmp
+    asked(tmp_path, ["node", "aisdk.mjs", "{port}", str(modules)], "{preset: aisdk}", *tools)

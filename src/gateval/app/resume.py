@@ -5,6 +5,7 @@ A change can bring a folder of results, too: what git has files of is not gone o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def resumed_run(plan: Plan, repository: GitRepository, named: str | None) -> Res
                 f"Git has files of {show_here(folder)}, which a change may have brought.",
                 hint="A run goes on from one that was made here.",
             )
-        if is_being_written(folder / TRIALS_FILE):
+        if not _is_over(folder / TRIALS_FILE):
             raise UsageError(f"The run {show_here(folder)} is still under way.", hint="Await it.")
         folders = iter([folder])
     found = next(filter(None, (_resumed(plan, each) for each in folders)), None)
@@ -55,6 +56,19 @@ def _folders(repository: GitRepository) -> Iterator[Path]:
         folder = root.joinpath(*PARENTS, name)
         if not is_being_written(folder / TRIALS_FILE) and not _is_tracked(repository, folder):
             yield folder
+
+
+def _is_over(log: Path) -> bool:
+    """Whether nobody writes the log any more; what a killed run was starting lets go of it soon."""
+    for _ in range(_LOOKS):
+        if not is_being_written(log):
+            return True
+        time.sleep(_APART_SECONDS)  # until the kernel has ended a process: nothing tells of that
+    return False
+
+
+_LOOKS = 10
+_APART_SECONDS = 0.1
 
 
 def _is_tracked(repository: GitRepository, folder: Path) -> bool:
