@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from importlib import import_module
 from threading import Event
 
@@ -34,6 +34,8 @@ from gateval.domain.plan.sealing import kept_apart, shut_plan
 from gateval.domain.results.averages import EarlierSet
 from gateval.domain.results.resume import NOTHING_KEPT, Resumed
 from gateval.errors import UsageError
+from gateval.events import Event as RunEvent
+from gateval.events import Listener, TrialStarted
 from gateval.render.report.wording import count
 from gateval.render.stage import dump
 from gateval.settings import FINDINGS, Settings
@@ -79,7 +81,8 @@ def measure(
         )
         try:
             with show_progress(sys.stderr, plain=settings.plain) as listen:
-                asked = (runnable(part or plan), repository, settings, folder, listen)
+                told = _after(storing, listen)
+                asked = (runnable(part or plan), repository, settings, folder, told)
                 found = evaluate(*asked, at_once=at_once, minutes=minutes, resumed=resumed)
         finally:
             over.set()
@@ -100,6 +103,19 @@ def measure(
     )
     public = seal_results(whole, folder, settings.environ, rates=rates, tells=tells)
     return MeasuredRun(public, whole, folder, found.info.interrupted)
+
+
+def _after(storing: Future[None], listen: Listener) -> Listener:
+    """Return a listener that lets no trial begin before the plan is stored: nobody could go on from
+    trials whose plan is not known, if the run is killed.
+    """
+
+    def told(event: RunEvent) -> None:
+        if isinstance(event, TrialStarted):
+            wait([storing])
+        listen(event)
+
+    return told
 
 
 def store_plan(plan: Plan, folder: ResultsFolder) -> None:
