@@ -82,6 +82,8 @@ def measure(
         try:
             with show_progress(sys.stderr, plain=settings.plain) as listen:
                 told = _after(storing, listen)
+                if resumed.kept.measured:  # they are in the log before any trial begins
+                    wait([storing])
                 asked = (runnable(part or plan), repository, settings, folder, told)
                 found = evaluate(*asked, at_once=at_once, minutes=minutes, resumed=resumed)
         finally:
