@@ -81,10 +81,9 @@ def measure(
         )
         try:
             with show_progress(sys.stderr, plain=settings.plain) as listen:
-                told = _after(storing, listen)
-                if resumed.kept.measured:  # they are in the log before any trial begins
-                    wait([storing])
-                asked = (runnable(part or plan), repository, settings, folder, told)
+                wait([storing] if resumed.kept.measured else [])  # the log begins with these
+                listening = _after(storing, listen)
+                asked = (runnable(part or plan), repository, settings, folder, listening)
                 found = evaluate(*asked, at_once=at_once, minutes=minutes, resumed=resumed)
         finally:
             over.set()
