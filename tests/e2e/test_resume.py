@@ -195,3 +195,28 @@ def test_check_goes_on_with_both_sides(dice: Repo, tmp_path: Path) -> None:
     assert "Goes on from run first" in (tmp_path / "second/comment.md").read_text()
     unknown = gateval(dice, "check", "--base", "main", "--from", "nothing")
     assert (unknown.returncode, "There is no run nothing here" in unknown.stderr) == (2, True)
+
+
+def test_a_judge_that_was_lost_is_asked_again_without_its_agent(dice: Repo, tmp_path: Path) -> None:
+    """Its agent would answer with another number."""
+    dice.write(".gateval/scripted/judge.yaml", "rules:\n  - reply: no verdict\n")
+    text = (dice.path / "evals/evals.yaml").read_text()
+    text = text.replace("{type: contains, value: ok}", "{type: judge, rubric: Is it polite?}")
+    dice.write(
+        "evals/evals.yaml",
+        text.replace("parallel: 2}", "parallel: 2}, judge: {model: scripted/judge}"),
+    )
+    dice.commit()
+    first, second = tmp_path / "first", tmp_path / "second"
+    gateval(dice, "run", "dice-eval", "--results", str(first))
+    again = gateval(dice, "run", "dice-eval", "--from", str(first), "--results", str(second))
+    assert f"of {COUNT} more the judge alone is asked again" in again.stderr
+    before, after = trials_in(first), trials_in(second)
+    assert {one["cause"] for one in before.values()} == {"judge"}
+    assert {k: one["output"] for k, one in before.items()} == {
+        k: one["output"] for k, one in after.items()
+    }
+    assert all(
+        after[key]["judge_usage"]["input_tokens"] > one["judge_usage"]["input_tokens"]
+        for key, one in before.items()
+    )
