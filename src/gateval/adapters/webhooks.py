@@ -50,7 +50,8 @@ def post_all(
     `environ` names a forward proxy, `ca_file` authorities to trust besides the machine's. Whoever
     has not answered after so many `seconds` is not waited for.
     """
-    why = [f"it did not answer within {seconds:g} s"] * len(hooks)
+    silent = f"it did not answer within {seconds:g} s"
+    why = [silent] * len(hooks)
 
     def run(at: int, hook: Webhook) -> None:
         try:
@@ -58,6 +59,8 @@ def post_all(
             why[at] = ""
         except NotPostedError as error:
             why[at] = str(error)
+        except TimeoutError:
+            why[at] = silent
         except (OSError, HTTPException, ValueError) as error:
             why[at] = f"it cannot be reached ({type(error).__name__})"
 
