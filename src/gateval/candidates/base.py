@@ -35,7 +35,7 @@ from gateval.domain.manifests.playground import (
 )
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.plan import AgentDefinition, LayerInputs
-from gateval.domain.trials.model_call import CallsMade
+from gateval.domain.trials.model_call import Caller, CallsMade
 from gateval.domain.trials.trace import Replay, Trace, offered_tools
 from gateval.domain.trials.trial import Answer, NoAnswer, TrialKey, Turns
 from gateval.errors import RepositoryError
@@ -71,6 +71,7 @@ class TrialRequest:
     """One question to a candidate.
 
     With `turns` the user says one after the other, and `input` holds what was there before.
+    `caller` names the trial for recordings of its calls, None where there are none.
     Of these only `input`, `turns` and `playground` may ever reach the candidate: the key names the
     fixture, and the replays tell what its tools will answer.
     """
@@ -82,6 +83,7 @@ class TrialRequest:
     timeout_seconds: float
     turns: tuple[Content, ...] = ()
     playground: Playground | None = None
+    caller: Caller | None = None
 
     @property
     def replay(self) -> Replay:

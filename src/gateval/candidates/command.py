@@ -195,7 +195,7 @@ class CommandRuntime(Runtime):
         limits = ProgramLimits(request.timeout_seconds, self.context.timeouts.grace_seconds)
         session = self.context.open_door(self.agent)
         if session:
-            session.begin(request.key.repetition, request.replay)
+            session.begin(request.key.repetition, request.replay, request.caller)
         try:
             ran: Answer | NoAnswer | Ran = await self._run(
                 request, session, limits, place, commands
@@ -331,7 +331,8 @@ class OneProcess:
             return no_start(error.reason, self._command, error.cause)
         session, began = self._session, clock.monotonic()
         if session:
-            session.begin(self._request.key.repetition, self._request.replay)
+            trial = self._request
+            session.begin(trial.key.repetition, trial.replay, trial.caller)
         said, late, more = AnswerLine(b"", in_step=False, early=False), False, False
         if self._unread().strip() and not running.ended.done():
             recorded = session.end() if session else None

@@ -175,7 +175,7 @@ class Exchange:
         clock, session = self._instance.launch.context.clock, self._instance.session
         before = (self._instance.running.stdout.total, self._instance.running.stderr.total)
         if session:
-            session.begin(request.key.repetition, request.replay)
+            session.begin(request.key.repetition, request.replay, request.caller)
         began, late = clock.monotonic(), False
         try:
             said: ProgramAnswer | _Failed = await self._said(request)

@@ -126,6 +126,7 @@ class ModelConversation:
         self.asked = ""
         self.asked_at: float | None = None
         self._draw = f"{request.key.side}:{request.key.repetition}"
+        self._caller = request.caller
         self.waited = 0.0
         self.due = 0.0
         declared = offered_tools(agent.tools)
@@ -155,7 +156,13 @@ class ModelConversation:
     def request(self, model: str) -> ModelRequest:
         """The next request, to `model` (`provider/model-id`)."""
         name, messages = model.partition("/")[2], tuple(self._messages)
-        return ModelRequest(model=name, draw=self._draw, messages=messages, tools=self._tools)
+        return ModelRequest(
+            model=name,
+            draw=self._draw,
+            caller=self._caller,
+            messages=messages,
+            tools=self._tools,
+        )
 
     def hear(self, model: str, reply: ModelReply) -> Sequence[Called]:
         """Take a reply of `model`, and return its tool calls, which have to be answered."""

@@ -65,7 +65,7 @@ from gateval.events import (
     TrialStarted,
 )
 from gateval.judging.judge import Agreements, Judge
-from gateval.ports.model_calls import Embed
+from gateval.ports.model_calls import NO_CALLERS, Callers, Embed
 from gateval.ports.storage import TrialLog
 
 if TYPE_CHECKING:
@@ -161,6 +161,7 @@ async def _tried(
         shadow_tools=fixture.shadow_tools,
         timeout_seconds=fixture.timeout_seconds or task.planned.execution.timeout_seconds,
         playground=ground.playground if ground else None,
+        caller=context.callers(key).agent,
     )
     answer = await context.candidates.answer(agent, request)
     if ground:
@@ -214,13 +215,14 @@ async def _assessed(
 ) -> tuple[dict[int, Assessment], Usage]:
     """Assess what is left of an answer, once."""
     planned, agreements = waiting.task.planned, context.agreements
+    callers = context.callers(waiting.task.key)
     assessments, usage = await assess(
         waiting.task.fixture,
         waiting.answer,
-        context.judge,
+        context.judge.of(callers.judge),
         planned.judge,
         checks=context.checks.of(planned) if context.checks else None,
-        embed=context.embed,
+        embed=callers.embed or context.embed,
         doubt=partial(agreements.doubt, planned) if agreements else trust_every_judge,
         state=waiting.state,
         only=waiting.left,
@@ -308,9 +310,9 @@ async def _again(
         output=trial.output or "", trace=trial.trace, usage=trial.usage, seconds=trial.seconds
     )
     checks = context.checks.of(planned) if context.checks else None
-    found, usage = await assess(
-        judged, answer, context.judge, planned.judge, checks=checks, embed=context.embed
-    )
+    callers = context.callers(trial.key)
+    judge, embed = context.judge.of(callers.judge), callers.embed or context.embed
+    found, usage = await assess(judged, answer, judge, planned.judge, checks=checks, embed=embed)
     said = {numbers[one.index]: one.status for one in found if isinstance(one, Assessed)}
     assessments = tuple(
         one.replace(again=said[one.index]) if one.index in said else one
@@ -354,7 +356,7 @@ class RunContext:
     own checks are errors; without `embed`, likeness by embeddings is; without `agreements`, every
     judge's word counts; without `playgrounds`, what wants one is an error. `over` says why no model
     is asked any more, as a sentence; it is empty as long as the run has room for calls. `kept` is
-    what an earlier run measured of the same trials.
+    what an earlier run measured of the same trials. `callers` names trials for recordings.
     """
 
     candidates: Candidates
@@ -370,6 +372,7 @@ class RunContext:
     over: Callable[[], str] = str
     offers: OfferCollector = field(default_factory=lambda: OfferCollector({}))
     kept: KeptTrials = NO_TRIALS
+    callers: Callable[[TrialKey], Callers] = lambda _: NO_CALLERS
 
 
 UNLOOKED = (

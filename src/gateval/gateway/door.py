@@ -12,6 +12,7 @@ from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.manifests.gate_config import ModelPrice
 from gateval.domain.text import quote
 from gateval.domain.trials.model_call import (
+    Caller,
     InputKind,
     InputReply,
     InputRequest,
@@ -157,7 +158,7 @@ class Gateway:
         tries: Tries | None = None,
     ) -> ModelReply:
         """Ask `model` over the connections of `sender`, and count in `tries`; else like `call`."""
-        tries = tries or Tries()
+        tries = tries or Tries(caller=request.caller)
         tries.most = request.max_tokens
         try:
             reply = await self._ask(model, request, side, sender, tries)
@@ -231,10 +232,17 @@ class Gateway:
         return found.reply
 
 
-async def embed(gateway: Gateway, model: str, texts: tuple[str, ...], *, side: Side) -> InputReply:
+async def embed(
+    gateway: Gateway,
+    model: str,
+    texts: tuple[str, ...],
+    *,
+    side: Side,
+    caller: Caller | None = None,
+) -> InputReply:
     """Return a vector for each of the texts, for the gate itself. Raises `ModelCallError`."""
     request = InputRequest(model="", texts=texts)
-    kind, tries = InputKind.EMBEDDING, Tries(most=0)
+    kind, tries = InputKind.EMBEDDING, Tries(most=0, caller=caller)
     own = gateway.own
     try:
         return await measure(gateway, model, kind, request, side=side, sender=own, tries=tries)

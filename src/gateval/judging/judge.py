@@ -21,7 +21,13 @@ from gateval.domain.manifests.fixture import FixtureInput, input_of
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.doubts import binding_now, judge_doubt
-from gateval.domain.trials.model_call import ModelReply, ModelRequest, StopReason, Usage
+from gateval.domain.trials.model_call import (
+    Caller,
+    ModelReply,
+    ModelRequest,
+    StopReason,
+    Usage,
+)
 from gateval.domain.trials.trace import Trace, add_usage
 from gateval.domain.trials.trial import Answer, Cause, Side, Verdict, numbered_steps
 from gateval.judging.prompt import (
@@ -88,6 +94,7 @@ class Judge:
 
     `new_nonce` gives the unpredictable part of a prompt's delimiters, new in each call. `denied`
     are the models whose provider refuses the key or the account, as it will the next time.
+    `caller` names the judgement for recordings of its calls.
     """
 
     def __init__(
@@ -96,11 +103,22 @@ class Judge:
         *,
         limits: JudgeLimits | None = None,
         new_nonce: Callable[[], str] = lambda: secrets.token_hex(8),
+        caller: Caller | None = None,
     ) -> None:
         self._calls = calls
         self._limits = limits or JudgeLimits()
         self._new_nonce = new_nonce
+        self._caller = caller
         self.denied: set[str] = set()
+
+    def of(self, caller: Caller | None) -> Judge:
+        """Return the same judge for the judgement that `caller` names; itself for None."""
+        if caller is None:
+            return self
+        limits, nonce = self._limits, self._new_nonce
+        same = Judge(self._calls, limits=limits, new_nonce=nonce, caller=caller)
+        same.denied = self.denied
+        return same
 
     async def judge(
         self,
@@ -154,14 +172,17 @@ class Judge:
         if (model := spec.model) is None:
             why = "this Eval names no judge model; set `spec.judge.model` in the Eval"
             raise JudgeError(Cause.GATE, why)
+        nonce = self._new_nonce()
         request = judge_request(
             question,
             spec=spec,
             fixture_input=fixture_input,
             transcript=transcript,
-            nonce=self._new_nonce(),
+            nonce=nonce,
             limits=self._limits,
         )
+        if self._caller is not None:
+            request = request.replace(caller=self._caller.replace(drawn=(nonce,)))
         reply = await self._ask(model, request, None)
         verdict, defects, checklist = _reading(reply, read)
         usage = reply.usage
@@ -293,7 +314,8 @@ async def _judged(
 
 class Agreements:
     """The replays of one run. Each is made once, and begins when the first trial needs it. Those
-    that the plan knows need not be made; `keep` gets those that are.
+    that the plan knows need not be made; `keep` gets those that are. `callers` names the replay of
+    an Eval's calibration, by its binding, for recordings.
     """
 
     def __init__(
@@ -302,10 +324,12 @@ class Agreements:
         judge: Judge,
         *,
         keep: Callable[[CalibrationReplay], None] = lambda _: None,
+        callers: Callable[[PlannedEval, str], Caller | None] = lambda _planned, _binding: None,
     ) -> None:
         self._plan = plan
         self._judge = judge
         self._keep = keep
+        self._callers = callers
         self._known = {one.binding.digest: one for one in plan.agreements}
         self._made: dict[str, asyncio.Task[CalibrationReplay]] = {}
 
@@ -330,12 +354,13 @@ class Agreements:
             return (self._known[bound.digest],)
         task = self._made.get(bound.digest)
         if task is None:
-            task = asyncio.create_task(self._make(planned, bound.script))
+            judge = self._judge.of(self._callers(planned, bound.digest))
+            task = asyncio.create_task(self._make(planned, judge, bound.script))
             self._made[bound.digest] = task
         return (await asyncio.shield(task),)
 
-    async def _make(self, planned: PlannedEval, script: str) -> CalibrationReplay:
+    async def _make(self, planned: PlannedEval, judge: Judge, script: str) -> CalibrationReplay:
         assert planned.calibration is not None  # noqa: S101 - seen by the caller
-        made = await replay(planned.calibration, planned.judge, self._judge, script=script)
+        made = await replay(planned.calibration, planned.judge, judge, script=script)
         self._keep(made)
         return made

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from gateval.domain.trials.model_call import InputReply, ModelReply, ModelRequest, Usage
+from gateval.domain.trials.model_call import Caller, InputReply, ModelReply, ModelRequest, Usage
 from gateval.domain.trials.trace import NO_CALL
 from gateval.domain.trials.trial import Cause, Side
 
@@ -113,6 +113,19 @@ def hangs(waited: float, slowest: float | None, *, late: bool) -> bool:
 
 Embed = Callable[[str, tuple[str, ...]], Awaitable[InputReply]]
 """Has a model (`provider/model-id`) give a vector for each text. Raises `ModelCallError`."""
+
+
+class Callers(NamedTuple):
+    """Who makes the calls of one trial, where calls are recorded or replayed: its agent, its judge,
+    and what measures texts for it.
+    """
+
+    agent: Caller | None = None
+    judge: Caller | None = None
+    embed: Embed | None = None
+
+
+NO_CALLERS = Callers()
 
 
 class ModelCalls(Protocol):

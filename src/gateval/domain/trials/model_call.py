@@ -73,15 +73,31 @@ class Message(Value):
     is_error: bool = False
 
 
+class Caller(Value):
+    """Who makes a call, where calls are recorded or replayed.
+
+    `address` is that of the trial's answer or judgement, `place` the names of the folders that its
+    calls are in, and `asks` the first word of their files. `drawn` are the values that were drawn
+    at random for it (keys, ports, nonces), which no recording holds.
+    """
+
+    address: str
+    place: tuple[str, ...]
+    asks: str
+    drawn: tuple[str, ...] = ()
+
+
 class ModelRequest(Value):
     """One generation request. `model` is the bare model id, without the provider's name.
 
     `continues` is the id of a stored reply whose conversation goes on with these messages. `draw`
-    names the trial for scripted models, which draw anew for each; it never leaves the gate.
+    names the trial for scripted models, which draw anew for each, and `caller` who asks, where
+    calls are recorded; neither leaves the gate.
     """
 
     model: str
     draw: str = ""
+    caller: Caller | None = None
     continues: str = ""
     messages: tuple[Message, ...]
     tools: tuple[ToolDefinition, ...] = ()

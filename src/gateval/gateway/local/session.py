@@ -14,7 +14,7 @@ from typing import NamedTuple
 from aiohttp import web
 
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
-from gateval.domain.trials.model_call import CallsMade, ToolDefinition
+from gateval.domain.trials.model_call import Caller, CallsMade, ToolDefinition
 from gateval.domain.trials.trace import Replay, Trace
 from gateval.domain.trials.trial import Side
 from gateval.gateway.ledger import Ledger
@@ -273,13 +273,19 @@ class Session:
             "manifest."
         )
 
-    def begin(self, repetition: int = 1, replay: Replay | None = None) -> None:
+    def begin(
+        self, repetition: int = 1, replay: Replay | None = None, caller: Caller | None = None
+    ) -> None:
         """Admit calls from now on, into a fresh trace. A trial still under way is ended. `replay`
-        answers for tools; without it each is shadowed.
+        answers for tools; without it each is shadowed. `caller` names the trial for recordings.
         """
         self.end()
         draw = f"{self.side}:{repetition}"
-        self.trial = TrialCalls(self.limits, self._ledger, draw=draw, replay=replay)
+        if caller is not None:
+            port = self._address.rpartition("/")[2]
+            drawn = (*caller.drawn, self.key, self.tool_key, self.redirect_key, port)
+            caller = caller.replace(drawn=drawn)
+        self.trial = TrialCalls(self.limits, self._ledger, draw=draw, replay=replay, caller=caller)
 
     def trouble(self, limit: float, *, late: bool = False) -> ModelTrouble | None:
         """Return why the models were out of reach in the trial under way, which took `limit`

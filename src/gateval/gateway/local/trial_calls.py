@@ -14,6 +14,7 @@ from gateval.domain.base import Value
 from gateval.domain.manifests.gate_config import CallFeature, GatewayPolicy
 from gateval.domain.trials.model_call import (
     SAID_LIMIT,
+    Caller,
     CallsMade,
     Message,
     ModelReply,
@@ -154,9 +155,9 @@ class StoredReplies:
 class CallTimer:
     """How long one call has waited for a `model` without a sign of it, and how its tries went."""
 
-    def __init__(self) -> None:
+    def __init__(self, caller: Caller | None) -> None:
         self.model = ""
-        self.tries = Tries()
+        self.tries = Tries(caller=caller)
         self._since: float | None = None
 
     def begin(self) -> None:
@@ -188,14 +189,21 @@ class TrialCalls:
     """Made by `Session.begin`, and done with at `Session.end`.
 
     `stored` are the replies that a later request may continue; `draw` names the trial for scripted
-    models. `ledger` is the account of the run. `replay` answers for tools. `redirected` holds the
-    hosts that calls were meant for which were led here.
+    models, and `caller` for recordings. `ledger` is the account of the run. `replay` answers for
+    tools. `redirected` holds the hosts that calls were meant for which were led here.
     """
 
     def __init__(
-        self, limits: CallLimits, ledger: Ledger, *, draw: str = "", replay: Replay | None = None
+        self,
+        limits: CallLimits,
+        ledger: Ledger,
+        *,
+        draw: str = "",
+        replay: Replay | None = None,
+        caller: Caller | None = None,
     ) -> None:
         self.draw = draw
+        self._caller = caller
         self._ledger = ledger
         self._run_is_over = ""
         self.stored = StoredReplies()
@@ -260,7 +268,7 @@ class TrialCalls:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("a call runs in a task")
-        timer = self._running[task] = CallTimer()
+        timer = self._running[task] = CallTimer(self._caller)
         try:
             yield timer
         except asyncio.CancelledError:

@@ -21,6 +21,7 @@ from tenacity.stop import stop_after_attempt, stop_before_delay
 from tenacity.wait import wait_random_exponential
 
 from gateval.domain.base import Value
+from gateval.domain.trials.model_call import Caller
 from gateval.domain.trials.trace import CallCost
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire.base import WireError, read_object
@@ -133,10 +134,11 @@ class Tries:
 
     `failure` says in a sentence how the latest attempt ended that failed, or nothing. `most` is how
     many tokens the answer may have, None if the request does not say; `entry` is the latest attempt
-    in the account of the run.
+    in the account of the run; `caller` is who makes the call, where calls are recorded.
     """
 
-    def __init__(self, most: int | None = None) -> None:
+    def __init__(self, most: int | None = None, caller: Caller | None = None) -> None:
+        self.caller = caller
         self.count = 0
         self.failure = ""
         self.most = most
