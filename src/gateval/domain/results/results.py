@@ -29,6 +29,7 @@ from gateval.domain.plan.plan import Plan, SideScripts
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import EarlierSet, Grouped, group_trials, unanswered
 from gateval.domain.results.offers import OfferCollector, SharedOffer
+from gateval.domain.results.shards import Border, Shard
 from gateval.domain.results.trial_verdict import Use, grade, trial_verdict
 from gateval.domain.text import ShortText
 from gateval.domain.tree import Revision
@@ -232,7 +233,8 @@ class ResultsPart(Value):
     """What one job measured, in report order, without its plan.
 
     `ended`, `unanswered` and `over_budget` are as in `RunInfo`. `sealed` is a part with the trials
-    of sealed Evals, encrypted for the gate's own key; empty where none was measured.
+    of sealed Evals, encrypted for the gate's own key; empty where none was measured. `shard` says
+    which share of a round it is, `border` that it is of a job that joined a round.
     """
 
     version: Literal["part.v1"] = "part.v1"
@@ -244,6 +246,8 @@ class ResultsPart(Value):
     over_budget: str = ""
     offers: tuple[SharedOffer, ...] = Field(default=(), exclude_if=operator.not_)
     sealed: str = Field(default="", exclude_if=operator.not_)
+    shard: Shard | None = Field(default=None, exclude_if=operator.not_)
+    border: Border | None = Field(default=None, exclude_if=operator.not_)
 
 
 WHY_CUT = ("ended", "unanswered", "over_budget")
@@ -291,7 +295,7 @@ def assemble(plan: Plan, parts: Sequence[ResultsPart], info: RunInfo) -> Results
     ours = digest_of(plan)
     names = dict(zip(ours.evals, (one.name for one in plan.evals), strict=True))
     for part in parts:
-        _refuse_other(ours, part.plan)
+        refuse_other(ours, part.plan)
         measured = {names[one] for one in part.plan.evals}
         for trial in part.trials:
             if trial.key in trials:
@@ -314,7 +318,8 @@ def assemble(plan: Plan, parts: Sequence[ResultsPart], info: RunInfo) -> Results
         ) from error
 
 
-def _refuse_other(ours: PlanDigest, theirs: PlanDigest) -> None:
+def refuse_other(ours: PlanDigest, theirs: PlanDigest) -> None:
+    """Raise `StageFileError` where they are not of one head and base, or measure other things."""
     for side, mine, claimed in (
         ("head", ours.head, theirs.head),
         ("base", ours.base, theirs.base),
