@@ -29,6 +29,7 @@ from gateval.domain.calibration import (
     LEAST_AGREEMENT,
     CalibrationPhase,
     CalibrationReplay,
+    script_of,
 )
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Calibration, Eval, JudgeSpec, script_name
@@ -90,22 +91,18 @@ def judges_of_preset(name: str, catalogue: Catalogue, models: Sequence[str]) -> 
         chosen = preset(name)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    judging = [one.judge for one in catalogue.evals if one.judge.model is not None]
-    specs = dict.fromkeys(
-        (str(one.model), one.temperature) for one in judging if not models
-    ) or dict.fromkeys((model, 0.0) for model in models)
+    asked = [JudgeSpec(model=model) for model in models]
+    specs = {
+        canonical_json(one.terms): one
+        for one in asked or [one.judge for one in catalogue.evals if one.judge.asked]
+    }
     if not specs:
         raise UsageError(
             "No Eval on this revision names a judge to measure.",
             hint="Name one: gateval calibrate --preset NAME --model PROVIDER/ID.",
         )
     return [
-        AskedJudge(
-            chosen.calibration(model),
-            JudgeSpec(model=model, temperature=temperature),
-            LEAST_AGREEMENT,
-        )
-        for model, temperature in specs
+        AskedJudge(chosen.calibration(one.asked[0]), one, LEAST_AGREEMENT) for one in specs.values()
     ]
 
 
@@ -114,13 +111,13 @@ def _judges(
 ) -> list[AskedJudge]:
     """The judges of a calibration: those it lists and those of the Evals that name it."""
     naming = [one for one in catalogue.evals if one.judge.calibration == calibration.name]
-    judging = [one for one in naming if one.judge.model is not None]
-    found: dict[tuple[str, float], AskedJudge] = {}
-    for model in models or (*calibration.judge_models, *(str(e.judge.model) for e in judging)):
-        mine = [one for one in judging if one.judge.model == model]
-        for temperature in dict.fromkeys(one.judge.temperature for one in mine) or (0.0,):
-            spec = JudgeSpec(model=model, temperature=temperature)
-            found[model, temperature] = AskedJudge(calibration, spec, _least(mine or naming))
+    judging = {one.judge.named: one for one in naming if one.judge.asked}
+    found: dict[str, AskedJudge] = {}
+    for named in models or (*calibration.judge_models, *judging):
+        mine = [one for one in naming if one.judge.named == named]
+        for spec in [one.judge for one in mine] or [JudgeSpec(model=named)]:
+            asked = AskedJudge(calibration, spec, _least(mine or naming))
+            found[canonical_json(spec.terms)] = asked
     return list(found.values())
 
 
@@ -200,7 +197,9 @@ def calibrate_judges(
     catalogue, policy = snapshot.catalogue, under.rules.policy
     asked = judges_asked(catalogue, names, models) if names or not presets else []
     asked += [one for name in presets for one in judges_of_preset(name, catalogue, models)]
-    refuse_unanswerable([str(one.spec.model) for one in asked], snapshot, settings, policy)
+    refuse_unanswerable(
+        [name for one in asked for name in one.spec.asked], snapshot, settings, policy
+    )
     made, over_budget = asyncio.run(_replays(asked, snapshot, settings, policy))
     replays = map(Redactor(settings.secrets).value, made)
     rows = [
@@ -248,8 +247,7 @@ async def _replays(
     found = []
     async with judges_gateway(snapshot, settings, policy) as gateway:
         for one in asked:
-            name = script_name(one.spec.model)
-            script = snapshot.scripts[name].digest if name else ""
+            script = script_of(one.spec, snapshot.scripts)
             judge = Judge(gateway)
             found.append(await replay(one.calibration, one.spec, judge, script=script))
     return tuple(found), gateway.ledger.told if gateway.ledger.ended else ""
@@ -360,7 +358,7 @@ def try_judge(
             f"{fixture.name} is sealed, and this would print its rubric.",
             hint="Unseal a copy of it where nobody looks on, and try the judge with that.",
         )
-    refuse_unanswerable([str(judge.model)], snapshot, settings, policy)
+    refuse_unanswerable(judge.asked, snapshot, settings, policy)
     answer, said = answer_to(repository, fixture, trace)
     found = asyncio.run(_asked(fixture, judge, answer, judges_gateway(snapshot, settings, policy)))
     screen = screen_of(sys.stdout, environ)
@@ -398,7 +396,7 @@ def _chosen(catalogue: Catalogue, name: str, model: str | None) -> tuple[Fixture
     if not selected:
         names = [one.name for one in catalogue.fixtures]
         raise UsageError(f'No Eval has a fixture "{wanted}".{nearest(wanted, names)}')
-    found, fixture = min(selected, key=lambda pair: pair[0].judge.model is None)
+    found, fixture = min(selected, key=lambda pair: not pair[0].judge.asked)
     if not any(one.needs_judge for one in fixture.assertions):
         raise UsageError(f'No assertion of the fixture "{wanted}" asks a judge.')
     return fixture, _spec(found, model)
@@ -406,8 +404,8 @@ def _chosen(catalogue: Catalogue, name: str, model: str | None) -> tuple[Fixture
 
 def _spec(evaluation: Eval, model: str | None) -> JudgeSpec:
     if model is not None:
-        return evaluation.judge.replace(model=model)
-    if evaluation.judge.model is None:
+        return evaluation.judge.alone(model)
+    if not evaluation.judge.asked:
         raise UsageError(
             f"The {evaluation.kind} {evaluation.name} names no judge.",
             hint="Name one: gateval judge try FIXTURE --model PROVIDER/ID.",

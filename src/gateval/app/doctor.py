@@ -304,7 +304,7 @@ def _keys(
 def models_of(catalogue: Catalogue) -> set[str]:
     """Return the models that Agents, judges and assertions of these manifests ask."""
     models = {model for agent in catalogue.agents for model in agent.asked_models}
-    models |= {one.judge.model for one in catalogue.evals if one.judge.model}
+    models |= {model for one in catalogue.evals for model in one.judge.asked}
     return models | embedding_models(catalogue.fixtures).keys()
 
 

@@ -18,7 +18,7 @@ from gateval.adapters.machine import Screen, screen_of
 from gateval.adapters.results_folder import PARENTS, run_folders
 from gateval.app.run.views import CALIBRATIONS_FILE
 from gateval.app.run_history import Runs, known_runs
-from gateval.domain.calibration import Binding, StoredAgreement, binding_of
+from gateval.domain.calibration import Binding, StoredAgreement, binding_of, script_of
 from gateval.domain.history.baseline import Bind, DatedAgreement, calibration_rows, judge_agreement
 from gateval.domain.history.run_record import RunRecord
 from gateval.domain.history.status import (
@@ -32,7 +32,7 @@ from gateval.domain.history.status import (
 )
 from gateval.domain.history.trend import DueEval, Moments, due_eval, last_runs
 from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.domain.manifests.evaluation import Calibration, Eval, EvalKind, JudgeSpec, script_name
+from gateval.domain.manifests.evaluation import Calibration, Eval, EvalKind, JudgeSpec
 from gateval.domain.paths import nearest
 from gateval.domain.planning.planner import define
 from gateval.domain.planning.snapshot import Snapshot
@@ -251,9 +251,8 @@ def binding(snapshot: Snapshot) -> Bind:
     from gateval.judging.judge import prompt_digest
 
     def bind(calibration: Calibration, spec: JudgeSpec) -> Binding:
-        script = snapshot.scripts.get(script_name(spec.model) or "")
-        digest = script.digest if script else ""
-        return binding_of(calibration, spec, prompt=prompt_digest(), script=digest)
+        script = script_of(spec, snapshot.scripts)
+        return binding_of(calibration, spec, prompt=prompt_digest(), script=script)
 
     return bind
 

@@ -14,7 +14,14 @@ from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.domain.base import JsonObject, Spec
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture, Reference
 from gateval.domain.trials.model_call import Usage
-from gateval.domain.trials.trial import Assessed, Assessment, AssessmentStatus, Cause, NotAssessed
+from gateval.domain.trials.trial import (
+    Assessed,
+    Assessment,
+    AssessmentStatus,
+    Cause,
+    Juror,
+    NotAssessed,
+)
 from gateval.judging.prompt import shorten
 
 if TYPE_CHECKING:
@@ -163,8 +170,9 @@ class JudgedAssertion(Assertion, ABC):
 
         usage: Usage | None = None
         judge = context.judge_for(kind)
+        ask = self._heard if context.judge_spec.is_panel else self.ask
         try:
-            found, usage = await self.ask(evidence.for_a_judge, judge, context.judge_spec)
+            found, usage = await ask(evidence.for_a_judge, judge, context.judge_spec)
         except JudgeError as error:
             found, usage = error_of(kind, error.cause, error.message), error.usage
         if not await context.doubt():
@@ -181,6 +189,37 @@ class JudgedAssertion(Assertion, ABC):
 
         Raises `CannotEvaluate` or the judge's `JudgeError`.
         """
+
+    async def ask_once(
+        self, evidence: Evidence, judge: Judge, spec: JudgeSpec
+    ) -> tuple[Assessment, Usage]:
+        """Return what one juror comes to, asked a single time; see `ask`."""
+        return await self.ask(evidence, judge, spec)
+
+    async def _heard(
+        self, evidence: Evidence, judge: Judge, spec: JudgeSpec
+    ) -> tuple[Assessment, Usage]:
+        """Ask all of several judges; each has to prove what it takes off, as one alone has."""
+        from gateval.domain.trials.jury import jury_assessment
+        from gateval.judging.judge import JudgeError
+        from gateval.judging.jury import JurorHeard, hear
+
+        async def asked(one: JudgeSpec) -> JurorHeard:
+            model = one.named
+            try:
+                found, usage = await self.ask_once(evidence, judge, one)
+            except JudgeError as error:
+                said = error_of(self.type, error.cause, error.message)
+                out, cause = error.outage, error.cause
+                lost = Juror(model=model, outage=out, why=said.reason, cause=cause)
+                return JurorHeard(lost, error.usage)
+            juror = Juror(model=model, fatal=found.fatal, verdict=found.verdict)
+            if isinstance(found, NotAssessed):
+                return JurorHeard(juror.replace(why=found.reason, cause=found.cause), usage)
+            return JurorHeard(juror.replace(passed=found.passed, score=found.score), usage)
+
+        heard = await hear(spec, asked)
+        return jury_assessment(self.type, spec, heard.jurors), heard.usage
 
 
 Early = Mapping[int, Priced]

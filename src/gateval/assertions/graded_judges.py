@@ -67,19 +67,20 @@ class ScoredByJudge(JudgedAssertion, ABC):
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec
     ) -> tuple[Assessment, Usage]:
         """See the class. Rests on the steps of the violations that are proven."""
-        found = [await self._once(evidence, judge, spec)]
+        found = [await self.ask_once(evidence, judge, spec)]
         if self._is_close(found[0]) and not spec.is_scripted:
-            found.append(await self._once(evidence, judge, spec))
+            found.append(await self.ask_once(evidence, judge, spec))
             if found[0][0].status is not found[1][0].status:
-                found.append(await self._once(evidence, judge, spec))
+                found.append(await self.ask_once(evidence, judge, spec))
         usage = add_usage([spent for _, spent in found])
         chosen = _most_said([assessment for assessment, _ in found])
         many = len(found)
         return chosen if chosen.asked == many else chosen.replace(asked=many), usage
 
-    async def _once(
+    async def ask_once(
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec
     ) -> tuple[Assessment, Usage]:
+        """See `JudgedAssertion`."""
         result = await judge.judge(
             rubric="\n\n".join(filter(None, (self.asked(evidence), evidence.about))),
             spec=spec,

@@ -4,14 +4,16 @@ word counts.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from gateval.domain.base import Count, Name, Positive, Share, Value, digest
-from gateval.domain.manifests.evaluation import Calibration, JudgeSpec
+from gateval.domain.base import Count, JsonObject, Name, Positive, Share, Value, digest
+from gateval.domain.manifests.evaluation import Calibration, JudgeSpec, ScriptedModel
 from gateval.domain.manifests.gate_config import AgreementPolicy
 from gateval.domain.statistics.walk import Confusion, agreement, kappa, kappa_interval
 from gateval.domain.text import NOT_MEASURED
@@ -19,18 +21,27 @@ from gateval.domain.trials.model_call import Usage
 
 
 class Binding(Value):
-    """The judge and the examples of a replay; all but `model` and `temperature` are SHA-256.
+    """The judge and the examples of a replay; the others of its texts are SHA-256.
 
-    `prompt` is that of Gateval's own words to judges, `script` that of a scripted judge's rules.
-    Of an example, the person's reason does not count: no judge sees it.
+    `model` is what the judge is called, `panel` how it decides where it is several models. `prompt`
+    is that of Gateval's own words to judges, `script` that of a scripted judge's rules. Of an
+    example, the person's reason does not count: no judge sees it.
     """
 
     model: str
     temperature: float
+    panel: JsonObject | None = Field(default=None, exclude_if=operator.not_)
     prompt: str
     rubric: str
     examples: str
     script: str = ""
+
+    @property
+    def judge(self) -> JudgeSpec:
+        """The judge that was measured."""
+        if self.panel is not None:
+            return JudgeSpec.model_validate(self.panel)
+        return JudgeSpec(model=self.model, temperature=self.temperature)
 
     @property
     def digest(self) -> str:
@@ -43,17 +54,26 @@ def binding_of(
 ) -> Binding:
     """Return what a replay of `calibration` by this judge is bound to.
 
-    `prompt` is the digest of the prompt, `script` that of a scripted judge.
+    `prompt` is the digest of the prompt, `script` what `script_of` says.
     """
     examples = [one.asked for one in calibration.examples]
     return Binding(
-        model=spec.model or "",
+        model=spec.named,
         temperature=spec.temperature,
+        panel=spec.terms if spec.is_panel else None,
         prompt=prompt,
         rubric=digest(calibration.rubric),
         examples=digest([*examples]),
         script=script,
     )
+
+
+def script_of(judge: JudgeSpec, scripts: Mapping[str, ScriptedModel]) -> str:
+    """Return the digest of the rules of a judge's scripted models; empty where it has none."""
+    found = [scripts[name].digest for name in judge.scripts if name in scripts]
+    if len(found) < 2:
+        return found[0] if found else ""
+    return digest([*found])
 
 
 CUT = 0.5
@@ -75,7 +95,9 @@ class JudgedExample(Value):
     """What a judge said of one example, counted from 1.
 
     `human` and `score` are in [0, 1]; `score` is None where the judge gave no verdict, and `error`
-    says why. `label` is the person's reason, `summary` the judge's.
+    says why. `label` is the person's reason, `summary` the judge's. Of several judges `jurors` are
+    the scores that each gave at first, in the order of `JudgeSpec.asked`; `split` is as in a
+    `Verdict`.
     """
 
     number: Positive
@@ -85,6 +107,8 @@ class JudgedExample(Value):
     score: Share | None = None
     summary: str = ""
     error: str = ""
+    jurors: tuple[Share | None, ...] = Field(default=(), exclude_if=operator.not_)
+    split: bool = Field(default=False, exclude_if=operator.not_)
 
     @property
     def disagrees(self) -> bool:

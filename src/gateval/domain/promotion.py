@@ -371,7 +371,7 @@ def new_calibration(name: str, judged: Judged, example: JsonObject) -> JsonObjec
         "metadata": {"name": name},
         "spec": {
             "rubric": judged.rubric,
-            "judgeModels": [judged.verdict.model],
+            "judgeModels": [one.model for one in judged.verdict.jurors or (judged.verdict,)],
             "examples": [example],
         },
     }

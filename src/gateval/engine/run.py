@@ -203,11 +203,12 @@ async def concluded(
         scoring = task.planned.scoring
         trial = conclude_answer(task.key, task.fixture, answer, every, add_usage(known), scoring)
         missing = _lost_by_models(task.fixture, trial)
-        if not (missing and left) or judge.model in context.judge.denied:
+        denied = not context.judge.denied.isdisjoint(judge.asked)
+        if not (missing and left) or denied:
             break
     if waiting.lost:
         trial = trial.replace(lost_usage=add_usage(waiting.lost))
-    return TrialAttempt(trial, in_vain=bool(missing) or judge.model in context.judge.denied)
+    return TrialAttempt(trial, in_vain=bool(missing) or denied)
 
 
 async def _assessed(

@@ -21,6 +21,7 @@ from gateval.domain.manifests.fixture import FixtureInput, input_of
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.doubts import binding_now, judge_doubt
+from gateval.domain.trials.jury import in_doubt, is_split, jury_assessment
 from gateval.domain.trials.model_call import (
     Caller,
     ModelReply,
@@ -29,7 +30,8 @@ from gateval.domain.trials.model_call import (
     Usage,
 )
 from gateval.domain.trials.trace import Trace, add_usage
-from gateval.domain.trials.trial import Answer, Cause, Side, Verdict, numbered_steps
+from gateval.domain.trials.trial import Answer, Cause, Juror, Side, Verdict, numbered_steps
+from gateval.judging.jury import JurorHeard, hear
 from gateval.judging.prompt import (
     PROMPT,
     JudgeLimits,
@@ -51,7 +53,7 @@ from gateval.judging.verdict import (
     parse_checklist,
     parse_verdict,
 )
-from gateval.ports.model_calls import ModelCallError, ModelCalls
+from gateval.ports.model_calls import ModelCallError, ModelCallFault, ModelCalls
 
 
 class JudgeResult(NamedTuple):
@@ -68,14 +70,18 @@ class JudgeError(Exception):
     """There is no verdict. `message` is a sentence; `usage` the tokens spent, None if no call was.
 
     `cause` is `judge` when what it said cannot be used, or it could not be asked, and `gate` when
-    the gate does not know how to ask it.
+    the gate does not know how to ask it. With `outage` its provider was down, or refused the key:
+    nothing that it was shown can be the reason.
     """
 
-    def __init__(self, cause: Cause, message: str, *, usage: Usage | None = None) -> None:
+    def __init__(
+        self, cause: Cause, message: str, *, usage: Usage | None = None, outage: bool = False
+    ) -> None:
         super().__init__(message)
         self.cause = cause
         self.message = message
         self.usage = usage
+        self.outage = outage
 
 
 class _Reading(NamedTuple):
@@ -203,14 +209,17 @@ class Judge:
             async with asyncio.timeout(self._limits.seconds):
                 return await self._calls.call(model, request, side=Side.HEAD)
         except TimeoutError:
+            outage = False
             seconds = f"{self._limits.seconds:g}"
             why, cause = f"{model} did not answer within {seconds} seconds", Cause.JUDGE
         except ModelCallError as error:
             if error.lasting:
                 self.denied.add(model)
             gate = error.cause is Cause.GATE
+            outage = error.fault in {ModelCallFault.OUTAGE, ModelCallFault.DENIED}
             why, cause = error.message, Cause.GATE if gate else Cause.JUDGE
-        raise JudgeError(cause, f"the judge could not be asked: {why}", usage=spent)
+        message = f"the judge could not be asked: {why}"
+        raise JudgeError(cause, message, usage=spent, outage=outage)
 
     def _read(self, text: str, *, transcript: Trace, evidence_below: float) -> _Reading:
         verdict = check_evidence(parse_verdict(text, self._limits), transcript)
@@ -281,15 +290,45 @@ def prompt_digest() -> str:
 async def _judged(
     number: int, example: CalibrationExample, rubric: str, spec: JudgeSpec, judge: Judge
 ) -> _Judged:
-    """Judge one example; one whose verdict got lost, again."""
-    asked = input_of(example.input)
-    answer = Answer(output=example.candidate_output, seconds=0)
+    """Judge one example; one whose verdict got lost, again. Every one of several judges is heard,
+    so that each can be measured alone, too.
+    """
     told = JudgedExample(
         number=number,
         human=example.human_score,
         label=example.human_label or "",
         trace_ref=example.trace_ref or "",
     )
+    if not spec.is_panel:
+        return await _judged_by(told, example, rubric, spec, judge)
+
+    async def ask(one: JudgeSpec) -> JurorHeard:
+        found, spent = await _judged_by(told, example, rubric, one, judge)
+        passed = None if found.score is None else found.score >= CUT
+        juror = Juror(model=one.named, passed=passed, score=found.score, why=found.error)
+        if found.score is not None:
+            verdict = Verdict(score=found.score, confidence=1, summary=found.summary)
+            juror = juror.replace(verdict=verdict)
+        return JurorHeard(juror, add_usage(spent))
+
+    heard = await hear(spec, ask, everyone=True)
+    jurors = heard.jurors
+    if spec.escalate is not None and not in_doubt(spec, jurors[0].score):
+        jurors = jurors[:1]
+    found = jury_assessment("judge", spec, jurors)
+    first = tuple(one.score for one in heard.jurors[: len(spec.asked)])
+    said = {"jurors": first, "split": is_split(spec, [one for one in first if one is not None])}
+    if found.score is None:
+        return told.replace(error=shorten(found.reason, _WORDS), **said), [heard.usage]
+    summary = found.verdict.summary if found.verdict else ""
+    return told.replace(score=found.score, summary=summary, **said), [heard.usage]
+
+
+async def _judged_by(
+    told: JudgedExample, example: CalibrationExample, rubric: str, spec: JudgeSpec, judge: Judge
+) -> _Judged:
+    asked = input_of(example.input)
+    answer = Answer(output=example.candidate_output, seconds=0)
     spent: list[Usage] = []
     for _ in range(TRIES):
         try:

@@ -380,10 +380,9 @@ def _wanted(catalogue: Catalogue) -> Mapping[str, tuple[SourceLocation, str]]:
             where = "spec.models" if is_first else "spec.uses"
             wanted.setdefault(name, (agent.places.get(where, agent.place), where))
     for evaluation in catalogue.evals:
-        judge = script_name(evaluation.judge.model)
-        if judge is not None:
-            place = evaluation.places.get("spec.judge", evaluation.place)
-            wanted.setdefault(judge, (place, "spec.judge.model"))
+        place = evaluation.places.get("spec.judge", evaluation.place)
+        for name in evaluation.judge.scripts:
+            wanted.setdefault(name, (place, "spec.judge.model"))
     for calibration in catalogue.calibrations:
         for model in calibration.judge_models:
             if (judge := script_name(model)) is not None:

@@ -123,8 +123,8 @@ def _new_models(plan: Plan, planned: PlannedEval) -> set[str]:
     }
     if set(sides) != set(Side):
         return set()
-    judge = {planned.judge.model} if planned.judge.model else set()
-    return sides[Side.HEAD] - sides[Side.BASE] - judge - embedding_models(planned.fixtures).keys()
+    measuring = {*planned.judge.asked, *embedding_models(planned.fixtures)}
+    return sides[Side.HEAD] - sides[Side.BASE] - measuring
 
 
 def _models(plan: Plan, planned: PlannedEval) -> set[str]:
@@ -135,9 +135,8 @@ def _models(plan: Plan, planned: PlannedEval) -> set[str]:
         if agent.name == planned.agent
         for model in (*agent.models, *agent.uses)
     }
-    judged = any(a.needs_judge for fixture in planned.fixtures for a in fixture.assertions)
-    if judged and planned.judge.model:
-        models.add(planned.judge.model)
+    if planned.is_judged:
+        models.update(planned.judge.asked)
     return models | embedding_models(planned.fixtures).keys()
 
 

@@ -297,7 +297,7 @@ def _uncalibrated(results: Results, planned: PlannedEval, trials: Grouped) -> st
     """Say that the judge decides nothing, and what to do; empty if its word counts."""
     doubt = judge_doubt(planned, results.calibrations, results.plan.policy.judge)
     if not doubt and _uncounted(planned, trials):
-        doubt = f"the word of {planned.judge.model} was not counted"
+        doubt = f"the word of {planned.judge.named} was not counted"
     if not doubt:
         return ""
     asks = [f"`calibration: {planned.judge.calibration}`"] if planned.judge.calibration else []

@@ -37,7 +37,7 @@ from gateval.domain.forge.trigger import WorkflowRun
 from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
 from gateval.domain.history.status import StatusRow
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.evaluation import Calibration, Eval, JudgeSpec, script_name
+from gateval.domain.manifests.evaluation import Calibration, Eval, JudgeSpec
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import (
@@ -64,13 +64,12 @@ def setting_digest(plan: Plan, planned: PlannedEval, side: Side) -> str:
     agent = plan.agent(planned.agent, side)
     models: list[JsonValue] = [*agent.models, *agent.uses] if agent else []
     judge = planned.judge
-    script = script_name(judge.model)
     rules: list[JsonValue] = [
         model.digest
         for one in plan.scripts
         if one.side is Side.HEAD
         for model in one.models
-        if model.name == script
+        if model.name in judge.scripts
     ]
     closure = agent.closure if agent else ""
     asked = judge.model_dump(mode="json")
@@ -356,7 +355,7 @@ def judge_agreement(evaluation: Eval, measured: Iterable[DatedAgreement]) -> str
     for one in measured:
         bound = one.agreement.binding
         named = one.agreement.calibration == evaluation.judge.calibration
-        if named and bound.model == evaluation.judge.model:
+        if named and bound.model == evaluation.judge.named:
             return show_kappa(one.agreement.counts)
     return ""
 
@@ -383,7 +382,7 @@ def _standing(
     by_model: dict[str, JsonValue] = {}
     for one in newest:
         bound, counts = one.agreement.binding, one.agreement.counts
-        now = bind(calibration, JudgeSpec(model=bound.model, temperature=bound.temperature))
+        now = bind(calibration, bound.judge)
         phases.append(phase_of(counts, least, changed=bound != now))
         by_model[bound.model] = show_kappa(counts)
         if counts.scored:

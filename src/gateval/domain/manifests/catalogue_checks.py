@@ -90,14 +90,14 @@ def _judge_problems(
     judged = [
         fixture.name for fixture in selected if any(a.needs_judge for a in fixture.assertions)
     ]
-    if judged and judge.model is None:
+    if judged and not judge.asked:
         others = f" and {len(judged) - 1} more" if len(judged) > 1 else ""
         message = (
             f'This Eval has no judge, but fixtures of it need one ("{judged[0]}"{others}). Add '
             "spec.judge.model."
         )
         yield _problem(evaluation, "spec.judge.model", message)
-    if judge.is_scripted and any(
+    if judge.scripts and any(
         is_sealed(one.path) and any(a.needs_judge for a in one.assertions) for one in selected
     ):
         message = (
@@ -105,9 +105,29 @@ def _judge_problems(
             "sealed rubric with them. Name a model here."
         )
         yield _problem(evaluation, "spec.judge.model", message)
+    if judge.is_panel and not judge.allow_self:
+        yield from _of_itself(evaluation, catalogue.agent(evaluation.target_agent))
+    if judge.escalate is not None and judge.calibration is None:
+        message = (
+            "Whether the stronger judge mends what the first is unsure of, labels have to show. "
+            "Name a JudgeCalibration in spec.judge.calibration."
+        )
+        yield _problem(evaluation, "spec.judge.escalate", message)
     calibration = judge.calibration
     if calibration and (message := _missing("JudgeCalibration", calibration, catalogue)):
         yield _problem(evaluation, "spec.judge.calibration", message)
+
+
+def _of_itself(evaluation: Eval, agent: Agent | None) -> Iterator[Problem]:
+    """A model that would judge itself."""
+    own = set(agent.asked_models) if agent else set()
+    for model in evaluation.judge.asked:
+        if model in own:
+            message = (
+                f"{model} would judge its own answers, which models like more than others'. Name "
+                "another, or say `allowSelf: true` in spec.judge."
+            )
+            yield _problem(evaluation, "spec.judge.models", message)
 
 
 def _fixture_problems(evaluation: Eval, fixture: Fixture, agent: Agent | None) -> Iterator[Problem]:

@@ -13,8 +13,11 @@ format or kind an Eval is, but for what it is called.
 
 from __future__ import annotations
 
+import operator
 import re
-from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, cast
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import ClassVar, Final, Literal, NamedTuple, Self, TypeAlias, cast
 
 from pydantic import (
     Field,
@@ -22,6 +25,7 @@ from pydantic import (
     JsonValue,
     ModelWrapValidatorHandler,
     SerializerFunctionWrapHandler,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -302,11 +306,59 @@ class FixtureSelector(Spec):
     """Labels that a fixture must carry, each with this value."""
 
 
+class JuryRule(StrEnum):
+    """How several judges come to one verdict, each of which passes or fails the run."""
+
+    MEDIAN = "median"
+    """The verdict in the middle counts; of an even number, the lower of the two."""
+    MAJORITY = "majority"
+    """What more than half of them say counts, with the mean of their scores; else it fails."""
+    UNANIMOUS = "unanimous"
+    """The lowest verdict counts, so that it passes where all pass it."""
+
+
+class Escalation(Spec):
+    """A stronger judge, asked where the score of the first leaves doubt."""
+
+    model: ModelName
+    """The stronger judge, as `provider/model-id`: where it is asked, its word counts."""
+    band: tuple[Share, Share]
+    """The lowest and the highest score of the first judge that leave doubt."""
+
+    @field_validator("band")
+    @classmethod
+    def _from_low_to_high(cls, band: tuple[float, float]) -> tuple[float, float]:
+        if band[0] >= band[1]:
+            raise ValueError("the band goes from a lower score to a higher one")
+        return band
+
+
+JURY_LIMIT = 9
+
+SPLIT = 0.4
+"""The spread of a jury's scores over which it is split, if nothing else is written."""
+
+
 class JudgeSpec(Spec):
-    """The judge of an Eval."""
+    """The judge of an Eval: one model, several that make a jury, or one with a stronger behind it.
+
+    What only several need is not in files of Evals that have one.
+    """
 
     model: ModelName | None = None
     """The model that judges, as `provider/model-id`."""
+    models: tuple[ModelName, ...] = Field(
+        default=(), max_length=JURY_LIMIT, exclude_if=operator.not_
+    )
+    """In place of `model`, the models of a jury: two to nine different ones."""
+    rule: JuryRule = Field(default=JuryRule.MEDIAN, exclude_if=JuryRule.MEDIAN.__eq__)
+    """How a jury comes to its verdict."""
+    split: float = Field(default=SPLIT, ge=0, le=1, exclude_if=SPLIT.__eq__)
+    """The spread of a jury's scores over which it is split: it is asked a second time then."""
+    escalate: Escalation | None = Field(default=None, exclude_if=operator.not_)
+    """A stronger judge for what leaves `model` in doubt. Wants a calibration of 100 labels."""
+    allow_self: bool = Field(default=False, exclude_if=operator.not_)
+    """Whether one of several judges may be a model of the Agent that is judged."""
     temperature: float = Field(default=0.0, ge=0, le=2)
     """Sampling temperature of the judge."""
     calibration: Name | None = None
@@ -315,10 +367,72 @@ class JudgeSpec(Spec):
     """Cohen's kappa that the judge has to reach in its calibration, or its word counts for nothing.
     0.6, if it has a calibration and this is absent."""
 
+    @model_validator(mode="after")
+    def _is_one_judge(self) -> Self:
+        if self.models and (self.model is not None or self.escalate is not None):
+            raise ValueError("a jury has `models`, and neither `model` nor `escalate` beside them")
+        if self.models and len(set(self.models)) < max(len(self.models), 2):
+            raise ValueError("a jury has at least two `models`, each named once")
+        if not self.models and (self.rule is not JuryRule.MEDIAN or self.split != SPLIT):
+            raise ValueError("`rule` and `split` are those of a jury: name its `models`")
+        if self.escalate is not None and self.model in {None, self.escalate.model}:
+            raise ValueError("`escalate` names another model than `model`, which is asked first")
+        return self
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Every model that it may ask, in order."""
+        first = (self.model,) if self.model else self.models
+        return (*first, self.escalate.model) if self.escalate else first
+
+    @property
+    def named(self) -> str:
+        """What people read of who judges; empty where nobody does."""
+        if self.models:
+            return f"{', '.join(self.models[:-1])} and {self.models[-1]} ({self.rule})"
+        if self.escalate is None:
+            return self.model or ""
+        low, high = self.escalate.band
+        return f"{self.model}, from {low:g} to {high:g} {self.escalate.model}"
+
+    @property
+    def is_panel(self) -> bool:
+        """Whether its verdict may be made of several models'."""
+        return len(self.asked) > 1
+
+    @property
+    def scripts(self) -> tuple[str, ...]:
+        """The names of the scripted models that it may ask."""
+        return tuple(name for model in self.asked if (name := script_name(model)) is not None)
+
     @property
     def is_scripted(self) -> bool:
-        """Whether rules answer in place of a model, the same each time."""
-        return (self.model or "").startswith(f"{SCRIPTED_PROVIDER}/")
+        """Whether rules answer in place of all its models, the same each time."""
+        return bool(self.asked) and len(self.scripts) == len(self.asked)
+
+    @property
+    def terms(self) -> JsonObject:
+        """All of it that decides what it says; not by what it is measured."""
+        apart = {"calibration", "min_agreement", "allow_self"}
+        return self.model_dump(mode="json", exclude=apart)
+
+    def alone(self, model: str) -> JudgeSpec:
+        """Return one of its models as a judge of its own, which nobody has calibrated."""
+        return JudgeSpec(model=model, temperature=self.temperature)
+
+    def renamed(self, names: Mapping[str, str]) -> JudgeSpec:
+        """Return the same with scripted models by other names: `names` has the new ones."""
+
+        def new(model: str) -> str:
+            script = script_name(model)
+            known = script is not None and script in names
+            return f"{SCRIPTED_PROVIDER}/{names[script or '']}" if known else model
+
+        return self.replace(
+            model=self.model and new(self.model),
+            models=tuple(map(new, self.models)),
+            escalate=self.escalate and self.escalate.replace(model=new(self.escalate.model)),
+        )
 
 
 EvalKind: TypeAlias = Literal["Eval", "Benchmark", "Experiment"]

@@ -263,11 +263,12 @@ def agent_model_problems(agent: Agent, providers: frozenset[str]) -> Iterator[Pr
 
 
 def judge_model_problems(evaluation: Eval, providers: frozenset[str]) -> Iterator[Problem]:
-    """Yield the model of the Eval's judge if its provider is none of `providers`."""
-    path = "spec.judge.model"
+    """Yield the models of the Eval's judge whose provider is none of `providers`."""
+    path = "spec.judge.models" if evaluation.judge.models else "spec.judge.model"
     place = evaluation.places.get(path) or evaluation.place
-    for message in _unknown_model(evaluation.judge.model or "", providers):
-        yield Problem(place=place, path=path, message=message)
+    for model in evaluation.judge.asked:
+        for message in _unknown_model(model, providers):
+            yield Problem(place=place, path=path, message=message)
 
 
 def embedding_model_problems(

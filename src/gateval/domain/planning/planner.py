@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from gateval.domain.base import digest
 from gateval.domain.manifests.agent import Agent, ModelCallsNeed, RuntimeSpec
 from gateval.domain.manifests.catalogue import embedding_scripts, scripted_names, select_fixtures
-from gateval.domain.manifests.evaluation import Eval, ScriptedModel, script_name
+from gateval.domain.manifests.evaluation import Eval, ScriptedModel
 from gateval.domain.manifests.gate_config import BarPolicy, policy_digest
 from gateval.domain.paths import path_text, show_path
 from gateval.domain.plan.plan import AgentChange, AgentDefinition, HiddenFiles, Plan, SideScripts
@@ -132,7 +132,7 @@ def asked_scripts(
     more: Sequence[ScriptedModel] = (),
 ) -> tuple[SideScripts, ...]:
     """Return the scripted models that are asked, by side; `more` are judges of the base tip."""
-    judges = {name for one in planned if (name := script_name(one.judge.model))}
+    judges = {name for one in planned for name in one.judge.scripts}
     judges |= {name for one in planned for name in embedding_scripts(one.fixtures)}
     scripts = []
     for side, snapshot in ((Side.HEAD, head), (Side.BASE, base)):

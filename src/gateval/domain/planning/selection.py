@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from gateval.domain.base import Value, digest
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
-from gateval.domain.manifests.evaluation import Eval, script_name
+from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import nearest, show_path
 from gateval.domain.plan.plan import (
@@ -404,8 +404,7 @@ def _judge_reasons(evaluation: Eval, head: Snapshot, base: Snapshot) -> Iterator
         new, old = head.catalogue.calibration(name), base.catalogue.calibration(name)
         if new is not None and (old is None or old.digest != new.digest):
             yield Reason(where=_line(new.place), what=f"calibration {name} changed")
-    script = script_name(evaluation.judge.model)
-    if script is not None:
+    for script in evaluation.judge.scripts:
         ours, theirs = head.scripts.get(script), base.scripts.get(script)
         if ours and theirs and ours.digest != theirs.digest:
             yield Reason(where=show_path(ours.path), what=f"scripted judge {script} changed")

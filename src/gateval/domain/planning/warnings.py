@@ -111,9 +111,10 @@ def _asking(snapshot: Snapshot) -> Iterable[tuple[str, str, SourceLocation]]:
             if script_name(model) is None:
                 yield model.partition("/")[0], f"the Agent {agent.name}", place
     for one in snapshot.catalogue.evals:
-        if one.judge.model and script_name(one.judge.model) is None:
-            who = "the judge of a sealed Eval" if one.sealed else f"the judge of {one.name}"
-            yield one.judge.model.partition("/")[0], who, one.places.get("spec.judge", one.place)
+        for model in one.judge.asked:
+            if script_name(model) is None:
+                who = "the judge of a sealed Eval" if one.sealed else f"the judge of {one.name}"
+                yield model.partition("/")[0], who, one.places.get("spec.judge", one.place)
 
 
 def shown_warnings(

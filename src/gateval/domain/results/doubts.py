@@ -17,9 +17,9 @@ from gateval.domain.calibration import (
     Binding,
     CalibrationReplay,
     binding_of,
+    script_of,
     why_not,
 )
-from gateval.domain.manifests.evaluation import script_name
 from gateval.domain.manifests.gate_config import JudgePolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -210,7 +210,7 @@ def judge_doubt(
     """Return why the word of this Eval's judge does not count, as a sentence; empty if it does."""
     if not planned.wants_calibration:
         return ""
-    model, calibration = planned.judge.model or "its judge", planned.calibration
+    model, calibration = planned.judge.named or "its judge", planned.calibration
     if calibration is None:
         if planned.judge.calibration is None:
             return f"{model} has `minAgreement`, but no `calibration` to measure it by"
@@ -245,9 +245,8 @@ def binding_now(plan: Plan, planned: PlannedEval, prompt: str) -> Binding | None
 
     `prompt` is the digest of Gateval's words to judges.
     """
-    if planned.calibration is None or planned.judge.model is None:
+    if planned.calibration is None or not planned.judge.asked:
         return None
-    name = script_name(planned.judge.model)
     head = (one.models for one in plan.scripts if one.side is Side.HEAD)
-    script = next((m.digest for models in head for m in models if name and m.name == name), "")
+    script = script_of(planned.judge, {one.name: one for models in head for one in models})
     return binding_of(planned.calibration, planned.judge, prompt=prompt, script=script)

@@ -7,6 +7,7 @@ The part of a trial that says most: the steps that failed assertions rest on, a 
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable
 from enum import StrEnum
@@ -47,7 +48,8 @@ class Violation(Value):
 class Verdict(Value):
     """A judge's verdict: `score` and `confidence` in [0, 1], texts already cut to their limits.
 
-    `repaired` says that the judge had to be asked a second time.
+    `repaired` says that the judge had to be asked a second time. One of several judges has what
+    each of `jurors` said, once or, of a jury whose first scores were `split`, twice.
     """
 
     score: Share
@@ -57,6 +59,23 @@ class Verdict(Value):
     what_would_raise_score: str = ""
     model: str = ""
     repaired: bool = False
+    jurors: tuple[Juror, ...] = Field(default=(), exclude_if=operator.not_)
+    split: bool = Field(default=False, exclude_if=operator.not_)
+
+
+class Juror(Value):
+    """What one of several judges said. `passed` and `score` are None without a verdict that counts,
+    and `why` and `cause` say why; with `outage` its provider was down or refused the key.
+    """
+
+    model: str
+    passed: bool | None = None
+    score: Share | None = None
+    fatal: bool = False
+    outage: bool = False
+    why: str = ""
+    cause: Cause | None = None
+    verdict: Verdict | None = None
 
 
 OUTPUT_LIMIT = 8 * 1024

@@ -426,7 +426,7 @@ def read_labels(
     chosen = _scorer(source, written, scorers)
     problems = [*wrong, *found.problems, *([chosen] if isinstance(chosen, Problem) else [])]
     calibration = None
-    if not problems and found.examples and written.spec.judge.model and chosen:
+    if not problems and found.examples and written.spec.judge.asked and chosen:
         assert not isinstance(chosen, Problem)  # noqa: S101 - it would be among the problems
         place = SourceLocation(file=named.shown, line=1)
         calibration = _calibration(source, written, chosen, found.examples, place)
@@ -466,7 +466,7 @@ def _calibration(
         name=f"{written.metadata.name}-feedback",
         labels=written.metadata.labels,
         rubric=scorer.question,
-        judge_models=(str(written.spec.judge.model),),
+        judge_models=written.spec.judge.asked,
         examples=tuple(shown),
         place=place,
         path=source.path,

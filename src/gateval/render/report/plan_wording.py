@@ -161,7 +161,7 @@ def models_needed(plan: Plan) -> tuple[str, ...]:
             definition = plan.agent(planned.agent, side)
             names.update(definition.models[:1] if definition else ())
         if judge_questions(planned):
-            names.add(planned.judge.model or "")
+            names.update(planned.judge.asked)
         names.update(embedding_models(planned.fixtures))
     return tuple(sorted(names - {""}))
 

@@ -19,7 +19,6 @@ from gateval.domain.manifests.evaluation import (
     Eval,
     ScoringSpec,
     is_sealed,
-    script_name,
 )
 from gateval.domain.manifests.fixture import Fixture, Severity
 from gateval.domain.paths import show_path
@@ -36,15 +35,15 @@ NAMES_SHOWN = 5
 
 
 def same_judge(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> bool:
-    """Whether both Evals are judged alike: same model, temperature and, if scripted, script."""
-    ours, theirs = after.judge, before.judge
-    if (ours.model, ours.temperature) != (theirs.model, theirs.temperature):
+    """Whether both Evals are judged alike: same models and settings and, if scripted, scripts."""
+    if after.judge.terms != before.judge.terms:
         return False
-    script = script_name(theirs.model)
-    if script is None:
-        return True
+    return not any(_is_changed(script, tip, head) for script in before.judge.scripts)
+
+
+def _is_changed(script: str, tip: Snapshot, head: Snapshot) -> bool:
     old, new = tip.scripts.get(script), head.scripts.get(script)
-    return (old.digest if old else None) == (new.digest if new else None)
+    return (old.digest if old else None) != (new.digest if new else None)
 
 
 def as_calibrated(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> bool:
@@ -113,15 +112,15 @@ def _selects(asked: Eval, fixture: Fixture) -> bool:
 
 def _script(asked: Eval, base: Snapshot, head: Snapshot) -> Iterator[Lowered]:
     """A judge's script that was there and is another now. Scripts nobody names are not read."""
-    name = script_name(asked.judge.model)
-    path = f"{SCRIPTED_FOLDER}/{name}.yaml"
-    if name is None or path not in base.tree or base.tree[path] == head.tree.get(path):
-        return
-    was, now = base.scripts.get(name), head.scripts.get(name)
-    if was is None or now is None or was.digest != now.digest:
-        yield Lowered(
-            place=SourceLocation(file=show_path(path)), what=f"scripted judge {name} changed"
-        )
+    for name in asked.judge.scripts:
+        path = f"{SCRIPTED_FOLDER}/{name}.yaml"
+        if path not in base.tree or base.tree[path] == head.tree.get(path):
+            continue
+        was, now = base.scripts.get(name), head.scripts.get(name)
+        if was is None or now is None or was.digest != now.digest:
+            yield Lowered(
+                place=SourceLocation(file=show_path(path)), what=f"scripted judge {name} changed"
+            )
 
 
 def _of_whom(before: Eval, after: Eval) -> Iterator[Lowered]:
@@ -209,13 +208,19 @@ def _weights(weights: Mapping[Severity, float]) -> str:
 def _judge(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> Iterator[Lowered]:
     was, now = before.judge, after.judge
     place = after.places.get("spec.judge", after.place)
-    script = script_name(was.model)
-    if was.model != now.model:
-        replaced = script_name(now.model) is not None and script is None
+    if was.named != now.named:
+        replaced = bool(now.scripts) and not was.scripts
         what = "real judge replaced by a scripted one" if replaced else "judge"
-        yield Lowered(place=place, what=what, before=was.model or "none", after=now.model or "none")
-    elif not same_judge(before, after, tip, head) and was.temperature == now.temperature:
-        yield Lowered(place=place, what=f"scripted judge {script} changed")
+        yield Lowered(place=place, what=what, before=was.named or "none", after=now.named or "none")
+    else:
+        for script in was.scripts:
+            if _is_changed(script, tip, head):
+                yield Lowered(place=place, what=f"scripted judge {script} changed")
+    if was.models and now.models and was.split != now.split:
+        spread, spreads = f"{was.split:g}", f"{now.split:g}"
+        yield Lowered(place=place, what="split of the jury", before=spread, after=spreads)
+    if now.allow_self and not was.allow_self:
+        yield Lowered(place=place, what="allowSelf of the judge", before="false", after="true")
     heat, heats = f"{was.temperature:g}", f"{now.temperature:g}"
     if was.temperature != now.temperature:
         yield Lowered(place=place, what="temperature of the judge", before=heat, after=heats)
@@ -290,8 +295,9 @@ def about_eval(asked: Eval, tip: Snapshot) -> tuple[Problem, ...]:
     places |= {one.place for one in tip.catalogue.calibrations if one.name == calibration}
     found = [problem for problem in tip.problems if problem.place in places]
     found += [one.problem for one in tip.catalogue.broken if _may_use(asked, one)]
-    script = script_name(asked.judge.model)
-    if script is not None and script not in tip.scripts:
+    for script in asked.judge.scripts:
+        if script in tip.scripts:
+            continue
         file = show_path(f"{SCRIPTED_FOLDER}/{script}.yaml")
         found += [problem for problem in tip.problems if problem.place.file == file]
         found.append(

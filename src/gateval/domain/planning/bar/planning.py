@@ -24,10 +24,8 @@ from gateval.domain.base import digest
 from gateval.domain.manifests.catalogue import embedding_scripts, select_fixtures, with_script_names
 from gateval.domain.manifests.evaluation import (
     EVAL_KINDS,
-    SCRIPTED_PROVIDER,
     Eval,
     ScriptedModel,
-    script_name,
 )
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import GateConfig
@@ -198,10 +196,6 @@ def _bar_eval(
     if not said and ours and all_reused and _asks_as_much(ours, asked, running, fixtures):
         return None
     change = sides.changes.get(asked.target_agent)
-    script = script_name(asked.judge.model) or ""
-    model = asked.judge.model
-    if script in renamed:
-        model = f"{SCRIPTED_PROVIDER}/{renamed[script]}"
     reps = asked.execution.reps_per_fixture
     if reused and ours is not None:
         reps = ours.execution.reps_per_fixture
@@ -211,7 +205,7 @@ def _bar_eval(
         version=asked.version,
         place=asked.place,
         agent=asked.target_agent,
-        judge=asked.judge.replace(model=model),
+        judge=asked.judge.renamed(renamed),
         calibration=sides.tip.catalogue.calibration(asked.judge.calibration or ""),
         scoring=asked.scoring,
         execution=asked.execution.replace(reps_per_fixture=reps),
@@ -300,7 +294,7 @@ def _scripts(asked: Eval, renamed: Mapping[str, str], tip: Snapshot) -> Mapping[
     measured = embedding_scripts(select_fixtures(asked, tip.catalogue))
     return {
         renamed[script]: tip.scripts[script].replace(name=renamed[script])
-        for script in (script_name(asked.judge.model) or "", *measured)
+        for script in (*asked.judge.scripts, *measured)
         if script in renamed
     }
 
