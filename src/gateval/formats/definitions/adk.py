@@ -14,7 +14,7 @@ from gateval.formats.definitions.base import (
     Definition,
     Source,
     Unreadable,
-    model_name,
+    models_of,
     objects,
     text_of,
     tools_of,
@@ -25,7 +25,6 @@ from gateval.formats.definitions.base import (
 def read(source: Source) -> Iterator[Definition]:
     """Return the agent of a folder, with the sub-agents whose files it names."""
     keys = source.mapping
-    model = model_name(text_of(keys.get("model")))
     above, _, folder = source.folder.rpartition("/")
     name = source.path.rpartition("/")[2]
     # ADK imports tools by the name of the agent's folder, so it works in the one above
@@ -33,7 +32,7 @@ def read(source: Source) -> Iterator[Definition]:
     yield Definition(
         name=folder or text_of(keys.get("name")) or "root-agent",
         place=source.key_place("name"),
-        models=(model,) if model else (),
+        models=models_of(text_of(keys.get("model"))),
         system=text_of(keys.get("instruction")),
         tools=tools_of(
             text_of(one.get("name")).rpartition(".")[2] for one in objects(keys.get("tools"))

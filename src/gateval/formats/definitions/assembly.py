@@ -25,7 +25,7 @@ from gateval.domain.tree import has_folder
 from gateval.formats.base import Gathered, GatheringContext, Pending
 from gateval.formats.base import Source as NativeSource
 from gateval.formats.definitions.base import Definition, Files, Source, Unreadable
-from gateval.formats.definitions.command_lines import MAP, PROGRAMS, started_by
+from gateval.formats.definitions.coding_agents import MAP, PROGRAMS, started_by
 from gateval.formats.definitions.registry import DefinitionFormat, format_of
 from gateval.formats.native.agent import read_runtime
 from gateval.formats.native.written import canonical

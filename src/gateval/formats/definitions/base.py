@@ -53,7 +53,7 @@ class Definition(NamedTuple):
     `name` is as written. `models` are those of `provider/model-id` that it names for certain.
     `files` are what it depends on beside its own file, from the root; folders mean all in them.
     `root` is the folder that its tool works in. `runtime` starts it, as a manifest would say, or
-    `line` does, a command line of `command_lines.py`; where the gate knows neither, `refusal` says
+    `line` does, a command line of `coding_agents.py`; where the gate knows neither, `refusal` says
     why and what to do. `model` is how that line names its model. `means` is what else of the file
     counts, whatever the order of its keys.
     """
@@ -325,3 +325,8 @@ def model_name(model: str, provider: str = "") -> str:
         known = PUBLISHERS.get(first.lower(), "")
         return f"{known}/{rest}" if known else ""
     return next((f"{name}/{model}" for told, name in _FAMILIES if told.match(model)), "")
+
+
+def models_of(*names: str, provider: str = "") -> tuple[str, ...]:
+    """Return those of these models whose provider is to be told, each once."""
+    return tuple(dict.fromkeys(filter(None, (model_name(one, provider) for one in names))))

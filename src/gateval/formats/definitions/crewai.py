@@ -12,7 +12,7 @@ from posixpath import relpath
 
 from gateval.domain.base import JsonObject
 from gateval.domain.paths import resolve_path
-from gateval.formats.definitions.base import Definition, Source, Unreadable, model_name, text_of
+from gateval.formats.definitions.base import Definition, Source, Unreadable, models_of, text_of
 
 _CREW = re.compile(r"^@(?:\w+\.)?CrewBase\b[^\n]*\n(?:@[^\n]*\n)*class (\w+)", re.MULTILINE)
 _MODULES = ("crew.py", "crews.py", "main.py", "flow.py")
@@ -39,7 +39,7 @@ def read(source: Source) -> Iterator[Definition]:
     home = source.folder.removesuffix("config").rstrip("/")
     module, crew = next(_crews(source, home), ("", ""))
     project = next(source.files.above(home, "pyproject.toml"), "").rpartition("/")[0]
-    models = (model_name(text_of(one.get("llm"))) for one in keys.values() if isinstance(one, dict))
+    models = [text_of(one.get("llm")) for one in keys.values() if isinstance(one, dict)]
     try:
         meant = Source(tasks, told, source.files).mapping
     except Unreadable:
@@ -47,7 +47,7 @@ def read(source: Source) -> Iterator[Definition]:
     yield Definition(
         name=home.rpartition("/")[2] or crew or "crew",
         place=source.place,
-        models=tuple(dict.fromkeys(filter(None, models))),
+        models=models_of(*models),
         files=(home or source.folder, source.path, tasks),
         root=project,
         runtime={

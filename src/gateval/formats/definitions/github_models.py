@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from gateval.formats.definitions.base import (
     Definition,
     Source,
-    model_name,
+    models_of,
     objects,
     text_of,
     without,
@@ -30,15 +30,15 @@ def read(source: Source) -> Iterator[Definition]:
     said = [
         (text_of(one.get("role")), text_of(one.get("content"))) for one in objects(keys["messages"])
     ]
-    model = model_name(text_of(keys.get("model")))
+    models = models_of(text_of(keys.get("model")))
     system = [text for role, text in said if role in {"system", "developer"}]
     yield Definition(
         name=source.path.rpartition("/")[2].partition(".prompt.")[0],
         place=source.key_place("messages"),
-        models=(model,) if model else (),
+        models=models,
         system="\n\n".join(text.strip() for text in system),
         root=source.folder,
-        runtime={"type": "model"} if model else None,
+        runtime={"type": "model"} if models else None,
         refusal=_NO_MODEL,
         means=without(keys, "name", "testData", "evaluators", "messages") | {"messages": [
             f"{role}: {text}" for role, text in said]},

@@ -17,7 +17,7 @@ from gateval.formats.definitions.base import (
     Definition,
     Files,
     Source,
-    model_name,
+    models_of,
     objects,
     text_of,
     tools_of,
@@ -73,17 +73,17 @@ def read(source: Source) -> Iterator[Definition]:
         name = text_of(_under(told, "modelConfig")) or "default-model-config"
         config = configs.get(name.rpartition("/")[2], {})
         provider = text_of(_under(config, "spec", "provider"))
-        model = model_name(text_of(_under(config, "spec", "model")), provider)
+        models = models_of(text_of(_under(config, "spec", "model")), provider=provider)
         image = _under(spec, "byo") is not None
         yield Definition(
             name=_named(data),
             place=document.place(("metadata", "name")),
-            models=(model,) if model else (),
+            models=models,
             system=text_of(_under(told, "systemMessage")),
             tools=tuple(_tools(told)),
             files=tuple(_others(told, source.files)),
             root=source.folder,
-            runtime={"type": "model"} if model and not image else None,
+            runtime={"type": "model"} if models and not image else None,
             refusal=_IMAGE if image else _NO_MODEL,
             means={"spec": spec, "model": _under(config, "spec")},
         )

@@ -36,36 +36,55 @@ _YAML = r"[^/]+\.ya?ml"
 
 FORMATS: tuple[DefinitionFormat, ...] = (
     DefinitionFormat(
-        "claude-agents", r"\.claude/agents/(?:.+/)?[^/]+\.md", b"", "claude:read_agent"
+        "claude-agents",
+        r"\.claude/agents/(?:.+/)?[^/]+\.md",
+        b"",
+        "coding_agents:read_claude_agent",
     ),
     DefinitionFormat("claude-rules", r"\.claude/rules/(?:.+/)?[^/]+\.md"),
-    DefinitionFormat("skills", r"SKILL\.md", b"", "claude:read_skill"),
+    DefinitionFormat("skills", r"SKILL\.md", b"", "coding_agents:read_skill"),
     DefinitionFormat(
         "copilot-agents",
         r"\.github/agents/[^/]+\.md|[^/]+\.agent\.md|[^/]+\.chatmode\.md",
         b"",
-        "copilot:read_agent",
+        "coding_agents:read_copilot_agent",
     ),
-    DefinitionFormat("copilot-prompts", r"[^/]+\.prompt\.md", b"", "copilot:read_prompt"),
+    DefinitionFormat(
+        "copilot-prompts", r"[^/]+\.prompt\.md", b"", "coding_agents:read_copilot_prompt"
+    ),
     DefinitionFormat(
         "copilot",
         r"\.github/copilot-instructions\.md",
         b"",
-        "copilot:read_instructions",
+        "coding_agents:read_copilot",
         shared=True,
     ),
     DefinitionFormat(
         "copilot-instructions", r"\.github/instructions/(?:.+/)?[^/]+\.instructions\.md"
     ),
-    DefinitionFormat("codex-agents", r"\.codex/agents/[^/]+\.toml", b"", "codex:read_agent"),
-    DefinitionFormat("codex", r"\.codex/config\.toml", b"", "codex:read_config", shared=True),
-    DefinitionFormat("cursor-agents", r"\.cursor/agents/[^/]+\.md", b"", "cursor:read_agent"),
     DefinitionFormat(
-        "cursor-rules", r"\.cursor/rules/(?:.+/)?[^/]+\.mdc", b"", "cursor:read_rules", shared=True
+        "codex-agents", r"\.codex/agents/[^/]+\.toml", b"", "coding_agents:read_codex_agent"
     ),
-    DefinitionFormat("cursor-rules-old", r"\.cursorrules", b"", "cursor:read_rules", shared=True),
-    DefinitionFormat("gemini-agents", r"\.gemini/agents/[^/]+\.md", b"", "gemini:read_agent"),
-    DefinitionFormat("gemini", r"GEMINI\.md", b"", "gemini:read_memory", shared=True),
+    DefinitionFormat(
+        "codex", r"\.codex/config\.toml", b"", "coding_agents:read_codex", shared=True
+    ),
+    DefinitionFormat(
+        "cursor-agents", r"\.cursor/agents/[^/]+\.md", b"", "coding_agents:read_cursor_agent"
+    ),
+    DefinitionFormat(
+        "cursor-rules",
+        r"\.cursor/rules/(?:.+/)?[^/]+\.mdc",
+        b"",
+        "coding_agents:read_cursor_rules",
+        shared=True,
+    ),
+    DefinitionFormat(
+        "cursor-rules-old", r"\.cursorrules", b"", "coding_agents:read_cursor_rules", shared=True
+    ),
+    DefinitionFormat(
+        "gemini-agents", r"\.gemini/agents/[^/]+\.md", b"", "coding_agents:read_gemini_agent"
+    ),
+    DefinitionFormat("gemini", r"GEMINI\.md", b"", "coding_agents:read_gemini", shared=True),
     DefinitionFormat("kagent", _YAML, b"kagent.dev/v1", "kagent:read"),
     DefinitionFormat("microsoft", _YAML, b"kind: Prompt", "microsoft:read"),
     DefinitionFormat("adk", r"root_agent\.ya?ml", b"", "adk:read"),
