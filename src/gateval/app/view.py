@@ -17,21 +17,29 @@ from typing import Any
 from urllib.parse import unquote
 
 from gateval.adapters.age import IDENTITY_VARIABLE
+from gateval.adapters.folders import write_whole
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.loopback_server import Answer, Front, LoopbackServer
+from gateval.adapters.machine import SystemClock
 from gateval.adapters.results_folder import PARENTS
 from gateval.app.challenge import label_verdict
 from gateval.app.compare import runs_of
-from gateval.app.feedback import add_feedback
+from gateval.app.guard import LINE_LIMIT
+from gateval.app.readers import valid_snapshot
 from gateval.app.run.views import VIEWS
 from gateval.app.run_history import Runs, known_runs, record_in
 from gateval.app.stored import named_run, read_results, runs_here
 from gateval.domain.decision.decision import make_report
 from gateval.domain.history.compared import compare_runs
 from gateval.domain.paths import show_path
+from gateval.domain.problems import InvalidManifests
 from gateval.domain.promotion import Objection
+from gateval.domain.results.results import Results
+from gateval.domain.trials.trial import Side
 from gateval.errors import EXIT_PASS, GatevalError, UsageError
+from gateval.formats.native.feedback_file import feedback_file, feedback_line, with_feedback
 from gateval.gateway.processes import candidate_lives
+from gateval.pipeline.read import find_head
 from gateval.render.page.site import (
     HEAT,
     HISTORY,
@@ -41,6 +49,7 @@ from gateval.render.page.site import (
     render_history,
     render_side_by_side,
 )
+from gateval.safe.sanitize import plain_line
 from gateval.settings import read_settings
 
 _BUSY = "A run is measuring here, and what it measures could read this. Look again when it ended."
@@ -79,7 +88,7 @@ def serve_view(environ: Mapping[str, str], run: str | None, *, port: int, fetch:
 
 
 def _front() -> Front:
-    from gateval.render.page.shell import render_shell, shell_policy
+    from gateval.render.page.site import render_shell, shell_policy
 
     return Front(render_shell(), shell_policy())
 
@@ -206,3 +215,54 @@ class Pages:
 
 
 _JSON = "application/json"
+
+
+def add_feedback(
+    repository: GitRepository,
+    results: Results,
+    fixture: str,
+    *,
+    repetition: int,
+    up: bool,
+    note: str,
+) -> list[str] | None:
+    """Add a line about head's answer in a repetition of `EVAL/FIXTURE`, and return what was done;
+    None where the Eval is no experiment that has such a file.
+
+    Raises `UsageError` where there is no answer, or the file would not be read with that line.
+    """
+    evaluation, _, name = fixture.rpartition("/")
+    planned = next((one for one in results.plan.evals if one.own_name == evaluation), None)
+    snapshot = valid_snapshot(repository, find_head(repository, None))
+    known = snapshot.catalogue.eval(evaluation)
+    if planned is None or known is None:
+        return None
+    path = feedback_file(known, (repository.root / known.path).read_bytes())
+    if not path:
+        return None
+    trial = next(
+        (
+            one
+            for one in results.trials
+            if (one.key.eval, one.key.fixture) == (planned.name, name)
+            and (one.key.side, one.key.repetition) == (Side.HEAD, repetition)
+        ),
+        None,
+    )
+    if trial is None or not trial.output or trial.output_truncated:
+        raise UsageError(f"There is no whole answer of repetition {repetition} to say anything of.")
+    line = feedback_line(planned.fixture(name), up=up, output=trial.output, note=note)
+    line |= {"who": repository.who(), "when": SystemClock().utc_now()}
+    file = repository.root / path
+    before = file.read_bytes()
+    write_whole(file, with_feedback(path, before, line))
+    try:
+        valid_snapshot(repository, find_head(repository, None))
+    except InvalidManifests as error:
+        write_whole(file, before)
+        raise UsageError(
+            f"{path} would not be read with that line: {error.problems[0]}",
+            hint="Nothing was changed.",
+        ) from error
+    word = "up" if up else "down"
+    return [plain_line(f"{path}: thumbs {word} for the answer to {name}.", LINE_LIMIT)]

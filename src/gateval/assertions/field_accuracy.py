@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Self
 from pydantic import Field, JsonValue, model_validator
 
 from gateval.assertions.base import PASS_SCORE, EvidenceAssertion, MinScore
-from gateval.assertions.composites import weighted_mean
+from gateval.assertions.combinators import weighted_mean
 from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.assertions.matching import exact, json_equal, message, only_number, quoted
 from gateval.domain.base import Spec, canonical_json

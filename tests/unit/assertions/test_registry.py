@@ -10,8 +10,7 @@ import pytest
 
 import gateval.assertions
 from gateval.assertions.base import Assertion, JudgedAssertion
-from gateval.assertions.combinators import Combinator
-from gateval.assertions.composites import Weighing
+from gateval.assertions.combinators import Combinator, Weighing
 from gateval.assertions.own_checks import OwnProgram
 from gateval.assertions.registry import ASSERTIONS, COMBINATORS, JUDGED, WEIGHING
 from gateval.domain.manifests.fixture import INCLUDE, OWN_CHECKS

@@ -12,7 +12,7 @@ from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import AssessmentStatus
 from gateval.render.page import data as page_of
 from gateval.render.page.document import render_page
-from gateval.render.page.text import as_json, seen
+from gateval.render.page.template import as_json, seen
 from gateval.render.report.wording import GLOSSARY
 from gateval.render.view import ReportView
 from tests.helpers.assessments import make_assessment

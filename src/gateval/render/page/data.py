@@ -17,7 +17,7 @@ from gateval.domain.results.averages import group_trials, scores_by_row
 from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import Assessment, Side, Trial, Violation, blamed_steps
-from gateval.render.page.text import as_json, seen
+from gateval.render.page.template import as_json, seen
 from gateval.render.report.evidence import (
     Pair,
     beside_prompt,

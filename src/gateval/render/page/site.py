@@ -2,6 +2,8 @@
 
 They are made of the records of runs alone, so they hold names and scores and no trace, and they
 need no program of their own.
+
+The frame around them is what `gateval view` serves first.
 """
 
 from __future__ import annotations
@@ -296,3 +298,19 @@ def _page(title: str, frame: Frame, **more: object) -> str:
     template = environment().get_template("site.html.j2")
     told = {**empty, **more, "title": title, "frame": frame, "styles": style}
     return template.render(**told, kinds=[k for k in more if more[k]], policy=policy(STYLES))
+
+
+def render_shell() -> str:
+    """Return the frame around pages: nothing of a run is in it."""
+    template = environment().get_template("view.html.j2")
+    styles = [markup(own_file(name)) for name in STYLES]
+    return template.render(styles=styles, script=markup(own_file("view.js")))
+
+
+def shell_policy() -> str:
+    """Return the policy of the frame, which the pages in it inherit beside their own."""
+    return policy(
+        STYLES,
+        ("view.js", "page.js"),
+        "connect-src 'self'; frame-src blob:; frame-ancestors 'none'; ",
+    )

@@ -12,7 +12,7 @@ from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.results.averages import group_trials
 from gateval.domain.text import show_usd
 from gateval.domain.trials.trial import Side, Trial
-from gateval.render.page.text import seen
+from gateval.render.page.template import seen
 from gateval.render.view import ReportView
 
 _WIDTH, _ROW, _TOP = 352, 36, 28
