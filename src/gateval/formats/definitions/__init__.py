@@ -1,3 +1,3 @@
-"""Agents in the formats that other tools keep in git, read as Agents. One more is one file here
+"""Agents in the formats that other tools keep in git, read as Agents. One more is a reader here
 and one line in `registry.py`.
 """

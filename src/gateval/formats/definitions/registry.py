@@ -85,13 +85,13 @@ FORMATS: tuple[DefinitionFormat, ...] = (
         "gemini-agents", r"\.gemini/agents/[^/]+\.md", b"", "coding_agents:read_gemini_agent"
     ),
     DefinitionFormat("gemini", r"GEMINI\.md", b"", "coding_agents:read_gemini", shared=True),
-    DefinitionFormat("kagent", _YAML, b"kagent.dev/v1", "kagent:read"),
-    DefinitionFormat("microsoft", _YAML, b"kind: Prompt", "microsoft:read"),
-    DefinitionFormat("adk", r"root_agent\.ya?ml", b"", "adk:read"),
-    DefinitionFormat("crewai", r"agents\.ya?ml", b"goal:", "crewai:read"),
-    DefinitionFormat("github-models", r"[^/]+\.prompt\.ya?ml", b"", "github_models:read"),
-    DefinitionFormat("langgraph", r"langgraph\.json", b"", "langgraph:read"),
-    DefinitionFormat("cagent", _YAML, b"instruction:", "cagent:read"),
+    DefinitionFormat("kagent", _YAML, b"kagent.dev/v1", "prompts:read_kagent"),
+    DefinitionFormat("microsoft", _YAML, b"kind: Prompt", "prompts:read_microsoft"),
+    DefinitionFormat("adk", r"root_agent\.ya?ml", b"", "frameworks:read_adk"),
+    DefinitionFormat("crewai", r"agents\.ya?ml", b"goal:", "frameworks:read_crew"),
+    DefinitionFormat("github-models", r"[^/]+\.prompt\.ya?ml", b"", "prompts:read_github_models"),
+    DefinitionFormat("langgraph", r"langgraph\.json", b"", "frameworks:read_langgraph"),
+    DefinitionFormat("cagent", _YAML, b"instruction:", "prompts:read_cagent"),
 )
 """In the order in which they are asked; the first that knows a file has it."""
 

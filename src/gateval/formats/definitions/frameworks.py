@@ -1,0 +1,161 @@
+"""Agents of frameworks that read files beside their code: a bridge starts them as those would.
+
+- `root_agent.yaml` of Google's Agent Development Kit: https://adk.dev/agents/config/ and
+  `AgentConfig.json` of https://github.com/google/adk-python. Its folder is its closure.
+- `config/agents.yaml` and `config/tasks.yaml` of CrewAI: https://docs.crewai.com/en/concepts/agents
+  and /tasks. They belong to the `@CrewBase` class that names them; its project is its closure.
+- `langgraph.json`: https://docs.langchain.com/langsmith/application-structure. Each graph is an
+  agent, in Python or in Node as the file says; its folder is its closure. `env` is no part of it:
+  what stands there is for machines, and secrets of it belong to `policy.candidateEnv`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from posixpath import relpath
+
+from gateval.domain.base import JsonObject
+from gateval.domain.paths import resolve_path
+from gateval.formats.definitions.base import (
+    REFERENCES_LIMIT,
+    Definition,
+    Source,
+    Unreadable,
+    models_of,
+    objects,
+    text_of,
+    tools_of,
+    without,
+)
+
+
+def read_adk(source: Source) -> Iterator[Definition]:
+    """Return the agent of a folder, with the sub-agents whose files it names."""
+    keys = source.mapping
+    above, _, folder = source.folder.rpartition("/")
+    name = source.path.rpartition("/")[2]
+    # ADK imports tools by the name of the agent's folder, so it works in the one above
+    target = f"{folder}/{name}" if folder else name
+    yield Definition(
+        name=folder or text_of(keys.get("name")) or "root-agent",
+        place=source.key_place("name"),
+        models=models_of(text_of(keys.get("model"))),
+        system=text_of(keys.get("instruction")),
+        tools=tools_of(
+            text_of(one.get("name")).rpartition(".")[2] for one in objects(keys.get("tools"))
+        ),
+        files=(source.folder, *_adk_team(source)),
+        root=above,
+        runtime={"type": "python", "target": target, "framework": "google-adk"},
+        means=without(keys, "instruction"),
+    )
+
+
+def _adk_team(source: Source) -> Iterator[str]:
+    """Yield the files of the sub-agents of an agent, and of theirs."""
+    found = {source.path}
+    todo = [source]
+    while todo and len(found) < REFERENCES_LIMIT:
+        one = todo.pop()
+        try:
+            keys = one.mapping
+        except Unreadable:
+            continue
+        for below in objects(keys.get("sub_agents")):
+            path = resolve_path(one.folder, text_of(below.get("config_path")) or ".")
+            text = one.files.text(path) if path and path not in found else None
+            if path and text is not None:
+                found.add(path)
+                todo.append(Source(path, text, one.files))
+                yield path
+
+
+_CREW = re.compile(r"^@(?:\w+\.)?CrewBase\b[^\n]*\n(?:@[^\n]*\n)*class (\w+)", re.MULTILINE)
+_MODULES = ("crew.py", "crews.py", "main.py", "flow.py")
+_NO_CREW = (
+    "No class with `@CrewBase` beside or above `config/` says how these agents work together."
+)
+
+
+def is_crew(keys: JsonObject) -> bool:
+    """Whether a mapping holds agents of a crew: each has a role and a goal."""
+    told = [one for one in keys.values() if isinstance(one, dict)]
+    return bool(told) and len(told) == len(keys) and all("role" in o and "goal" in o for o in told)
+
+
+def read_crew(source: Source) -> Iterator[Definition]:
+    """Return the crew of a folder; `tasks.yaml` lies beside."""
+    keys = source.mapping
+    if not is_crew(keys):
+        return
+    tasks = resolve_path(source.folder, "tasks.yaml") or ""
+    told = source.files.text(tasks)
+    if told is None:
+        return
+    home = source.folder.removesuffix("config").rstrip("/")
+    module, crew = next(_crews(source, home), ("", ""))
+    project = next(source.files.above(home, "pyproject.toml"), "").rpartition("/")[0]
+    models = [text_of(one.get("llm")) for one in keys.values() if isinstance(one, dict)]
+    try:
+        meant = Source(tasks, told, source.files).mapping
+    except Unreadable:
+        meant = {}
+    yield Definition(
+        name=home.rpartition("/")[2] or crew or "crew",
+        place=source.place,
+        models=models_of(*models),
+        files=(home or source.folder, source.path, tasks),
+        root=project,
+        runtime={
+            "type": "python",
+            "target": f"{relpath(module, project or '.')}:{crew}",
+            "framework": "crewai",
+        }
+        if module
+        else None,
+        refusal=_NO_CREW,
+        means={"agents": keys, "tasks": meant},
+    )
+
+
+def _crews(source: Source, home: str) -> Iterator[tuple[str, str]]:
+    """Yield the modules beside or above `config/` that make a crew, with its class."""
+    for folder in dict.fromkeys((home, home.rpartition("/")[0])):
+        for name in _MODULES:
+            path = f"{folder}/{name}".lstrip("/")
+            found = _CREW.search(source.files.text(path) or "")
+            if found is not None:
+                yield path, found[1]
+
+
+def read_langgraph(source: Source) -> Iterator[Definition]:
+    """Return every graph of a file."""
+    try:
+        keys = json.loads(source.text)
+    except (ValueError, RecursionError) as error:
+        raise source.refused(f"This is no JSON: {str(error)[:200]}.") from None
+    graphs = keys.get("graphs") if isinstance(keys, dict) else None
+    if not isinstance(graphs, dict):
+        raise source.refused("This file names no `graphs`.")
+    node = "node_version" in keys
+    for name, value in graphs.items():
+        written = text_of(value) or text_of(value.get("path") if isinstance(value, dict) else "")
+        path, _, found = written.removeprefix("./").rpartition(":")
+        node = node or path.endswith((".ts", ".js", ".mjs", ".tsx"))
+        target = f"{path}:{found}" if node else f"langgraph.json:{name}"
+        runtime: JsonObject = {
+            "type": "node" if node else "python",
+            "target": target,
+            "framework": "langgraph",
+        }
+        yield Definition(
+            name=str(name),
+            place=source.place,
+            files=(source.folder or source.path,),
+            root=source.folder,
+            runtime=runtime if path and found else None,
+            refusal="It does not say which object of which file the graph is.",
+            means={"graph": written, **without(keys, "graphs", "env")},
+        )
