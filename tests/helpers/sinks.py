@@ -32,7 +32,7 @@ from gateval.domain.label_decision import (
     LabelUse,
 )
 from gateval.domain.manifests.gate_config import NotificationFormat
-from gateval.domain.text import BORDER, EMPTY, END, MARKER, Safe
+from gateval.domain.text import BORDER, EMPTY, END, MARKER, PAPER, Safe, Screen
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.audit_log import entry_line, log_line, summary_section
 from gateval.render.github import (
@@ -158,22 +158,22 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
             **notes,
         },
         log={
-            "terminal": render_summary(ReportView(report), width=33 + len(attack) % 70),
+            "terminal": render_summary(ReportView(report), Screen(33 + len(attack) % 70)),
             "show": "".join(
-                render_fixture(view, one, ShowOptions(33 + len(attack) % 70, full=True))
+                render_fixture(view, one, ShowOptions(Screen(33 + len(attack) % 70), full=True))
                 for fact in view.fixtures
                 for one in view.fixture(f"{fact.planned.own_name}/{fact.fixture.name}")
             ),
-            "history": render_trend(attack, points, width=width, color=False)
-            + render_overview({attack: points}, width=width, color=False),
-            "compare": render_compared(both, (attack, attack), width=width, color=False),
-            "compared table": render_table(table, width=width, color=False),
-            "get": render_rows("evals", [status], width=width, color=False, wide=True)
-            + render_one(status, width=width, color=False),
+            "history": render_trend(attack, points, Screen(width))
+            + render_overview({attack: points}, Screen(width)),
+            "compare": render_compared(both, (attack, attack), Screen(width)),
+            "compared table": render_table(table, Screen(width)),
+            "get": render_rows("evals", [status], Screen(width), wide=True)
+            + render_one(status, Screen(width)),
             "plot": drawn(render_plot(attack, points)),
             "bars": drawn(render_bars(table)),
-            "flaky": render_flaky(wavering([after]), runs=1, width=width, color=False),
-            "show list": render_list(ReportView(report), attack, width=100, color=False),
+            "flaky": render_flaky(wavering([after]), Screen(width), runs=1),
+            "show list": render_list(ReportView(report), attack, PAPER),
             "error": plain_line(attack, 2_000),
             "captured": plain(attack, 8_000),
             "commands": "\n".join(

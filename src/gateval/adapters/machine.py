@@ -19,9 +19,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 from gateval.domain.paths import show_path
+from gateval.domain.text import PAPER, Screen
 from gateval.errors import CA_VARIABLE, UsageError
 
 SIZE_LIMIT = 4 * 1024 * 1024
@@ -90,19 +91,7 @@ def _read(name: str, environ: Mapping[str, str]) -> str:
 
 
 NARROWEST = 60
-WIDEST = 100
-"""Columns. Longer lines are hard to read, and this is the width of stored summaries."""
-
-
-class Screen(NamedTuple):
-    """The columns that lines may have, and whether colours may be used."""
-
-    width: int
-    color: bool
-
-
-PAPER = Screen(WIDEST, color=False)
-"""What stored summaries are made for, so that the bytes in a file or a log never vary."""
+"""Columns; the most are those of `PAPER`, as longer lines are hard to read."""
 
 
 def is_plain(environ: Mapping[str, str]) -> bool:
@@ -118,7 +107,7 @@ def screen_of(stream: TextIO, environ: Mapping[str, str]) -> Screen:
         columns = os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         return PAPER
-    width = min(max(columns, NARROWEST), WIDEST) if columns else WIDEST
+    width = min(max(columns, NARROWEST), PAPER.width) if columns else PAPER.width
     return Screen(width, color=not is_plain(environ))
 
 

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from gateval.adapters.machine import WIDEST, screen_of
+from gateval.adapters.machine import screen_of
 from gateval.domain.manifests.evaluation import ScoringModel
 from gateval.domain.results.trial_verdict import grade
+from gateval.domain.text import PAPER
 from gateval.domain.trials.trial import Outcome
 from gateval.events import (
     CandidatePreparing,
@@ -187,7 +188,7 @@ class LiveProgress:
             self._progress.update(self._task, description=f"{event.agent}: {event.what}"[:60])
         elif isinstance(event, CandidateWarned | RunWarned):
             console = self._progress.console
-            shown = _warning(event, min(console.width, WIDEST))
+            shown = _warning(event, min(console.width, PAPER.width))
             console.print(shown, markup=False, highlight=False, emoji=False, soft_wrap=True)
         elif isinstance(event, TrialFinished):
             self._tally.add(event)

@@ -211,7 +211,7 @@ def calibrate_judges(
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     _write(found, folder, plot)
     screen = screen_of(sys.stdout, environ)
-    shown = render_calibration(found, width=screen.width, color=screen.color)
+    shown = render_calibration(found, screen)
     sys.stdout.write(dump(found) if as_json else shown)
     print(f"Results: {folder.path}", file=sys.stderr)
     if over_budget:
@@ -362,9 +362,7 @@ def try_judge(
     answer, said = answer_to(repository, fixture, trace)
     found = asyncio.run(_asked(fixture, judge, answer, judges_gateway(snapshot, settings, policy)))
     screen = screen_of(sys.stdout, environ)
-    sys.stdout.write(
-        render_judging(fixture, answer, found, said, width=screen.width, color=screen.color)
-    )
+    sys.stdout.write(render_judging(fixture, answer, found, said, screen))
     lost = any(isinstance(one.assessment, NotAssessed) for one in found)
     return EXIT_NOT_EVALUATED if lost else EXIT_PASS
 

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateval.adapters.git.repository import GitRepository, open_repository
-from gateval.adapters.machine import PAPER, SystemClock, screen_of, show_here
+from gateval.adapters.machine import SystemClock, screen_of, show_here
 from gateval.adapters.results_folder import ResultsFolder, create_results_folder
 from gateval.app.planning import announce_worktree, make_plan
 from gateval.app.readers import registries, rules_here
 from gateval.domain.plan.plan import Plan
 from gateval.domain.planning.selection import Pick, against_itself
 from gateval.domain.setup.gate_job import RUN_MINUTES
+from gateval.domain.text import PAPER
 from gateval.errors import EXIT_INTERRUPTED, EXIT_PASS, EvaluationError, UsageError
 from gateval.pipeline.plan import confirm_revisions, plan_named_evals
 from gateval.pipeline.read import find_head
@@ -221,7 +222,7 @@ def _tell_end(
     print("\n".join(said), file=sys.stderr)
     if report.results.plan.base is not None and not measured.interrupted:
         place = show_here(folder) if chosen else ""
-        step = render_next_step(ReportView(report), place, *screen_of(sys.stderr, settings.environ))
+        step = render_next_step(ReportView(report), place, screen_of(sys.stderr, settings.environ))
         print(step, end="", file=sys.stderr)
 
 
@@ -272,6 +273,6 @@ def check_itself(
     folder.write(CHECK_FILE, dump(checked).encode())
     folder.write(PLOT_FILE, render_power_plot(checked).encode())
     screen = screen_of(sys.stdout, environ)
-    sys.stdout.write(render_self_check(checked, width=screen.width, color=screen.color))
+    sys.stdout.write(render_self_check(checked, screen))
     print(f"Results: {folder.path}", file=sys.stderr)
     return EXIT_PASS

@@ -52,10 +52,10 @@ def show_history(
 
     screen = screen_of(sys.stdout, environ)
     if name is None or plot == TERMINAL:
-        sys.stdout.write(render_overview(series, width=screen.width, color=screen.color))
+        sys.stdout.write(render_overview(series, screen))
     else:
         points = series[name]
-        sys.stdout.write(render_trend(name, points, width=screen.width, color=screen.color))
+        sys.stdout.write(render_trend(name, points, screen))
     return EXIT_PASS
 
 
@@ -96,7 +96,7 @@ def show_comparison(
     from gateval.render.history import render_compared
 
     screen, names = screen_of(sys.stdout, environ), (_short(first), _short(second))
-    sys.stdout.write(render_compared(found, names, width=screen.width, color=screen.color))
+    sys.stdout.write(render_compared(found, names, screen))
     return EXIT_PASS
 
 
@@ -128,7 +128,7 @@ def show_table(
         sys.stdout.write(render_markdown(table))
     else:
         screen = screen_of(sys.stdout, environ)
-        sys.stdout.write(render_table(table, width=screen.width, color=screen.color))
+        sys.stdout.write(render_table(table, screen))
     return EXIT_PASS
 
 
@@ -146,7 +146,7 @@ def show_flaky(environ: Mapping[str, str], name: str | None, *, as_json: bool, f
     from gateval.render.history import render_flaky
 
     screen = screen_of(sys.stdout, environ)
-    text = render_flaky(found, runs=len(runs), width=screen.width, color=screen.color)
+    text = render_flaky(found, screen, runs=len(runs))
     sys.stdout.write(text)
     return EXIT_PASS
 

@@ -100,7 +100,7 @@ def show_plan(
 
         screen = screen_of(sys.stdout, environ)
         likely = _likely(plan, repository) if plan.evals else ()
-        sys.stdout.write(render_plan(plan, width=screen.width, color=screen.color, likely=likely))
+        sys.stdout.write(render_plan(plan, screen, likely))
     return EXIT_PASS
 
 

@@ -129,9 +129,9 @@ def show_run(
     screen = screen_of(sys.stdout, environ)
     if fixture is None:
         shown = folder.name if folder.parent.name == "results" else str(folder)
-        texts = [render_list(view, shown, width=screen.width, color=screen.color)]
+        texts = [render_list(view, shown, screen)]
     else:
-        look = ShowOptions(screen.width, screen.color, repetition, full)
+        look = ShowOptions(screen, repetition, full)
         texts = [render_fixture(view, one, look) for one in _fixtures(view, fixture, repetition)]
     with suppress(BrokenPipeError):
         sys.stdout.write("\n".join(texts))

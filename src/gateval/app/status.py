@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from gateval.adapters.git.repository import GitRepository, open_repository
-from gateval.adapters.machine import Screen, screen_of
+from gateval.adapters.machine import screen_of
 from gateval.adapters.results_folder import PARENTS, run_folders
 from gateval.app.run.views import CALIBRATIONS_FILE
 from gateval.app.run_history import Runs, known_runs
@@ -37,6 +37,7 @@ from gateval.domain.paths import nearest
 from gateval.domain.planning.planner import define
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.problems import InvalidManifests
+from gateval.domain.text import Screen
 from gateval.domain.trials.trial import Side
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.native.cron import last_time, next_time
@@ -211,11 +212,11 @@ def _print_table(
 ) -> None:
     from gateval.render.tables import render_one, render_rows
 
-    width = screen.width if not wide else max(screen.width, 200)
     if name is not None:
-        text = render_one(found[0], width=screen.width, color=screen.color)
+        text = render_one(found[0], screen)
     else:
-        text = render_rows(kind, found, width=width, color=screen.color, wide=wide)
+        screen = screen._replace(width=max(screen.width, 200)) if wide else screen
+        text = render_rows(kind, found, screen, wide=wide)
     sys.stdout.write(text)
 
 

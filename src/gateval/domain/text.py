@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 from pydantic import BeforeValidator, JsonValue, StringConstraints
 
@@ -25,6 +25,17 @@ SHORT = 200
 
 LONG = 1_000
 """Characters of a reason or a sentence."""
+
+
+class Screen(NamedTuple):
+    """The columns that lines may have, and whether colours may be used."""
+
+    width: int = 100
+    color: bool = False
+
+
+PAPER = Screen()
+"""What stored summaries are made for, so that the bytes in a file or a log never vary."""
 
 
 def cut_to(limit: int) -> BeforeValidator:

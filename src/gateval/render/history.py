@@ -17,6 +17,7 @@ from gateval.domain.text import (
     EMPTY,
     LINES,
     Safe,
+    Screen,
     markdown,
     show_percent,
     show_score_in_full,
@@ -123,9 +124,9 @@ def _score(score: float | None) -> str:
     return DASH if score is None else f"{score:.2f}"
 
 
-def render_table(table: Table, *, width: int, color: bool) -> str:
+def render_table(table: Table, screen: Screen) -> str:
     """Return the table for a terminal; a sentence where nothing was measured."""
-    terminal = TerminalReport(width, color=color)
+    terminal = TerminalReport(screen)
     if not table.rows:
         terminal.line(
             "No run of a benchmark is known here. `gateval run BENCHMARK` makes the first."
@@ -154,9 +155,9 @@ def _cells(cells: Sequence[TableCell | None]) -> list[str]:
 _ARROW = "\N{RIGHTWARDS ARROW}"
 
 
-def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool) -> str:
+def render_trend(name: str, points: Sequence[Point], screen: Screen) -> str:
     """Return the runs of one Eval, the newest first."""
-    terminal = TerminalReport(width, color=color)
+    terminal = TerminalReport(screen)
     terminal.line(f"{name}  {sparkline(points)}", style="bold")
     first, last = points[0].at[:10], points[-1].at[:10]
     asked = points[-1].threshold
@@ -183,14 +184,14 @@ def render_trend(name: str, points: Sequence[Point], *, width: int, color: bool)
     return terminal.text()
 
 
-def render_overview(series: Mapping[str, Sequence[Point]], *, width: int, color: bool) -> str:
+def render_overview(series: Mapping[str, Sequence[Point]], screen: Screen) -> str:
     """Return a line for each Eval: its scores as characters, from the oldest to the newest run."""
-    terminal = TerminalReport(width, color=color)
+    terminal = TerminalReport(screen)
     known = {name: points for name, points in series.items() if points}
     if not known:
         terminal.line("No run is known here. `gateval run EVAL` makes the first.")
         return terminal.text()
-    room = max(10, width - 2 - max(map(len, known)) - 30)
+    room = max(10, screen.width - 2 - max(map(len, known)) - 30)
     rows = [
         (
             (
@@ -211,11 +212,9 @@ def render_overview(series: Mapping[str, Sequence[Point]], *, width: int, color:
     return terminal.text()
 
 
-def render_compared(
-    evals: Sequence[ComparedEval], names: tuple[str, str], *, width: int, color: bool
-) -> str:
+def render_compared(evals: Sequence[ComparedEval], names: tuple[str, str], screen: Screen) -> str:
     """Return two runs side by side, fixture by fixture."""
-    terminal = TerminalReport(width, color=color)
+    terminal = TerminalReport(screen)
     for one in evals:
         delta = "" if one.delta is None else f", {100 * one.delta:+.0f} points"
         before, after = (
@@ -265,9 +264,9 @@ _TESTS = ("Fisher", "paired permutations")
 """The test that compares passes, and the one that compares scores."""
 
 
-def render_flaky(found: Sequence[Wavering], *, runs: int, width: int, color: bool) -> str:
+def render_flaky(found: Sequence[Wavering], screen: Screen, *, runs: int) -> str:
     """Return the fixtures that pass now and then, the dearest first."""
-    terminal = TerminalReport(width, color=color)
+    terminal = TerminalReport(screen)
     if not found:
         terminal.line(f"No fixture wavers in {count(runs, 'run')} that can be looked at.")
         return terminal.text()

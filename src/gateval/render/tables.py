@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from gateval.domain.text import DASH
+from gateval.domain.text import DASH, Screen
 from gateval.render.terminal.page import ROWS, TerminalReport
 
 Row = Mapping[str, JsonValue]
@@ -15,9 +15,9 @@ Column = tuple[str, Callable[[Row], str]]
 STYLES = {"Failed": "red", "Fail": "red", "Error": "yellow", "Stale": "yellow", "Passed": "green"}
 
 
-def render_rows(kind: str, rows: Sequence[Row], *, width: int, color: bool, wide: bool) -> str:
+def render_rows(kind: str, rows: Sequence[Row], screen: Screen, *, wide: bool) -> str:
     """Return all rows of a kind as one table; a sentence where there are none."""
-    page = TerminalReport(width, color=color)
+    page = TerminalReport(screen)
     if not rows:
         page.line(f"There are no {kind} here.")
         return page.text()
@@ -31,9 +31,9 @@ def render_rows(kind: str, rows: Sequence[Row], *, width: int, color: bool, wide
     return page.text()
 
 
-def render_one(row: Row, *, width: int, color: bool) -> str:
+def render_one(row: Row, screen: Screen) -> str:
     """Return one thing with all its details: what is a list of rows becomes a table."""
-    page = TerminalReport(width, color=color)
+    page = TerminalReport(screen)
     for key, value in row.items():
         if not (isinstance(value, list) and value and isinstance(value[0], dict)):
             page.line(f"{key}: {_text(value)}", style=_style(str(value)))

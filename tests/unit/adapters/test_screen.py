@@ -11,7 +11,8 @@ import termios
 
 import pytest
 
-from gateval.adapters.machine import PAPER, Screen, screen_of
+from gateval.adapters.machine import screen_of
+from gateval.domain.text import PAPER, Screen
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from gateval.domain.history.trend import Point, scorer_series
 from gateval.domain.results.averages import ScorerAverage
+from gateval.domain.text import Screen
 from gateval.render.comment_parts import scorer
 from gateval.render.history import render_scorers_plot, render_trend
 from gateval.render.report.scores import ScorerLine, difference, mark, percent
@@ -58,7 +59,7 @@ def test_a_scorer_may_be_called_anything() -> None:
     drawn = render_scorers_plot(HOSTILE, [point(1, average(HOSTILE, 0.5))])
     assert not [*ET.fromstring(drawn).iter("script")]  # noqa: S314 - what we drew ourselves
     assert "<script>" not in drawn
-    table = render_trend("lab", [point(1, average(HOSTILE, 0.5))], width=200, color=False)
+    table = render_trend("lab", [point(1, average(HOSTILE, 0.5))], Screen(200))
     assert "\x1b" not in table
     assert "\n::error" not in table
 
@@ -77,5 +78,5 @@ def test_scorers_that_come_and_go_leave_gaps() -> None:
     drawn = ET.fromstring(render_scorers_plot("lab", points))  # noqa: S314 - ours
     lines = drawn.findall("{http://www.w3.org/2000/svg}polyline")
     assert len(lines) == 4  # what is not one after the other is not joined
-    table = render_trend("lab", points, width=120, color=False)
+    table = render_trend("lab", points, Screen(120))
     assert "a       ▅ ▇       75.00%  ⚪" in table

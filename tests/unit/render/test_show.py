@@ -7,6 +7,7 @@ import re
 import pytest
 
 from gateval.domain.decision.decision import Report, make_report
+from gateval.domain.text import PAPER, Screen
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
 from gateval.render.view import ReportView
@@ -23,19 +24,17 @@ def shown_of(report: Report, name: str, look: ShowOptions) -> str:
 
 def test_golden(golden: Golden) -> None:
     report = regressed()
-    shown = shown_of(report, "refund-must-clarify", ShowOptions(100))
+    shown = shown_of(report, "refund-must-clarify", ShowOptions(Screen(100)))
     golden(shown, "txt")
 
 
 def test_golden_list(golden: Golden) -> None:
-    golden(
-        render_list(ReportView(regressed()), "20261120-093000-ab12", width=100, color=False), "txt"
-    )
+    golden(render_list(ReportView(regressed()), "20261120-093000-ab12", PAPER), "txt")
 
 
 def test_a_step_that_a_failure_rests_on_is_marked_and_the_quote_stands_below() -> None:
     report = regressed()
-    shown = shown_of(report, "refund-must-clarify", ShowOptions(100))
+    shown = shown_of(report, "refund-must-clarify", ShowOptions(Screen(100)))
     left = [line[:50].rstrip() for line in shown.splitlines()]
     marked = left.index("> 4 tool call")
     below = " ".join(left[marked : left.index("  5 tool result")])
@@ -50,7 +49,7 @@ def test_what_an_agent_says_never_looks_like_a_step_of_ours(width: int) -> None:
     trace = Trace(steps=(Step(number=1, kind=StepKind.ASSISTANT, text=said),))
     results = edit(make_results("a-eval f base:pass head:fail"), "a-eval/f #1 on head", trace=trace)
     report = make_report(results)
-    shown = shown_of(report, "f", ShowOptions(width))
+    shown = shown_of(report, "f", ShowOptions(Screen(width)))
     assert "\x1b" not in shown
     assert not re.search(r"^> 9|^\^ ", shown, re.MULTILINE)
 
@@ -59,6 +58,6 @@ def test_a_hostile_run_moves_no_cursor_and_commands_no_runner() -> None:
     report = hostile()
     for one in ReportView(report).fixtures:
         name = f"{one.planned.own_name}/{one.fixture.name}"
-        shown = shown_of(report, name, ShowOptions(100, color=False, full=True))
+        shown = shown_of(report, name, ShowOptions(PAPER, full=True))
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
         assert not re.search(r"^\s*(::|##\[)", shown, re.MULTILINE)

@@ -9,6 +9,7 @@ import pytest
 
 from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.plan.planned_eval import Bar
+from gateval.domain.text import Screen
 from gateval.domain.trials.model_call import Usage
 from gateval.render.terminal.summary import render_summary
 from gateval.render.view import ReportView
@@ -24,7 +25,7 @@ def test_golden(sample: Callable[[], Report], golden: Golden) -> None:
 
 
 def test_colours_are_ours_alone_and_add_nothing_else() -> None:
-    colored = render_summary(ReportView(sample_reports.hostile()), color=True)
+    colored = render_summary(ReportView(sample_reports.hostile()), Screen(color=True))
     bare = re.sub(r"\x1b\[[\d;]*m", "", colored)
 
     assert "\x1b[" in colored
@@ -36,7 +37,7 @@ def test_colours_are_ours_alone_and_add_nothing_else() -> None:
 
 @pytest.mark.parametrize("width", [20, 40, 60, 100, 200])
 def test_no_line_is_a_command_for_a_ci_runner_however_it_wraps(width: int) -> None:
-    shown = render_summary(ReportView(sample_reports.hostile()), width=width)
+    shown = render_summary(ReportView(sample_reports.hostile()), Screen(width))
 
     assert not re.search(r"(?m)^\s*::|##\w*\[", shown)
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e]", shown)
@@ -64,7 +65,7 @@ def test_of_many_fixtures_some_are_shown_and_the_others_counted() -> None:
 @pytest.mark.parametrize("width", [60, 72, 80, 100])
 def test_no_name_and_no_verdict_is_broken_in_a_narrow_terminal(width: int) -> None:
     eval_, agent = "invoice-extractor-for-orders-eval", "invoice-extractor-for-orders"
-    shown = render_summary(ReportView(make(f"{eval_} f1 base:pass head:fail")), width=width)
+    shown = render_summary(ReportView(make(f"{eval_} f1 base:pass head:fail")), Screen(width))
     words = shown.split()
     assert eval_ in {word.strip("(),:") for word in words}
     assert agent in {word.strip("(),:") for word in words}
@@ -75,7 +76,7 @@ def test_no_name_and_no_verdict_is_broken_in_a_narrow_terminal(width: int) -> No
 
 def test_where_a_table_does_not_fit_each_eval_is_a_paragraph() -> None:
     name = "invoice-extractor-for-orders"
-    shown = render_summary(ReportView(make(f"{name}-eval f1 base:pass head:fail")), width=60)
+    shown = render_summary(ReportView(make(f"{name}-eval f1 base:pass head:fail")), Screen(60))
     assert f"{name}, {name}-eval: regressed, below" in " ".join(shown.split())
     assert "Score 0.00, Base 1.00, Δ −1.00, Threshold 1.00" in shown
 

@@ -224,7 +224,7 @@ def store_plan_only(event: ActionEvent, plan: Plan) -> ActionResult:
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())
     plan = shut_plan(plan)
     folder.write(PLAN_FILE, dump(plan, indent=None).encode())
-    text = f"{plan.nothing}\n" if plan.nothing else render_plan(plan, width=100, color=False)
+    text = f"{plan.nothing}\n" if plan.nothing else render_plan(plan)
     return ActionResult(EXIT_PASS, {"results": shown_folder(context, folder)}, text=text)
 
 

@@ -12,9 +12,9 @@ from gateval.domain.paths import nearest, show_path
 from gateval.errors import UsageError
 
 if TYPE_CHECKING:
-    from gateval.adapters.machine import Screen
     from gateval.adapters.results_folder import ResultsFolder
     from gateval.domain.decision.decision import Report
+    from gateval.domain.text import Screen
     from gateval.render.view import ReportView
 
 
@@ -109,7 +109,7 @@ def summary_for(report: Report, screen: Screen) -> str:
     from gateval.render.terminal.summary import render_summary
     from gateval.render.view import ReportView
 
-    return render_summary(ReportView(report), width=screen.width, color=screen.color)
+    return render_summary(ReportView(report), screen)
 
 
 def warm_up(asked: Collection[str]) -> None:

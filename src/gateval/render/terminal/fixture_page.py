@@ -10,6 +10,7 @@ from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from gateval.domain.base import canonical_json
+from gateval.domain.text import Screen
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import KINDS, OUTPUT_LIMIT, Trial
 from gateval.render.report.bar import whom_to_ask
@@ -141,19 +142,18 @@ _ALL = 10 * OUTPUT_LIMIT
 
 
 class ShowOptions(NamedTuple):
-    """How to show a trial: columns, colours, which repetition (None for the worst), and how much
-    of each step.
+    """How to show a trial: on which screen, which repetition (None for the worst), and how much of
+    each step.
     """
 
-    width: int
-    color: bool = False
+    screen: Screen
     repetition: int | None = None
     full: bool = False
 
 
 def render_fixture(view: ReportView, found: FixtureView, look: ShowOptions) -> str:
     """Return a trial of one fixture with all its steps, head beside base."""
-    page, fact = TerminalReport(look.width, color=look.color), found.facts
+    page, fact = TerminalReport(look.screen), found.facts
     name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.fixture.severity})"
     score = own_score(fact.compared)
     passed = f"{name}: {passes(fact.compared)}{f', {score}' if score else ''}"
@@ -214,9 +214,9 @@ def _foot(page: TerminalReport, view: ReportView, fact: FixtureFacts) -> None:
     page.command(one_fixture_command(view.plan, fact))
 
 
-def render_list(view: ReportView, run: str, *, width: int, color: bool) -> str:
+def render_list(view: ReportView, run: str, screen: Screen) -> str:
     """Return the fixtures of a run, what did not pass first, and how to look at one."""
-    page = TerminalReport(width, color=color)
+    page = TerminalReport(screen)
     page.line(f"{run}: {view.verdict} \N{EM DASH} {view.headline}", style="bold")
     facts = in_order(view.fixtures)
     for status, found in groupby(facts, key=lambda one: one.status):

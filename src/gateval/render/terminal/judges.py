@@ -9,7 +9,7 @@ from gateval.domain.calibration import CalibrationPhase, JudgedExample
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.gate_config import AgreementPolicy
 from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport, SelfCheck
-from gateval.domain.text import DASH, show_figure, show_percent
+from gateval.domain.text import DASH, PAPER, Screen, show_figure, show_percent
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Answer, Assessed, Assessment, Verdict
 from gateval.render.report.wording import count, evidence_icon, evidence_mark, what_happened
@@ -26,9 +26,9 @@ _STYLES = {
 }
 
 
-def render_calibration(found: CalibrationReport, *, width: int = 100, color: bool = False) -> str:
+def render_calibration(found: CalibrationReport, screen: Screen = PAPER) -> str:
     """Return the text, at most `width` columns wide."""
-    page = TerminalReport(width, color=color)
+    page = TerminalReport(screen)
     for name in found.calibrations:
         _calibration(page, found.of(name))
     return page.text()
@@ -163,16 +163,14 @@ def render_judging(
     fixture: Fixture,
     answer: Answer,
     found: Sequence[TriedAssertion],
-    said: str = "",
-    *,
-    width: int,
-    color: bool,
+    said: str,
+    screen: Screen,
 ) -> str:
     """Return the page: for each assertion prompt, answer, verdict, evidence, and what follows.
 
     `said` is a sentence on where the answer comes from.
     """
-    page = TerminalReport(width, color=color)
+    page = TerminalReport(screen)
     page.line(f"{fixture.name}: the judge looks at this answer", style="bold")
     page.cell([("", ""), (answer.output, "dim")])
     if said:
@@ -222,9 +220,9 @@ _BAR = 40
 _SHOWN = 40
 
 
-def render_self_check(found: SelfCheck, *, width: int = 100, color: bool = False) -> str:
+def render_self_check(found: SelfCheck, screen: Screen = PAPER) -> str:
     """Return the text, at most `width` columns wide."""
-    page = TerminalReport(width, color=color)
+    page = TerminalReport(screen)
     if not found.runs:
         page.line("No run could be measured: the agent gives no answer.", style="bold")
         return page.text()

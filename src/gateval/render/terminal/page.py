@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from gateval.domain.text import Screen
 from gateval.safe.sanitize import defuse_log, plain, plain_line
 
 LINE_LIMIT = 600
@@ -35,9 +36,8 @@ Pieces = Sequence[tuple[str, str]]
 class TerminalReport:
     """Collects lines and tables and lays them out for a width in columns."""
 
-    def __init__(self, width: int, *, color: bool) -> None:
-        self._width = width
-        self._color = color
+    def __init__(self, screen: Screen) -> None:
+        self._width, self._color = screen
         self._lines: list[str] = []
 
     def heading(self, text: str, style: str = "bold") -> None:

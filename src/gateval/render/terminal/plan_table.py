@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
 from gateval.domain.planning.change import why_locked
-from gateval.domain.text import show_bytes
+from gateval.domain.text import PAPER, Screen, show_bytes
 from gateval.render.report.evidence import prompt_edit
 from gateval.render.report.facts import PromptEdit
 from gateval.render.report.plan_wording import (
@@ -37,16 +37,14 @@ _BASELINES = {
 }
 
 
-def render_plan(
-    plan: Plan, *, width: int = 100, color: bool = False, likely: Sequence[str] = ()
-) -> str:
+def render_plan(plan: Plan, screen: Screen = PAPER, likely: Sequence[str] = ()) -> str:
     """Return the plan as text, at most `width` columns wide; `likely` is what it may take."""
     if not plan.evals:
         said = "Nothing to evaluate"
         why = plan.nothing if plan.nothing.startswith(said) else f"{said}. {plan.nothing}"
         lines = (*_opening(plan), why, *_closing(plan))
         return "".join(f"{' ' * _indent(one)}{plain_line(one, LINE_LIMIT)}\n" for one in lines)
-    page = TerminalReport(width, color=color)
+    page = TerminalReport(screen)
     for line in _opening(plan):
         page.line(line.lstrip(), indent=_indent(line))
     _evals(page, plan, likely)

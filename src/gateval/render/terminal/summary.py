@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from gateval.domain.text import listing
+from gateval.domain.text import PAPER, Screen, listing
 from gateval.domain.trials.trial import Verdict
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.report.facts import FixtureFacts
@@ -39,9 +39,9 @@ _RISES = 6
 """Sentences on money and time."""
 
 
-def render_summary(view: ReportView, *, width: int = 100, color: bool = False) -> str:
-    """Return the summary, at most `width` columns wide; with `color`, ANSI colours of our own."""
-    page = TerminalReport(width, color=color)
+def render_summary(view: ReportView, screen: Screen = PAPER) -> str:
+    """Return the summary, laid out for a screen, its colours ANSI codes of our own."""
+    page = TerminalReport(screen)
     _verdict(page, view)
     _listed(page, "Labels", [str(line) for line in view.labels])
     for section in view.sections:
@@ -51,9 +51,9 @@ def render_summary(view: ReportView, *, width: int = 100, color: bool = False) -
     return page.text()
 
 
-def render_next_step(view: ReportView, results: str, width: int, color: bool) -> str:  # noqa: FBT001
+def render_next_step(view: ReportView, results: str, screen: Screen) -> str:
     """Return what to do after a check; `results` is the path of its folder, if that was chosen."""
-    page = TerminalReport(width, color=color)
+    page = TerminalReport(screen)
     said, commands = after_check(view.report, results)
     page.line(f"Next: {said}")
     for command in commands:
