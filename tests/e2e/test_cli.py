@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from examples.demo import gate
+from tests.helpers import stored
 from tests.helpers.command import ROOT, environment, gateval
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, FIXTURES, PROMPT, build_shop
@@ -46,7 +47,7 @@ def test_check_fails_on_a_regression_and_stores_everything(shop: Repo, tmp_path:
         "results.v1.json",
         "run.v1.json",
         "summary.txt",
-        "trials.jsonl",
+        "trials",
     ]
     decision = json.loads((tmp_path / "out/decision.v1.json").read_text())
     assert (decision["verdict"], decision["exit_code"]) == ("fail", 1)
@@ -290,7 +291,7 @@ def test_schema_lists_and_prints(shop: Repo) -> None:
 def test_a_crashed_run_is_reported_as_incomplete(shop: Repo, tmp_path: Path) -> None:
     regress(shop)
     gateval(shop, "check", "--results", str(tmp_path / "out"))
-    lines = (tmp_path / "out/trials.jsonl").read_text().splitlines(keepends=True)
+    lines = stored.log(tmp_path / "out").splitlines(keepends=True)
     kept = [line for line in lines if '"fixture":"greets"' in line]
     crashed = tmp_path / "crashed"
     crashed.mkdir()
@@ -399,7 +400,7 @@ def test_a_token_that_an_agent_repeats_is_stored_and_shown_nowhere(
     done = gateval(shop, "check", "--results", str(tmp_path / "out"), GITHUB_TOKEN=token)
 
     assert done.returncode == 1, done.stderr
-    written = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    written = stored.written(tmp_path / "out")
     assert "[secret removed]" in written["plan.v1.json"]
     assert "[secret removed]" in written["results.v1.json"]
     for text in (*written.values(), done.stdout, done.stderr):

@@ -19,6 +19,7 @@ from gateval.domain.results.comparison import FixtureChange
 from gateval.domain.trials.trial import Outcome, Side, Trial, Violation
 from gateval.domain.verdicts import GateVerdict
 from gateval.render.stage import load_results
+from tests.helpers import stored
 from tests.helpers.command import candidate_processes
 from tests.helpers.forked import run_forked
 from tests.helpers.pictures import picture_of_comment, picture_of_page
@@ -168,8 +169,8 @@ def _writes_the_same_comment_again_and_no_key(first: Shown, second: Shown) -> No
     assert timed.sub("", first.comment) == timed.sub("", second.comment)
     for shown in (first, second):
         assert CANARY not in shown.printed
-        for path in shown.results.rglob("*"):
-            assert CANARY not in path.read_text("utf-8"), path
+        for name, text in stored.written(shown.results).items():
+            assert CANARY not in text, name
     assert json.loads((second.results / "decision.v1.json").read_text("utf-8"))["exit_code"] == 1
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers import stored
 from tests.helpers.asking import ASK
 from tests.helpers.command import ROOT, gateval
 from tests.helpers.repo import Repo
@@ -125,8 +126,7 @@ def test_a_provider_that_stumbles_costs_no_trial(tmp_path: Path, fixtures: int) 
             arguments = ("run", "clerk-eval", "porter-eval", "--results", str(results))
             done = gateval(office, *arguments, **door)
         assert done.returncode == 0, done.stderr
-        stored = [json.loads(line) for line in (results / "trials.jsonl").read_text().splitlines()]
-        keys = Counter(json.dumps(trial["key"], sort_keys=True) for trial in stored)
+        keys = Counter(json.dumps(one["key"], sort_keys=True) for one in stored.trials(results))
         assert len(keys) == fixtures + fixtures // 10, "none is lost"
         assert set(keys.values()) == {1}, "none is counted twice"
         seen[name] = measured(results)

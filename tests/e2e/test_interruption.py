@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from gateval.adapters.store import STORE_FOLDER, TrialStore, stored_trials
+from tests.helpers import stored
 from tests.helpers.command import (
     candidate_processes,
     environment,
@@ -46,9 +48,8 @@ def shop(tmp_path: Path) -> Repo:
 def wait_for_trial(run: subprocess.Popen[str], results: Path) -> None:
     """Wait until one trial is stored and a candidate still runs."""
     deadline = time.monotonic() + 120
-    trials = results / "trials.jsonl"
     while time.monotonic() < deadline and run.poll() is None:
-        if trials.exists() and trials.stat().st_size and candidate_processes(results.parent):
+        if stored.trials(results) and candidate_processes(results.parent):
             return
         time.sleep(0.02)
     raise AssertionError(f"the run never got that far: {run.communicate(timeout=5)}")
@@ -58,27 +59,22 @@ HALF_GIB = 512 * 2**20
 
 
 @pytest.mark.parametrize("crash", [False, True])
-def test_a_log_of_any_size_is_read_back(shop: Repo, tmp_path: Path, crash: bool) -> None:
+def test_a_store_of_any_size_is_read_back(shop: Repo, tmp_path: Path, crash: bool) -> None:
     """By the run that was interrupted, and by `report` after one that was killed."""
     results = tmp_path / "results"
     run = start_gateval(shop, "run", "support-eval", "--results", str(results))
     wait_for_trial(run, results)
-    log = results / "trials.jsonl"
-    line = log.read_bytes()
-    long = json.loads(line)
-    long["detail"] = ["x" * 2**22]
-    piece = json.dumps(long).encode() + b"\n"
-    with log.open("ab") as file:
-        for _ in range(HALF_GIB // len(piece) + 1):
-            file.write(piece)
-        file.write(line)
+    (trial,) = stored_trials(results, stored.OLD_LOG)
+    long = trial.replace(detail=("x" * 2**22,))
+    with TrialStore(results / STORE_FOLDER) as more:
+        for _ in range(HALF_GIB // 2**22):
+            more.append(long)
+        more.append(trial)
     run.send_signal(signal.SIGKILL if crash else signal.SIGINT)
     stdout, stderr = run.communicate(timeout=120)
-    assert log.stat().st_size > HALF_GIB
     if crash:
         stdout = gateval(shop, "report", str(results)).stdout
     assert "1 of 2 planned runs did not happen" in stdout, stderr
-    log.unlink()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

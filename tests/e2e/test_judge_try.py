@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import stored
 from tests.helpers.calibrations import verdict
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
@@ -109,11 +110,9 @@ def test_a_file_of_several_runs_gives_the_answer_to_this_fixture(
     shop.commit("Two fixtures")
     out = tmp_path / "out"
     gateval(shop, "run", "kind-eval", "--results", str(out))
-    answers = {
-        one["key"]["fixture"]: one["output"]
-        for one in map(json.loads, (out / "trials.jsonl").read_text().splitlines())
-    }
+    answers = {one["key"]["fixture"]: one["output"] for one in stored.trials(out)}
     assert len(set(answers.values())) == 2, answers
+    stored.make_old(out)
     for name, answer in answers.items():
         for file in ("trials.jsonl", "results.v1.json"):
             done = gateval(shop, "judge", "try", name, "--trace", str(out / file))

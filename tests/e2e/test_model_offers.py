@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import stored
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 
@@ -116,7 +117,7 @@ def test_of_a_program_only_what_all_its_runs_share_is_compared(tmp_path: Path) -
         ("base", ["You help."]),
         ("head", ["You help."]),
     ]
-    assert "time" not in (out / "trials.jsonl").read_text("utf-8"), "no trial repeats it"
+    assert "time" not in stored.log(out), "no trial repeats it"
 
 
 def test_a_change_that_the_model_does_not_see_is_not_told(tmp_path: Path) -> None:
@@ -140,5 +141,5 @@ def test_a_key_in_a_prompt_is_in_no_file(tmp_path: Path, agent: str) -> None:
     done = gateval(repo, "check", "--base", "HEAD~1", "--results", str(out), OPENAI_API_KEY=KEY)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(offers(out)) == 2
-    written = b"".join(one.read_bytes() for one in out.rglob("*") if one.is_file())
+    written = b"".join(stored.content(one) for one in out.rglob("*") if one.is_file())
     assert KEY.encode() not in written

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import stored
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 from tests.helpers.shop import EVAL
@@ -68,7 +69,7 @@ def test_a_change_that_turns_them_on_is_compared_with_a_base_that_has_them(
     done = gateval(repo, "check", "--base", "main", "--results", str(repo.path.parent / "out"))
     assert done.returncode == 0, done.stdout + done.stderr
     texts = {
-        path.name: path.read_text(errors="replace")
+        path.name: stored.content(path).decode(errors="replace")
         for path in (repo.path.parent / "out").rglob("*")
         if path.is_file()
     }
@@ -76,8 +77,7 @@ def test_a_change_that_turns_them_on_is_compared_with_a_base_that_has_them(
         assert OWN not in text, name
         assert SILENT not in text, name
     assert OWN not in done.stdout + done.stderr
-    trials = [json.loads(line) for line in texts["trials.jsonl"].splitlines()]
-    found = {one["key"]["side"]: one for one in trials if "key" in one}
+    found = {one["key"]["side"]: one for one in stored.trials(repo.path.parent / "out")}
     assert {side: one["outcome"] for side, one in found.items()} == {"head": "pass", "base": "pass"}
     for one in found.values():
         assert one["output"].count("[secret removed]") == 2

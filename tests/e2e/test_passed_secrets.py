@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.helpers import stored
 from tests.helpers.command import gateval
 from tests.helpers.shop import AGENT, FIXTURES, build_shop
 
@@ -33,7 +34,7 @@ def test_a_secret_that_a_candidate_may_see_is_stored_and_shown_nowhere(tmp_path:
     done = gateval(shop, "run", "support-eval", *options, **PASSED)
 
     assert done.returncode == 1, done.stderr
-    written = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    written = stored.written(tmp_path / "out")
     shown = {**written, "output": done.stdout + done.stderr}
     for secret in (PASSED["SHOP_TOKEN"], PASSED["SHOP_DB"], "open-sesame-0815", "hunter-2"):
         assert [name for name, text in shown.items() if secret in text] == []

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers import stored
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 from tests.helpers.traces import FORMATS
@@ -382,9 +383,7 @@ def failing(repo: Repo, out: Path) -> dict[str, dict[str, Any]]:
     assert done.returncode == 1, done.stdout + done.stderr
     for file in (repo.path / "seeds").iterdir():
         file.unlink()
-    lines = (out / "trials.jsonl").read_text().splitlines()
-    trials = [json.loads(line) for line in lines]
-    return {trial["key"]["fixture"]: trial for trial in trials}
+    return {trial["key"]["fixture"]: trial for trial in stored.trials(out)}
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["results", "trial"])

@@ -105,7 +105,7 @@ def test_a_view_that_is_not_there_is_refused_before_anything_runs(shop: Repo) ->
     done = gateval(shop, "check", "--results", "out", "--views", "htlm")
     assert done.returncode == 2
     assert 'There is no view "htlm". Did you mean "html"?' in done.stderr
-    assert not (shop.path / "out/trials.jsonl").exists()
+    assert not (shop.path / "out/trials").exists()
 
 
 def test_a_page_that_is_not_written_imports_nothing(shop: Repo) -> None:

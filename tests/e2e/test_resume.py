@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers import stored
 from tests.helpers.command import gateval, start_gateval
 from tests.helpers.repo import Repo
 
@@ -51,13 +52,8 @@ def dice(tmp_path: Path) -> Repo:
 
 
 def trials_in(folder: Path) -> dict[str, Any]:
-    """What a log holds, by the name of the trial; a torn line is none."""
-    try:
-        lines = (folder / "trials.jsonl").read_text().splitlines(keepends=True)
-    except FileNotFoundError:
-        return {}
-    whole = [json.loads(line) for line in lines if line.endswith("\n")]
-    return {json.dumps(one["key"]): one for one in whole}
+    """What a store holds, by the name of the trial."""
+    return {json.dumps(one["key"]): one for one in stored.trials(folder)}
 
 
 def ended_with(run: subprocess.Popen[str], number: signal.Signals) -> str:
@@ -160,7 +156,7 @@ def test_results_that_a_change_brings_are_not_gone_on_from(dice: Repo, tmp_path:
     gateval(dice, "run", "dice-eval", "--results", str(tmp_path / "out"))
     forged.mkdir(parents=True)
     for name in ("plan.v1.json", "trials.jsonl"):
-        text = (tmp_path / "out" / name).read_text()
+        text = stored.written(tmp_path / "out")[name]
         (forged / name).write_text(text.replace('"outcome":"fail"', '"outcome":"pass"'))
     dice.git("add", "--force", ".gateval/results")
     for asked in (["--resume"], ["--from", forged.name], ["--from", str(forged)]):

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.helpers import stored
 from tests.helpers.command import start_gateval
 from tests.helpers.isolation import open_folder, open_python
 from tests.helpers.shop import AGENT, build_shop
@@ -27,9 +28,7 @@ def test_no_candidate_is_root(users: str) -> None:
         arguments = ("run", "support-eval", "--results", str(results))
         run = start_gateval(shop, *arguments, command=GATE, GATEVAL_CANDIDATE_USERS=users)
         said = "".join(run.communicate(timeout=60))
-        started = (
-            (results / "trials.jsonl").read_text() if (results / "trials.jsonl").exists() else ""
-        )
+        started = stored.log(results) if results.exists() else ""
     assert "Hello from 0" not in started
     if users:
         assert run.returncode == 2, said

@@ -19,6 +19,7 @@ from uuid import uuid4
 import pytest
 
 from examples.demo import WITHOUT_RIGHTS
+from tests.helpers import stored
 from tests.helpers.command import start_gateval
 from tests.helpers.isolation import open_folder, open_python, supervisors
 from tests.helpers.repo import Repo
@@ -122,10 +123,8 @@ def left(token: str, temporary: Path) -> list[str]:
 
 
 def finished(results: Path) -> set[str]:
-    """The trials whose whole lines are on disk."""
-    log = results / "trials.jsonl"
-    lines = log.read_text().split("\n")[:-1] if log.exists() else []
-    return {json.dumps(json.loads(line)["key"], sort_keys=True) for line in lines}
+    """The trials that are whole on disk."""
+    return {json.dumps(one["key"], sort_keys=True) for one in stored.trials(results)}
 
 
 @pytest.mark.parametrize("own_users", [True, False], ids=["own users", "same user"])

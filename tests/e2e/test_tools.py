@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from examples.demo import EXAMPLES
+from tests.helpers import stored
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 
@@ -69,13 +70,10 @@ def test_a_name_that_would_escape_is_harmless_in_every_view(repo: Repo, tmp_path
     done = gateval(repo, "run", "courier-desk-eval", "--results", str(tmp_path / "out"))
     assert done.returncode != 0
     shown = {"terminal": done.stdout + done.stderr}
-    shown |= {
-        path.name: path.read_text()
-        for path in (tmp_path / "out").iterdir()
-        if path.suffix != ".jsonl"
-    }
-    stored = json.loads(shown.pop("results.v1.json"))
-    steps = [step for trial in stored["trials"] for step in trial["trace"]["steps"]]
+    shown |= stored.written(tmp_path / "out")
+    shown.pop("trials.jsonl")
+    results = json.loads(shown.pop("results.v1.json"))
+    steps = [step for trial in results["trials"] for step in trial["trace"]["steps"]]
     assert {step["refused"] for step in steps if step["kind"] == "tool_call"} == {True}
     assert {"comment.md", "junit.xml"} <= shown.keys(), shown.keys()
     for name, text in shown.items():

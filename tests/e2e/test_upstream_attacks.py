@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.helpers import stored
 from tests.helpers.certificates import self_signed
 from tests.helpers.command import environment, gateval
 from tests.helpers.isolation import held_here, open_folder, open_python
@@ -204,8 +205,7 @@ def run(
         [*within, *words], cwd=repo.path, env=env, stdout=subprocess.PIPE, stderr=stderr, text=True,
         timeout=120, check=False,
     )  # fmt: skip
-    trials = (out / "trials.jsonl").read_text() if (out / "trials.jsonl").exists() else ""
-    return ended, trials
+    return ended, stored.log(out) if out.exists() else ""
 
 
 def said(done: subprocess.CompletedProcess[str]) -> str:

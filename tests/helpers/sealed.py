@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gateval.adapters.age import new_identity
+from tests.helpers import stored
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 from tests.servers.model_server import Answer, Call, reply
@@ -125,7 +126,7 @@ def leaks(places: Iterable[Path], texts: Iterable[str | bytes] = ()) -> list[str
 
 def words_in(file: Path) -> Iterator[str]:
     """Yield the secret words in a file; in a pack of git's, those in all its objects."""
-    data = file.read_bytes()
+    data = stored.content(file)
     if file.suffix == ".pack" and file.parent.name == "pack":
         git = ["git", "-C", str(file.parents[2]), "cat-file", "--batch", "--batch-all-objects"]
         data = subprocess.run(git, capture_output=True, check=True).stdout

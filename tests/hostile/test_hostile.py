@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers import stored
 from tests.helpers.isolation import open_folder
 from tests.hostile.attacks import ATTACKS
 from tests.hostile.attacks.answering import ANSWERING
@@ -154,7 +155,7 @@ def said(ground: Ground, done: subprocess.CompletedProcess[bytes]) -> list[str]:
     if ground.canary in printed:
         wrong.append("the canary was printed")
     for file in ground.results.rglob("*"):
-        if file.is_file() and ground.canary in file.read_text("utf-8", "replace"):
+        if file.is_file() and ground.canary in stored.content(file).decode("utf-8", "replace"):
             wrong.append(f"the canary is in {file.name}")
     return wrong
 

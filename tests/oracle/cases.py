@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.helpers import agentv, benchmarks, calibrations, experiments, sealed
+from tests.helpers import agentv, benchmarks, calibrations, experiments, sealed, stored
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT, EVAL, FIXTURES, PROMPT, SCRIPT
 from tests.oracle.sides import Side
@@ -169,10 +169,10 @@ def _crashed(path: Path) -> None:
     """Leave what a run leaves that was killed: its plan and some of its trials."""
     for folder in (path / ".gateval/results").glob("2*"):
         for one in folder.iterdir():
-            if one.name not in {"plan.v1.json", "trials.jsonl"}:
+            if one.is_file() and one.name != "plan.v1.json":
                 one.unlink()
-        log = folder / "trials.jsonl"
-        log.write_text("".join(log.read_text().splitlines(keepends=True)[:-1]))
+        lines = stored.log(folder).splitlines(keepends=True)
+        stored.make_old(folder, "".join(lines[:-1]))
 
 
 def _many(count: int) -> Files:

@@ -12,7 +12,8 @@ from pathlib import Path
 from gateval.adapters.folders import is_being_written
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.machine import show_here
-from gateval.adapters.results_folder import PARENTS, read_begun, read_trials, run_folders
+from gateval.adapters.results_folder import PARENTS, run_folders
+from gateval.adapters.store import STORE_FOLDER, read_begun, stored_trials
 from gateval.app.run.views import PLAN_FILE, RESULTS_FILE, TRIALS_FILE
 from gateval.app.stored import named_run, read_plan, read_results
 from gateval.domain.plan.plan import Plan
@@ -36,7 +37,7 @@ def resumed_run(plan: Plan, repository: GitRepository, named: str | None) -> Res
                 f"Git has files of {show_here(folder)}, which a change may have brought.",
                 hint="A run goes on from one that was made here.",
             )
-        if not _is_over(folder / TRIALS_FILE):
+        if not _is_over(folder / STORE_FOLDER):
             raise UsageError(f"The run {show_here(folder)} is still under way.", hint="Await it.")
         folders = iter([folder])
     found = next(filter(None, (_resumed(plan, each) for each in folders)), None)
@@ -54,14 +55,14 @@ def _folders(repository: GitRepository) -> Iterator[Path]:
     root = repository.root
     for name in sorted(run_folders(root, (PLAN_FILE,)), reverse=True):
         folder = root.joinpath(*PARENTS, name)
-        if not is_being_written(folder / TRIALS_FILE) and not _is_tracked(repository, folder):
+        if not is_being_written(folder / STORE_FOLDER) and not _is_tracked(repository, folder):
             yield folder
 
 
-def _is_over(log: Path) -> bool:
-    """Whether nobody writes the log any more; what a killed run was starting lets go of it soon."""
+def _is_over(store: Path) -> bool:
+    """Whether nobody writes the store any more; what a killed run was starting lets go soon."""
     for _ in range(_LOOKS):
-        if not is_being_written(log):
+        if not is_being_written(store):
             return True
         time.sleep(_APART_SECONDS)  # until the kernel has ended a process: nothing tells of that
     return False
@@ -78,9 +79,8 @@ def _is_tracked(repository: GitRepository, folder: Path) -> bool:
 
 def _resumed(plan: Plan, folder: Path) -> Resumed | None:
     """Return what `plan` keeps of the run in this folder; None where that is nothing."""
-    log = folder / TRIALS_FILE
     try:
-        trials = read_trials(log)
+        trials = stored_trials(folder, TRIALS_FILE)
         kept = kept_trials(plan, read_plan(str(folder / PLAN_FILE)), trials)
     except StageFileError:  # torn, or of another version: nothing of it can be kept
         return None
@@ -90,5 +90,5 @@ def _resumed(plan: Plan, folder: Path) -> Resumed | None:
     if (folder / RESULTS_FILE).exists():
         lost = len(read_results(folder).info.started)
     else:
-        lost = len(read_begun(log) - over)
+        lost = len(read_begun(folder) - over)
     return Resumed(kept, resumed_sentence(folder.name, kept, lost))

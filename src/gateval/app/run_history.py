@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from gateval.adapters.folders import is_being_written
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.results_folder import PARENTS, run_folders
-from gateval.app.run.views import PLAN_FILE, RESULTS_FILE, RUN_FILE, TRIALS_FILE
+from gateval.adapters.store import STORE_FOLDER
+from gateval.app.run.views import PLAN_FILE, RESULTS_FILE, RUN_FILE
 from gateval.domain.history.run_record import LINE_LIMIT, RunRecord, newest_first, read_line
 from gateval.domain.paths import nearest
 from gateval.errors import GatevalError, RecordsError, UsageError
@@ -63,7 +64,7 @@ class Runs:
         found: set[str] = set()
         for name in run_folders(self.root, (PLAN_FILE,)):
             folder = self.root.joinpath(*PARENTS, name)
-            if not (folder / RESULTS_FILE).exists() and is_being_written(folder / TRIALS_FILE):
+            if not (folder / RESULTS_FILE).exists() and is_being_written(folder / STORE_FOLDER):
                 found.update(_planned(folder / PLAN_FILE))
         return frozenset(found)
 

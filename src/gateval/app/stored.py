@@ -9,7 +9,8 @@ from pathlib import Path
 
 from gateval.adapters.git.repository import open_repository
 from gateval.adapters.machine import SystemClock, screen_of
-from gateval.adapters.results_folder import PARENTS, create_results_folder, read_trials, run_folders
+from gateval.adapters.results_folder import PARENTS, create_results_folder, run_folders
+from gateval.adapters.store import stored_trials
 from gateval.app.run.views import (
     PLAN_FILE,
     RESULTS_FILE,
@@ -101,9 +102,7 @@ def read_results(stored: Path) -> Results:
             hint=RUN_IS,
         )
     plan = read_plan(str(stored / PLAN_FILE))
-    log = stored / TRIALS_FILE
-    trials = read_trials(log) if log.exists() else ()
-    return results_of(plan, trials, RunInfo(run=stored.name))
+    return results_of(plan, stored_trials(stored, TRIALS_FILE), RunInfo(run=stored.name))
 
 
 def _results(path: Path) -> Results:

@@ -283,8 +283,7 @@ async def judge_again(
         )
     ]
     for trial in await asyncio.gather(*jobs):
-        trials[trial.key] = trial
-        context.log.append(trial)
+        trials[trial.key] = context.log.append(trial)
 
 
 def _flipped(base: Iterable[Trial], head: Iterable[Trial], *, passed_before: bool) -> list[Trial]:
@@ -554,8 +553,7 @@ class _Run:
         trial = context.offers.take(trial)
         if context.over() and trial.passed is None and trial.cause is Cause.GATE:
             return
-        context.log.append(trial)
-        self.trials[trial.key] = trial
+        trial = self.trials[trial.key] = context.log.append(trial)
         context.tell(TrialFinished(trial=trial))
 
 

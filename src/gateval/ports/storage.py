@@ -93,8 +93,11 @@ class KeptLayers(Protocol):
 class TrialLog(Protocol):
     """Where each finished trial goes at once, so that a crash loses only what was under way."""
 
-    def append(self, trial: Trial) -> None:
-        """Store one trial; on return it is with the operating system."""
+    def append(self, trial: Trial) -> Trial:
+        """Store one trial; on return it is with the operating system.
+
+        Returns the same trial, which may hold less: its steps are read when somebody asks for them.
+        """
 
 
 class Clock(Protocol):

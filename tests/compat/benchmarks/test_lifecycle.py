@@ -9,13 +9,13 @@ import subprocess
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from junitparser import JUnitXml
 
 from gateval.domain.results.results import BenchmarkRun, Results, RunStatus, TaskPhase, run_of
 from tests.compat.rows import states
+from tests.helpers import stored
 from tests.helpers.benchmarks import bench, ran
 from tests.helpers.command import candidate_processes, gateval, start_gateval
 from tests.helpers.repo import Repo
@@ -90,7 +90,7 @@ def test_a_run_is_completed_task_by_task(tmp_path: Path) -> None:
     run = run_in(folder)
     assert (run.status, run.score, run.verdict) == (RunStatus.COMPLETED, 1.0, "pass")
     assert {one.phase for one in run.tasks} == {TaskPhase.COMPLETED}
-    trials = stored(folder)
+    trials = stored.trials(folder)
     assert [one["key"]["fixture"] for one in trials] == ["desk.t0", "desk.t1", "desk.t2"]
     shown = json.loads(gateval(made, "get", "benchmarks", "desk", "-o", "json").stdout)
     assert (shown["kind"], shown["version"], shown["status"], shown["verdict"]) == (
@@ -156,18 +156,12 @@ def test_a_run_over_its_time_is_timed_out_and_keeps_what_was_done(tmp_path: Path
     )
 
 
-def stored(folder: Path) -> list[dict[str, Any]]:
-    lines = (folder / "trials.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines if line.endswith("}")]
-
-
 def begun(made: Repo, folder: Path, *, after: int) -> subprocess.Popen[str]:
     """Start the benchmark and wait until so many tasks are stored and the next one runs."""
     run = start_gateval(made, "run", "desk", "--results", str(folder))
     until = time.monotonic() + 60
     while time.monotonic() < until:
-        log = folder / "trials.jsonl"
-        known = log.read_bytes().count(b"\n") if log.exists() else 0
+        known = len(stored.trials(folder))
         if known > after and (known >= MANY or candidate_processes(made.path.parent)):
             return run
         time.sleep(0.01)
@@ -187,7 +181,7 @@ def test_killed_at_any_moment_every_completed_task_is_in_the_results(
     folder = tmp_path / "out"
     run = begun(made, folder, after=min(moment, MANY - 2))
     time.sleep(0.013 * moment)
-    before = len(stored(folder))
+    before = len(stored.trials(folder))
     if before < MANY - 2:
         grounds = list((tmp_path / "home").glob("gateval-*"))
         assert grounds or run.poll() is not None, "where playgrounds are, while it runs"
@@ -203,7 +197,7 @@ def test_killed_at_any_moment_every_completed_task_is_in_the_results(
         assert run.returncode == 0, stderr
     results = gateval(made, "report", str(folder), "--format", "results").stdout
     kept = json.loads(results)["trials"]
-    assert kept == stored(folder)
+    assert kept == stored.trials(folder)
     assert before <= len(kept) <= MANY
     assert [one["key"]["fixture"] for one in kept] == [f"desk.t{n}" for n in range(len(kept))]
     assert {one["score"] for one in kept} == {1.0}
@@ -221,8 +215,7 @@ def test_a_cancelled_run_is_told_as_cancelled(tmp_path: Path) -> None:
     folder = made.path / ".gateval" / "results" / "20260101-000000-aaaa"
     run = start_gateval(made, "run", "desk", "--results", str(folder))
     until = time.monotonic() + 60
-    log = folder / "trials.jsonl"
-    while not (log.exists() and log.read_bytes()) and time.monotonic() < until:
+    while not stored.trials(folder) and time.monotonic() < until:
         time.sleep(0.02)
     active = json.loads(gateval(made, "get", "bm", "desk", "-o", "json").stdout)
     run.send_signal(signal.SIGTERM)

@@ -11,6 +11,7 @@ import pytest
 
 from gateval.app.authoring import schema_text
 from tests.e2e.sealed.test_sealed_on_github import HELD
+from tests.helpers import stored
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.runner import Ended
 from tests.helpers.sealed import IDENTITY, PUBLIC, leaks, seal
@@ -45,7 +46,7 @@ def variables(chat: Hook, data: Hook) -> dict[str, str]:
 def everything(ended: Ended) -> str:
     """All that a run left to be read, the commands that hide secrets aside."""
     log = [line for line in ended.log.splitlines() if not line.startswith("::add-mask::")]
-    files = [one.read_text() for one in ended.results.rglob("*") if one.is_file()]
+    files = stored.written(ended.results).values()
     return "\n".join([*log, ended.errors, ended.summary, *ended.outputs.values(), *files])
 
 

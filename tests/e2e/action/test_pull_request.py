@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers import stored
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.shop import AGENT, FIXTURES, SCRIPT
 
@@ -398,5 +399,5 @@ def test_a_plan_with_nothing_to_run_is_stored_without_secrets(shop: GitHubShop) 
     assert ended.code == 0, ended.errors
     plan = (ended.results / "plan.v1.json").read_text()
     assert "scripted/[secret removed]" in plan
-    found = [path for path in ended.results.iterdir() if key in path.read_text()]
+    found = [name for name, text in stored.written(ended.results).items() if key in text]
     assert found == []

@@ -250,8 +250,8 @@ def twice(folder: Path, _shop: GitHubShop) -> None:
     """Hand the same part in for two jobs."""
     for name in ("one", "two"):
         shutil.copytree(folder, folder.parent / "jobs" / name)
-    for each in folder.iterdir():
-        each.unlink()
+    shutil.rmtree(folder)
+    folder.mkdir()
     for name in ("one", "two"):
         (folder.parent / "jobs" / name).rename(folder / name)
 

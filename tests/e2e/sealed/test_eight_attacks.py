@@ -15,6 +15,7 @@ import pytest
 
 from tests.e2e.sealed.test_sealed_bits import OTHER, MoodyDesk
 from tests.e2e.sealed.test_sealed_outcomes import AGENT, PROGRAM, differing, folded, on_branch
+from tests.helpers import stored
 from tests.helpers.command import gateval
 from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
@@ -106,10 +107,9 @@ def public(
         done = gateval(repo, *words, **environ, **KEY)
     assert done.returncode in codes, done.stdout + done.stderr
     found = {"stdout": done.stdout, "stderr": done.stderr.replace(str(out), "OUT")}
-    for file in filter(Path.is_file, out.rglob("*")):
-        data = file.read_bytes()
-        age = data.startswith(b"-----BEGIN AGE")
-        found[file.name] = f"{len(data) // 8000} times 8 kB" if age else data.decode()
+    for name, text in stored.written(out).items():
+        age = text.startswith("-----BEGIN AGE")
+        found[name] = f"{len(text) // 8000} times 8 kB" if age else text
     return {name: folded(text) for name, text in found.items()} | {"exit": str(done.returncode)}
 
 

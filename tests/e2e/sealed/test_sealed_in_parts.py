@@ -11,6 +11,7 @@ import pytest
 from tests.e2e.sealed.test_eight_attacks import NAMES
 from tests.e2e.sealed.test_sealed_bits import BOTH, OTHER, MoodyDesk, told
 from tests.e2e.sealed.test_sealed_outcomes import folded
+from tests.helpers import stored
 from tests.helpers.providers import provider
 from tests.helpers.runner import Ended, Job
 from tests.servers.github.server import GitHubServer
@@ -64,7 +65,7 @@ def test_the_job_that_measures_tells_nothing_of_it(desk: MoodyDesk) -> None:
         ended, second = measured(desk, pull, wrong)
         assert "the job that publishes tells how it ended" in " ".join(ended.summary.split())
         part = json.loads((second.workspace / "gate/part.v1.json").read_text("utf-8"))
-        files = {one.name: one.read_bytes() for one in ended.results.iterdir()}
+        files = {name: text.encode() for name, text in stored.written(ended.results).items()}
         files["part.v1.json"] = b"%d" % (len(part.pop("sealed")) // 8000)
         texts = [json.dumps(part), ended.log, ended.summary, json.dumps(ended.outputs)]
         texts += [f"{name}: {data.decode()}" for name, data in sorted(files.items())]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import stored
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 from tests.helpers.sealed import CONFIG, KEY, seal
@@ -126,11 +127,9 @@ def public(repo: Repo, out: Path, branch: str, *words: str) -> dict[str, str]:
     )
     assert done.returncode in {0, 1, 3}, done.stderr
     found = {"stdout": done.stdout, "stderr": done.stderr.replace(str(out), "OUT")}
-    for file in out.rglob("*"):
-        if file.is_file():
-            data = file.read_bytes()
-            sealed = data.startswith(b"-----BEGIN AGE")
-            found[file.name] = f"{len(data) // 2000} times 2 kB" if sealed else data.decode()
+    for name, text in stored.written(out).items():
+        sealed = text.startswith("-----BEGIN AGE")
+        found[name] = f"{len(text) // 2000} times 2 kB" if sealed else text
     return {name: folded(text) for name, text in found.items()} | {"exit": str(done.returncode)}
 
 

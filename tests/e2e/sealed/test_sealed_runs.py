@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.helpers import stored
 from tests.helpers.command import ROOT, gateval
 from tests.helpers.page import ReadPage
 from tests.helpers.providers import provider
@@ -63,7 +64,7 @@ def test_what_is_sealed_is_found_only_encrypted_and_at_the_judges(tmp_path: Path
 
 def leaks_of_key(folder: Path, said: str) -> bool:
     files = (file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
-    return PRIVATE in said or any(PRIVATE.encode() in file.read_bytes() for file in files)
+    return PRIVATE in said or any(PRIVATE.encode() in stored.content(file) for file in files)
 
 
 def test_the_candidate_gets_neither_the_key_nor_the_sealed_file(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ READING = (
     """),
     Attack("results", """
         attempt("results", lambda: os.listdir(LAYOUT["results"]))
-        attempt("trials", lambda: open(LAYOUT["results"] + "/trials.jsonl", "a").write("{}\\n"))
+        attempt("trials", lambda: open(LAYOUT["results"] + "/trials/00001.jsonl.gz", "a").write("{}\\n"))
         attempt("decision", lambda: open(LAYOUT["results"] + "/decision.v1.json", "w").write("{}"))
         nothing()
     """),

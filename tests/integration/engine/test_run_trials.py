@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateval.adapters.machine import SystemClock
-from gateval.adapters.results_folder import TrialLogFile, read_trials
+from gateval.adapters.store import StoreReader, TrialStore
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.program import Groups
 from gateval.candidates.team import Candidates
@@ -123,7 +123,7 @@ def greet(_request: ModelRequest, _side: Side) -> ModelReply:
 
 def test_no_more_than_parallel_trials_at_once(plan: Plan, tmp_path: Path) -> None:
     model = SlowModel(greet)
-    with TrialLogFile(tmp_path / "log") as log:
+    with TrialStore(tmp_path / "log") as log:
         trials, _ = run(plan, model, log, tmp_path)
     assert len(trials) == len(first_trials(plan)) == 24
     assert model.most == 3
@@ -131,14 +131,14 @@ def test_no_more_than_parallel_trials_at_once(plan: Plan, tmp_path: Path) -> Non
 
 def test_no_more_trials_at_once_than_the_whole_run_may_have(plan: Plan, tmp_path: Path) -> None:
     model = SlowModel(greet)
-    with TrialLogFile(tmp_path / "log") as log:
+    with TrialStore(tmp_path / "log") as log:
         trials, _ = run(plan, model, log, tmp_path, at_once=2)
     assert len(trials) == 24
     assert model.most == 2
 
 
 def test_base_and_head_are_started_side_by_side(plan: Plan, tmp_path: Path) -> None:
-    with TrialLogFile(tmp_path / "log") as log:
+    with TrialStore(tmp_path / "log") as log:
         _, events = run(plan, SlowModel(greet), log, tmp_path)
     started = [event.key for event in events if isinstance(event, TrialStarted)]
     assert started == list(first_trials(plan))
@@ -149,20 +149,21 @@ def test_each_trial_is_on_disk_before_anyone_hears_of_it(plan: Plan, tmp_path: P
     path = tmp_path / "log"
     stored: list[bool] = []
 
-    class Listening(TrialLogFile):
-        def append(self, trial: Trial) -> None:
-            super().append(trial)
-            stored.append(read_trials(path)[-1] == trial)
+    class Listening(TrialStore):
+        def append(self, trial: Trial) -> Trial:
+            kept = super().append(trial)
+            stored.append([*StoreReader(path).trials()][-1] == trial == kept)
+            return kept
 
     with Listening(path) as log:
         trials, events = run(plan, SlowModel(greet), log, tmp_path)
     assert stored == [True] * 24
     assert len([event for event in events if isinstance(event, TrialFinished)]) == 24
-    assert {trial.key for trial in read_trials(path)} == {trial.key for trial in trials}
+    assert {trial.key for trial in StoreReader(path).trials()} == {trial.key for trial in trials}
 
 
 def test_the_report_does_not_depend_on_the_order(plan: Plan, tmp_path: Path) -> None:
-    with TrialLogFile(tmp_path / "log") as log:
+    with TrialStore(tmp_path / "log") as log:
         trials, _ = run(plan, SlowModel(greet), log, tmp_path)
     forwards = make_report(results_of(plan, trials, RunInfo()))
     backwards = make_report(results_of(plan, tuple(reversed(trials)), RunInfo()))
@@ -177,7 +178,7 @@ def test_an_outage_is_an_error_of_the_provider_on_its_trials_alone(
             raise ModelCallError(ModelCallFault.OUTAGE, "openai is down")
         return greet(request, side)
 
-    with TrialLogFile(tmp_path / "log") as log:
+    with TrialStore(tmp_path / "log") as log:
         trials, _ = run(plan, SlowModel(fail_on_head), log, tmp_path)
     for trial in trials:
         expected = Outcome.ERROR if trial.key.side is Side.HEAD else {Outcome.PASS, Outcome.FAIL}
@@ -203,12 +204,12 @@ def test_a_lost_trial_is_made_again_three_times(
             raise ModelCallError(ModelCallFault.OUTAGE, "openai is down")
         return greet(request, side)
 
-    with TrialLogFile(tmp_path / "log") as log:
+    with TrialStore(tmp_path / "log") as log:
         trials, _ = run(one, SlowModel(fail_at_first), log, tmp_path)
     assert len(trials) == 4
     assert [trial.passed is not None for trial in trials] == [measured] * 4
     assert set(asked.values()) == {min(failures, TRIES - 1) + 1}
-    assert len(read_trials(tmp_path / "log")) == 4
+    assert len([*StoreReader(tmp_path / "log").trials()]) == 4
 
 
 def test_what_the_candidate_itself_breaks_is_made_once(plan: Plan, tmp_path: Path) -> None:
@@ -218,7 +219,7 @@ def test_what_the_candidate_itself_breaks_is_made_once(plan: Plan, tmp_path: Pat
         asked.append(side)
         raise ModelCallError(ModelCallFault.REJECTED, "openai refused the request")
 
-    with TrialLogFile(tmp_path / "log") as log:
+    with TrialStore(tmp_path / "log") as log:
         trials, _ = run(one_at_a_time(plan), SlowModel(refuse), log, tmp_path)
     assert {(trial.passed, trial.answered) for trial in trials} == {(False, False)}
     assert len(asked) == len(trials)
@@ -231,7 +232,7 @@ def test_a_trial_that_would_be_lost_again_is_made_once(plan: Plan, tmp_path: Pat
         asked.append(side)
         raise ModelCallError(ModelCallFault.DENIED, "openai has no quota left", status=429)
 
-    with TrialLogFile(tmp_path / "log") as log:
+    with TrialStore(tmp_path / "log") as log:
         trials, _ = run(one_at_a_time(plan), SlowModel(cannot_pay), log, tmp_path)
     assert {(trial.passed, trial.cause) for trial in trials} == {(None, Cause.PROVIDER)}
     assert len(asked) == len(trials)
@@ -261,7 +262,7 @@ def test_no_agent_is_asked_again_for_a_judge_that_cannot_be_asked(
             asked.append(side)
             return greet(request, side)
 
-    with TrialLogFile(tmp_path / "log") as log:
+    with TrialStore(tmp_path / "log") as log:
         trials, _ = run(one_at_a_time(plan_of(shop)), Models(), log, tmp_path)
     lost = [trial for trial in trials if trial.passed is None]
     assert {trial.cause for trial in lost} == {Cause.JUDGE}
@@ -279,7 +280,7 @@ def test_trials_are_added_where_something_looks_worse(
     small = one_at_a_time(plan)
     evals = tuple(one.model_copy(update={"deterministic": exact}) for one in small.evals)
     small = small.model_copy(update={"evals": evals})
-    with TrialLogFile(tmp_path / "log") as log:
+    with TrialStore(tmp_path / "log") as log:
         trials, events = run(small, SlowModel(worse), log, tmp_path)
     assert [len(event.keys) for event in events if isinstance(event, TrialsAdded)] == expected
     assert len(trials) == 4 + sum(expected)
@@ -297,7 +298,7 @@ def one_at_a_time(plan: Plan) -> Plan:
 
 def test_a_log_that_cannot_be_written_ends_the_run(plan: Plan, tmp_path: Path) -> None:
     class FullDisk:
-        def append(self, trial: Trial) -> None:
+        def append(self, trial: Trial) -> Trial:
             """Fulfil `TrialLog.append`."""
             raise OSError(28, f"No space left on device for {trial.key}")
 

@@ -33,9 +33,10 @@ class Kept:
     def __init__(self) -> None:
         self.trials: list[Trial] = []
 
-    def append(self, trial: Trial) -> None:
+    def append(self, trial: Trial) -> Trial:
         """Fulfil `TrialLog.append`."""
         self.trials.append(trial)
+        return trial
 
 
 def verdict(score: float) -> str:

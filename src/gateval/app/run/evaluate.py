@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from gateval import __version__
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.machine import SystemClock
-from gateval.adapters.results_folder import ResultsFolder, TrialLogFile, read_trials
+from gateval.adapters.results_folder import ResultsFolder
+from gateval.adapters.store import STORE_FOLDER, TrialStore, stored_trials
 from gateval.app.guard import ENDING, end_in_order, handlers_kept, interrupted
 from gateval.app.run.context import EvaluationRun, refuse_missing_keys, refuse_unpriced, run_context
 from gateval.app.run.isolation import isolation_for
@@ -64,17 +65,16 @@ def evaluate(
         listen(RunWarned(message=shown))
     warnings: dict[str, None] = {}
     under_way: dict[TrialKey, None] = {}
-    with TrialLogFile(folder.path / TRIALS_FILE) as file:
+    with TrialStore(folder.path / STORE_FOLDER) as file:
         log = SealingLog(file, plan)
-        for trial in resumed.kept.measured:
-            log.append(trial)
+        kept = resumed.kept._replace(measured=tuple(map(log.append, resumed.kept.measured)))
         noting = _noting(warnings, under_way, sealed_off(_begun_in(file, listen), plan))
         run = EvaluationRun(
-            plan, repository, settings, folder, log, noting, level, at_once, minutes, resumed.kept
+            plan, repository, settings, folder, log, noting, level, at_once, minutes, kept
         )
         trials, interrupted = _trials_of(run)
     timed_out = trials is None and not interrupted
-    done = (*read_trials(folder.path / TRIALS_FILE), *log.held) if trials is None else trials
+    done = (*stored_trials(folder.path, TRIALS_FILE), *log.held) if trials is None else trials
     told = (*_unset(plan, settings, level), *warnings, *cut_off_warnings(plan, done))
     public = [one for one in told if is_public_warning(one, plan)]
     others = [one for one in told if not is_public_warning(one, plan)]
@@ -159,7 +159,7 @@ def _noting(
     return noted
 
 
-def _begun_in(file: TrialLogFile, listen: Listener) -> Listener:
+def _begun_in(file: TrialStore, listen: Listener) -> Listener:
     """Return a listener that notes in the log's folder which trials are begun."""
 
     def noted(event: Event) -> None:

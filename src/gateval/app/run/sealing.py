@@ -59,12 +59,12 @@ class SealingLog:
         self._apart = kept_apart(plan)
         self.held: list[Trial] = []
 
-    def append(self, trial: Trial) -> None:
+    def append(self, trial: Trial) -> Trial:
         """Store one trial where it may be stored."""
-        if trial.key.eval in self._apart:
-            self.held.append(trial)
-        else:
-            self._log.append(trial)
+        if trial.key.eval not in self._apart:
+            return self._log.append(trial)
+        self.held.append(trial)
+        return trial
 
 
 def sealed_off(listen: Listener, plan: Plan) -> Listener:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, field_serializer
 from pydantic.json_schema import SkipJsonSchema
 
 from gateval.domain.base import JsonObject, Positive, Value, canonical_json
@@ -101,6 +101,11 @@ class Trace(Value):
     """The providers' hosts that its calls were meant for, where the gate led them to itself."""
     offered: SkipJsonSchema[ModelOffer | None] = Field(default=None, exclude=True)
     """What its models were offered, None where nobody saw that; not stored with the trial."""
+
+    @field_serializer("steps", mode="wrap")
+    def _read_steps(self, steps: Sequence[Step], write: SerializerFunctionWrapHandler) -> Any:
+        """Steps that lie in a store (`kept.py`) are read to be written."""
+        return write(tuple(steps))
 
     @property
     def is_seen(self) -> bool:

@@ -1,0 +1,91 @@
+"""Trials whose steps lie in a store, so that a run of any size fits into memory.
+
+A trial's steps are most of it, and hardly a rule asks for them: they are read when one does. What
+else is kept is much alike from trial to trial, so that equal parts are one object.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TypeVar, cast, overload
+
+from gateval.domain.base import Value
+from gateval.domain.trials.trace import Step, Trace
+from gateval.domain.trials.trial import Trial, TrialKey
+
+V = TypeVar("V")
+
+
+class KeptSteps(Sequence[Step]):
+    """The steps of a trace, in place of a tuple of them; `length` is how many there are."""
+
+    __slots__ = ("length",)
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    @abstractmethod
+    def read(self) -> tuple[Step, ...]:
+        """Read the steps from where they lie."""
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.read())
+
+    @overload
+    def __getitem__(self, index: int) -> Step: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Step]: ...
+    def __getitem__(self, index: int | slice) -> Step | Sequence[Step]:
+        return self.read()[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KeptSteps | tuple) and self.read() == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self.read())
+
+
+_SHARED = 20_000
+"""Different parts that are remembered at most."""
+
+
+class Sharing:
+    """Gives one object for parts of trials that are equal."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, object] = {}
+        self._fields: dict[type[Value], set[str]] = {}
+
+    def kept(self, trial: Trial, steps: KeptSteps | None) -> Trial:
+        """Return the trial with these steps, None for a trial that has no trace."""
+        key, trace = trial.key, trial.trace
+        names = {"eval": self._one(key.eval), "fixture": self._one(key.fixture)}
+        parts: dict[str, object] = {
+            **trial.__dict__,
+            "key": self._made(TrialKey, {**key.__dict__, **names}),
+            "assessments": tuple(map(self._one, trial.assessments)),
+            "calls": self._one(trial.calls),
+            "usage": self._one(trial.usage),
+            "judge_usage": self._one(trial.judge_usage),
+            "lost_usage": self._one(trial.lost_usage),
+            "reason": self._one(trial.reason),
+            "output": self._one(trial.output),
+        }
+        if trace is not None and steps is not None:
+            usage, models = self._one(trace.usage), self._one(trace.models)
+            told = {**trace.__dict__, "steps": steps, "usage": usage, "models": models}
+            parts["trace"] = self._made(Trace, told)
+        return cast("Trial", self._made(Trial, parts))
+
+    def _made(self, kind: type[Value], parts: dict[str, object]) -> Value:
+        fields = self._fields.setdefault(kind, set(kind.model_fields))
+        return kind.model_construct(_fields_set=fields, **parts)
+
+    def _one(self, part: V) -> V:
+        if len(self._known) > _SHARED:
+            self._known.clear()
+        return cast("V", self._known.setdefault(part, part))
