@@ -292,7 +292,7 @@ KEEPS = {"server": 1, "service": 1, "MCP server": 3}
 
 @root
 @USERS
-@pytest.mark.parametrize("victim", VICTIMS)
+@pytest.mark.parametrize("victim", some_always(VICTIMS, 3))
 @pytest.mark.parametrize("when", some_always(["later", "from the start"], 2))
 def test_nobody_answers_where_another_candidates_server_is_expected(
     ground: Path, user: int | None, victim: str, when: str
@@ -312,7 +312,7 @@ def test_nobody_answers_where_another_candidates_server_is_expected(
 
 @root
 @USERS
-@pytest.mark.parametrize("victim", VICTIMS)
+@pytest.mark.parametrize("victim", some_always(VICTIMS, 3))
 def test_nobody_answers_for_a_server_that_has_ended(
     ground: Path, user: int | None, victim: str
 ) -> None:
@@ -326,7 +326,7 @@ def test_nobody_answers_for_a_server_that_has_ended(
 
 @root
 @USERS
-@pytest.mark.parametrize("victim", VICTIMS)
+@pytest.mark.parametrize("victim", some_always(VICTIMS, 3))
 @pytest.mark.parametrize("way", some_always(["has an heir", "stays"], 2))
 def test_a_server_and_its_children_answer_for_it(
     ground: Path, user: int | None, victim: str, way: str

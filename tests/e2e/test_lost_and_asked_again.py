@@ -14,6 +14,7 @@ from tests.e2e.test_answers_without_a_model import RUNTIMES
 from tests.helpers.command import gateval
 from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
+from tests.helpers.tiers import some_always
 from tests.servers.model_server import Answer, Call, failure, in_turn, reply
 
 VERDICT = {
@@ -132,7 +133,7 @@ def test_a_judge_that_comes_back_is_heard(tmp_path: Path) -> None:
     assert trial["judge_usage"]["input_tokens"] == 50, "what was lost is paid for as well"
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("runtime", some_always(RUNTIMES, 3))
 def test_an_account_without_quota_is_asked_once_by_a_trial(tmp_path: Path, runtime: str) -> None:
     repo = desk(tmp_path, runtime, fixtures=1)
     program = (repo.path / "desk.py").read_text()
@@ -201,7 +202,7 @@ def test_a_crash_of_chance_is_still_looked_at_more_than_once(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("dark", ["fails", "hangs"])
-@pytest.mark.parametrize("runtime", ["model", *RUNTIMES])
+@pytest.mark.parametrize("runtime", some_always(["model", *RUNTIMES], 3))
 def test_an_outage_that_meets_the_time_limit_is_called_the_outage(
     tmp_path: Path, runtime: str, dark: str
 ) -> None:
