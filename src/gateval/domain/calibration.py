@@ -234,6 +234,15 @@ class CalibrationReplay(Value):
         return tuple(sorted(found, key=lambda one: -abs((one.score or 0) - one.human)))
 
 
+BAND_LABELS = 100
+"""Labels without which nothing says whether a stronger judge mends what the first doubts."""
+
+
+def labels_wanted(judge: JudgeSpec) -> int:
+    """Return how many labels the word of this judge wants, whatever its agreement."""
+    return BAND_LABELS if judge.escalate is not None else 0
+
+
 LEAST_AGREEMENT = 0.6
 """What is asked of a judge that has a calibration and no `minAgreement`."""
 
@@ -244,11 +253,14 @@ def phase_of(
     estimate: AgreementPolicy = AgreementPolicy.POINT,
     *,
     changed: bool = False,
+    labels: int = 0,
 ) -> CalibrationPhase:
-    """Return the phase of an agreement; `changed` says that it was measured under other terms."""
+    """Return the phase of an agreement; `changed` says that it was measured under other terms,
+    `labels` how many the judge wants.
+    """
     if not found.scored:
         return CalibrationPhase.FAILED
-    stale = changed or why_not(found, least, estimate)
+    stale = changed or why_not(found, least, estimate, labels)
     return CalibrationPhase.STALE if stale else CalibrationPhase.CALIBRATED
 
 
@@ -256,14 +268,18 @@ def why_not(
     found: Agreement,
     least: float = LEAST_AGREEMENT,
     estimate: AgreementPolicy = AgreementPolicy.POINT,
+    labels: int = 0,
 ) -> str:
     """Return why a judge is not calibrated, as the end of a sentence; empty if it is.
 
-    `least` is the kappa that is asked, `estimate` says which figure has to reach it.
+    `least` is the kappa that is asked, `estimate` says which figure has to reach it, and `labels`
+    how many examples it wants.
     """
     if not found.scored:
         return f"it gave a verdict on none of its {found.missing} examples"
     total = found.scored + found.missing
+    if found.scored < labels:
+        return f"a band of doubt wants {labels} labels, and it has verdicts on {found.scored}"
     if found.too_few_scored:
         return f"it gave no verdict on {found.missing} of its {total} examples"
     if found.one_sided:

@@ -27,6 +27,7 @@ from gateval.domain.results.averages import group_trials
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import Comparison
 from gateval.domain.results.doubts import without_common_refusals, without_mere_claims
+from gateval.domain.results.juries import without_absent_jurors
 from gateval.domain.results.progress import is_public_warning, public_rate, result_parts
 from gateval.domain.results.results import Results, SealedVerdict, bits_of
 from gateval.domain.verdicts import (
@@ -277,16 +278,23 @@ def publishable(report: Report, keyed: Keyed = lambda _: "", *, rates: bool = Tr
     return published(report.results, reasons, accepted, keyed, rates=rates)
 
 
+def _counted(results: Results) -> Results:
+    """Return the results with every trial as it counts."""
+    found = without_common_refusals(without_mere_claims(results))
+    trials = without_absent_jurors(found.plan, found.trials)
+    return found if trials is found.trials else found.replace(trials=trials)
+
+
 def _decided(results: Results) -> tuple[Results, Comparison, list[DecisionReason]]:
     """Return the results as they count, how they compare, and every reason, part by part."""
     (first, beside), *others = result_parts(results)
-    first = without_common_refusals(without_mere_claims(first))
+    first = _counted(first)
     comparison = compare(first, beside)
     reasons = [*all_reasons(first, comparison, first.plan.policy), *recorded_reasons(results)]
     if not others:
         return first, comparison, reasons
     ((shut, beside),) = others
-    shut = without_common_refusals(without_mere_claims(shut))
+    shut = _counted(shut)
     held = compare(shut, beside)
     names = {one.name for one in shut.plan.evals}
     reasons += sealed_reasons(shut, held, names)

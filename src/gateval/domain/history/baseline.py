@@ -30,6 +30,7 @@ from gateval.domain.calibration import (
     CalibrationPhase,
     CalibrationReplay,
     StoredAgreement,
+    labels_wanted,
     phase_of,
     show_kappa,
 )
@@ -383,7 +384,9 @@ def _standing(
     for one in newest:
         bound, counts = one.agreement.binding, one.agreement.counts
         now = bind(calibration, bound.judge)
-        phases.append(phase_of(counts, least, changed=bound != now))
+        phases.append(
+            phase_of(counts, least, changed=bound != now, labels=labels_wanted(bound.judge))
+        )
         by_model[bound.model] = show_kappa(counts)
         if counts.scored:
             scored.append(counts)

@@ -17,6 +17,7 @@ from gateval.domain.calibration import (
     Binding,
     CalibrationReplay,
     binding_of,
+    labels_wanted,
     script_of,
     why_not,
 )
@@ -220,7 +221,7 @@ def judge_doubt(
         return f"{calibration.name} was not replayed with {model}"
     asked = planned.judge.min_agreement
     least = LEAST_AGREEMENT if asked is None else asked
-    why = why_not(replay.agreement, least, policy.agreement)
+    why = why_not(replay.agreement, least, policy.agreement, labels_wanted(planned.judge))
     return f"{model} is not calibrated by {calibration.name}: {why}" if why else ""
 
 

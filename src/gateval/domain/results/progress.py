@@ -33,6 +33,7 @@ from gateval.domain.results.fixture_progress import (
     larger,
     rules_of,
 )
+from gateval.domain.results.juries import without_absent_jurors
 from gateval.domain.results.results import LEAST_FIXTURES, Results, in_steps
 from gateval.domain.results.scoring import threshold_repetitions
 from gateval.domain.statistics.broad import CONFIRMING_TRIALS, Broad
@@ -397,7 +398,8 @@ def next_trials(plan: Plan, finished: Iterable[Trial]) -> tuple[TrialKey, ...]:
 
     An empty answer ends the run.
     """
-    trials = with_stored(plan, refused_on_both(plan, finished))
+    counted = without_absent_jurors(plan, refused_on_both(plan, finished))
+    trials = with_stored(plan, counted)
     keys: list[TrialKey] = []
     wanted: dict[_Name, Look] = {}
     for part in parts_of(plan):

@@ -4,14 +4,18 @@ want.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Literal, Self
+
+from pydantic import Field
 
 from gateval.domain.base import Name, Value
 from gateval.domain.calibration import (
     Agreement,
     CalibrationPhase,
     CalibrationReplay,
+    labels_wanted,
     phase_of,
     why_not,
 )
@@ -20,6 +24,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import Comparison, FixtureChange
 from gateval.domain.results.fixture_progress import rules_of
+from gateval.domain.results.jury_figures import JuryFigures, jury_figures
 from gateval.domain.results.results import Results
 from gateval.domain.statistics.design import counted_only
 from gateval.domain.statistics.power import Rates, RunSettings, simulated
@@ -165,6 +170,7 @@ class CalibratedJudge(Value):
     raw_agreement: float | None
     constant_baseline: float | None
     table: Agreement
+    jury: JuryFigures | None = Field(default=None, exclude_if=operator.not_)
     replay: CalibrationReplay
 
     @classmethod
@@ -172,13 +178,14 @@ class CalibratedJudge(Value):
         """Return the row of a replay that was made now."""
         found, bound = replay.agreement, replay.binding
         known = bool(found.scored)  # without a verdict there is nothing to agree with
+        wants = labels_wanted(bound.judge)
         low, high = found.interval if known else (None, None)
         return cls(
             calibration=replay.calibration,
             model=bound.model,
             temperature=bound.temperature,
-            phase=phase_of(found, least, estimate),
-            why=why_not(found, least, estimate),
+            phase=phase_of(found, least, estimate, labels=wants),
+            why=why_not(found, least, estimate, wants),
             least=least,
             estimate=estimate,
             kappa=found.kappa if known else None,
@@ -192,6 +199,7 @@ class CalibratedJudge(Value):
             raw_agreement=found.raw if known else None,
             constant_baseline=found.baseline,
             table=found,
+            jury=jury_figures(replay),
             replay=replay,
         )
 

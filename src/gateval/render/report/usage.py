@@ -16,6 +16,7 @@ from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, Rise, Unit
 from gateval.domain.results.doubts import judge_doubt, replay_of
+from gateval.domain.results.jury_figures import jury_figures, jury_lines
 from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.results.progress import left_after_planned
 from gateval.domain.statistics.walk import Ratio
@@ -249,6 +250,7 @@ def certainty(report: Report) -> tuple[str, ...]:
         *_power(report),
         *_intervals(report),
         *_judges(report),
+        *_juries(report),
         *(
             reason.text
             for reason in report.decision.reasons
@@ -338,10 +340,26 @@ def _judges(report: Report) -> Iterator[str]:
         policy = results.plan.policy.judge
         if asked and not any(judge_doubt(planned, (one,), policy) for planned in asked):
             earlier = f", measured by run {one.run}" if one.run else ""
+            figures = jury_figures(one)
+            yield from jury_lines(figures) if figures else ()
             yield (
                 f"The judge {one.binding.model} agrees with people, by {one.calibration}: "
                 f"{show_agreement(one.agreement)}{earlier}.{_other_rubrics(asked)}"
             )
+
+
+def _juries(report: Report) -> Iterator[str]:
+    """How often juries were of two minds."""
+    heard = [
+        one.verdict
+        for trial in report.results.trials
+        for whole in trial.assessments
+        for one in (whole, *whole.parts)
+        if one.verdict is not None and one.verdict.jurors
+    ]
+    split = sum(one.split for one in heard)
+    if split:
+        yield f"The jury was split in {split} of {count(len(heard), 'judgement')}."
 
 
 def _other_rubrics(judged: Sequence[PlannedEval]) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gateval.domain.calibration import CalibrationPhase, JudgedExample
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.gate_config import AgreementPolicy
+from gateval.domain.results.jury_figures import jury_lines
 from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport, SelfCheck
 from gateval.domain.text import DASH, PAPER, Screen, show_figure, show_percent
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
@@ -126,6 +127,10 @@ def _tables(page: TerminalReport, one: CalibratedJudge) -> None:
             (("judge: fail", str(found.false_fail), str(found.true_fail)), ""),
         ],
     )
+    for line in jury_lines(one.jury) if one.jury else ():
+        page.line(line)
+    for juror in one.jury.jurors if one.jury else ():
+        page.line(f"{juror.model} alone errs in {juror}", indent=2)
     _examples(page, "They disagree", one.replay.disagreements)
     missing = [example for example in one.replay.examples if example.score is None]
     _examples(page, "No verdict", missing)

@@ -1,0 +1,72 @@
+"""Juries of which a juror was out of reach: it is left out on both sides of what is compared.
+
+Else head would be judged by two and base by three, and what they differ in would look like a
+change. A fixture is what is compared, so it is left out in all trials of that fixture. Where base
+was judged before, by the whole jury, or where a calibration has measured the whole jury, nothing is
+left out: the trial stays an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.results.averages import group_trials
+from gateval.domain.results.trial_verdict import reassessed
+from gateval.domain.trials.jury import jury_assessment
+from gateval.domain.trials.trial import Assessment, Juror, NotAssessed, Side, Trial
+
+
+def without_absent_jurors(plan: Plan, trials: Iterable[Trial]) -> tuple[Trial, ...]:
+    """Return the trials, those of a fixture judged anew by the jurors that all of them had."""
+    every = trials if isinstance(trials, tuple) else tuple(trials)
+    juries = {one.name: one for one in plan.evals if one.judge.models and not _is_measured(one)}
+    if not juries:
+        return every
+    grouped, changed = group_trials(every), dict[object, Trial]()
+    for planned in juries.values():
+        before = {one.fixture for one in planned.stored}
+        for name in (one.name for one in planned.fixtures):
+            mine = [one for side in Side for one in grouped.get((planned.name, name, side), ())]
+            absent = {model for trial in mine for model in _absent(trial)}
+            is_jury = 2 * len(absent) < len(planned.judge.models)
+            if absent and is_jury and name not in before:
+                changed |= {one.key: _judged_by_others(planned, one, absent) for one in mine}
+    return tuple(changed.get(one.key, one) for one in every) if changed else every
+
+
+def _is_measured(planned: PlannedEval) -> bool:
+    """Whether the jury counts by what a calibration says of the whole of it."""
+    return not (planned.judge.calibration is None and planned.judge.min_agreement is None)
+
+
+def is_whole(trial: Trial) -> bool:
+    """Whether no juror was left out of its judgement, so that it may stand for base later."""
+    return not any(juror.outage for one in trial.assessments for juror in _jurors(one))
+
+
+def _absent(trial: Trial) -> Iterator[str]:
+    """The jurors whose provider was out of reach, where that left a trial without a verdict."""
+    for one in trial.assessments:
+        if isinstance(one, NotAssessed) and one.verdict is not None:
+            yield from (juror.model for juror in one.verdict.jurors if juror.outage)
+
+
+def _judged_by_others(planned: PlannedEval, trial: Trial, absent: set[str]) -> Trial:
+    if not any(_jurors(one) for one in trial.assessments):
+        return trial
+    every = tuple(_anew(planned, one, absent) for one in trial.assessments)
+    return reassessed(trial, planned.fixture(trial.key.fixture), every, planned.scoring)
+
+
+def _anew(planned: PlannedEval, one: Assessment, absent: set[str]) -> Assessment:
+    jurors = _jurors(one)
+    if not jurors:
+        return one
+    found = jury_assessment(one.type, planned.judge, jurors, absent)
+    return found.replace(index=one.index, claimed=one.claimed, again=one.again)
+
+
+def _jurors(one: Assessment) -> Sequence[Juror]:
+    return one.verdict.jurors if one.verdict is not None else ()

@@ -1,0 +1,102 @@
+"""A juror whose provider was out of reach: on which side it counts, and for what."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.domain.history.recorded import mark_of
+from gateval.domain.manifests.evaluation import JudgeSpec
+from gateval.domain.results.juries import without_absent_jurors
+from gateval.domain.results.results import Results
+from gateval.domain.results.trial_verdict import reassessed
+from gateval.domain.trials.jury import jury_assessment
+from gateval.domain.trials.trial import Cause, Juror, Side, Trial, Verdict
+from tests.helpers.reports import make
+
+JURY = JudgeSpec(models=("x/a", "y/b", "z/c"))
+ROWS = """
+    support-eval refund base:pass,pass head:pass,pass
+    support-eval greets base:pass,pass head:pass,pass
+"""
+
+
+def juror(model: str, said: str) -> Juror:
+    """A juror that gives a score, is out of reach, or says what nobody can use."""
+    if said in {"out", "odd"}:
+        return Juror(model=model, outage=said == "out", why="No answer.", cause=Cause.JUDGE)
+    score = float(said)
+    verdict = Verdict(score=score, confidence=1, summary="Said.", model=model)
+    return Juror(model=model, passed=score >= 0.5, score=score, verdict=verdict)
+
+
+def judged(said: dict[str, str], spec: JudgeSpec = JURY) -> Results:
+    """Results in which a jury judged each trial of `refund` so: three words for `head 2`."""
+    results = make(ROWS).results
+    planned = results.plan.evals[0].replace(judge=spec)
+    plan = results.plan.replace(evals=(planned, *results.plan.evals[1:]))
+
+    def of(trial: Trial) -> Trial:
+        words = said.get(f"{trial.key.side} {trial.key.repetition}", "0.9 0.8 0.2")
+        if trial.key.fixture != "refund":
+            return trial
+        jurors = [juror(*one) for one in zip(spec.models, words.split(), strict=True)]
+        found = jury_assessment(trial.assessments[0].type, spec, jurors)
+        every = (found, *trial.assessments[1:])
+        return reassessed(trial, planned.fixture("refund"), every, planned.scoring)
+
+    return results.replace(plan=plan, trials=tuple(map(of, results.trials)))
+
+
+def passed(trials: tuple[Trial, ...]) -> dict[str, bool | None]:
+    return {
+        f"{one.key.side} {one.key.repetition}": one.passed
+        for one in trials
+        if one.key.fixture == "refund"
+    }
+
+
+ALL = {f"{side} {number}": True for side in Side for number in (1, 2)}
+
+
+def test_who_was_out_of_reach_in_one_trial_is_left_out_on_both_sides() -> None:
+    """Two would pass the first trial of base, and of the two that are left the lower fails it."""
+    results = judged({"head 2": "0.9 0.8 out", "base 1": "0.4 0.8 0.9"})
+    assert passed(results.trials) == {**ALL, "head 2": None}
+    found = without_absent_jurors(results.plan, results.trials)
+    assert passed(found) == {**ALL, "base 1": False}
+    reasons = [one.assessments[0].reason for one in found if one.key.fixture == "refund"]
+    assert all("out of reach: z/c" in one for one in reasons)
+    marks = {
+        f"{one.key.fixture} {one.key.side} {one.key.repetition}": mark_of(one) for one in found
+    }
+    assert marks["refund head 2"] == "x", "a stored trial is one of the whole jury"
+    assert marks["greets head 2"] == "p"
+
+
+@pytest.mark.parametrize(
+    ("words", "spec"),
+    [
+        ("0.9 0.8 odd", JURY),  # it was asked, and a run that silences it would choose its judges
+        ("0.9 out out", JURY),
+        ("0.9 0.8 out", JURY.replace(calibration="tone")),
+        ("0.9 0.8 out", JURY.replace(min_agreement=0.6)),
+    ],
+)
+def test_elsewhere_the_trial_stays_an_error(words: str, spec: JudgeSpec) -> None:
+    results = judged({"head 2": words}, spec)
+    assert passed(without_absent_jurors(results.plan, results.trials)) == {**ALL, "head 2": None}
+
+
+def test_stored_trials_of_the_whole_jury_are_not_compared_with_those_of_a_part() -> None:
+    results = judged({"head 2": "0.9 0.8 out"})
+    planned = results.plan.evals[0]
+    stored = planned.model_validate(
+        {**planned.model_dump(), "stored": [{"fixture": "refund", "marks": "pp"}]}
+    )
+    plan = results.plan.replace(evals=(stored, *results.plan.evals[1:]))
+    assert without_absent_jurors(plan, results.trials) is results.trials
+
+
+def test_a_whole_jury_is_left_as_it_is() -> None:
+    results = judged({})
+    assert without_absent_jurors(results.plan, results.trials) is results.trials
