@@ -26,6 +26,7 @@ from gateval.domain.history.standing import BUDGET_SPENT, ended_by_budget
 from gateval.domain.paths import nearest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results
+from gateval.domain.strict_json import object_of
 from gateval.domain.trials.trial import Assessment, Trial
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import EXIT_PASS, StageFileError, UsageError
@@ -108,7 +109,7 @@ def _object(path: Path) -> JsonObject:
         found = json.loads(read_limited(str(path), PLAN_LIMIT))
     except (StageFileError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return object_of(found)
 
 
 def show_run(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
+from gateval.domain.strict_json import list_of
 from gateval.domain.text import quote
 from gateval.judging.prompt import shorten
 
@@ -72,7 +73,7 @@ def count_nodes(schema: JsonObject) -> int:
             reference = node.get("$ref")
             if isinstance(reference, str):
                 todo.append((_target(schema, reference, path), path | {reference}, again))
-        parts = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        parts = node.values() if isinstance(node, dict) else list_of(node)
         todo.extend((part, path, again) for part in parts if isinstance(part, dict | list))
     return nodes
 

@@ -38,6 +38,7 @@ from gateval.candidates.options import AgentvOptions
 from gateval.domain.base import JsonObject, digest
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.manifests.messages import FilePart, InputMessage, Part, Role, TextPart, parts_of
+from gateval.domain.strict_json import list_of
 from gateval.domain.text import is_blank
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
@@ -161,8 +162,7 @@ def _messages(document: JsonObject) -> list[JsonValue]:
     messages = document.get("output_messages")
     if messages is not None and not isinstance(messages, list):
         raise ClaimError("`output_messages` is no list of messages")
-    output = document.get("output")
-    return messages or (output if isinstance(output, list) else [])
+    return messages or list_of(document.get("output"))
 
 
 def _reported(document: JsonObject, messages: list[JsonValue]) -> tuple[Usage, Claimed]:
@@ -188,7 +188,7 @@ def _final(messages: list[JsonValue]) -> JsonValue:
     for message in reversed(messages):
         if isinstance(message, dict) and message.get("role", "assistant") == "assistant":
             content = message.get("content")
-            blocks = content if isinstance(content, list) else []
+            blocks = list_of(content)
             texts = [str(b.get("text", b.get("value", ""))) for b in blocks if isinstance(b, dict)]
             return "\n".join(texts) if texts and len(texts) == len(blocks) else content
     return None
@@ -207,7 +207,7 @@ def _steps(messages: list[JsonValue]) -> Iterator[JsonObject]:
             yield {"type": str(role), "text": content}
         elif content is not None and role == "tool":
             yield {"type": "tool_result", "tool": message.get("name"), "text": content}
-        for call in calls if isinstance(calls, list) else []:
+        for call in list_of(calls):
             if not isinstance(call, dict):
                 raise ClaimError("an entry of `tool_calls` is no object")
             common: JsonObject = {"tool": call.get("tool"), "call_id": call.get("id")}

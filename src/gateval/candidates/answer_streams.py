@@ -16,7 +16,14 @@ from pydantic import JsonValue
 
 from gateval.candidates import bounded
 from gateval.domain.base import JsonObject, canonical_json
-from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.strict_json import (
+    NotStrictJson,
+    list_of,
+    object_of,
+    objects_of,
+    read_json,
+    value_at,
+)
 from gateval.wire.base import SseReader
 
 _DONE = "[DONE]"
@@ -157,11 +164,9 @@ def _openai(items: Iterable[StreamItem]) -> str:
         if kind in _SAID:
             text += str(value.get("delta") or "")
         ended = ended or kind in {"response.completed", "response.incomplete"}
-        choices = value.get("choices")
-        for choice in choices if isinstance(choices, list) else []:
+        for choice in list_of(value.get("choices")):
             if isinstance(choice, dict) and choice.get("index", 0) == 0:
-                delta = choice.get("delta")
-                said = delta if isinstance(delta, dict) else {}
+                said = object_of(choice.get("delta"))
                 text += str(said.get("content") or said.get("refusal") or "")
                 ended = ended or bool(choice.get("finish_reason"))
     return _ended(text, ended=ended)
@@ -243,11 +248,10 @@ def _a2a(items: Iterable[StreamItem]) -> str:
         state = _state(status) or state
         if state in _LOST:
             raise StreamError(f"the task ended as {state}")
-        message = one if kind == "message" else _inside(status, "message")
+        message = one if kind == "message" else value_at(status, "message")
         if isinstance(message, dict):
             said = _texts(message.get("parts"), "text") or said
-        made = one.get("artifacts")
-        for artifact in [*(made if isinstance(made, list) else []), one.get("artifact")]:
+        for artifact in [*list_of(one.get("artifacts")), one.get("artifact")]:
             if isinstance(artifact, dict):
                 key = str(artifact.get("artifactId"))
                 before = artifacts.get(key, "") if one.get("append") else ""
@@ -260,7 +264,7 @@ def _a2a(items: Iterable[StreamItem]) -> str:
 
 def _result(value: JsonValue) -> tuple[str, dict[str, Any]]:
     """Return the kind of a result of A2A, and what it holds."""
-    result = _inside(value, "result")
+    result = value_at(value, "result")
     if not isinstance(result, dict):
         return "", {}
     for kind in _WRAPPED:
@@ -270,17 +274,13 @@ def _result(value: JsonValue) -> tuple[str, dict[str, Any]]:
     return str(result.get("kind")), result
 
 
-def _inside(value: Any, key: str) -> Any:
-    return value.get(key) if isinstance(value, dict) else None
-
-
 def _state(status: Any) -> str:
-    return str(_inside(status, "state") or "").removeprefix("TASK_STATE_").lower().replace("_", "-")
+    state = str(value_at(status, "state") or "")
+    return state.removeprefix("TASK_STATE_").lower().replace("_", "-")
 
 
 def _texts(parts: JsonValue, key: str) -> str:
-    listed: list[Any] = parts if isinstance(parts, list) else []
-    return "".join(str(one.get(key) or "") for one in listed if isinstance(one, dict))
+    return "".join(str(one.get(key) or "") for one in objects_of(parts))
 
 
 _FORMATS: Mapping[str, Callable[[Iterable[StreamItem]], str]] = {

@@ -50,7 +50,7 @@ from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.plan.plan import AgentDefinition
-from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.strict_json import NotStrictJson, object_of, read_json
 from gateval.domain.text import quote
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.formats.templates import TemplateError
@@ -245,7 +245,7 @@ class Exchange:
             path, headers, body = a2a_question(await self._card(request.timeout_seconds), told)
         else:
             path, headers, body = preset.path, preset.headers, preset.body(told)
-        more = options.body if isinstance(options.body, dict) else {}
+        more = object_of(options.body)
         accepts = {"Accept": "text/event-stream, application/json", **headers, **options.headers}
         whole = options.model_copy(
             update={"path": options.path or path, "headers": accepts, "body": more}

@@ -233,8 +233,7 @@ class WaitingStates:
 def _size(root: Path, limit: int) -> int:
     """Return what an end state may take on a disk. Raises `Unreadable`, also beyond the limit."""
     found = listing(root)
-    listed = found if isinstance(found, list) else []
-    size = sum(one.found.size + _BLOCK for one in listed)
+    size = sum(one.found.size + _BLOCK for one in found) if isinstance(found, list) else 0
     if size > limit:
         raise Unreadable(f"its files have {size:,} bytes, and {limit:,} may wait")
     return size

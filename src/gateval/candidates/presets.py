@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.manifests.messages import text_of
+from gateval.domain.strict_json import list_of, value_at
 
 CARDS = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 """Where an A2A server has its card: since version 0.3, and before it."""
@@ -154,7 +155,7 @@ def a2a_question(card: JsonValue, asked: Asked) -> A2aQuestion:
     Raises `PresetError`.
     """
     url, version = _interface(card)
-    capable = card.get("capabilities") if isinstance(card, dict) else None
+    capable = value_at(card, "capabilities")
     streams = isinstance(capable, dict) and capable.get("streaming") is True
     parts: list[JsonValue] = [{"text": asked.alone}]
     message: JsonObject = {"messageId": asked.name, "role": "ROLE_USER", "parts": parts}
@@ -181,8 +182,7 @@ def _interface(card: JsonValue) -> tuple[str, str]:
         raise PresetError("the agent card is no JSON object")
     found = []
     for key in ("supportedInterfaces", "additionalInterfaces"):
-        listed = card.get(key)
-        for one in listed if isinstance(listed, list) else []:
+        for one in list_of(card.get(key)):
             kind = one.get("protocolBinding", one.get("transport")) if isinstance(one, dict) else ""
             if isinstance(one, dict) and kind == "JSONRPC":
                 found.append((one.get("url"), one.get("protocolVersion")))

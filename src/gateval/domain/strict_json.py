@@ -11,9 +11,11 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import Any, NoReturn, cast
 
 from pydantic import JsonValue
+
+from gateval.domain.base import JsonObject
 
 DEPTH_LIMIT = 100
 """Levels of nesting; deeper ones are refused, so that readers may recurse."""
@@ -161,3 +163,35 @@ def _containers(values: list[JsonValue]) -> list[dict[str, JsonValue] | list[Jso
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
 )
+
+
+def object_of(value: object) -> JsonObject:
+    """Return a JSON object; an empty one for what is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: object) -> list[Any]:
+    """Return a JSON list; an empty one for what is none."""
+    return value if isinstance(value, list) else []
+
+
+def string_of(value: object) -> str:
+    """Return a JSON string; an empty one for what is none."""
+    return value if isinstance(value, str) else ""
+
+
+def objects_of(value: object) -> list[JsonObject]:
+    """Return the objects in a JSON list."""
+    return [one for one in list_of(value) if isinstance(one, dict)]
+
+
+def strings_of(value: object) -> list[str]:
+    """Return the strings in a JSON list."""
+    return [one for one in list_of(value) if isinstance(one, str)]
+
+
+def value_at(value: object, *keys: str) -> JsonValue:
+    """Return what stands below these keys, one in the other; None where nothing does."""
+    for key in keys:
+        value = object_of(value).get(key)
+    return cast("JsonValue", value)

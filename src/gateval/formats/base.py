@@ -17,6 +17,7 @@ from gateval.domain.manifests.evaluation import Calibration, Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import AgentStart
 from gateval.domain.problems import Problem, SourceLocation
+from gateval.domain.strict_json import string_of, value_at
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree
 from gateval.formats.yaml_document import Document, DocumentPath
@@ -89,9 +90,7 @@ class Pending(NamedTuple):
     @property
     def kind(self) -> str:
         """The `kind` that its document says it is of; empty for none."""
-        data = self.document.data if self.document else None
-        kind = data.get("kind") if isinstance(data, dict) else None
-        return kind if isinstance(kind, str) else ""
+        return string_of(value_at(self.document.data if self.document else None, "kind"))
 
 
 def no_foreign(url: str) -> bytes:

@@ -22,7 +22,15 @@ from gateval.domain.promotion import (
     recorded_run,
 )
 from gateval.domain.results.results import Results
-from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.strict_json import (
+    NotStrictJson,
+    list_of,
+    object_of,
+    objects_of,
+    read_json,
+    string_of,
+    value_at,
+)
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import Side, Trial
 from gateval.errors import UsageError
@@ -47,19 +55,17 @@ def read_chat(value: JsonValue) -> Recorded:
     """Return the run in such messages. Raises `NoRun`."""
     messages = _messages(value)
     said = [part for message in messages for part in read_message(message)]
-    named = value.get("id") if isinstance(value, dict) else None
-    return recorded_run(said, named if isinstance(named, str) else "")
+    return recorded_run(said, string_of(value_at(value, "id")))
 
 
 def _messages(value: JsonValue) -> list[JsonObject]:
     """The messages, and after them the reply to them where one stands beside."""
     if isinstance(value, dict):
-        found = value.get("messages")
-        inner = found if isinstance(found, list) else []
+        inner = list_of(value.get("messages"))
         replies = [*_replies(value), *_replies(value.get("response"))]
         asked = value.get("request")
         if not inner and isinstance(asked, dict):
-            inner = _messages(asked)  # type: ignore[assignment]
+            inner = _messages(asked)
         value = [*inner, *replies] if inner else []
     if not isinstance(value, list) or not value:
         return []
@@ -89,7 +95,7 @@ def read_message(message: JsonObject) -> Iterator[RecordedMessage]:
     if role is None:
         raise NoRun(f"a message has the role {str(message.get('role'))[:40]!r}")
     content = message.get("content")
-    blocks = [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+    blocks = objects_of(content)
     if kind := next((k for one in blocks if (k := str(one.get("type"))) not in _SAYING), ""):
         raise NoRun(f"a message holds a part of the type {kind[:40]!r}, not only text")
     text = content if isinstance(content, str) else _text(blocks)
@@ -107,7 +113,7 @@ def _calls(message: JsonObject, blocks: list[JsonObject]) -> Iterator[RecordedCa
     """The calls of a message as OpenAI has them, old and new, and Anthropic in its blocks."""
     if isinstance(old := message.get("function_call"), dict):
         yield _call(old, str(old.get("name", "")))
-    for call in objects(message.get("tool_calls")):
+    for call in objects_of(message.get("tool_calls")):
         inner = call.get("function")
         yield _call(inner if isinstance(inner, dict) else call, str(call.get("id", "")))
     for block in blocks:
@@ -139,7 +145,7 @@ def _call(named: JsonObject, call_id: str) -> RecordedCall:
     tool = str(named.get("name", ""))
     if not tool:
         raise NoRun("a call in it names no tool")
-    return RecordedCall(id=call_id, tool=tool, arguments=read if isinstance(read, dict) else {})
+    return RecordedCall(id=call_id, tool=tool, arguments=object_of(read))
 
 
 def as_json(value: JsonValue) -> JsonValue:
@@ -161,11 +167,6 @@ def as_result(value: JsonValue) -> JsonValue:
 Attributes = Mapping[str, JsonValue]
 
 
-def objects(value: JsonValue) -> Iterator[JsonObject]:
-    """Yield the objects of a list; nothing for anything else."""
-    yield from (one for one in (value if isinstance(value, list) else ()) if isinstance(one, dict))
-
-
 def indexed(given: Attributes, name: str) -> Iterator[JsonObject]:
     """Messages that are spread over attributes: `NAME.0.role`, `NAME.0.tool_calls.1.name`."""
     tree: dict[str, JsonValue] = {}
@@ -181,8 +182,7 @@ def indexed(given: Attributes, name: str) -> Iterator[JsonObject]:
             inner = deeper
         else:
             inner[leaf] = value
-    listed = _listed(tree)
-    yield from objects(listed)
+    yield from objects_of(_listed(tree))
 
 
 def _listed(value: JsonValue) -> JsonValue:
@@ -203,7 +203,7 @@ def as_number(text: str) -> int | None:
 
 def attributes(written: JsonValue) -> Attributes:
     """Return typed attributes by their keys."""
-    return {str(one.get("key")): _value(one.get("value")) for one in objects(written)}
+    return {str(one.get("key")): _value(one.get("value")) for one in objects_of(written)}
 
 
 def _value(typed: JsonValue) -> JsonValue:
@@ -212,12 +212,9 @@ def _value(typed: JsonValue) -> JsonValue:
         return typed
     for key, value in typed.items():
         if key == "arrayValue":
-            return [
-                _value(one)
-                for one in objects(value.get("values") if isinstance(value, dict) else None)
-            ]
+            return [_value(one) for one in objects_of(value_at(value, "values"))]
         if key == "kvlistValue":
-            return dict(attributes(value.get("values") if isinstance(value, dict) else None))
+            return dict(attributes(value_at(value, "values")))
         if key == "intValue":
             whole = re.fullmatch(r"-?[0-9]{1,20}", str(value))
             return int(whole.group()) if whole else value
@@ -241,7 +238,7 @@ def read_otlp(value: JsonValue) -> Iterator[Recorded | NoRun]:
     """Yield the run of each trace, or why there is none, in the order in which they began."""
     traces: dict[str, list[JsonObject]] = {}
     scopes = _below(value, "resourceSpans", "scopeSpans")
-    spans = [span for scope in scopes for span in objects(scope.get("spans"))]
+    spans = [span for scope in scopes for span in objects_of(scope.get("spans"))]
     for span in sorted(spans, key=lambda one: as_number(str(one.get("startTimeUnixNano"))) or 0):
         traces.setdefault(str(span.get("traceId", "")), []).append(span)
     for name, spans in traces.items():
@@ -257,7 +254,7 @@ def _below(value: JsonValue, *keys: str) -> Iterator[JsonObject]:
     if not keys:
         yield value
         return
-    for inner in objects(value.get(keys[0])):
+    for inner in objects_of(value.get(keys[0])):
         yield from _below(inner, *keys[1:])
 
 
@@ -292,8 +289,7 @@ def _answered(call: RecordedCall, tools: list[RecordedCall], answered: set[str])
 
 def _messages_otlp(given: Attributes, names: tuple[str, ...]) -> Iterator[RecordedMessage]:
     for name in names:
-        whole = as_json(given.get(name))
-        listed = [*objects(whole)] or [*indexed(given, name)]
+        listed = [*objects_of(as_json(given.get(name)))] or [*indexed(given, name)]
         for message in listed:
             inner = message.get("message")
             yield from _said(inner if isinstance(inner, dict) else message)
@@ -308,12 +304,12 @@ def _said(message: JsonObject) -> Iterator[RecordedMessage]:
         # OpenInference and OpenLLMetry nest calls in their own way.
         calls = [
             inner if isinstance(inner := one.get("tool_call", one), dict) else one
-            for one in objects(message.get("tool_calls"))
+            for one in objects_of(message.get("tool_calls"))
         ]
         yield from read_message({**message, "tool_calls": [*calls]})
         return
     texts, calls = [], []
-    for part in objects(parts):
+    for part in objects_of(parts):
         kind = part.get("type")
         if kind == "text":
             texts.append(str(part.get("content", "")))
@@ -325,7 +321,7 @@ def _said(message: JsonObject) -> Iterator[RecordedMessage]:
             result = part.get("response", part.get("result"))
             yield RecordedMessage(
                 role=Role.TOOL,
-                text=result if isinstance(result, str) else "",
+                text=string_of(result),
                 call_id=str(part.get("id") or ""),
                 result=as_result(result),
             )
@@ -349,7 +345,7 @@ def _tool(given: Attributes) -> RecordedCall | None:
     return RecordedCall(
         id=str(given.get("gen_ai.tool.call.id", "")),
         tool=name,
-        arguments=arguments if isinstance(arguments, dict) else {},
+        arguments=object_of(arguments),
         answered=bool(results),
         result=as_result(results[0]) if results else None,
     )

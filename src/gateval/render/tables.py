@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import JsonValue
 
+from gateval.domain.strict_json import objects_of
 from gateval.domain.text import DASH, Screen
 from gateval.render.terminal.page import ROWS, TerminalReport
 
@@ -87,8 +88,7 @@ def _counts(row: Row) -> str:
 
 
 def _axes(row: Row) -> str:
-    axes = row.get("axes")
-    found = [one for one in axes if isinstance(one, dict)] if isinstance(axes, list) else []
+    found = objects_of(row.get("axes"))
     return ", ".join(f"{_text(one.get('name'))} {_text(one.get('score'))}" for one in found)
 
 

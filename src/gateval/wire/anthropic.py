@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
+from gateval.domain.strict_json import object_of, string_of
 from gateval.domain.trials.model_call import (
     Message,
     MessageFile,
@@ -33,7 +34,6 @@ from gateval.wire.base import (
     WireError,
     WireFormat,
     as_count,
-    as_fields,
     as_list,
     as_number,
     as_object,
@@ -44,7 +44,6 @@ from gateval.wire.base import (
     pieces_of,
     present,
     reply_id,
-    text_or_empty,
     tool_call,
     tool_definition,
     unknown_role,
@@ -152,11 +151,11 @@ class _Anthropic(WireFormat):
             raise WireError("a reply without content")
         text, calls = _assistant_in(fields["content"])
         return ModelReply(
-            text=text or text_or_empty(as_fields(fields.get("stop_details")).get("explanation")),
+            text=text or string_of(object_of(fields.get("stop_details")).get("explanation")),
             tool_calls=calls,
-            stop=_STOPS.get(text_or_empty(fields.get("stop_reason")), StopReason.OTHER),
-            usage=_usage_in(as_fields(fields.get("usage"))),
-            model=text_or_empty(fields.get("model")),
+            stop=_STOPS.get(string_of(fields.get("stop_reason")), StopReason.OTHER),
+            usage=_usage_in(object_of(fields.get("usage"))),
+            model=string_of(fields.get("model")),
         )
 
     def stream_reader(self, _fields: JsonObject) -> StreamReader:
@@ -272,7 +271,7 @@ def _user_in(content: JsonValue) -> Iterator[Message]:
             yield Message(
                 role="tool",
                 text=content_text(block.get("content"), "a tool result"),
-                tool_call_id=text_or_empty(block.get("tool_use_id")),
+                tool_call_id=string_of(block.get("tool_use_id")),
                 is_error=block.get("is_error") is True,
             )
         else:
@@ -291,7 +290,7 @@ def _assistant_in(content: JsonValue) -> tuple[str, tuple[ToolCall, ...]]:
         block = as_object(item, "a content block")
         if block.get("type") == "text":
             text += as_text(block.get("text"), "the text of `content`")
-        elif text_or_empty(block.get("type")) in _CALLS:
+        elif string_of(block.get("type")) in _CALLS:
             other = block.get("type") != "tool_use"
             given = (block.get("id"), block.get("name"), block.get("input"))
             calls.append(tool_call(*given, by_provider=other))
@@ -327,7 +326,7 @@ class _Block:
     def whole(self) -> JsonObject:
         text = "".join(self.grown)
         if self.fields.get("type") == "text":
-            return {**self.fields, "text": text_or_empty(self.fields.get("text")) + text}
+            return {**self.fields, "text": string_of(self.fields.get("text")) + text}
         # The input of a tool call is sent as pieces of JSON; the reader of blocks takes it as text.
         return {**self.fields, "input": text} if text else self.fields
 
@@ -342,7 +341,7 @@ class _Reader(StreamReader):
         self._usage: JsonObject = {}
 
     def _take(self, fields: JsonObject, event: SseEvent) -> EventRole:
-        kind = text_or_empty(fields.get("type")) or event.name
+        kind = string_of(fields.get("type")) or event.name
         if kind == "error":
             return self._failed(event)
         if kind == "message_start":
@@ -362,18 +361,17 @@ class _Reader(StreamReader):
     def _grow(self, index: int, delta: JsonObject) -> None:
         if index not in self._blocks:
             raise WireError("a piece of a content block that never began")
-        piece = delta.get("text", delta.get("partial_json"))
-        self._blocks[index].grown.append(text_or_empty(piece))
+        self._blocks[index].grown.append(string_of(delta.get("text", delta.get("partial_json"))))
 
     def _count(self, usage: JsonValue) -> None:
-        self._usage.update(present(**as_fields(usage)))
+        self._usage.update(present(**object_of(usage)))
 
     def so_far(self) -> ModelReply:
         texts = (block for block in self._blocks.values() if block.fields.get("type") == "text")
         return ModelReply(
-            text="".join(text_or_empty(block.whole().get("text")) for block in texts),
+            text="".join(string_of(block.whole().get("text")) for block in texts),
             stop=StopReason.OTHER,
-            model=text_or_empty(self._message.get("model")),
+            model=string_of(self._message.get("model")),
         )
 
     def _whole(self) -> JsonObject | None:

@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 from pydantic import JsonValue, ValidationError
 
 from gateval.domain.base import JsonObject, digest
-from gateval.domain.strict_json import is_strict
+from gateval.domain.strict_json import is_strict, list_of, string_of
 from gateval.domain.trials.model_call import (
     InputKind,
     InputReply,
@@ -355,11 +355,6 @@ def as_text(value: JsonValue, where: str) -> str:
     return value
 
 
-def text_or_empty(value: JsonValue) -> str:
-    """Return `value` if it is a string, else the empty string."""
-    return value if isinstance(value, str) else ""
-
-
 def as_number(value: JsonValue) -> float | None:
     """Return a number as float; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -389,8 +384,8 @@ def pieces_of(content: JsonValue) -> list[str]:
     """
     if isinstance(content, str):
         return [content[at : at + PIECE] for at in range(0, len(content), PIECE)]
-    parts = content if isinstance(content, list) else []
-    return [text_or_empty(part.get("text")) for part in parts if isinstance(part, dict)]
+    parts = list_of(content)
+    return [string_of(part.get("text")) for part in parts if isinstance(part, dict)]
 
 
 def part_text(part: JsonValue, where: str) -> str:
@@ -402,7 +397,7 @@ def part_text(part: JsonValue, where: str) -> str:
     if kind in {"text", "input_text", "output_text"}:
         return as_text(fields.get("text"), f"the text of {where}")
     if kind == "refusal":
-        return text_or_empty(fields.get("refusal"))
+        return string_of(fields.get("refusal"))
     return PLACEHOLDERS.get(kind, f"[{kind}]")
 
 
@@ -415,7 +410,7 @@ def tool_call(
 
     Nothing at all counts as no arguments: several servers send that for tools without parameters.
     """
-    known_name, known_id = as_text(name, "the name of a tool call"), text_or_empty(call_id)
+    known_name, known_id = as_text(name, "the name of a tool call"), string_of(call_id)
     value = arguments
     if isinstance(arguments, str):
         value = _parsed(arguments) if arguments.strip() else {}
@@ -433,7 +428,7 @@ def tool_definition(
     """Read a tool definition with this schema, which stands under `key`. Raises `WireError`."""
     return ToolDefinition(
         name=as_text(name, "the name of a tool"),
-        description=text_or_empty(fields.get("description")),
+        description=string_of(fields.get("description")),
         input_schema={"type": "object"} if schema is None else as_object(schema, f"`{key}`"),
     )
 
@@ -446,11 +441,6 @@ def unknown_role(role: str, of: str = "message") -> WireError:
 def present(**fields: JsonValue) -> JsonObject:
     """Return the fields that are not None."""
     return {key: value for key, value in fields.items() if value is not None}
-
-
-def as_fields(value: JsonValue) -> JsonObject:
-    """Return `value` if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
 
 
 def _parsed(text: str) -> JsonValue:

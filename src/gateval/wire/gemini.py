@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject, digest
+from gateval.domain.strict_json import object_of, string_of
 from gateval.domain.trials.model_call import (
     Message,
     MessageFile,
@@ -37,7 +38,6 @@ from gateval.wire.base import (
     WireError,
     WireFormat,
     as_count,
-    as_fields,
     as_list,
     as_number,
     as_object,
@@ -45,7 +45,6 @@ from gateval.wire.base import (
     error_text,
     pieces_of,
     present,
-    text_or_empty,
     tool_call,
     tool_definition,
     unknown_role,
@@ -145,7 +144,7 @@ class _Gemini(GoogleFormat, WireFormat):
 
     def reply_in(self, fields: JsonObject) -> ModelReply:
         candidates = as_list(fields.get("candidates"), "`candidates`")
-        blocked = pick(as_fields(pick(fields, "promptFeedback")), "blockReason")
+        blocked = pick(object_of(pick(fields, "promptFeedback")), "blockReason")
         if not candidates and not blocked:
             said = error_text(write_json(fields.get("error")))
             raise WireError(
@@ -153,15 +152,15 @@ class _Gemini(GoogleFormat, WireFormat):
             )
         candidate = as_object(candidates[0], "a candidate") if candidates else {}
         text, calls = _said_in(_parts_in(as_object(candidate.get("content") or {}, "`content`")))
-        stop = _STOPS.get(text_or_empty(pick(candidate, "finishReason")), StopReason.OTHER)
+        stop = _STOPS.get(string_of(pick(candidate, "finishReason")), StopReason.OTHER)
         if calls and stop is StopReason.END:
             stop = StopReason.TOOL_CALLS
         return ModelReply(
             text=text,
             tool_calls=calls,
             stop=StopReason.REFUSAL if blocked else stop,
-            usage=_usage_in(as_fields(pick(fields, "usageMetadata"))),
-            model=text_or_empty(pick(fields, "modelVersion")),
+            usage=_usage_in(object_of(pick(fields, "usageMetadata"))),
+            model=string_of(pick(fields, "modelVersion")),
         )
 
     def stream_reader(self, _fields: JsonObject) -> StreamReader:
@@ -201,7 +200,7 @@ def _part_text(part: JsonObject) -> str:
         return as_text(part["text"], "the text of a part")
     data = pick(part, "inlineData") or pick(part, "fileData")
     if isinstance(data, dict):
-        kind = text_or_empty(pick(data, "mimeType")).partition("/")[0]
+        kind = string_of(pick(data, "mimeType")).partition("/")[0]
         return f"[{kind}]" if kind in {"image", "audio", "video"} else "[file]"
     return f"[{next(iter(part), 'nothing')[:40]}]"
 
@@ -234,9 +233,9 @@ class _Calls:
         return call
 
     def result(self, fields: JsonObject) -> Message:
-        name = text_or_empty(fields.get("name"))
+        name = string_of(fields.get("name"))
         waiting = self._waiting.get(name, [])
-        given = text_or_empty(fields.get("id")) or (waiting[0] if waiting else name)
+        given = string_of(fields.get("id")) or (waiting[0] if waiting else name)
         if given in waiting:
             waiting.remove(given)
         text, is_error = _result(fields.get("response"))
@@ -257,7 +256,7 @@ def _contents_in(contents: JsonValue) -> Iterator[Message]:
     calls = _Calls()
     for item in as_list(contents, "`contents`"):
         content = as_object(item, "a content")
-        role = text_or_empty(content.get("role")) or "user"
+        role = string_of(content.get("role")) or "user"
         parts = _parts_in(content)
         if role == "model":
             text, made = _said_in(parts, calls)
@@ -444,7 +443,7 @@ class _Reader(StreamReader):
 
     def so_far(self) -> ModelReply:
         text, _ = _said_in([part for part in self._parts if isinstance(part.get("text"), str)])
-        model = text_or_empty(self._rest.get("modelVersion"))
+        model = string_of(self._rest.get("modelVersion"))
         return ModelReply(text=text, stop=StopReason.OTHER, model=model)
 
     def _whole(self) -> JsonObject | None:

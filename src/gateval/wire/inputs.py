@@ -16,18 +16,17 @@ import struct
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
+from gateval.domain.strict_json import object_of, string_of
 from gateval.domain.trials.model_call import InputKind, InputReply, InputRequest, Usage
 from gateval.wire.base import (
     InputFormat,
     WireError,
     as_count,
-    as_fields,
     as_list,
     as_object,
     as_text,
     part_text,
     present,
-    text_or_empty,
     write_json,
 )
 from gateval.wire.gemini import GoogleFormat, model_id, pick, texts_in
@@ -81,12 +80,12 @@ class _OpenAiEmbeddings(InputFormat):
         return write_json(body)
 
     def reply_in(self, fields: JsonObject) -> InputReply:
-        used = as_count(as_fields(fields.get("usage")).get("prompt_tokens"))
+        used = as_count(object_of(fields.get("usage")).get("prompt_tokens"))
         items = _items(fields, "data", "an embedding", "embeddings")
         return InputReply(
             vectors=[_vector(item.get("embedding")) for item in items],
             usage=Usage(input_tokens=used, output_tokens=0),
-            model=text_or_empty(fields.get("model")),
+            model=string_of(fields.get("model")),
         )
 
 
@@ -127,7 +126,7 @@ class _OpenAiModerations(InputFormat):
         for one in _items(fields, "results", "a result", "results"):
             categories = as_object(one.get("categories"), "`categories`")
             flags.append(frozenset(name for name, found in categories.items() if found is True))
-        return InputReply(flags=flags, usage=None, model=text_or_empty(fields.get("model")))
+        return InputReply(flags=flags, usage=None, model=string_of(fields.get("model")))
 
 
 class _GeminiEmbeddings(GoogleFormat, InputFormat):
@@ -240,11 +239,11 @@ def _joined(content: JsonValue) -> str:
 
 def _dimensions(request: JsonObject) -> int | None:
     """Return how many numbers a request wants: beside the text, or in its configuration."""
-    config = as_fields(pick(request, "embedContentConfig"))
+    config = object_of(pick(request, "embedContentConfig"))
     return as_count(pick(request, "outputDimensionality") or pick(config, "outputDimensionality"))
 
 
 def _google_usage(fields: JsonObject) -> Usage:
     """Return the tokens that a reply tells, if it does."""
-    used = as_count(pick(as_fields(pick(fields, "usageMetadata")), "promptTokenCount"))
+    used = as_count(pick(object_of(pick(fields, "usageMetadata")), "promptTokenCount"))
     return Usage() if used is None else Usage(input_tokens=used, output_tokens=0)

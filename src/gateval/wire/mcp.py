@@ -16,6 +16,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
+from gateval.domain.strict_json import string_of
 from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.trace import ToolAnswer
 from gateval.wire.base import (
@@ -23,7 +24,6 @@ from gateval.wire.base import (
     as_list,
     as_object,
     read_object,
-    text_or_empty,
     tool_definition,
     write_json,
     write_text,
@@ -150,10 +150,10 @@ def heard(body: bytes) -> ServerMessage:
     failed, given = fields.get("error"), fields.get("result")
     said = ""
     if failed is not None:
-        said = text_or_empty(as_object(failed, "`error`").get("message")) or "no reason given"
+        said = string_of(as_object(failed, "`error`").get("message")) or "no reason given"
     return ServerMessage(
         id=fields.get("id"),
-        method=text_or_empty(fields.get("method")),
+        method=string_of(fields.get("method")),
         result=given if isinstance(given, dict) else None,
         error=said,
     )
@@ -170,7 +170,7 @@ def refused(asked: ServerMessage) -> bytes | None:
 
 def spoken(introduced: JsonObject) -> str:
     """Return the version that a server answered `initialize` with. Raises `WireError`."""
-    version = text_or_empty(introduced.get("protocolVersion"))
+    version = string_of(introduced.get("protocolVersion"))
     if version not in VERSIONS:
         raise WireError(f'it speaks the version "{version[:40]}", and the gate does not')
     return version
@@ -186,7 +186,7 @@ def tools_in(listed: JsonObject) -> tuple[tuple[ToolDefinition, ...], str]:
         tool_definition(one.get("name"), one, one.get("inputSchema"), "inputSchema")
         for one in tools
     )
-    return found, text_or_empty(listed.get("nextCursor"))
+    return found, string_of(listed.get("nextCursor"))
 
 
 def answer_in(given: JsonObject) -> ToolAnswer:
@@ -194,8 +194,8 @@ def answer_in(given: JsonObject) -> ToolAnswer:
     texts = []
     for item in as_list(given.get("content"), "`content`"):
         part = as_object(item, "a part of `content`")
-        kind = text_or_empty(part.get("type")) or "nothing"
-        texts.append(text_or_empty(part.get("text")) if kind == "text" else f"[{kind[:40]}]")
+        kind = string_of(part.get("type")) or "nothing"
+        texts.append(string_of(part.get("text")) if kind == "text" else f"[{kind[:40]}]")
     structured = given.get("structuredContent")
     if not texts and structured is not None:
         texts.append(write_text(structured))

@@ -16,6 +16,7 @@ from itertools import count
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
+from gateval.domain.strict_json import object_of, objects_of, string_of
 from gateval.domain.trials.model_call import (
     Message,
     MessageFile,
@@ -33,7 +34,6 @@ from gateval.wire.base import (
     WireError,
     WireFormat,
     as_count,
-    as_fields,
     as_list,
     as_number,
     as_object,
@@ -42,7 +42,6 @@ from gateval.wire.base import (
     error_text,
     pieces_of,
     present,
-    text_or_empty,
     tool_call,
     tool_definition,
     unknown_role,
@@ -85,7 +84,7 @@ class _OpenAiResponses(WireFormat):
         for name, why in _CLOSED.items():
             if fields.get(name):
                 raise WireError(f"`{name}` {why}")
-        instructions = text_or_empty(fields.get("instructions"))
+        instructions = string_of(fields.get("instructions"))
         system = (Message(role="system", text=instructions),) if instructions else ()
         return ModelRequest(
             model=as_text(fields.get("model"), "`model`"),
@@ -93,7 +92,7 @@ class _OpenAiResponses(WireFormat):
             tools=_tools_in(fields),
             temperature=as_number(fields.get("temperature")),
             max_tokens=as_count(fields.get("max_output_tokens")),
-            continues=text_or_empty(fields.get("previous_response_id")),
+            continues=string_of(fields.get("previous_response_id")),
         )
 
     def reply_out(self, reply: ModelReply, request: ModelRequest) -> JsonObject:
@@ -124,10 +123,10 @@ class _OpenAiResponses(WireFormat):
         if not isinstance(fields.get("output"), list):
             raise WireError("a reply without output")
         text, refusal, calls = _output_in(fields["output"])
-        usage = as_fields(fields.get("usage"))
+        usage = object_of(fields.get("usage"))
         stop = StopReason.TOOL_CALLS if calls else StopReason.END
-        if (cut := as_fields(fields.get("incomplete_details")).get("reason")) is not None:
-            stop = _CUTS.get(text_or_empty(cut), StopReason.OTHER)
+        if (cut := object_of(fields.get("incomplete_details")).get("reason")) is not None:
+            stop = _CUTS.get(string_of(cut), StopReason.OTHER)
         return ModelReply(
             text=text + refusal,
             tool_calls=calls,
@@ -137,9 +136,9 @@ class _OpenAiResponses(WireFormat):
                 output_tokens=as_count(usage.get("output_tokens")),
                 cached_tokens=cached_in(usage.get("input_tokens_details")),
             ),
-            model=text_or_empty(fields.get("model")),
-            tier=text_or_empty(fields.get("service_tier")),
-            id=text_or_empty(fields.get("id")),
+            model=string_of(fields.get("model")),
+            tier=string_of(fields.get("service_tier")),
+            id=string_of(fields.get("id")),
         )
 
     def stream_reader(self, _fields: JsonObject) -> StreamReader:
@@ -246,7 +245,7 @@ def _messages_in(items: JsonValue) -> tuple[Message, ...]:
 
 def _message_in(item: JsonObject) -> Message | None:
     """Read one item; None for what is no part of the conversation, such as reasoning."""
-    kind = text_or_empty(item.get("type")) or ("message" if "role" in item else "item_reference")
+    kind = string_of(item.get("type")) or ("message" if "role" in item else "item_reference")
     if kind == "message":
         return _spoken(item)
     if kind == "item_reference":
@@ -262,7 +261,7 @@ def _message_in(item: JsonObject) -> Message | None:
         return Message(
             role="tool",
             text=text or (write_text(output) if isinstance(output, dict) else ""),
-            tool_call_id=text_or_empty(item.get("call_id")),
+            tool_call_id=string_of(item.get("call_id")),
         )
     return None
 
@@ -280,7 +279,7 @@ def _spoken(item: JsonObject) -> Message:
 
 def _call_in(item: JsonObject) -> ToolCall:
     """Read a call of a function, a custom tool, or one of the provider's own tools."""
-    kind = text_or_empty(item.get("type"))
+    kind = string_of(item.get("type"))
     name = item.get("name") or kind.removesuffix("_call")
     given = next((item[key] for key in ("arguments", "input", "action") if key in item), None)
     other = kind not in {"function_call", "custom_tool_call"}
@@ -293,12 +292,12 @@ def _output_in(items: JsonValue) -> tuple[str, str, tuple[ToolCall, ...]]:
     calls = []
     for each in as_list(items, "`output`"):
         item = as_object(each, "an item of `output`")
-        kind = text_or_empty(item.get("type"))
+        kind = string_of(item.get("type"))
         if kind == "message":
             for part in as_list(item.get("content"), "`content`"):
                 fields = as_object(part, "a part of `content`")
-                text += text_or_empty(fields.get("text"))
-                refusal += text_or_empty(fields.get("refusal"))
+                text += string_of(fields.get("text"))
+                refusal += string_of(fields.get("refusal"))
         elif kind.endswith("_call"):
             calls.append(_call_in(item))
     return text, refusal, tuple(calls)
@@ -309,8 +308,7 @@ def _tools_in(fields: JsonObject) -> tuple[ToolDefinition, ...]:
 
     Raises `WireError`.
     """
-    given = fields.get("input")
-    found = [item for item in given if isinstance(item, dict)] if isinstance(given, list) else []
+    found = objects_of(fields.get("input"))
     searches = [item for item in found if item.get("type") == "tool_search_output"]
     tools: list[JsonObject] = []
     for source in (fields, *searches):
@@ -318,7 +316,7 @@ def _tools_in(fields: JsonObject) -> tuple[ToolDefinition, ...]:
             tools += _tools(one) if one.get("type") == "namespace" else [one]
     return tuple(
         tool_definition(
-            one.get("name", text_or_empty(one.get("type")) or "function"),
+            one.get("name", string_of(one.get("type")) or "function"),
             one,
             one.get("parameters"),
         )
@@ -367,9 +365,9 @@ class _Reader(StreamReader):
         self._last: JsonObject | None = None
 
     def _take(self, fields: JsonObject, event: SseEvent) -> EventRole:
-        kind = text_or_empty(fields.get("type")) or event.name
+        kind = string_of(fields.get("type")) or event.name
         if kind in _TEXTS:
-            self._texts.append(text_or_empty(fields.get("delta")))
+            self._texts.append(string_of(fields.get("delta")))
         elif kind == "response.output_item.done":
             self._items.append(fields.get("item"))
         elif kind in _LAST:
@@ -393,7 +391,7 @@ class _Reader(StreamReader):
 
 def _call_events(item: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     """Give the events between the beginning and the end of a call."""
-    arguments = text_or_empty(item["arguments"])
+    arguments = string_of(item["arguments"])
     for piece in pieces_of(arguments):
         yield "response.function_call_arguments.delta", {"delta": piece}
     done: JsonObject = {"arguments": arguments, "name": item["name"]}

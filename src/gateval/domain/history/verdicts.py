@@ -46,7 +46,7 @@ from gateval.domain.plan.planned_eval import SideScores
 from gateval.domain.plan.sealing import shut_plan
 from gateval.domain.planning.selection import Narrowing
 from gateval.domain.results.comparison import EvalComparison, FixtureChange
-from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.strict_json import NotStrictJson, read_json, string_of, value_at
 from gateval.domain.text import LongText, ShortText, first_of
 from gateval.domain.tree import Revision
 from gateval.domain.verdicts import (
@@ -366,7 +366,7 @@ def all_records(content: bytes) -> tuple[HistoryRecord, ...]:
 
 def _record(line: bytes) -> HistoryRecord:
     content = _parse(line)
-    version = content.get("version") if isinstance(content, dict) else None
+    version = value_at(content, "version")
     if version != "history.v2":
         raise RecordsError(
             f"The stored verdict has the version {ascii_json(version)[:40]}; "
@@ -386,7 +386,7 @@ def _key(line: bytes) -> tuple[str | None, str]:
         return None, ""
     head, check = content.get("head"), content.get("check", "")
     known = isinstance(head, str) and head
-    return (str(head), check if isinstance(check, str) else "") if known else (None, "")
+    return (str(head), string_of(check)) if known else (None, "")
 
 
 def _newer(content: JsonValue, record: HistoryRecord) -> bool:

@@ -23,6 +23,7 @@ from gateval.domain.manifests.evaluation import (
 )
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.problems import Problem, SourceLocation
+from gateval.domain.strict_json import string_of
 
 Manifest = TypeVar("Manifest", Agent, Eval, Fixture, Calibration)
 
@@ -231,8 +232,7 @@ _SCRIPTED = f"{SCRIPTED_PROVIDER}/"
 
 def embedding_model(spec: AssertionSpec) -> str:
     """Return the model (`provider/model-id`) that an assertion itself asks; empty for none."""
-    model = spec.options.get(MODEL) if spec.type == EMBEDDED else None
-    return model if isinstance(model, str) else ""
+    return string_of(spec.options.get(MODEL) if spec.type == EMBEDDED else None)
 
 
 def embedded(fixture: Fixture) -> Iterator[tuple[AssertionSpec, str]]:

@@ -32,6 +32,7 @@ from gateval.domain.manifests.messages import (
 from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.paths import resolve_path
 from gateval.domain.problems import SourceLocation
+from gateval.domain.strict_json import strings_of, value_at
 from gateval.domain.tree import FileRules, Tree, has_folder, under
 
 
@@ -450,20 +451,15 @@ def all_own_roots(fixtures: Iterable[Fixture], tree: Tree) -> frozenset[str]:
 
 def set_up_inputs(spec: AssertionSpec) -> list[str]:
     """Return the patterns of the files that the set-up of a check sees."""
-    setup = spec.options.get(SETUP)
-    return _texts(setup.get("inputs")) if isinstance(setup, dict) else []
+    return strings_of(value_at(spec.options.get(SETUP), "inputs"))
 
 
 def included(spec: AssertionSpec) -> list[str]:
     """Return what `include` of a check says."""
-    return _texts(spec.options.get(INCLUDE))
+    return strings_of(spec.options.get(INCLUDE))
 
 
 def _words(command: JsonValue) -> list[str]:
     """The words of a command; a line for a shell among them counts word by word, too."""
-    words = _texts(command)
+    words = strings_of(command)
     return words + [part for word in words if " " in word for part in word.split()]
-
-
-def _texts(value: JsonValue) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

@@ -26,6 +26,7 @@ from gateval.domain.manifests.gate_config import (
     UncalibratedPolicy,
     UnsetThresholdPolicy,
 )
+from gateval.domain.strict_json import list_of
 
 
 class Direction(NamedTuple):
@@ -180,7 +181,7 @@ def _list(value: JsonValue) -> Sequence[JsonValue]:
         {key: part for key, part in one.items() if part is not None}
         if isinstance(one, dict)
         else one
-        for one in (value if isinstance(value, list) else ())
+        for one in list_of(value)
     ]
 
 
@@ -190,7 +191,7 @@ def _said(value: JsonValue) -> list[JsonValue]:
         {key: part for key, part in one.items() if part not in (None, "", [])}
         if isinstance(one, dict)
         else one
-        for one in (value if isinstance(value, list) else ())
+        for one in list_of(value)
     ]
 
 

@@ -14,6 +14,7 @@ from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
 from gateval.domain.setup.other_work import writes_data
+from gateval.domain.strict_json import value_at
 
 DECLARING = ("langgraph.json", "root_agent.yaml")
 """Files that name agents."""
@@ -361,4 +362,4 @@ def _env_of(path: str, text: str) -> object:
         whole = json.loads(text) if path.endswith(".json") else None
     except (ValueError, RecursionError):
         return None
-    return whole.get("env") if isinstance(whole, dict) else None
+    return value_at(whole, "env")

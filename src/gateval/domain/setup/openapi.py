@@ -18,6 +18,7 @@ from gateval.domain.setup.program import (
     Invocation,
     is_asked,
 )
+from gateval.domain.strict_json import object_of, strings_of, value_at
 
 FILES = ("openapi.json", "openapi.yaml", "openapi.yml", "swagger.json", "swagger.yaml")
 """What such a description is called, in the folder of a program or the repository's root."""
@@ -55,7 +56,7 @@ def asked_as_described(document: object) -> Invocation | None:
 def _endpoints(document: Mapping[str, Any]) -> Iterator[Invocation | None]:
     paths = document.get("paths")
     for path, methods in paths.items() if isinstance(paths, dict) else ():
-        post = methods.get("post") if isinstance(methods, dict) else None
+        post = value_at(methods, "post")
         if isinstance(path, str) and isinstance(post, dict) and "{" not in path:
             yield _endpoint(document, path, post)
 
@@ -83,9 +84,7 @@ def _endpoint(document: Mapping[str, Any], path: str, post: Mapping[str, Any]) -
 
 def _schema(document: Mapping[str, Any], around: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of the JSON that a request or a response has."""
-    content = around.get("content")
-    media = content.get("application/json") if isinstance(content, dict) else None
-    return _resolved(document, media.get("schema") if isinstance(media, dict) else None)
+    return _resolved(document, value_at(around.get("content"), "application/json", "schema"))
 
 
 def _resolved(document: Mapping[str, Any], schema: object) -> dict[str, Any]:
@@ -111,7 +110,7 @@ def _joined(document: Mapping[str, Any], schema: dict[str, Any]) -> dict[str, An
         return schema
     whole = {key: value for key, value in schema.items() if key != "allOf"}
     for part in parts[:MOST_STEPS]:
-        reference = part.get("$ref") if isinstance(part, dict) else None
+        reference = value_at(part, "$ref")
         more = _at(document, reference) if isinstance(reference, str) else part
         if isinstance(more, dict):
             both = _fields(more) | _fields(whole)
@@ -121,13 +120,11 @@ def _joined(document: Mapping[str, Any], schema: dict[str, Any]) -> dict[str, An
 
 
 def _fields(schema: Mapping[str, Any]) -> dict[str, Any]:
-    found = schema.get("properties")
-    return found if isinstance(found, dict) else {}
+    return object_of(schema.get("properties"))
 
 
 def _required(schema: Mapping[str, Any]) -> list[str]:
-    found = schema.get("required")
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+    return strings_of(schema.get("required"))
 
 
 def _at(document: Mapping[str, Any], reference: str) -> object:
@@ -136,8 +133,7 @@ def _at(document: Mapping[str, Any], reference: str) -> object:
     if not reference.startswith("#/"):
         return {}
     for step in reference[2:].split("/"):
-        name = step.replace("~1", "/").replace("~0", "~")
-        found = found.get(name) if isinstance(found, dict) else None
+        found = value_at(found, step.replace("~1", "/").replace("~0", "~"))
     return found
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from posixpath import dirname, join, normpath
 
 from gateval.domain.setup.program import SetUp, folders_above, go_set_up
+from gateval.domain.strict_json import value_at
 from gateval.domain.text import quote
 
 _VENV, _MODULES = (".venv",), ("node_modules",)
@@ -233,7 +234,7 @@ def _name(text: str) -> object:
         whole = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return whole.get("name") if isinstance(whole, dict) else None
+    return value_at(whole, "name")
 
 
 def with_itself(

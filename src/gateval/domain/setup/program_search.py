@@ -56,6 +56,7 @@ from gateval.domain.setup.program_install import (
     project_of,
     with_itself,
 )
+from gateval.domain.strict_json import value_at
 
 _GUARD = re.compile(r"^if __name__ == [\"']__main__[\"']", re.M)
 _AT_TOP = re.compile(
@@ -110,7 +111,7 @@ def _of_python(text: str) -> Iterator[tuple[str, str]]:
     except (tomllib.TOMLDecodeError, RecursionError):
         return
     for table in (("project", "scripts"), ("tool", "poetry", "scripts")):
-        for target in _words(_at(whole, *table)):
+        for target in _words(value_at(whole, *table)):
             module, colon, function = target.partition(":")
             if colon and re.fullmatch(r"[\w.]+", module) and re.fullmatch(r"\w+", function):
                 yield f"{module.replace('.', '/')}.py", function
@@ -121,9 +122,8 @@ def _of_node(text: str) -> Iterator[tuple[str, str]]:
         whole = json.loads(text)
     except (ValueError, RecursionError):
         return
-    scripts = _at(whole, "scripts")
-    start = scripts.get("start") if isinstance(scripts, dict) else None
-    named = [_at(whole, "bin"), _at(whole, "main"), str(start or "").split()]
+    start = value_at(whole, "scripts", "start")
+    named = [value_at(whole, "bin"), value_at(whole, "main"), str(start or "").split()]
     yield from ((word, "") for one in named for word in _words(one) if splitext(word)[1])
 
 
@@ -137,12 +137,6 @@ def _places(target: str) -> Iterator[str]:
         return
     for folder in ("src/", ""):
         yield from (f"{_BUILT.sub(folder, stem)}{ending}" for ending in _SOURCES)
-
-
-def _at(value: object, *keys: str) -> object:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _words(value: object) -> list[str]:

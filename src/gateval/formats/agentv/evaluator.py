@@ -12,6 +12,7 @@ from pydantic_core import to_json
 
 from gateval.domain.base import JsonObject
 from gateval.domain.problems import Problem
+from gateval.domain.strict_json import object_of, string_of
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.references import ReferenceFindings
 from gateval.formats.problems import SchemaFinding, findings
@@ -118,9 +119,9 @@ def common_of(node: Node, made: Becomes, weights: Mapping[str, JsonValue]) -> di
     """Return what every evaluator has, as fields of an assertion; a least score goes to the options
     of an evaluator that has one. `required` may be that, too.
     """
-    value = node.value if isinstance(node.value, dict) else {}
+    value = object_of(node.value)
     name = value.get("name")
-    name = name if isinstance(name, str) else ""
+    name = string_of(name)
     if not isinstance(value.get("negate", False), bool):
         node.at("negate").tell_sort("true", "false")
     weight = weights.get(name, value.get("weight", 1.0))

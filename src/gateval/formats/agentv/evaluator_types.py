@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.paths import show_path
+from gateval.domain.strict_json import list_of, object_of
 from gateval.domain.text import quote
 from gateval.domain.tree import LOCK_PATH
 from gateval.formats.agentv.evaluator import COMMON, MOST, Becomes, Context, Reading, is_weight
@@ -106,13 +107,9 @@ def _field_accuracy(node: Node, _: Context) -> Becomes:
 def _configured(node: Node, known: Iterable[str]) -> JsonObject:
     """Return its `config` and the keys that nobody else knows, which are configuration, too."""
     names = {*COMMON, *known, "config"}
-    written = _mapping(node.value)
+    written = object_of(node.value)
     own: JsonObject = {key: value for key, value in written.items() if key not in names}
-    return {**_mapping(written.get("config")), **own}
-
-
-def _mapping(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}
+    return {**object_of(written.get("config")), **own}
 
 
 _CODE_KEYS = ("script", "command", "cwd", "target")
@@ -186,7 +183,7 @@ def _llm(node: Node, context: Context) -> Becomes | None:
             return None
         options: JsonObject = {
             "command": command,
-            "config": {**_mapping(prompt.at("config").value), **config},
+            "config": {**object_of(prompt.at("config").value), **config},
         }
         return Becomes("judgeFromScript", options, {"command": "prompt"}, graded=True)
     text = _prompt_text(prompt, context)
@@ -331,7 +328,7 @@ def _tell_named(node: Node, members: Sequence[Node]) -> None:
     beside: JsonValue = node.document.data
     for step in node.path[:-1]:
         beside = look_up(beside, step)[1]
-    listed = [_mapping(one).get("name") for one in (beside if isinstance(beside, list) else ())]
+    listed = [object_of(one).get("name") for one in list_of(beside)]
     names = [name for name in listed if isinstance(name, str)]
     known = f" Evaluators here are called {one_of(names, last='and')}." if names else ""
     for member in members:

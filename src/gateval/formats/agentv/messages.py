@@ -20,6 +20,7 @@ from gateval.domain.manifests.messages import (
     text_of,
 )
 from gateval.domain.paths import nearest, path_text
+from gateval.domain.strict_json import list_of, object_of
 from gateval.domain.text import quote
 from gateval.domain.tree import LOCK_PATH, git_file
 from gateval.formats.agentv.node import INPUT, AgentvNode, CaseBody, Node
@@ -220,7 +221,7 @@ def _messages(messages: Sequence[JsonObject]) -> Iterator[InputMessage]:
         written = message.get("tool_calls")
         calls: list[InputToolCall] = []
         results: list[InputMessage] = []
-        for call in written if isinstance(written, list) else []:
+        for call in list_of(written):
             count += 1
             made, result = _call(call, count)
             calls.append(made)
@@ -247,7 +248,7 @@ def _checked(**fields: object) -> InputMessage:
 
 def _call(call: JsonValue, number: int) -> tuple[InputToolCall, str | None]:
     """Return a call and the text of its result, None where it has none."""
-    written = call if isinstance(call, dict) else {}
+    written = object_of(call)
     given, output, name = written.get("input"), written.get("output"), written.get("id")
     made = InputToolCall(
         id=name if isinstance(name, str) and name else f"call-{number}",

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from gateval.domain.base import JsonObject
 from gateval.domain.paths import nearest
 from gateval.domain.problems import Problem, SourceLocation
+from gateval.domain.strict_json import object_of
 from gateval.domain.text import quote
 from gateval.formats.agentv.recognition import CASES_KEYS, SETTINGS
 from gateval.formats.problems import expected_sentence, problem_at, validate
@@ -109,7 +110,7 @@ class Node:
 
     def tell_slips(self, known: tuple[str, ...]) -> None:
         """Tell each key that is nearly one of the known ones, and is none."""
-        written = self.value if isinstance(self.value, dict) else {}
+        written = object_of(self.value)
         unknown = [key for key in written if key not in known and not _DIGIT.search(key)]
         for key in unknown[:_MOST]:
             if hint := _nearly(key, known):

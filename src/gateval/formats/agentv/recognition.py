@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from gateval.domain.base import JsonObject
 from gateval.domain.paths import nearest, show_path
 from gateval.domain.problems import Problem, SourceLocation
+from gateval.domain.strict_json import list_of
 from gateval.formats.base import Parsed, Pending, Registries
 from gateval.formats.yaml_document import Document
 from gateval.formats.yaml_reader import read_documents
@@ -146,7 +147,7 @@ def kind_of(path: str, data: JsonValue) -> FileKind | None:
     telling = bool(data.keys() & _TELLING)
     held = isinstance(cases, str) or any(
         isinstance(one, dict) or (isinstance(one, str) and one.startswith("file://"))
-        for one in (cases if isinstance(cases, list) else ())
+        for one in list_of(cases)
     )
     return FileKind.SUITE if named or (held and telling) else None
 
@@ -187,7 +188,7 @@ def _like_cases(value: JsonValue) -> bool:
     """Whether a value is a list with a case as nobody else writes it, or but for a wrong letter in
     what is peculiar to it.
     """
-    entries = value if isinstance(value, list) else []
+    entries = list_of(value)
     near = [one for one in entries[:_LOOKED_AT] if isinstance(one, dict) and "id" in one]
     keys = (key for one in near for key in [*one][:_LOOKED_AT])
     return any(map(like_case, entries)) or any(

@@ -19,6 +19,7 @@ from gateval.domain.base import JsonObject, digest
 from gateval.domain.manifests.catalogue import Broken
 from gateval.domain.paths import match_any, resolve_path, show_path
 from gateval.domain.problems import Problem
+from gateval.domain.strict_json import value_at
 from gateval.domain.text import quote
 from gateval.domain.tree import folders_of, is_lfs_pointer
 from gateval.formats.agentv.node import Node
@@ -207,7 +208,7 @@ def with_vars(node: Node, values: JsonObject, found: ReferenceFindings) -> Node:
     def value_of(dotted: str) -> JsonValue:
         value: JsonValue = values
         for step in dotted.split("."):
-            value = value.get(step) if isinstance(value, dict) else None
+            value = value_at(value, step)
         return value
 
     def shown(name: str, hole: str) -> str:

@@ -20,7 +20,7 @@ from gateval.domain.manifests.evaluation import (
 )
 from gateval.domain.paths import show_path
 from gateval.domain.problems import Problem, SourceLocation
-from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.strict_json import NotStrictJson, object_of, read_json
 from gateval.domain.text import quote
 from gateval.formats.agentv.cases import SuiteCase
 from gateval.formats.agentv.node import ExecutionBody, Node
@@ -215,7 +215,7 @@ def _take_lines(
     found: ReferenceFindings,
 ) -> None:
     """Note whose settings these are. Where they say little, the lines have to look like cases."""
-    data = document.data if isinstance(document.data, dict) else {}
+    data = object_of(document.data)
     around = found.around
     _tell_links(path, document, found)
     beside = [
@@ -298,7 +298,7 @@ def _suite(path: str, document: Document, found: ReferenceFindings) -> Iterator[
 
 
 def _tell_almost(path: str, document: Document, found: ReferenceFindings) -> None:
-    data = document.data if isinstance(document.data, dict) else {}
+    data = object_of(document.data)
     key = almost_key(data)
     said = "This file looks like a suite of AgentV, but has no cases. Add `tests`, or `evalcases`."
     if key:

@@ -16,6 +16,7 @@ from gateval.domain.manifests.agent import Agent, AgentSpec, RuntimeSpec
 from gateval.domain.paths import nearest, resolve_path, show_path
 from gateval.domain.planning.closure import program_index
 from gateval.domain.problems import Problem, SourceLocation
+from gateval.domain.strict_json import list_of, object_of
 from gateval.domain.text import quote
 from gateval.domain.tree import under
 from gateval.formats.agentv.node import OF_TARGET, AgentvNode, Node, tell_twice
@@ -93,7 +94,7 @@ class Target:
     @property
     def places(self) -> Mapping[str, SourceLocation]:
         """Where the keys stand, for what is wrong with the Agent that it is."""
-        keys = self.node.value if isinstance(self.node.value, dict) else {}
+        keys = object_of(self.node.value)
         return {key: self.node.document.key_place((*self.node.path, key)) for key in keys}
 
 
@@ -259,8 +260,7 @@ def _program(target: Target, folder: str, around: GatheringContext, *, strict: b
         options["filesFormat"] = target.body.files_format
     runtime = {key: value for key, value in own.items() if key in _OF_RUNTIME}
     spec = {key: value for key, value in own.items() if key in _OF_SPEC}
-    named = spec.pop("include", [])
-    include = [*(named if isinstance(named, list) else []), *_around(node.value, cwd, around)]
+    include = [*list_of(spec.pop("include", [])), *_around(node.value, cwd, around)]
     made = AgentSpec.model_validate(
         {
             **spec,

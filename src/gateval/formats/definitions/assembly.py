@@ -20,6 +20,7 @@ from gateval.domain.manifests.playground import PLAYGROUND
 from gateval.domain.paths import has_wildcard, match_any, path_text, resolve_path, show_path
 from gateval.domain.planning.closure import program_index
 from gateval.domain.problems import Problem, SourceLocation
+from gateval.domain.strict_json import object_of
 from gateval.domain.text import quote
 from gateval.domain.tree import has_folder
 from gateval.formats.base import Gathered, GatheringContext, Pending
@@ -238,7 +239,7 @@ def _runtime(one: Definition, mapped: AgentStart) -> JsonObject | None:
     ):
         found = {"type": "command", **given} if "command" in given else given
     else:
-        env = {**_mapping(default.get("env")), **_mapping(given.get("env"))}
+        env = {**object_of(default.get("env")), **object_of(given.get("env"))}
         found = {**default, **given, **({"env": env} if env else {})}
     if found is None or found.get("type") == "model":
         return found
@@ -248,10 +249,6 @@ def _runtime(one: Definition, mapped: AgentStart) -> JsonObject | None:
     return (
         found if cwd == PLAYGROUND or not isinstance(cwd, str) else {**found, "cwd": _rooted(cwd)}
     )
-
-
-def _mapping(value: JsonValue) -> JsonObject:
-    return value if isinstance(value, dict) else {}
 
 
 def _checked(

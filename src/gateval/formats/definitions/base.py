@@ -274,19 +274,9 @@ def words(value: JsonValue) -> tuple[str, ...]:
     return tuple(str(one).strip() for one in value) if isinstance(value, list) else ()
 
 
-def text_of(value: JsonValue) -> str:
-    """Return a text; the empty one for what is none."""
-    return value if isinstance(value, str) else ""
-
-
 def tools_of(names: Iterable[str]) -> tuple[AgentTool, ...]:
     """Return tools by their names, each once."""
     return tuple(AgentTool(name=name) for name in dict.fromkeys(names) if name)
-
-
-def objects(value: JsonValue) -> list[JsonObject]:
-    """Return the mappings in a list."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def without(keys: JsonObject, *named: str) -> JsonObject:

@@ -18,14 +18,13 @@ from posixpath import relpath
 
 from gateval.domain.base import JsonObject
 from gateval.domain.paths import resolve_path
+from gateval.domain.strict_json import objects_of, string_of, value_at
 from gateval.formats.definitions.base import (
     REFERENCES_LIMIT,
     Definition,
     Source,
     Unreadable,
     models_of,
-    objects,
-    text_of,
     tools_of,
     without,
 )
@@ -39,12 +38,12 @@ def read_adk(source: Source) -> Iterator[Definition]:
     # ADK imports tools by the name of the agent's folder, so it works in the one above
     target = f"{folder}/{name}" if folder else name
     yield Definition(
-        name=folder or text_of(keys.get("name")) or "root-agent",
+        name=folder or string_of(keys.get("name")) or "root-agent",
         place=source.key_place("name"),
-        models=models_of(text_of(keys.get("model"))),
-        system=text_of(keys.get("instruction")),
+        models=models_of(string_of(keys.get("model"))),
+        system=string_of(keys.get("instruction")),
         tools=tools_of(
-            text_of(one.get("name")).rpartition(".")[2] for one in objects(keys.get("tools"))
+            string_of(one.get("name")).rpartition(".")[2] for one in objects_of(keys.get("tools"))
         ),
         files=(source.folder, *_adk_team(source)),
         root=above,
@@ -63,8 +62,8 @@ def _adk_team(source: Source) -> Iterator[str]:
             keys = one.mapping
         except Unreadable:
             continue
-        for below in objects(keys.get("sub_agents")):
-            path = resolve_path(one.folder, text_of(below.get("config_path")) or ".")
+        for below in objects_of(keys.get("sub_agents")):
+            path = resolve_path(one.folder, string_of(below.get("config_path")) or ".")
             text = one.files.text(path) if path and path not in found else None
             if path and text is not None:
                 found.add(path)
@@ -97,7 +96,7 @@ def read_crew(source: Source) -> Iterator[Definition]:
     home = source.folder.removesuffix("config").rstrip("/")
     module, crew = next(_crews(source, home), ("", ""))
     project = next(source.files.above(home, "pyproject.toml"), "").rpartition("/")[0]
-    models = [text_of(one.get("llm")) for one in keys.values() if isinstance(one, dict)]
+    models = [string_of(one.get("llm")) for one in keys.values() if isinstance(one, dict)]
     try:
         meant = Source(tasks, told, source.files).mapping
     except Unreadable:
@@ -136,12 +135,14 @@ def read_langgraph(source: Source) -> Iterator[Definition]:
         keys = json.loads(source.text)
     except (ValueError, RecursionError) as error:
         raise source.refused(f"This is no JSON: {str(error)[:200]}.") from None
-    graphs = keys.get("graphs") if isinstance(keys, dict) else None
+    graphs = value_at(keys, "graphs")
     if not isinstance(graphs, dict):
         raise source.refused("This file names no `graphs`.")
     node = "node_version" in keys
     for name, value in graphs.items():
-        written = text_of(value) or text_of(value.get("path") if isinstance(value, dict) else "")
+        written = string_of(value) or string_of(
+            value.get("path") if isinstance(value, dict) else ""
+        )
         path, _, found = written.removeprefix("./").rpartition(":")
         node = node or path.endswith((".ts", ".js", ".mjs", ".tsx"))
         target = f"{path}:{found}" if node else f"langgraph.json:{name}"

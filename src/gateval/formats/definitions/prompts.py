@@ -24,14 +24,13 @@ from pydantic import JsonValue
 from gateval.domain.base import JsonObject
 from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.paths import resolve_path
+from gateval.domain.strict_json import object_of, objects_of, string_of, value_at
 from gateval.formats.definitions.base import (
     Definition,
     Files,
     Source,
     model_name,
     models_of,
-    objects,
-    text_of,
     tools_of,
     without,
     words,
@@ -81,24 +80,23 @@ def read_cagent(source: Source) -> Iterator[Definition]:
 
 def _cagent_model(name: str, keys: JsonObject) -> str:
     """Return the model that an agent names: one of `models`, or `provider/model` itself."""
-    models = keys.get("models")
-    found = models.get(name) if isinstance(models, dict) else None
+    found = value_at(keys.get("models"), name)
     if isinstance(found, dict):
-        return model_name(text_of(found.get("model")), text_of(found.get("provider")))
+        return model_name(string_of(found.get("model")), string_of(found.get("provider")))
     return model_name(name) if "/" in name else ""
 
 
 def _cagent_tools(root: JsonObject) -> Iterator[str]:
-    for one in objects(root.get("toolsets")):
+    for one in objects_of(root.get("toolsets")):
         listed = words(one.get("tools"))
         shell: JsonValue = one.get("shell")
         scripts = tuple(shell) if isinstance(shell, dict) else ()
-        yield from (*listed, *scripts) if listed or scripts else (text_of(one.get("type")),)
+        yield from (*listed, *scripts) if listed or scripts else (string_of(one.get("type")),)
 
 
 def _cagent_prompts(root: JsonObject, source: Source) -> Iterator[str]:
     """Yield an agent's instruction, and the texts of the files that stand in its prompt, too."""
-    yield text_of(root.get("instruction"))
+    yield string_of(root.get("instruction"))
     for name in words(root.get("add_prompt_files")):
         yield (source.files.text(resolve_path(source.folder, name) or "") or "").strip()
 
@@ -109,7 +107,7 @@ def _cagent_files(agents: JsonObject, source: Source) -> Iterator[str]:
         if not isinstance(one, dict):
             continue
         named = [*words(one.get("add_prompt_files")), *words(one.get("sub_agents"))]
-        named += [text_of(one.get("instruction_file")), *words(one.get("skills"))]
+        named += [string_of(one.get("instruction_file")), *words(one.get("skills"))]
         for text in named:
             path = resolve_path(source.folder, text) if "." in text else None
             if path and source.files.has(path):
@@ -125,9 +123,10 @@ def read_github_models(source: Source) -> Iterator[Definition]:
     if not isinstance(keys.get("messages"), list):
         raise source.refused("This is no prompt of GitHub Models: it has no `messages`.")
     said = [
-        (text_of(one.get("role")), text_of(one.get("content"))) for one in objects(keys["messages"])
+        (string_of(one.get("role")), string_of(one.get("content")))
+        for one in objects_of(keys["messages"])
     ]
-    models = models_of(text_of(keys.get("model")))
+    models = models_of(string_of(keys.get("model")))
     system = [text for role, text in said if role in {"system", "developer"}]
     yield Definition(
         name=source.path.rpartition("/")[2].partition(".prompt.")[0],
@@ -151,18 +150,12 @@ _IMAGE = "It brings a container image of its own, which the gate does not start.
 
 def _versioned(document: Document) -> JsonObject | None:
     data = document.data
-    ours = isinstance(data, dict) and text_of(data.get("apiVersion")).startswith("kagent.dev/v1")
+    ours = isinstance(data, dict) and string_of(data.get("apiVersion")).startswith("kagent.dev/v1")
     return data if ours and isinstance(data, dict) else None
 
 
-def _under(value: JsonValue, *steps: str) -> JsonValue:
-    for step in steps:
-        value = value.get(step) if isinstance(value, dict) else None
-    return value
-
-
 def _named(value: JsonObject) -> str:
-    return text_of(_under(value, "metadata", "name"))
+    return string_of(value_at(value, "metadata", "name"))
 
 
 def _configs(source: Source) -> dict[str, JsonObject]:
@@ -186,39 +179,41 @@ def read_kagent(source: Source) -> Iterator[Definition]:
             continue
         configs = _configs(source) if configs is None else configs
         spec = data.get("spec")
-        told = _under(spec, "declarative") or spec
-        name = text_of(_under(told, "modelConfig")) or "default-model-config"
+        told = value_at(spec, "declarative") or spec
+        name = string_of(value_at(told, "modelConfig")) or "default-model-config"
         config = configs.get(name.rpartition("/")[2], {})
-        provider = text_of(_under(config, "spec", "provider"))
-        models = models_of(text_of(_under(config, "spec", "model")), provider=provider)
-        image = _under(spec, "byo") is not None
+        provider = string_of(value_at(config, "spec", "provider"))
+        models = models_of(string_of(value_at(config, "spec", "model")), provider=provider)
+        image = value_at(spec, "byo") is not None
         yield Definition(
             name=_named(data),
             place=document.place(("metadata", "name")),
             models=models,
-            system=text_of(_under(told, "systemMessage")),
+            system=string_of(value_at(told, "systemMessage")),
             tools=tuple(_kagent_tools(told)),
             files=tuple(_asked_agents(told, source.files)),
             root=source.folder,
             runtime={"type": "model"} if models and not image else None,
             refusal=_IMAGE if image else _NO_KAGENT_MODEL,
-            means={"spec": spec, "model": _under(config, "spec")},
+            means={"spec": spec, "model": value_at(config, "spec")},
         )
 
 
 def _kagent_tools(told: JsonValue) -> Iterator[AgentTool]:
     """Yield the tools that an agent names: those of servers, and other agents by their names."""
     names: list[str] = []
-    for one in objects(_under(told, "tools")):
-        names += words(_under(one, "mcpServer", "toolNames"))
-        names.append(text_of(_under(one, "agent", "name")).replace("-", "_"))
-        names.append(text_of(one.get("builtin")) or text_of(_under(one, "builtin", "name")))
+    for one in objects_of(value_at(told, "tools")):
+        names += words(value_at(one, "mcpServer", "toolNames"))
+        names.append(string_of(value_at(one, "agent", "name")).replace("-", "_"))
+        names.append(string_of(one.get("builtin")) or string_of(value_at(one, "builtin", "name")))
     yield from tools_of(names)
 
 
 def _asked_agents(told: JsonValue, files: Files) -> Iterator[str]:
     """Yield the files of the agents that this one asks."""
-    asked = {text_of(_under(one, "agent", "name")) for one in objects(_under(told, "tools"))} - {""}
+    asked = {
+        string_of(value_at(one, "agent", "name")) for one in objects_of(value_at(told, "tools"))
+    } - {""}
     for path in files.others.get("kagent", ()) if asked else ():
         named = (_named(data) for one in files.documents(path) if (data := _versioned(one)))
         if asked & {*named}:
@@ -237,10 +232,10 @@ def read_microsoft(source: Source) -> Iterator[Definition]:
     if "definition" in keys and isinstance(keys["definition"], dict):  # as Foundry writes it
         keys = {**without(keys, "definition"), **keys["definition"]}
     model = _microsoft_model(keys.get("model"))
-    said = text_of(keys.get("instructions"))
-    more = text_of(keys.get("additionalInstructions"))
+    said = string_of(keys.get("instructions"))
+    more = string_of(keys.get("additionalInstructions"))
     yield Definition(
-        name=text_of(keys.get("name")) or source.stem,
+        name=string_of(keys.get("name")) or source.stem,
         place=source.key_place("name"),
         models=(model,) if model else (),
         system="\n\n".join(filter(None, (said, more))),
@@ -255,20 +250,20 @@ def read_microsoft(source: Source) -> Iterator[Definition]:
 def _microsoft_model(value: JsonValue) -> str:
     """Return the model of an agent, which may be its id alone."""
     if not isinstance(value, dict):
-        return model_name(text_of(value))
-    known = text_of(value.get("provider")) or text_of(value.get("publisher"))
+        return model_name(string_of(value))
+    known = string_of(value.get("provider")) or string_of(value.get("publisher"))
     first = known.partition(".")[0]  # `OpenAI.Responses`, `AzureOpenAI.Chat`
-    return model_name(text_of(value.get("id")), first)
+    return model_name(string_of(value.get("id")), first)
 
 
 def _microsoft_tools(value: JsonValue) -> Iterator[AgentTool]:
-    for one in objects(value):
-        name = text_of(one.get("name"))
-        kind = text_of(one.get("kind")) or text_of(one.get("type"))
+    for one in objects_of(value):
+        name = string_of(one.get("name"))
+        kind = string_of(one.get("kind")) or string_of(one.get("type"))
         if name and kind.lower() in _FUNCTIONS:
             schema = _schema(one.get("parameters"))
             yield AgentTool(
-                name=name, description=text_of(one.get("description")), input_schema=schema
+                name=name, description=string_of(one.get("description")), input_schema=schema
             )
         elif name or kind:
             yield AgentTool(name=name or kind)
@@ -276,12 +271,12 @@ def _microsoft_tools(value: JsonValue) -> Iterator[AgentTool]:
 
 def _schema(value: JsonValue) -> JsonObject | None:
     """Return parameters as JSON Schema: a list, or a mapping of `properties`."""
-    found: dict[str, JsonObject] = {str(one.get("name")): one for one in objects(value)}
+    found: dict[str, JsonObject] = {str(one.get("name")): one for one in objects_of(value)}
     if isinstance(value, dict):
         properties = value.get("properties")
-        told = properties if isinstance(properties, dict) else {}
+        told = object_of(properties)
         found = {name: one for name, one in told.items() if isinstance(one, dict)}
-        found |= {str(one.get("name")): one for one in objects(properties)}
+        found |= {str(one.get("name")): one for one in objects_of(properties)}
     if not found:
         return None
     required = [name for name, one in found.items() if one.get("required") is True]

@@ -22,6 +22,7 @@ from gateval.domain.setup.gate_job import (
     asks_status,
     holds,
 )
+from gateval.domain.strict_json import list_of, object_of
 from gateval.formats.yaml_document import Document, DocumentPath
 from gateval.formats.yaml_reader import read_documents
 
@@ -116,7 +117,7 @@ def _behind(steps: list[Mapped], gates: list[int], folder: str, run: GateRun) ->
     for at in range(gates[-1] + 1, len(steps)):
         step = steps[at]
         if _UPLOAD.fullmatch(str(step.get("uses", ""))):
-            given = _mapping(step.get("with"))
+            given = object_of(step.get("with"))
             outcome = "failure" if run.status else "success"
             about = {f"steps.{own.lower()}.outcome": outcome} if own else {}
             told: Facts = {
@@ -216,9 +217,9 @@ class _Site(NamedTuple):
 
 def _sites(path: str, data: bytes) -> Iterator[_Site]:
     documents, _ = read_documents(path, data)
-    workflow = _mapping(documents[0].data) if documents else {}
-    for name, job in _mapping(workflow.get("jobs")).items():
-        yield _Site(path, documents[0], workflow, name, _mapping(job))
+    workflow = object_of(documents[0].data) if documents else {}
+    for name, job in object_of(workflow.get("jobs")).items():
+        yield _Site(path, documents[0], workflow, name, object_of(job))
 
 
 def _found(path: str, data: bytes, others: Others) -> Iterator[GateJob]:
@@ -240,7 +241,7 @@ def _uses_the_gate(job: Mapped, step: Mapped) -> bool:
     if _OURS.fullmatch(str(step.get("uses", ""))):
         return True
     container = job.get("container")
-    image = str(_mapping(container).get("image", "") if isinstance(container, dict) else container)
+    image = str(object_of(container).get("image", "") if isinstance(container, dict) else container)
     return bool(_CONTAINER.fullmatch(image) and _COMMAND.search(str(step.get("run", ""))))
 
 
@@ -276,14 +277,13 @@ def _fewer(
 
 
 def _steps(job: Mapped) -> list[Mapped]:
-    steps = job.get("steps")
-    return [_mapping(step) for step in steps] if isinstance(steps, list) else []
+    return [object_of(step) for step in list_of(job.get("steps"))]
 
 
 def _job(site: _Site, step: Mapped, number: int = -1) -> GateJob:
     workflow, job = site.workflow, site.job
     given = job["permissions"] if "permissions" in job else workflow.get("permissions")
-    given_inputs = _mapping(step.get("with"))
+    given_inputs = object_of(step.get("with"))
     environments = (workflow.get("env"), job.get("env"), step.get("env"))
     at: tuple[str | int, ...] = ("steps", number) if number >= 0 else ()
     return GateJob(
@@ -293,12 +293,12 @@ def _job(site: _Site, step: Mapped, number: int = -1) -> GateJob:
         events=_events(workflow.get("on")),
         permissions=given
         if isinstance(given, str) or given is None
-        else {key: str(value) for key, value in _mapping(given).items()},
-        variables=frozenset(key for env in environments for key in _mapping(env)),
-        shared=frozenset(key for env in environments[:2] for key in _mapping(env)),
+        else {key: str(value) for key, value in object_of(given).items()},
+        variables=frozenset(key for env in environments for key in object_of(env)),
+        shared=frozenset(key for env in environments[:2] for key in object_of(env)),
         step=str(given_inputs.get("step", "all")),
         inputs=tuple(given_inputs),
-        types=_events(_mapping(_mapping(workflow.get("on")).get("pull_request")).get("types")),
+        types=_events(object_of(object_of(workflow.get("on")).get("pull_request")).get("types")),
         called=str(job.get("uses", "")),
         own_token="token" in given_inputs and not _JOBS.search(str(given_inputs["token"])),
         minutes=Minutes(
@@ -354,7 +354,7 @@ def _group(site: _Site, where: Mapped, *above: str) -> list[Line]:
 def _filters(site: _Site) -> Mapping[str, EventFilter]:
     on, found = site.workflow.get("on"), {}
     for event in _events(on):
-        given = _mapping(_mapping(on).get(event))
+        given = object_of(object_of(on).get(event))
         listed: dict[str, tuple[str, ...]] = {}
         for key in ("branches", "branches-ignore", "paths", "paths-ignore"):
             value = given.get(key)
@@ -370,7 +370,9 @@ def _checkout(before: list[Mapped], step: Mapped) -> Checkout:
     for one in before:
         uses = str(one.get("uses", ""))
         if _CHECKOUT.fullmatch(uses):
-            return Checkout(folder=str(_mapping(one.get("with")).get("path", "") or "").strip("./"))
+            return Checkout(
+                folder=str(object_of(one.get("with")).get("path", "") or "").strip("./")
+            )
     odd = any(str(one.get("uses", "")).startswith("./") for one in (*before, step))
     cloned = any(_CLONES.search(str(one.get("run", ""))) for one in before)
     return Checkout(seen=None if odd or cloned else False)
@@ -392,7 +394,3 @@ def _events(on: JsonValue) -> frozenset[str]:
     if isinstance(on, dict | list):
         return frozenset(str(event) for event in on)
     return frozenset()
-
-
-def _mapping(value: JsonValue) -> dict[str, JsonValue]:
-    return value if isinstance(value, dict) else {}

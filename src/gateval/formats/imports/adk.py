@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
-from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.strict_json import NotStrictJson, object_of, objects_of, read_json, value_at
 from gateval.formats.imports.base import (
     Case,
     Imported,
@@ -27,7 +27,6 @@ from gateval.formats.imports.base import (
     document_of,
     entries,
     judged,
-    objects,
 )
 from gateval.formats.yaml_document import Document, DocumentPath
 
@@ -147,7 +146,7 @@ def _criteria(request: Request) -> _Criteria:
         found = _snake(read_json(data.decode("utf-8-sig")))
     except (UnicodeDecodeError, NotStrictJson) as error:
         raise InvalidManifests([Problem(place=place, message=f"This is not JSON: {error}.")])
-    given = found.get("criteria") if isinstance(found, dict) else None
+    given = value_at(found, "criteria")
     if not isinstance(given, dict) or not isinstance(found, dict):
         return _Criteria(_DEFAULT, place)
     request.unread(place, found, {"criteria"})
@@ -174,7 +173,7 @@ def _invocations(request: Request, place: SourceLocation, case: JsonObject) -> l
     spoken = case.get("conversation")
     if not isinstance(spoken, list):
         request.leave(place, "the case", "it has no `conversation` to be replayed")
-    for one in objects(spoken):
+    for one in objects_of(spoken):
         user, answer = _text(one.get("user_content")), _text(one.get("final_response"))
         if user is None:
             request.leave(place, "the case", "the user sends more than text")
@@ -184,12 +183,12 @@ def _invocations(request: Request, place: SourceLocation, case: JsonObject) -> l
         if isinstance(told, dict):
             request.unread(place, told, {"tool_uses", "invocation_events", "tool_responses"})
         calls = list(_calls(told)) if told is not None else None
-        turns.append(_Turn(place, user, calls, answer or "", objects(one.get("rubrics"))))
-        if len(objects(spoken)) > 1 and turns[-1].rubrics:
+        turns.append(_Turn(place, user, calls, answer or "", objects_of(one.get("rubrics"))))
+        if len(objects_of(spoken)) > 1 and turns[-1].rubrics:
             request.leave(place, "rubrics", _OF_ONE_TURN)
             turns[-1] = turns[-1]._replace(rubrics=[])
     if turns:
-        turns[0].rubrics.extend(objects(case.get("rubrics")))
+        turns[0].rubrics.extend(objects_of(case.get("rubrics")))
     return turns
 
 
@@ -217,21 +216,20 @@ def _calls(told: JsonValue) -> Iterator[tuple[str, JsonObject]]:
     """Yield the calls of both shapes: listed apart, or among the events of the invocation."""
     if not isinstance(told, dict):
         return
-    for call in objects(told.get("tool_uses")):
+    for call in objects_of(told.get("tool_uses")):
         yield from _call(call, "name", "args")
-    for event in objects(told.get("invocation_events")):
+    for event in objects_of(told.get("invocation_events")):
         for part in _parts(event.get("content")):
             yield from _call(part.get("function_call"), "name", "args")
 
 
 def _parts(content: JsonValue) -> list[JsonObject]:
-    return objects(content.get("parts")) if isinstance(content, dict) else []
+    return objects_of(content.get("parts")) if isinstance(content, dict) else []
 
 
 def _call(call: JsonValue, name: str, arguments: str) -> Iterator[tuple[str, JsonObject]]:
     if isinstance(call, dict) and isinstance(call.get(name), str):
-        given = call.get(arguments)
-        yield str(call[name]), given if isinstance(given, dict) else {}
+        yield str(call[name]), object_of(call.get(arguments))
 
 
 def _queries(request: Request, document: Document, path: DocumentPath) -> list[_Turn]:
@@ -240,7 +238,7 @@ def _queries(request: Request, document: Document, path: DocumentPath) -> list[_
     for place, one in entries(request, document, path):
         request.unread(place, one, {"query", "expected_tool_use", "reference"})
         calls: list[tuple[str, JsonObject]] = []
-        for call in objects(one.get("expected_tool_use")):
+        for call in objects_of(one.get("expected_tool_use")):
             request.unread(place, call, {"tool_name", "tool_input"})
             calls += _call(call, "tool_name", "tool_input")
         told = calls if "expected_tool_use" in one else None
@@ -347,10 +345,9 @@ def _rubrics(request: Request, criteria: _Criteria, own: list[JsonObject]) -> It
     """Yield the rubrics of the criteria and, where they have any, those of the case."""
     for name in (one for one in _RUBRICS if criteria.given.get(one)):
         given = criteria.given.get(name)
-        shared = objects(given.get("rubrics")) if isinstance(given, dict) else []
+        shared = objects_of(given.get("rubrics")) if isinstance(given, dict) else []
         for one in [*shared, *own]:
-            content = one.get("rubric_content")
-            text = content.get("text_property") if isinstance(content, dict) else None
+            text = value_at(one.get("rubric_content"), "text_property")
             try:
                 if isinstance(text, str) and _kind(one, name) in name:
                     lowest = criteria.threshold(name)

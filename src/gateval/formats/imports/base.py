@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from gateval.domain.base import JsonObject
 from gateval.domain.paths import show_path
 from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
-from gateval.domain.strict_json import NotStrictJson, read_json
+from gateval.domain.strict_json import NotStrictJson, list_of, read_json
 from gateval.formats.native.writing import document_for, manifest_text
 from gateval.formats.yaml_document import Document, DocumentPath
 from gateval.formats.yaml_reader import read_documents
@@ -109,11 +109,6 @@ class NotCarried(Exception):
     """Why something does not carry over, as half a sentence."""
 
 
-def objects(value: JsonValue) -> list[JsonObject]:
-    """Return the mappings in a list; none of anything else."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
 def judged(request: Request, options: JsonObject) -> JsonObject:
     """Return an assertion for the judge. Raises `NotCarried` where none was named."""
     if not request.judge:
@@ -192,7 +187,7 @@ def entries(
     but for `texts`, where somebody else reads them.
     """
     found = document.data_at(path)
-    for index, value in enumerate(found if isinstance(found, list) else []):
+    for index, value in enumerate(list_of(found)):
         place = document.place((*path, index))
         if isinstance(value, dict):
             yield place, value

@@ -15,7 +15,8 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.problems import InvalidManifests, SourceLocation
-from gateval.formats.imports.base import Case, Imported, NotCarried, Request, compared, objects
+from gateval.domain.strict_json import objects_of, value_at
+from gateval.formats.imports.base import Case, Imported, NotCarried, Request, compared
 from gateval.formats.native.cases import read_rows
 
 _ROLES = {"system", "user", "assistant"}
@@ -77,7 +78,7 @@ class RowFormat:
 
     def _unread(self, row: JsonObject) -> Iterator[tuple[str, str]]:
         """Yield what of the columns that are known is not read."""
-        for tool in objects(row.get(self.tools)) if self.tools else ():
+        for tool in objects_of(row.get(self.tools)) if self.tools else ():
             for key in (one for one in tool if one != "name" and tool[one]):
                 yield f"`{key}` of the tool `{tool.get('name')}`", "its calls are counted by name"
         for column in self.context:
@@ -87,7 +88,7 @@ class RowFormat:
                 yield f"what of `{column}` is no text", "judges read text"
         given = row.get(self.input)
         said = given.get("messages") if isinstance(given, dict) else given
-        keys = dict.fromkeys(key for one in objects(said) for key in one)
+        keys = dict.fromkeys(key for one in objects_of(said) for key in one)
         for key in (one for one in keys if one not in {"role", "content"}):
             yield f"`{key}` of a message", "a message has a role and a content here"
 
@@ -96,7 +97,7 @@ class RowFormat:
     ) -> Iterator[JsonObject]:
         if expected not in (None, "", [], {}):
             yield compared(request, expected)
-        tools = [one.get("name") for one in objects(row.get(self.tools))] if self.tools else []
+        tools = [one.get("name") for one in objects_of(row.get(self.tools))] if self.tools else []
         counts: JsonObject = {}
         for tool in tools:
             if isinstance(tool, str):
@@ -130,8 +131,8 @@ def _input(given: JsonValue) -> JsonObject:
 def _conversation(messages: list[JsonValue]) -> JsonObject:
     said: list[JsonValue] = []
     for one in messages:
-        role = one.get("role") if isinstance(one, dict) else None
-        content = one.get("content") if isinstance(one, dict) else None
+        role = value_at(one, "role")
+        content = value_at(one, "content")
         if role not in _ROLES or not isinstance(content, str) or not content:
             raise NotCarried("its messages are more than texts of system, user and assistant")
         said.append({"role": role, "content": content})

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from gateval.domain.base import JsonObject
+from gateval.domain.strict_json import object_of, objects_of
 from gateval.formats.imports.base import (
     Case,
     Imported,
@@ -22,7 +23,6 @@ from gateval.formats.imports.base import (
     entries,
     filled,
     judged,
-    objects,
 )
 from gateval.formats.yaml_document import Document
 
@@ -35,7 +35,7 @@ def read(request: Request) -> Imported:
     prompt = document.data
     if not isinstance(prompt, dict) or not isinstance(prompt.get("messages"), list):
         raise request.refused("This is no prompt of GitHub Models: it has no `messages`.")
-    said = [str(one.get("content") or "") for one in objects(prompt["messages"])
+    said = [str(one.get("content") or "") for one in objects_of(prompt["messages"])
             if one.get("role") == "user"]  # fmt: skip
     evaluators = [one for _, one in entries(request, document, ("evaluators",))]
     cases: list[Case] = []
@@ -66,11 +66,11 @@ def read(request: Request) -> Imported:
 
 def _leave_agent(request: Request, document: Document) -> None:
     """Note what makes the prompt, and its judges, what they are."""
-    prompt = document.data if isinstance(document.data, dict) else {}
+    prompt = object_of(document.data)
     of_agent = [key for key in prompt if key not in {"testData", "evaluators"}]
     why = "they belong to the Agent; the last of the user is a fixture's prompt"
     request.leave(document.place(("messages",)), " and ".join(of_agent), why)
-    for one in objects(prompt.get("evaluators")):
+    for one in objects_of(prompt.get("evaluators")):
         model = one.get("llm")
         own = [key for key in model if key not in _OF_JUDGE] if isinstance(model, dict) else []
         if own:
@@ -106,7 +106,8 @@ def _rubric(model: JsonObject, row: JsonObject) -> JsonObject:
     """Return the question to the judge; what it may choose stands in it, with the scores."""
     asked = str(model.get("prompt") or "").replace("{{completion}}", "the final answer")
     choices = [
-        f"- {one.get('choice')}: score {one.get('score')}" for one in objects(model.get("choices"))
+        f"- {one.get('choice')}: score {one.get('score')}"
+        for one in objects_of(model.get("choices"))
     ]
     listed = "\n".join(["", "", "Scores:", *choices]) if choices else ""
     return {"rubric": filled(asked, row) + listed}

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
 from gateval.domain.problems import SourceLocation
+from gateval.domain.strict_json import list_of, object_of, objects_of
 from gateval.formats.imports.base import (
     Case,
     Imported,
@@ -27,7 +28,6 @@ from gateval.formats.imports.base import (
     entries,
     filled,
     judged,
-    objects,
 )
 from gateval.formats.native.cases import read_cases
 from gateval.formats.yaml_reader import read_documents
@@ -70,14 +70,13 @@ def read(request: Request) -> Imported:
     found: Iterable[tuple[SourceLocation, JsonObject]] = entries(
         request, document, ("tests",), texts=True
     )
-    files = [tests] if isinstance(tests, str) else tests if isinstance(tests, list) else []
+    files = [tests] if isinstance(tests, str) else list_of(tests)
     for name in files:
         if isinstance(name, str):
             found = itertools.chain(found, _file(request, name, document.place(("tests",))))
     for place, test in found:
         cases += _cases(request, place, test, shared, prompt)
-    options = config.get("evaluateOptions")
-    told = options if isinstance(options, dict) else {}
+    told = object_of(config.get("evaluateOptions"))
     for key in (one for one in told if one != "repeat"):
         request.leave(document.place(("evaluateOptions", key)), key, _WHY.get(key, _NO_COUNTERPART))
     repeat = told.get("repeat")
@@ -88,7 +87,7 @@ def read(request: Request) -> Imported:
 def _shared(request: Request, default: JsonValue, place: SourceLocation) -> JsonObject:
     """Return what all cases have; it may stand in a file of its own."""
     if not isinstance(default, str):
-        return default if isinstance(default, dict) else {}
+        return object_of(default)
     path = default.removeprefix("file://")
     data = request.sibling(path)
     documents = read_documents(path, data)[0] if data is not None else ()
@@ -176,7 +175,7 @@ def _cases(
     except NotCarried as error:
         request.leave(place, "the case", error)
         return
-    wanted = [*objects(shared.get("assert")), *objects(test.get("assert"))]
+    wanted = [*objects_of(shared.get("assert")), *objects_of(test.get("assert"))]
     for values_ in every:
         made = asserted(request, place, _wanted(request, place, wanted, values_))
         given = asked(request, place, values_, prompt) if made else None
@@ -263,7 +262,7 @@ def _set(request: Request, written: JsonObject, values: JsonObject) -> JsonObjec
     if written.get("threshold") not in (None, 1):
         raise NotCarried("a share of its assertions would do, and all of ours have to hold")
     inner: list[JsonValue] = [
-        _assertion(request, one, values) for one in objects(written.get("assert"))
+        _assertion(request, one, values) for one in objects_of(written.get("assert"))
     ]
     if not inner:
         raise NotCarried("it has no assertions")

@@ -41,6 +41,7 @@ from gateval.domain.manifests.fixture import (
 from gateval.domain.manifests.messages import MESSAGES_LIMIT
 from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.problems import Problem, SourceLocation
+from gateval.domain.strict_json import list_of, value_at
 from gateval.domain.text import quote
 from gateval.formats.base import Gathered, GatheringContext, Pending, Source
 from gateval.formats.native.cron import Schedule, TimeZone
@@ -232,9 +233,8 @@ def _checks(source: Source) -> tuple[_Checks, tuple[Problem, ...]]:
     """Return the checks of all criteria, and what is wrong with them."""
     found: dict[tuple[int, int], AssertionSpec] = {}
     problems: list[Problem] = []
-    tasks = source.document.data_at(("spec", "tasks"))
-    for number, task in enumerate(tasks if isinstance(tasks, list) else []):
-        criteria = task.get("criteria") if isinstance(task, dict) else None
+    for number, task in enumerate(list_of(source.document.data_at(("spec", "tasks")))):
+        criteria = value_at(task, "criteria")
         for at in range(len(criteria) if isinstance(criteria, list) else 0):
             path = ("spec", "tasks", number, "criteria", at, "check")
             check, broken = read_check(source, path)

@@ -18,6 +18,7 @@ from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import resolve_path, show_path
 from gateval.domain.problems import Problem, SourceLocation, sort_problems
+from gateval.domain.strict_json import string_of
 from gateval.domain.text import quote
 from gateval.formats.base import Source, Template
 from gateval.formats.native.cases import (
@@ -58,12 +59,11 @@ def read_template(source: Source) -> tuple[Template | None, tuple[Problem, ...]]
     problems = (*problems, *wrong, *broken)
     if document is None or problems:
         return None, problems
-    agent = document.spec.get("targetAgent")
     template = Template(
         source=source,
         name=document.metadata.name,
         labels=document.metadata.labels,
-        agent=agent if isinstance(agent, str) else "",
+        agent=string_of(document.spec.get("targetAgent")),
         file=file,
         place=source.document.place(("metadata", "name")),
         file_place=source.document.key_place(_CASES),

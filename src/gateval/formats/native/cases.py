@@ -15,7 +15,13 @@ from pydantic import Field, JsonValue
 from gateval.domain.base import JsonObject, Spec, digest
 from gateval.domain.paths import show_path
 from gateval.domain.problems import Problem, SourceLocation
-from gateval.domain.strict_json import NotStrictJson, NotStrictListed, read_json, read_json_list
+from gateval.domain.strict_json import (
+    NotStrictJson,
+    NotStrictListed,
+    read_json,
+    read_json_list,
+    value_at,
+)
 from gateval.domain.text import quote
 from gateval.formats.native.written import Written
 from gateval.formats.problems import PROBLEM_LIMIT
@@ -55,7 +61,7 @@ class TemplateDocument(Written):
 
 def has_cases(body: JsonValue) -> bool:
     """Whether the document says where its cases are."""
-    spec = body.get("spec") if isinstance(body, dict) else None
+    spec = value_at(body, "spec")
     return isinstance(spec, dict) and "cases" in spec
 
 
@@ -84,7 +90,7 @@ def keys_in(body: JsonValue) -> Iterator[DocumentPath]:
 
 def _within(body: JsonValue) -> Iterator[tuple[DocumentPath, JsonValue]]:
     """Yield `spec`, if it is a mapping, and every value in it, each with its path."""
-    spec = body.get("spec") if isinstance(body, dict) else None
+    spec = value_at(body, "spec")
     todo: list[tuple[DocumentPath, JsonValue]] = [(("spec",), spec)]
     while todo and isinstance(spec, dict):
         at, one = todo.pop()

@@ -10,6 +10,7 @@ from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import resolve_path, show_path
+from gateval.domain.strict_json import object_of, value_at
 from gateval.domain.text import listing
 from gateval.errors import UsageError
 from gateval.formats.native.golden_set import FEEDBACK_KEYS
@@ -25,12 +26,11 @@ def feedback_file(evaluation: Eval, data: bytes) -> str:
     """
     documents, _ = read_documents(evaluation.path, data)
     for one in documents:
-        body = one.data if isinstance(one.data, dict) else {}
+        body = object_of(one.data)
         meta, spec = body.get("metadata"), body.get("spec")
         named = isinstance(meta, dict) and meta.get("name") == evaluation.name
         if body.get("kind") == "Experiment" and named and isinstance(spec, dict):
-            asked = spec.get("feedback")
-            file = asked.get("file") if isinstance(asked, dict) else None
+            file = value_at(spec.get("feedback"), "file")
             folder = evaluation.path.rpartition("/")[0]
             return resolve_path(folder, file) or "" if isinstance(file, str) else ""
     return ""

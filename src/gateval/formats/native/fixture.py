@@ -22,6 +22,7 @@ from gateval.domain.manifests.fixture import (
 from gateval.domain.manifests.messages import MESSAGES_LIMIT, Content, Role, files_in, text_of
 from gateval.domain.manifests.playground import PlaygroundSpec
 from gateval.domain.problems import Problem
+from gateval.domain.strict_json import list_of
 from gateval.domain.text import quote
 from gateval.formats.base import Source
 from gateval.formats.native.cases import CasesFile
@@ -80,7 +81,7 @@ def read_assertions(
     raw = source.document.data_at(path)
     assertions: list[AssertionSpec] = []
     problems: list[Problem] = []
-    for index, each in enumerate(raw if isinstance(raw, list) else []):
+    for index, each in enumerate(list_of(raw)):
         if len(problems) > PROBLEM_LIMIT:
             break
         if isinstance(each, dict):

@@ -22,6 +22,7 @@ from gateval.domain.manifests.fixture import AssertionSpec, Origin, Reference
 from gateval.domain.manifests.messages import PEOPLE, Feedback, answer_digest
 from gateval.domain.paths import nearest
 from gateval.domain.problems import Problem, SourceLocation
+from gateval.domain.strict_json import list_of
 from gateval.domain.text import quote
 from gateval.formats.base import GatheringContext, Source
 from gateval.formats.native.cases import Case, CaseRow, read_rows
@@ -184,7 +185,7 @@ def read_scorers(source: Source) -> Scorers:
     specs: dict[str, AssertionSpec] = {}
     read: list[object] = []
     problems: list[Problem] = []
-    for index, one in enumerate(written if isinstance(written, list) else []):
+    for index, one in enumerate(list_of(written)):
         path = (*PLACE, index)
         raw: JsonObject | None = {"type": one} if isinstance(one, str) else None
         raw = one if isinstance(one, dict) else raw

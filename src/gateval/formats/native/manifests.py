@@ -26,6 +26,7 @@ from gateval.domain.manifests.evaluation import EVAL_KINDS
 from gateval.domain.manifests.fixture import OWN_CHECKS, Fixture
 from gateval.domain.paths import nearest, show_path
 from gateval.domain.problems import Problem, SourceLocation, sort_problems
+from gateval.domain.strict_json import list_of, string_of
 from gateval.domain.text import quote
 from gateval.formats.base import (
     API_VERSIONS,
@@ -64,8 +65,8 @@ def broken_manifest(kind: str, document: Document, problems: Sequence[Problem]) 
     return Broken(
         problem=problems[0],
         kind=kind,
-        name=name if isinstance(name, str) else "",
-        agent=agent if isinstance(agent, str) else "",
+        name=string_of(name),
+        agent=string_of(agent),
         labels=labels,
         references=_references(document, problems)
         if kind in EVAL_KINDS and not document.problems
@@ -316,8 +317,7 @@ def _other_version(document: Document, version: JsonValue, kind: JsonValue) -> P
 
 def _list_of_ours(document: Document, kind: JsonValue) -> Problem | None:
     """Return what to write in place of a `List` of Kubernetes that holds manifests of ours."""
-    items = document.data_at(("items",)) if kind == "List" else None
-    for one in items if isinstance(items, list) else ():
+    for one in list_of(document.data_at(("items",)) if kind == "List" else None):
         if isinstance(one, dict) and one.get("apiVersion") in API_VERSIONS:
             said = "Manifests in a List are not read. Write each as a document, with --- between."
             return problem_at(document, ("kind",), said)

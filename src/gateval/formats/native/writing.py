@@ -18,6 +18,7 @@ from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.messages import Content, FilePart, Role, TextPart
+from gateval.domain.strict_json import object_of
 from gateval.formats.base import NATIVE_VERSION
 from gateval.formats.native.fixture import PARTS
 from gateval.formats.native.written import canonical
@@ -162,8 +163,8 @@ def agent_document(agent: Agent) -> JsonObject:
     spec = canonical(agent.spec)
     runtime = spec.get("runtime")
     if isinstance(runtime, dict):
-        options = runtime.pop("options", {})
-        spec["runtime"] = {**runtime, **(options if isinstance(options, dict) else {})}
+        options = object_of(runtime.pop("options", {}))
+        spec["runtime"] = {**runtime, **options}
     return document_for("Agent", agent.name, agent.labels, spec)
 
 
