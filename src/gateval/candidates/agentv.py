@@ -162,7 +162,7 @@ def _messages(document: JsonObject) -> list[JsonValue]:
     messages = document.get("output_messages")
     if messages is not None and not isinstance(messages, list):
         raise ClaimError("`output_messages` is no list of messages")
-    return messages or list_of(document.get("output"))
+    return messages or list_of(document, "output")
 
 
 def _reported(document: JsonObject, messages: list[JsonValue]) -> tuple[Usage, Claimed]:

@@ -164,9 +164,9 @@ def _openai(items: Iterable[StreamItem]) -> str:
         if kind in _SAID:
             text += str(value.get("delta") or "")
         ended = ended or kind in {"response.completed", "response.incomplete"}
-        for choice in list_of(value.get("choices")):
+        for choice in list_of(value, "choices"):
             if isinstance(choice, dict) and choice.get("index", 0) == 0:
-                said = object_of(choice.get("delta"))
+                said = object_of(choice, "delta")
                 text += str(said.get("content") or said.get("refusal") or "")
                 ended = ended or bool(choice.get("finish_reason"))
     return _ended(text, ended=ended)
@@ -251,7 +251,7 @@ def _a2a(items: Iterable[StreamItem]) -> str:
         message = one if kind == "message" else value_at(status, "message")
         if isinstance(message, dict):
             said = _texts(message.get("parts"), "text") or said
-        for artifact in [*list_of(one.get("artifacts")), one.get("artifact")]:
+        for artifact in [*list_of(one, "artifacts"), one.get("artifact")]:
             if isinstance(artifact, dict):
                 key = str(artifact.get("artifactId"))
                 before = artifacts.get(key, "") if one.get("append") else ""

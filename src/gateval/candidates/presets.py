@@ -182,7 +182,7 @@ def _interface(card: JsonValue) -> tuple[str, str]:
         raise PresetError("the agent card is no JSON object")
     found = []
     for key in ("supportedInterfaces", "additionalInterfaces"):
-        for one in list_of(card.get(key)):
+        for one in list_of(card, key):
             kind = one.get("protocolBinding", one.get("transport")) if isinstance(one, dict) else ""
             if isinstance(one, dict) and kind == "JSONRPC":
                 found.append((one.get("url"), one.get("protocolVersion")))

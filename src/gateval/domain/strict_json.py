@@ -165,33 +165,36 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def object_of(value: object) -> JsonObject:
-    """Return a JSON object; an empty one for what is none."""
-    return value if isinstance(value, dict) else {}
-
-
-def list_of(value: object) -> list[Any]:
-    """Return a JSON list; an empty one for what is none."""
-    return value if isinstance(value, list) else []
-
-
-def string_of(value: object) -> str:
-    """Return a JSON string; an empty one for what is none."""
-    return value if isinstance(value, str) else ""
-
-
-def objects_of(value: object) -> list[JsonObject]:
-    """Return the objects in a JSON list."""
-    return [one for one in list_of(value) if isinstance(one, dict)]
-
-
-def strings_of(value: object) -> list[str]:
-    """Return the strings in a JSON list."""
-    return [one for one in list_of(value) if isinstance(one, str)]
-
-
 def value_at(value: object, *keys: str) -> JsonValue:
     """Return what stands below these keys, one in the other; None where nothing does."""
     for key in keys:
-        value = object_of(value).get(key)
+        value = value.get(key) if isinstance(value, dict) else None
     return cast("JsonValue", value)
+
+
+def object_of(value: object, *keys: str) -> JsonObject:
+    """Return the JSON object below these keys; an empty one for what is none."""
+    found = value_at(value, *keys)
+    return found if isinstance(found, dict) else {}
+
+
+def list_of(value: object, *keys: str) -> list[Any]:
+    """Return the JSON list below these keys; an empty one for what is none."""
+    found = value_at(value, *keys)
+    return found if isinstance(found, list) else []
+
+
+def string_of(value: object, *keys: str) -> str:
+    """Return the JSON string below these keys; an empty one for what is none."""
+    found = value_at(value, *keys)
+    return found if isinstance(found, str) else ""
+
+
+def objects_of(value: object, *keys: str) -> list[JsonObject]:
+    """Return the objects in the JSON list below these keys."""
+    return [one for one in list_of(value, *keys) if isinstance(one, dict)]
+
+
+def strings_of(value: object, *keys: str) -> list[str]:
+    """Return the strings in the JSON list below these keys."""
+    return [one for one in list_of(value, *keys) if isinstance(one, str)]

@@ -17,7 +17,7 @@ from gateval.domain.manifests.evaluation import Calibration, Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import AgentStart
 from gateval.domain.problems import Problem, SourceLocation
-from gateval.domain.strict_json import string_of, value_at
+from gateval.domain.strict_json import string_of
 from gateval.domain.text import quote
 from gateval.domain.tree import Tree
 from gateval.formats.yaml_document import Document, DocumentPath
@@ -90,7 +90,7 @@ class Pending(NamedTuple):
     @property
     def kind(self) -> str:
         """The `kind` that its document says it is of; empty for none."""
-        return string_of(value_at(self.document.data if self.document else None, "kind"))
+        return string_of(self.document.data if self.document else None, "kind")
 
 
 def no_foreign(url: str) -> bytes:

@@ -55,13 +55,13 @@ def read_chat(value: JsonValue) -> Recorded:
     """Return the run in such messages. Raises `NoRun`."""
     messages = _messages(value)
     said = [part for message in messages for part in read_message(message)]
-    return recorded_run(said, string_of(value_at(value, "id")))
+    return recorded_run(said, string_of(value, "id"))
 
 
 def _messages(value: JsonValue) -> list[JsonObject]:
     """The messages, and after them the reply to them where one stands beside."""
     if isinstance(value, dict):
-        inner = list_of(value.get("messages"))
+        inner = list_of(value, "messages")
         replies = [*_replies(value), *_replies(value.get("response"))]
         asked = value.get("request")
         if not inner and isinstance(asked, dict):
@@ -113,7 +113,7 @@ def _calls(message: JsonObject, blocks: list[JsonObject]) -> Iterator[RecordedCa
     """The calls of a message as OpenAI has them, old and new, and Anthropic in its blocks."""
     if isinstance(old := message.get("function_call"), dict):
         yield _call(old, str(old.get("name", "")))
-    for call in objects_of(message.get("tool_calls")):
+    for call in objects_of(message, "tool_calls"):
         inner = call.get("function")
         yield _call(inner if isinstance(inner, dict) else call, str(call.get("id", "")))
     for block in blocks:
@@ -212,7 +212,7 @@ def _value(typed: JsonValue) -> JsonValue:
         return typed
     for key, value in typed.items():
         if key == "arrayValue":
-            return [_value(one) for one in objects_of(value_at(value, "values"))]
+            return [_value(one) for one in objects_of(value, "values")]
         if key == "kvlistValue":
             return dict(attributes(value_at(value, "values")))
         if key == "intValue":
@@ -238,7 +238,7 @@ def read_otlp(value: JsonValue) -> Iterator[Recorded | NoRun]:
     """Yield the run of each trace, or why there is none, in the order in which they began."""
     traces: dict[str, list[JsonObject]] = {}
     scopes = _below(value, "resourceSpans", "scopeSpans")
-    spans = [span for scope in scopes for span in objects_of(scope.get("spans"))]
+    spans = [span for scope in scopes for span in objects_of(scope, "spans")]
     for span in sorted(spans, key=lambda one: as_number(str(one.get("startTimeUnixNano"))) or 0):
         traces.setdefault(str(span.get("traceId", "")), []).append(span)
     for name, spans in traces.items():
@@ -304,7 +304,7 @@ def _said(message: JsonObject) -> Iterator[RecordedMessage]:
         # OpenInference and OpenLLMetry nest calls in their own way.
         calls = [
             inner if isinstance(inner := one.get("tool_call", one), dict) else one
-            for one in objects_of(message.get("tool_calls"))
+            for one in objects_of(message, "tool_calls")
         ]
         yield from read_message({**message, "tool_calls": [*calls]})
         return

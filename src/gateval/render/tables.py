@@ -88,7 +88,7 @@ def _counts(row: Row) -> str:
 
 
 def _axes(row: Row) -> str:
-    found = objects_of(row.get("axes"))
+    found = objects_of(row, "axes")
     return ", ".join(f"{_text(one.get('name'))} {_text(one.get('score'))}" for one in found)
 
 

@@ -151,11 +151,11 @@ class _Anthropic(WireFormat):
             raise WireError("a reply without content")
         text, calls = _assistant_in(fields["content"])
         return ModelReply(
-            text=text or string_of(object_of(fields.get("stop_details")).get("explanation")),
+            text=text or string_of(fields, "stop_details", "explanation"),
             tool_calls=calls,
-            stop=_STOPS.get(string_of(fields.get("stop_reason")), StopReason.OTHER),
-            usage=_usage_in(object_of(fields.get("usage"))),
-            model=string_of(fields.get("model")),
+            stop=_STOPS.get(string_of(fields, "stop_reason"), StopReason.OTHER),
+            usage=_usage_in(object_of(fields, "usage")),
+            model=string_of(fields, "model"),
         )
 
     def stream_reader(self, _fields: JsonObject) -> StreamReader:
@@ -271,7 +271,7 @@ def _user_in(content: JsonValue) -> Iterator[Message]:
             yield Message(
                 role="tool",
                 text=content_text(block.get("content"), "a tool result"),
-                tool_call_id=string_of(block.get("tool_use_id")),
+                tool_call_id=string_of(block, "tool_use_id"),
                 is_error=block.get("is_error") is True,
             )
         else:
@@ -290,7 +290,7 @@ def _assistant_in(content: JsonValue) -> tuple[str, tuple[ToolCall, ...]]:
         block = as_object(item, "a content block")
         if block.get("type") == "text":
             text += as_text(block.get("text"), "the text of `content`")
-        elif string_of(block.get("type")) in _CALLS:
+        elif string_of(block, "type") in _CALLS:
             other = block.get("type") != "tool_use"
             given = (block.get("id"), block.get("name"), block.get("input"))
             calls.append(tool_call(*given, by_provider=other))
@@ -326,7 +326,7 @@ class _Block:
     def whole(self) -> JsonObject:
         text = "".join(self.grown)
         if self.fields.get("type") == "text":
-            return {**self.fields, "text": string_of(self.fields.get("text")) + text}
+            return {**self.fields, "text": string_of(self.fields, "text") + text}
         # The input of a tool call is sent as pieces of JSON; the reader of blocks takes it as text.
         return {**self.fields, "input": text} if text else self.fields
 
@@ -341,7 +341,7 @@ class _Reader(StreamReader):
         self._usage: JsonObject = {}
 
     def _take(self, fields: JsonObject, event: SseEvent) -> EventRole:
-        kind = string_of(fields.get("type")) or event.name
+        kind = string_of(fields, "type") or event.name
         if kind == "error":
             return self._failed(event)
         if kind == "message_start":
@@ -371,7 +371,7 @@ class _Reader(StreamReader):
         return ModelReply(
             text="".join(string_of(block.whole().get("text")) for block in texts),
             stop=StopReason.OTHER,
-            model=string_of(self._message.get("model")),
+            model=string_of(self._message, "model"),
         )
 
     def _whole(self) -> JsonObject | None:

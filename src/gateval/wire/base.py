@@ -385,7 +385,7 @@ def pieces_of(content: JsonValue) -> list[str]:
     if isinstance(content, str):
         return [content[at : at + PIECE] for at in range(0, len(content), PIECE)]
     parts = list_of(content)
-    return [string_of(part.get("text")) for part in parts if isinstance(part, dict)]
+    return [string_of(part, "text") for part in parts if isinstance(part, dict)]
 
 
 def part_text(part: JsonValue, where: str) -> str:
@@ -397,7 +397,7 @@ def part_text(part: JsonValue, where: str) -> str:
     if kind in {"text", "input_text", "output_text"}:
         return as_text(fields.get("text"), f"the text of {where}")
     if kind == "refusal":
-        return string_of(fields.get("refusal"))
+        return string_of(fields, "refusal")
     return PLACEHOLDERS.get(kind, f"[{kind}]")
 
 
@@ -428,7 +428,7 @@ def tool_definition(
     """Read a tool definition with this schema, which stands under `key`. Raises `WireError`."""
     return ToolDefinition(
         name=as_text(name, "the name of a tool"),
-        description=string_of(fields.get("description")),
+        description=string_of(fields, "description"),
         input_schema={"type": "object"} if schema is None else as_object(schema, f"`{key}`"),
     )
 

@@ -233,9 +233,9 @@ class _Calls:
         return call
 
     def result(self, fields: JsonObject) -> Message:
-        name = string_of(fields.get("name"))
+        name = string_of(fields, "name")
         waiting = self._waiting.get(name, [])
-        given = string_of(fields.get("id")) or (waiting[0] if waiting else name)
+        given = string_of(fields, "id") or (waiting[0] if waiting else name)
         if given in waiting:
             waiting.remove(given)
         text, is_error = _result(fields.get("response"))
@@ -256,7 +256,7 @@ def _contents_in(contents: JsonValue) -> Iterator[Message]:
     calls = _Calls()
     for item in as_list(contents, "`contents`"):
         content = as_object(item, "a content")
-        role = string_of(content.get("role")) or "user"
+        role = string_of(content, "role") or "user"
         parts = _parts_in(content)
         if role == "model":
             text, made = _said_in(parts, calls)
@@ -443,7 +443,7 @@ class _Reader(StreamReader):
 
     def so_far(self) -> ModelReply:
         text, _ = _said_in([part for part in self._parts if isinstance(part.get("text"), str)])
-        model = string_of(self._rest.get("modelVersion"))
+        model = string_of(self._rest, "modelVersion")
         return ModelReply(text=text, stop=StopReason.OTHER, model=model)
 
     def _whole(self) -> JsonObject | None:

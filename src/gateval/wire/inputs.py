@@ -16,7 +16,7 @@ import struct
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.strict_json import object_of, string_of
+from gateval.domain.strict_json import object_of, string_of, value_at
 from gateval.domain.trials.model_call import InputKind, InputReply, InputRequest, Usage
 from gateval.wire.base import (
     InputFormat,
@@ -80,12 +80,12 @@ class _OpenAiEmbeddings(InputFormat):
         return write_json(body)
 
     def reply_in(self, fields: JsonObject) -> InputReply:
-        used = as_count(object_of(fields.get("usage")).get("prompt_tokens"))
+        used = as_count(value_at(fields, "usage", "prompt_tokens"))
         items = _items(fields, "data", "an embedding", "embeddings")
         return InputReply(
             vectors=[_vector(item.get("embedding")) for item in items],
             usage=Usage(input_tokens=used, output_tokens=0),
-            model=string_of(fields.get("model")),
+            model=string_of(fields, "model"),
         )
 
 
@@ -126,7 +126,7 @@ class _OpenAiModerations(InputFormat):
         for one in _items(fields, "results", "a result", "results"):
             categories = as_object(one.get("categories"), "`categories`")
             flags.append(frozenset(name for name, found in categories.items() if found is True))
-        return InputReply(flags=flags, usage=None, model=string_of(fields.get("model")))
+        return InputReply(flags=flags, usage=None, model=string_of(fields, "model"))
 
 
 class _GeminiEmbeddings(GoogleFormat, InputFormat):

@@ -153,7 +153,7 @@ def heard(body: bytes) -> ServerMessage:
         said = string_of(as_object(failed, "`error`").get("message")) or "no reason given"
     return ServerMessage(
         id=fields.get("id"),
-        method=string_of(fields.get("method")),
+        method=string_of(fields, "method"),
         result=given if isinstance(given, dict) else None,
         error=said,
     )
@@ -170,7 +170,7 @@ def refused(asked: ServerMessage) -> bytes | None:
 
 def spoken(introduced: JsonObject) -> str:
     """Return the version that a server answered `initialize` with. Raises `WireError`."""
-    version = string_of(introduced.get("protocolVersion"))
+    version = string_of(introduced, "protocolVersion")
     if version not in VERSIONS:
         raise WireError(f'it speaks the version "{version[:40]}", and the gate does not')
     return version
@@ -186,7 +186,7 @@ def tools_in(listed: JsonObject) -> tuple[tuple[ToolDefinition, ...], str]:
         tool_definition(one.get("name"), one, one.get("inputSchema"), "inputSchema")
         for one in tools
     )
-    return found, string_of(listed.get("nextCursor"))
+    return found, string_of(listed, "nextCursor")
 
 
 def answer_in(given: JsonObject) -> ToolAnswer:
@@ -194,8 +194,8 @@ def answer_in(given: JsonObject) -> ToolAnswer:
     texts = []
     for item in as_list(given.get("content"), "`content`"):
         part = as_object(item, "a part of `content`")
-        kind = string_of(part.get("type")) or "nothing"
-        texts.append(string_of(part.get("text")) if kind == "text" else f"[{kind[:40]}]")
+        kind = string_of(part, "type") or "nothing"
+        texts.append(string_of(part, "text") if kind == "text" else f"[{kind[:40]}]")
     structured = given.get("structuredContent")
     if not texts and structured is not None:
         texts.append(write_text(structured))

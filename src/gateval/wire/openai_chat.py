@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.strict_json import object_of, string_of
+from gateval.domain.strict_json import object_of, string_of, value_at
 from gateval.domain.trials.model_call import (
     Message,
     MessageFile,
@@ -123,11 +123,11 @@ class _OpenAiChat(WireFormat):
         choice = as_object(choices[0], "the first choice")
         message = as_object(choice.get("message"), "`message`")
         calls = _calls_in(message)
-        refusal = string_of(message.get("refusal"))
-        stop = _STOPS.get(string_of(choice.get("finish_reason")), StopReason.OTHER)
+        refusal = string_of(message, "refusal")
+        stop = _STOPS.get(string_of(choice, "finish_reason"), StopReason.OTHER)
         if calls and stop is StopReason.END:
             stop = StopReason.TOOL_CALLS  # some compatible servers say "stop" all the same
-        usage = object_of(fields.get("usage"))
+        usage = object_of(fields, "usage")
         return ModelReply(
             text=content_text(message.get("content"), "`content`", separator="") + refusal,
             tool_calls=calls,
@@ -137,12 +137,12 @@ class _OpenAiChat(WireFormat):
                 output_tokens=as_count(usage.get("completion_tokens")),
                 cached_tokens=cached_in(usage.get("prompt_tokens_details")),
             ),
-            model=string_of(fields.get("model")),
-            tier=string_of(fields.get("service_tier")),
+            model=string_of(fields, "model"),
+            tier=string_of(fields, "service_tier"),
         )
 
     def stream_body(self, fields: JsonObject) -> JsonObject:
-        options = object_of(fields.get("stream_options"))
+        options = object_of(fields, "stream_options")
         return {**fields, "stream_options": {**options, "include_usage": True}}
 
     def stream_reader(self, fields: JsonObject) -> StreamReader:
@@ -236,7 +236,7 @@ def _message_in(fields: JsonObject) -> Message:
     content = fields.get("content")
     if role == "assistant":
         text = content_text(content, "`content`", separator="")
-        text += string_of(fields.get("refusal"))
+        text += string_of(fields, "refusal")
         return Message(role="assistant", text=text, tool_calls=_calls_in(fields))
     if role in {"tool", "function"}:
         # `function` is the older form, which knows the call by the function's name only.
@@ -269,7 +269,7 @@ _FUNCTION = ("function", "arguments")
 def _tools_in(fields: JsonObject) -> tuple[ToolDefinition, ...]:
     """Read the tools of a request, the older `functions` included."""
     definitions = [
-        as_object(tool.get(string_of(tool.get("type")) or "function"), "a tool's definition")
+        as_object(tool.get(string_of(tool, "type") or "function"), "a tool's definition")
         for tool in (as_object(item, "a tool") for item in as_list(fields.get("tools"), "`tools`"))
     ]
     older = as_list(fields.get("functions"), "`functions`")
@@ -281,11 +281,11 @@ def _tools_in(fields: JsonObject) -> tuple[ToolDefinition, ...]:
 
 def cached_in(details: JsonValue) -> int:
     """Return how many tokens of the input came from the cache, as their details tell."""
-    return as_count(object_of(details).get("cached_tokens")) or 0
+    return as_count(value_at(details, "cached_tokens")) or 0
 
 
 def _asks_for_usage(fields: JsonObject) -> bool:
-    return object_of(fields.get("stream_options")).get("include_usage") is True
+    return value_at(fields, "stream_options", "include_usage") is True
 
 
 class _Call:
@@ -297,10 +297,10 @@ class _Call:
         self.arguments: list[str] = []
 
     def add(self, fields: JsonObject) -> None:
-        self.id = string_of(fields.get("id")) or self.id
-        self.kind = string_of(fields.get("type")) or self.kind
+        self.id = string_of(fields, "id") or self.id
+        self.kind = string_of(fields, "type") or self.kind
         given = object_of(fields.get(self.kind))
-        self.name += string_of(given.get("name"))
+        self.name += string_of(given, "name")
         self.arguments.append(string_of(given.get("arguments", given.get("input"))))
 
     def whole(self) -> JsonObject:
@@ -328,8 +328,8 @@ class _Reader(StreamReader):
     def _take(self, fields: JsonObject, event: SseEvent) -> EventRole:
         if fields.get("error"):
             return self._failed(event)
-        self._model = string_of(fields.get("model")) or self._model
-        self._tier = string_of(fields.get("service_tier")) or self._tier
+        self._model = string_of(fields, "model") or self._model
+        self._tier = string_of(fields, "service_tier") or self._tier
         choices = as_list(fields.get("choices"), "`choices`")
         if isinstance(fields.get("usage"), dict):
             self._usage = fields["usage"]
@@ -339,12 +339,12 @@ class _Reader(StreamReader):
             choice = as_object(item, "a choice")
             if choice.get("index", 0) == 0:
                 self._finish = choice.get("finish_reason") or self._finish
-                self._delta(object_of(choice.get("delta")))
+                self._delta(object_of(choice, "delta"))
         return EventRole()
 
     def _delta(self, delta: JsonObject) -> None:
         self._content.extend(pieces_of(delta.get("content")))
-        self._refusal.append(string_of(delta.get("refusal")))
+        self._refusal.append(string_of(delta, "refusal"))
         for position, item in enumerate(as_list(delta.get("tool_calls"), "`tool_calls`")):
             call = as_object(item, "a tool call")
             index = as_count(call.get("index"))

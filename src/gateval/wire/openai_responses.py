@@ -16,7 +16,7 @@ from itertools import count
 from pydantic import JsonValue
 
 from gateval.domain.base import JsonObject
-from gateval.domain.strict_json import object_of, objects_of, string_of
+from gateval.domain.strict_json import object_of, objects_of, string_of, value_at
 from gateval.domain.trials.model_call import (
     Message,
     MessageFile,
@@ -84,7 +84,7 @@ class _OpenAiResponses(WireFormat):
         for name, why in _CLOSED.items():
             if fields.get(name):
                 raise WireError(f"`{name}` {why}")
-        instructions = string_of(fields.get("instructions"))
+        instructions = string_of(fields, "instructions")
         system = (Message(role="system", text=instructions),) if instructions else ()
         return ModelRequest(
             model=as_text(fields.get("model"), "`model`"),
@@ -92,7 +92,7 @@ class _OpenAiResponses(WireFormat):
             tools=_tools_in(fields),
             temperature=as_number(fields.get("temperature")),
             max_tokens=as_count(fields.get("max_output_tokens")),
-            continues=string_of(fields.get("previous_response_id")),
+            continues=string_of(fields, "previous_response_id"),
         )
 
     def reply_out(self, reply: ModelReply, request: ModelRequest) -> JsonObject:
@@ -123,9 +123,9 @@ class _OpenAiResponses(WireFormat):
         if not isinstance(fields.get("output"), list):
             raise WireError("a reply without output")
         text, refusal, calls = _output_in(fields["output"])
-        usage = object_of(fields.get("usage"))
+        usage = object_of(fields, "usage")
         stop = StopReason.TOOL_CALLS if calls else StopReason.END
-        if (cut := object_of(fields.get("incomplete_details")).get("reason")) is not None:
+        if (cut := value_at(fields, "incomplete_details", "reason")) is not None:
             stop = _CUTS.get(string_of(cut), StopReason.OTHER)
         return ModelReply(
             text=text + refusal,
@@ -136,9 +136,9 @@ class _OpenAiResponses(WireFormat):
                 output_tokens=as_count(usage.get("output_tokens")),
                 cached_tokens=cached_in(usage.get("input_tokens_details")),
             ),
-            model=string_of(fields.get("model")),
-            tier=string_of(fields.get("service_tier")),
-            id=string_of(fields.get("id")),
+            model=string_of(fields, "model"),
+            tier=string_of(fields, "service_tier"),
+            id=string_of(fields, "id"),
         )
 
     def stream_reader(self, _fields: JsonObject) -> StreamReader:
@@ -245,7 +245,7 @@ def _messages_in(items: JsonValue) -> tuple[Message, ...]:
 
 def _message_in(item: JsonObject) -> Message | None:
     """Read one item; None for what is no part of the conversation, such as reasoning."""
-    kind = string_of(item.get("type")) or ("message" if "role" in item else "item_reference")
+    kind = string_of(item, "type") or ("message" if "role" in item else "item_reference")
     if kind == "message":
         return _spoken(item)
     if kind == "item_reference":
@@ -261,7 +261,7 @@ def _message_in(item: JsonObject) -> Message | None:
         return Message(
             role="tool",
             text=text or (write_text(output) if isinstance(output, dict) else ""),
-            tool_call_id=string_of(item.get("call_id")),
+            tool_call_id=string_of(item, "call_id"),
         )
     return None
 
@@ -279,7 +279,7 @@ def _spoken(item: JsonObject) -> Message:
 
 def _call_in(item: JsonObject) -> ToolCall:
     """Read a call of a function, a custom tool, or one of the provider's own tools."""
-    kind = string_of(item.get("type"))
+    kind = string_of(item, "type")
     name = item.get("name") or kind.removesuffix("_call")
     given = next((item[key] for key in ("arguments", "input", "action") if key in item), None)
     other = kind not in {"function_call", "custom_tool_call"}
@@ -292,12 +292,12 @@ def _output_in(items: JsonValue) -> tuple[str, str, tuple[ToolCall, ...]]:
     calls = []
     for each in as_list(items, "`output`"):
         item = as_object(each, "an item of `output`")
-        kind = string_of(item.get("type"))
+        kind = string_of(item, "type")
         if kind == "message":
             for part in as_list(item.get("content"), "`content`"):
                 fields = as_object(part, "a part of `content`")
-                text += string_of(fields.get("text"))
-                refusal += string_of(fields.get("refusal"))
+                text += string_of(fields, "text")
+                refusal += string_of(fields, "refusal")
         elif kind.endswith("_call"):
             calls.append(_call_in(item))
     return text, refusal, tuple(calls)
@@ -308,7 +308,7 @@ def _tools_in(fields: JsonObject) -> tuple[ToolDefinition, ...]:
 
     Raises `WireError`.
     """
-    found = objects_of(fields.get("input"))
+    found = objects_of(fields, "input")
     searches = [item for item in found if item.get("type") == "tool_search_output"]
     tools: list[JsonObject] = []
     for source in (fields, *searches):
@@ -316,7 +316,7 @@ def _tools_in(fields: JsonObject) -> tuple[ToolDefinition, ...]:
             tools += _tools(one) if one.get("type") == "namespace" else [one]
     return tuple(
         tool_definition(
-            one.get("name", string_of(one.get("type")) or "function"),
+            one.get("name", string_of(one, "type") or "function"),
             one,
             one.get("parameters"),
         )
@@ -365,9 +365,9 @@ class _Reader(StreamReader):
         self._last: JsonObject | None = None
 
     def _take(self, fields: JsonObject, event: SseEvent) -> EventRole:
-        kind = string_of(fields.get("type")) or event.name
+        kind = string_of(fields, "type") or event.name
         if kind in _TEXTS:
-            self._texts.append(string_of(fields.get("delta")))
+            self._texts.append(string_of(fields, "delta"))
         elif kind == "response.output_item.done":
             self._items.append(fields.get("item"))
         elif kind in _LAST:

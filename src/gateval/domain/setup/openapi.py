@@ -84,7 +84,7 @@ def _endpoint(document: Mapping[str, Any], path: str, post: Mapping[str, Any]) -
 
 def _schema(document: Mapping[str, Any], around: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of the JSON that a request or a response has."""
-    return _resolved(document, value_at(around.get("content"), "application/json", "schema"))
+    return _resolved(document, value_at(around, "content", "application/json", "schema"))
 
 
 def _resolved(document: Mapping[str, Any], schema: object) -> dict[str, Any]:
@@ -120,11 +120,11 @@ def _joined(document: Mapping[str, Any], schema: dict[str, Any]) -> dict[str, An
 
 
 def _fields(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return object_of(schema.get("properties"))
+    return object_of(schema, "properties")
 
 
 def _required(schema: Mapping[str, Any]) -> list[str]:
-    return strings_of(schema.get("required"))
+    return strings_of(schema, "required")
 
 
 def _at(document: Mapping[str, Any], reference: str) -> object:

@@ -109,7 +109,7 @@ def _configured(node: Node, known: Iterable[str]) -> JsonObject:
     names = {*COMMON, *known, "config"}
     written = object_of(node.value)
     own: JsonObject = {key: value for key, value in written.items() if key not in names}
-    return {**object_of(written.get("config")), **own}
+    return {**object_of(written, "config"), **own}
 
 
 _CODE_KEYS = ("script", "command", "cwd", "target")

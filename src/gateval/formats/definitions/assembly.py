@@ -239,7 +239,7 @@ def _runtime(one: Definition, mapped: AgentStart) -> JsonObject | None:
     ):
         found = {"type": "command", **given} if "command" in given else given
     else:
-        env = {**object_of(default.get("env")), **object_of(given.get("env"))}
+        env = {**object_of(default, "env"), **object_of(given, "env")}
         found = {**default, **given, **({"env": env} if env else {})}
     if found is None or found.get("type") == "model":
         return found

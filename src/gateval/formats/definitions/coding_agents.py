@@ -144,7 +144,7 @@ CURSOR = CodingAgent(
 
 
 def _name(keys: JsonObject, source: Source) -> str:
-    return string_of(keys.get("name")) or source.stem
+    return string_of(keys, "name") or source.stem
 
 
 def read_claude_agent(source: Source) -> Iterator[Definition]:
@@ -160,7 +160,7 @@ def read_claude_agent(source: Source) -> Iterator[Definition]:
         source,
         name,
         (*source.files.reached(told), *skills),
-        models=models_of(string_of(keys.get("model"))),
+        models=models_of(string_of(keys, "model")),
         system=body.strip(),
         tools=tools_of(one.partition("(")[0] for one in tools),
         line=CommandLine("claude", ("--agent", name)),
@@ -199,7 +199,7 @@ def read_skill(source: Source) -> Iterator[Definition]:
     """Return a skill, with its whole folder: asked by its name in the agent that finds it there."""
     keys, body = markdown(source)
     folder = source.folder
-    name = string_of(keys.get("name")) or folder.rpartition("/")[2] or "skill"
+    name = string_of(keys, "name") or folder.rpartition("/")[2] or "skill"
     mark = next((one for one in _SKILLS if f"/{one}/" in f"/{folder}/"), "")
     home = CLAUDE._replace(mark=mark)
     program, asked = _SKILLS.get(mark, ("", ""))
@@ -236,13 +236,13 @@ def _plain(value: object) -> JsonValue:
 def read_codex_agent(source: Source) -> Iterator[Definition]:
     """Return an agent that Codex starts by its name."""
     keys = _toml(source)
-    name, model = _name(keys, source), string_of(keys.get("model"))
+    name, model = _name(keys, source), string_of(keys, "model")
     yield CODEX.definition(
         source,
         name,
         source.files.reached([source.path]),
         models=models_of(model),
-        system=string_of(keys.get("developer_instructions")),
+        system=string_of(keys, "developer_instructions"),
         line=CommandLine("codex", asked=f"Have the agent `{name}` do this: {{{{ prompt }}}}"),
         model=model,
         means=without(keys, "name", "developer_instructions"),
@@ -257,7 +257,7 @@ def read_codex(source: Source) -> Iterator[Definition]:
         source,
         "codex",
         (source.path, *source.files.reached(one for one in kin if CODEX.root(one) == root)),
-        models=models_of(string_of(keys.get("model"))),
+        models=models_of(string_of(keys, "model")),
         line=CommandLine("codex"),
         means=keys,
     )
@@ -296,7 +296,7 @@ def read_copilot_agent(source: Source) -> Iterator[Definition]:
     """Return an agent, or a chat mode as agents were called before, with those it hands over to."""
     keys, body = markdown(source)
     name, others = _called(source.path), source.files.others.get("copilot-agents", ())
-    handed = (string_of(one.get("agent")) for one in objects_of(keys.get("handoffs")))
+    handed = (string_of(one, "agent") for one in objects_of(keys, "handoffs"))
     wanted = {*words(keys.get("agents")), *handed}
     team = [one for one in others if _called(one) in wanted and one != source.path]
     line = CommandLine("copilot", ("--agent", name))
@@ -306,7 +306,7 @@ def read_copilot_agent(source: Source) -> Iterator[Definition]:
 def read_copilot_prompt(source: Source) -> Iterator[Definition]:
     """Return a prompt file: its text, and what is asked behind it."""
     keys, body = markdown(source)
-    agent = string_of(keys.get("agent")) or string_of(keys.get("mode"))
+    agent = string_of(keys, "agent") or string_of(keys, "mode")
     team = [one for one in source.files.others.get("copilot-agents", ()) if _called(one) == agent]
     arguments = ("--agent", agent) if team else ()
     line = CommandLine("copilot", arguments, asked="{{ agent.system }}\n\n{{ prompt }}")
@@ -334,7 +334,7 @@ def read_gemini_agent(source: Source) -> Iterator[Definition]:
         source,
         name,
         source.files.reached([source.path]),
-        models=models_of(string_of(keys.get("model"))),
+        models=models_of(string_of(keys, "model")),
         system=body.strip(),
         tools=tools_of(words(keys.get("tools"))),
         line=CommandLine("gemini", asked=f"@{name} {{{{ prompt }}}}"),

@@ -38,12 +38,12 @@ def read_adk(source: Source) -> Iterator[Definition]:
     # ADK imports tools by the name of the agent's folder, so it works in the one above
     target = f"{folder}/{name}" if folder else name
     yield Definition(
-        name=folder or string_of(keys.get("name")) or "root-agent",
+        name=folder or string_of(keys, "name") or "root-agent",
         place=source.key_place("name"),
-        models=models_of(string_of(keys.get("model"))),
-        system=string_of(keys.get("instruction")),
+        models=models_of(string_of(keys, "model")),
+        system=string_of(keys, "instruction"),
         tools=tools_of(
-            string_of(one.get("name")).rpartition(".")[2] for one in objects_of(keys.get("tools"))
+            string_of(one, "name").rpartition(".")[2] for one in objects_of(keys, "tools")
         ),
         files=(source.folder, *_adk_team(source)),
         root=above,
@@ -62,8 +62,8 @@ def _adk_team(source: Source) -> Iterator[str]:
             keys = one.mapping
         except Unreadable:
             continue
-        for below in objects_of(keys.get("sub_agents")):
-            path = resolve_path(one.folder, string_of(below.get("config_path")) or ".")
+        for below in objects_of(keys, "sub_agents"):
+            path = resolve_path(one.folder, string_of(below, "config_path") or ".")
             text = one.files.text(path) if path and path not in found else None
             if path and text is not None:
                 found.add(path)
@@ -96,7 +96,7 @@ def read_crew(source: Source) -> Iterator[Definition]:
     home = source.folder.removesuffix("config").rstrip("/")
     module, crew = next(_crews(source, home), ("", ""))
     project = next(source.files.above(home, "pyproject.toml"), "").rpartition("/")[0]
-    models = [string_of(one.get("llm")) for one in keys.values() if isinstance(one, dict)]
+    models = [string_of(one, "llm") for one in keys.values() if isinstance(one, dict)]
     try:
         meant = Source(tasks, told, source.files).mapping
     except Unreadable:

@@ -80,23 +80,23 @@ def read_cagent(source: Source) -> Iterator[Definition]:
 
 def _cagent_model(name: str, keys: JsonObject) -> str:
     """Return the model that an agent names: one of `models`, or `provider/model` itself."""
-    found = value_at(keys.get("models"), name)
+    found = value_at(keys, "models", name)
     if isinstance(found, dict):
-        return model_name(string_of(found.get("model")), string_of(found.get("provider")))
+        return model_name(string_of(found, "model"), string_of(found, "provider"))
     return model_name(name) if "/" in name else ""
 
 
 def _cagent_tools(root: JsonObject) -> Iterator[str]:
-    for one in objects_of(root.get("toolsets")):
+    for one in objects_of(root, "toolsets"):
         listed = words(one.get("tools"))
         shell: JsonValue = one.get("shell")
         scripts = tuple(shell) if isinstance(shell, dict) else ()
-        yield from (*listed, *scripts) if listed or scripts else (string_of(one.get("type")),)
+        yield from (*listed, *scripts) if listed or scripts else (string_of(one, "type"),)
 
 
 def _cagent_prompts(root: JsonObject, source: Source) -> Iterator[str]:
     """Yield an agent's instruction, and the texts of the files that stand in its prompt, too."""
-    yield string_of(root.get("instruction"))
+    yield string_of(root, "instruction")
     for name in words(root.get("add_prompt_files")):
         yield (source.files.text(resolve_path(source.folder, name) or "") or "").strip()
 
@@ -107,7 +107,7 @@ def _cagent_files(agents: JsonObject, source: Source) -> Iterator[str]:
         if not isinstance(one, dict):
             continue
         named = [*words(one.get("add_prompt_files")), *words(one.get("sub_agents"))]
-        named += [string_of(one.get("instruction_file")), *words(one.get("skills"))]
+        named += [string_of(one, "instruction_file"), *words(one.get("skills"))]
         for text in named:
             path = resolve_path(source.folder, text) if "." in text else None
             if path and source.files.has(path):
@@ -123,10 +123,9 @@ def read_github_models(source: Source) -> Iterator[Definition]:
     if not isinstance(keys.get("messages"), list):
         raise source.refused("This is no prompt of GitHub Models: it has no `messages`.")
     said = [
-        (string_of(one.get("role")), string_of(one.get("content")))
-        for one in objects_of(keys["messages"])
+        (string_of(one, "role"), string_of(one, "content")) for one in objects_of(keys["messages"])
     ]
-    models = models_of(string_of(keys.get("model")))
+    models = models_of(string_of(keys, "model"))
     system = [text for role, text in said if role in {"system", "developer"}]
     yield Definition(
         name=source.path.rpartition("/")[2].partition(".prompt.")[0],
@@ -150,12 +149,12 @@ _IMAGE = "It brings a container image of its own, which the gate does not start.
 
 def _versioned(document: Document) -> JsonObject | None:
     data = document.data
-    ours = isinstance(data, dict) and string_of(data.get("apiVersion")).startswith("kagent.dev/v1")
+    ours = isinstance(data, dict) and string_of(data, "apiVersion").startswith("kagent.dev/v1")
     return data if ours and isinstance(data, dict) else None
 
 
 def _named(value: JsonObject) -> str:
-    return string_of(value_at(value, "metadata", "name"))
+    return string_of(value, "metadata", "name")
 
 
 def _configs(source: Source) -> dict[str, JsonObject]:
@@ -180,16 +179,16 @@ def read_kagent(source: Source) -> Iterator[Definition]:
         configs = _configs(source) if configs is None else configs
         spec = data.get("spec")
         told = value_at(spec, "declarative") or spec
-        name = string_of(value_at(told, "modelConfig")) or "default-model-config"
+        name = string_of(told, "modelConfig") or "default-model-config"
         config = configs.get(name.rpartition("/")[2], {})
-        provider = string_of(value_at(config, "spec", "provider"))
-        models = models_of(string_of(value_at(config, "spec", "model")), provider=provider)
+        provider = string_of(config, "spec", "provider")
+        models = models_of(string_of(config, "spec", "model"), provider=provider)
         image = value_at(spec, "byo") is not None
         yield Definition(
             name=_named(data),
             place=document.place(("metadata", "name")),
             models=models,
-            system=string_of(value_at(told, "systemMessage")),
+            system=string_of(told, "systemMessage"),
             tools=tuple(_kagent_tools(told)),
             files=tuple(_asked_agents(told, source.files)),
             root=source.folder,
@@ -202,18 +201,16 @@ def read_kagent(source: Source) -> Iterator[Definition]:
 def _kagent_tools(told: JsonValue) -> Iterator[AgentTool]:
     """Yield the tools that an agent names: those of servers, and other agents by their names."""
     names: list[str] = []
-    for one in objects_of(value_at(told, "tools")):
+    for one in objects_of(told, "tools"):
         names += words(value_at(one, "mcpServer", "toolNames"))
-        names.append(string_of(value_at(one, "agent", "name")).replace("-", "_"))
-        names.append(string_of(one.get("builtin")) or string_of(value_at(one, "builtin", "name")))
+        names.append(string_of(one, "agent", "name").replace("-", "_"))
+        names.append(string_of(one, "builtin") or string_of(one, "builtin", "name"))
     yield from tools_of(names)
 
 
 def _asked_agents(told: JsonValue, files: Files) -> Iterator[str]:
     """Yield the files of the agents that this one asks."""
-    asked = {
-        string_of(value_at(one, "agent", "name")) for one in objects_of(value_at(told, "tools"))
-    } - {""}
+    asked = {string_of(one, "agent", "name") for one in objects_of(told, "tools")} - {""}
     for path in files.others.get("kagent", ()) if asked else ():
         named = (_named(data) for one in files.documents(path) if (data := _versioned(one)))
         if asked & {*named}:
@@ -232,10 +229,10 @@ def read_microsoft(source: Source) -> Iterator[Definition]:
     if "definition" in keys and isinstance(keys["definition"], dict):  # as Foundry writes it
         keys = {**without(keys, "definition"), **keys["definition"]}
     model = _microsoft_model(keys.get("model"))
-    said = string_of(keys.get("instructions"))
-    more = string_of(keys.get("additionalInstructions"))
+    said = string_of(keys, "instructions")
+    more = string_of(keys, "additionalInstructions")
     yield Definition(
-        name=string_of(keys.get("name")) or source.stem,
+        name=string_of(keys, "name") or source.stem,
         place=source.key_place("name"),
         models=(model,) if model else (),
         system="\n\n".join(filter(None, (said, more))),
@@ -251,19 +248,19 @@ def _microsoft_model(value: JsonValue) -> str:
     """Return the model of an agent, which may be its id alone."""
     if not isinstance(value, dict):
         return model_name(string_of(value))
-    known = string_of(value.get("provider")) or string_of(value.get("publisher"))
+    known = string_of(value, "provider") or string_of(value, "publisher")
     first = known.partition(".")[0]  # `OpenAI.Responses`, `AzureOpenAI.Chat`
-    return model_name(string_of(value.get("id")), first)
+    return model_name(string_of(value, "id"), first)
 
 
 def _microsoft_tools(value: JsonValue) -> Iterator[AgentTool]:
     for one in objects_of(value):
-        name = string_of(one.get("name"))
-        kind = string_of(one.get("kind")) or string_of(one.get("type"))
+        name = string_of(one, "name")
+        kind = string_of(one, "kind") or string_of(one, "type")
         if name and kind.lower() in _FUNCTIONS:
             schema = _schema(one.get("parameters"))
             yield AgentTool(
-                name=name, description=string_of(one.get("description")), input_schema=schema
+                name=name, description=string_of(one, "description"), input_schema=schema
             )
         elif name or kind:
             yield AgentTool(name=name or kind)

@@ -117,7 +117,7 @@ def _behind(steps: list[Mapped], gates: list[int], folder: str, run: GateRun) ->
     for at in range(gates[-1] + 1, len(steps)):
         step = steps[at]
         if _UPLOAD.fullmatch(str(step.get("uses", ""))):
-            given = object_of(step.get("with"))
+            given = object_of(step, "with")
             outcome = "failure" if run.status else "success"
             about = {f"steps.{own.lower()}.outcome": outcome} if own else {}
             told: Facts = {
@@ -218,7 +218,7 @@ class _Site(NamedTuple):
 def _sites(path: str, data: bytes) -> Iterator[_Site]:
     documents, _ = read_documents(path, data)
     workflow = object_of(documents[0].data) if documents else {}
-    for name, job in object_of(workflow.get("jobs")).items():
+    for name, job in object_of(workflow, "jobs").items():
         yield _Site(path, documents[0], workflow, name, object_of(job))
 
 
@@ -277,13 +277,13 @@ def _fewer(
 
 
 def _steps(job: Mapped) -> list[Mapped]:
-    return [object_of(step) for step in list_of(job.get("steps"))]
+    return [object_of(step) for step in list_of(job, "steps")]
 
 
 def _job(site: _Site, step: Mapped, number: int = -1) -> GateJob:
     workflow, job = site.workflow, site.job
     given = job["permissions"] if "permissions" in job else workflow.get("permissions")
-    given_inputs = object_of(step.get("with"))
+    given_inputs = object_of(step, "with")
     environments = (workflow.get("env"), job.get("env"), step.get("env"))
     at: tuple[str | int, ...] = ("steps", number) if number >= 0 else ()
     return GateJob(
@@ -298,7 +298,7 @@ def _job(site: _Site, step: Mapped, number: int = -1) -> GateJob:
         shared=frozenset(key for env in environments[:2] for key in object_of(env)),
         step=str(given_inputs.get("step", "all")),
         inputs=tuple(given_inputs),
-        types=_events(object_of(object_of(workflow.get("on")).get("pull_request")).get("types")),
+        types=_events(object_of(workflow, "on", "pull_request").get("types")),
         called=str(job.get("uses", "")),
         own_token="token" in given_inputs and not _JOBS.search(str(given_inputs["token"])),
         minutes=Minutes(
@@ -354,7 +354,7 @@ def _group(site: _Site, where: Mapped, *above: str) -> list[Line]:
 def _filters(site: _Site) -> Mapping[str, EventFilter]:
     on, found = site.workflow.get("on"), {}
     for event in _events(on):
-        given = object_of(object_of(on).get(event))
+        given = object_of(on, event)
         listed: dict[str, tuple[str, ...]] = {}
         for key in ("branches", "branches-ignore", "paths", "paths-ignore"):
             value = given.get(key)
@@ -370,9 +370,7 @@ def _checkout(before: list[Mapped], step: Mapped) -> Checkout:
     for one in before:
         uses = str(one.get("uses", ""))
         if _CHECKOUT.fullmatch(uses):
-            return Checkout(
-                folder=str(object_of(one.get("with")).get("path", "") or "").strip("./")
-            )
+            return Checkout(folder=str(object_of(one, "with").get("path", "") or "").strip("./"))
     odd = any(str(one.get("uses", "")).startswith("./") for one in (*before, step))
     cloned = any(_CLONES.search(str(one.get("run", ""))) for one in before)
     return Checkout(seen=None if odd or cloned else False)

@@ -183,12 +183,12 @@ def _invocations(request: Request, place: SourceLocation, case: JsonObject) -> l
         if isinstance(told, dict):
             request.unread(place, told, {"tool_uses", "invocation_events", "tool_responses"})
         calls = list(_calls(told)) if told is not None else None
-        turns.append(_Turn(place, user, calls, answer or "", objects_of(one.get("rubrics"))))
+        turns.append(_Turn(place, user, calls, answer or "", objects_of(one, "rubrics")))
         if len(objects_of(spoken)) > 1 and turns[-1].rubrics:
             request.leave(place, "rubrics", _OF_ONE_TURN)
             turns[-1] = turns[-1]._replace(rubrics=[])
     if turns:
-        turns[0].rubrics.extend(objects_of(case.get("rubrics")))
+        turns[0].rubrics.extend(objects_of(case, "rubrics"))
     return turns
 
 
@@ -216,20 +216,20 @@ def _calls(told: JsonValue) -> Iterator[tuple[str, JsonObject]]:
     """Yield the calls of both shapes: listed apart, or among the events of the invocation."""
     if not isinstance(told, dict):
         return
-    for call in objects_of(told.get("tool_uses")):
+    for call in objects_of(told, "tool_uses"):
         yield from _call(call, "name", "args")
-    for event in objects_of(told.get("invocation_events")):
+    for event in objects_of(told, "invocation_events"):
         for part in _parts(event.get("content")):
             yield from _call(part.get("function_call"), "name", "args")
 
 
 def _parts(content: JsonValue) -> list[JsonObject]:
-    return objects_of(content.get("parts")) if isinstance(content, dict) else []
+    return objects_of(content, "parts")
 
 
 def _call(call: JsonValue, name: str, arguments: str) -> Iterator[tuple[str, JsonObject]]:
     if isinstance(call, dict) and isinstance(call.get(name), str):
-        yield str(call[name]), object_of(call.get(arguments))
+        yield str(call[name]), object_of(call, arguments)
 
 
 def _queries(request: Request, document: Document, path: DocumentPath) -> list[_Turn]:
@@ -238,7 +238,7 @@ def _queries(request: Request, document: Document, path: DocumentPath) -> list[_
     for place, one in entries(request, document, path):
         request.unread(place, one, {"query", "expected_tool_use", "reference"})
         calls: list[tuple[str, JsonObject]] = []
-        for call in objects_of(one.get("expected_tool_use")):
+        for call in objects_of(one, "expected_tool_use"):
             request.unread(place, call, {"tool_name", "tool_input"})
             calls += _call(call, "tool_name", "tool_input")
         told = calls if "expected_tool_use" in one else None
@@ -345,9 +345,9 @@ def _rubrics(request: Request, criteria: _Criteria, own: list[JsonObject]) -> It
     """Yield the rubrics of the criteria and, where they have any, those of the case."""
     for name in (one for one in _RUBRICS if criteria.given.get(one)):
         given = criteria.given.get(name)
-        shared = objects_of(given.get("rubrics")) if isinstance(given, dict) else []
+        shared = objects_of(given, "rubrics")
         for one in [*shared, *own]:
-            text = value_at(one.get("rubric_content"), "text_property")
+            text = value_at(one, "rubric_content", "text_property")
             try:
                 if isinstance(text, str) and _kind(one, name) in name:
                     lowest = criteria.threshold(name)

@@ -70,7 +70,7 @@ def _leave_agent(request: Request, document: Document) -> None:
     of_agent = [key for key in prompt if key not in {"testData", "evaluators"}]
     why = "they belong to the Agent; the last of the user is a fixture's prompt"
     request.leave(document.place(("messages",)), " and ".join(of_agent), why)
-    for one in objects_of(prompt.get("evaluators")):
+    for one in objects_of(prompt, "evaluators"):
         model = one.get("llm")
         own = [key for key in model if key not in _OF_JUDGE] if isinstance(model, dict) else []
         if own:
@@ -106,8 +106,7 @@ def _rubric(model: JsonObject, row: JsonObject) -> JsonObject:
     """Return the question to the judge; what it may choose stands in it, with the scores."""
     asked = str(model.get("prompt") or "").replace("{{completion}}", "the final answer")
     choices = [
-        f"- {one.get('choice')}: score {one.get('score')}"
-        for one in objects_of(model.get("choices"))
+        f"- {one.get('choice')}: score {one.get('score')}" for one in objects_of(model, "choices")
     ]
     listed = "\n".join(["", "", "Scores:", *choices]) if choices else ""
     return {"rubric": filled(asked, row) + listed}

@@ -76,7 +76,7 @@ def read(request: Request) -> Imported:
             found = itertools.chain(found, _file(request, name, document.place(("tests",))))
     for place, test in found:
         cases += _cases(request, place, test, shared, prompt)
-    told = object_of(config.get("evaluateOptions"))
+    told = object_of(config, "evaluateOptions")
     for key in (one for one in told if one != "repeat"):
         request.leave(document.place(("evaluateOptions", key)), key, _WHY.get(key, _NO_COUNTERPART))
     repeat = told.get("repeat")
@@ -175,7 +175,7 @@ def _cases(
     except NotCarried as error:
         request.leave(place, "the case", error)
         return
-    wanted = [*objects_of(shared.get("assert")), *objects_of(test.get("assert"))]
+    wanted = [*objects_of(shared, "assert"), *objects_of(test, "assert")]
     for values_ in every:
         made = asserted(request, place, _wanted(request, place, wanted, values_))
         given = asked(request, place, values_, prompt) if made else None
@@ -262,7 +262,7 @@ def _set(request: Request, written: JsonObject, values: JsonObject) -> JsonObjec
     if written.get("threshold") not in (None, 1):
         raise NotCarried("a share of its assertions would do, and all of ours have to hold")
     inner: list[JsonValue] = [
-        _assertion(request, one, values) for one in objects_of(written.get("assert"))
+        _assertion(request, one, values) for one in objects_of(written, "assert")
     ]
     if not inner:
         raise NotCarried("it has no assertions")

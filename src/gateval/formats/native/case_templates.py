@@ -63,7 +63,7 @@ def read_template(source: Source) -> tuple[Template | None, tuple[Problem, ...]]
         source=source,
         name=document.metadata.name,
         labels=document.metadata.labels,
-        agent=string_of(document.spec.get("targetAgent")),
+        agent=string_of(document.spec, "targetAgent"),
         file=file,
         place=source.document.place(("metadata", "name")),
         file_place=source.document.key_place(_CASES),

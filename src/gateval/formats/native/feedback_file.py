@@ -30,7 +30,7 @@ def feedback_file(evaluation: Eval, data: bytes) -> str:
         meta, spec = body.get("metadata"), body.get("spec")
         named = isinstance(meta, dict) and meta.get("name") == evaluation.name
         if body.get("kind") == "Experiment" and named and isinstance(spec, dict):
-            file = value_at(spec.get("feedback"), "file")
+            file = value_at(spec, "feedback", "file")
             folder = evaluation.path.rpartition("/")[0]
             return resolve_path(folder, file) or "" if isinstance(file, str) else ""
     return ""
