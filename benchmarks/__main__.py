@@ -22,6 +22,7 @@ from benchmarks import (
     plan_unchanged,
     playgrounds,
     redirect,
+    replay,
     report_page,
     run_http,
     second_set_up,
@@ -50,6 +51,7 @@ BENCHMARKS = {
     owner_checks.NAME: owner_checks.measure,
     bridges.NAME: bridges.measure,
     redirect.NAME: redirect.measure,
+    replay.NAME: replay.measure,
     report_page.NAME: report_page.measure,
     lines.NAME: bars.measured,
 }

@@ -40,6 +40,7 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             ("owner_checks", "same user, 1000 sockets"),
             ("playgrounds", "3 tasks, 50 files each: a task without one"),
             ("bridges", "Python: a turn"),
+            ("replay", "4 at 2: wall / live"),
             ("report_page", "write / results.v1.json"),
         ],
         6,

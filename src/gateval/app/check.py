@@ -26,6 +26,7 @@ from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from gateval.app.run.measure import LocalMemory
+    from gateval.app.run.recording import Taping
     from gateval.app.run.sealing import MeasuredRun
     from gateval.domain.decision.decision import Report
 
@@ -44,13 +45,19 @@ def check_change(
     accept_bar_change: bool,
     minutes: float,
     resume: str | None = None,
+    record: bool = False,
+    replay: str | None = None,
+    offline: bool = False,
 ) -> int:
     """Plan a change and run what was picked of it for so many minutes.
 
     With `failed`, what did not pass in the last stored run is picked. With `fresh`, what earlier
     checks found does not count. With `accept_bar_change`, a lowered bar does not block. With
-    `resume`, what that run measured is kept, for the empty word the newest that fits.
+    `resume`, what that run measured is kept, for the empty word the newest that fits. Model calls
+    are recorded, or replayed from the folder `replay`, which neither knows of earlier checks nor is
+    remembered.
     """
+    from gateval.app.replay import taping_asked
     from gateval.app.run.measure import local_memory
 
     settings = read_settings(environ)
@@ -68,10 +75,14 @@ def check_change(
             "it with.",
             hint="Name an older commit with --base REV; `gateval run EVAL` measures one revision.",
         )
-    plan = memory.applied(plan, fresh=fresh)
+    taped = taping_asked(repository, record=record, replay=replay, offline=offline, decides=True)
+    if replay is None:
+        plan = memory.applied(plan, fresh=fresh)
     if accept_bar_change:
         plan = plan.replace(bar_accepted="--accept-bar-change")
-    return carry_out(plan, repository, settings, results, minutes, memory=memory, resume=resume)
+    known = memory if replay is None else None
+    where = (repository, settings, results, minutes)
+    return carry_out(plan, *where, memory=known, resume=resume, taping=taped)
 
 
 @contextmanager
@@ -104,8 +115,13 @@ def run_evals(
     results: Path | None,
     minutes: float,
     resume: str | None,
+    record: bool = False,
+    replay: str | None = None,
+    offline: bool = False,
 ) -> int:
     """Run the named Evals on one revision, without a baseline, under that revision's rules."""
+    from gateval.app.replay import taping_asked
+
     settings = read_settings(environ)
     repository = open_repository(Path.cwd())
     with _importing_the_run():
@@ -121,25 +137,36 @@ def run_evals(
             fixtures=fixtures,
             today=SystemClock().utc_now()[:10],
         )
-    return carry_out(plan, repository, settings, results, minutes, resume=resume)
+    taped = taping_asked(repository, record=record, replay=replay, offline=offline)
+    where = (repository, settings, results, minutes)
+    return carry_out(plan, *where, resume=resume, taping=taped)
 
 
 def run_plan_file(
     environ: dict[str, str],
-    plan_file: str,
+    plan_file: str | None,
     *,
     results: Path | None,
     minutes: float,
     resume: str | None,
+    record: bool = False,
+    replay: str | None = None,
+    offline: bool = False,
 ) -> int:
-    """Run a plan that was written before, `-` for standard input."""
+    """Run a plan that was written before, `-` for standard input; None is that of the `replay`."""
     settings = read_settings(environ)
-    from gateval.app.stored import read_plan
+    from gateval.app.replay import taping_asked
+    from gateval.app.run.views import PLAN_FILE
+    from gateval.app.stored import named_run, read_plan
 
-    plan = read_plan(plan_file)
     repository = open_repository(Path.cwd())
+    if plan_file is None:
+        plan_file = str(named_run(repository.root, replay or "") / PLAN_FILE)
+    plan = read_plan(plan_file)
     confirm_revisions(repository, plan)
-    return carry_out(plan, repository, settings, results, minutes, resume=resume)
+    taped = taping_asked(repository, record=record, replay=replay, offline=offline)
+    where = (repository, settings, results, minutes)
+    return carry_out(plan, *where, resume=resume, taping=taped)
 
 
 def carry_out(
@@ -151,15 +178,18 @@ def carry_out(
     *,
     memory: LocalMemory | None = None,
     resume: str | None = None,
+    taping: Taping | None = None,
 ) -> int:
     """Run a plan, write the views, print the summary; return the decision's exit code.
 
     With `resume` it goes on from that run, for the empty word from the newest that fits. What it
-    finds regressed is kept in `memory`.
+    finds regressed is kept in `memory`. With `taping` it records its model calls, or replays them;
+    of a replay no record is kept.
     """
     from gateval.app.resume import resumed_run
     from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
     from gateval.app.run.measure import measure, remember
+    from gateval.app.run.recording import NO_TAPING, offline_settings, refuse_unasked_recording
     from gateval.app.run.views import write_views
     from gateval.app.run_history import stored_runs
     from gateval.app.show import with_spent_here
@@ -168,8 +198,13 @@ def carry_out(
     from gateval.domain.history.run_record import RunFacts
     from gateval.domain.results.resume import NOTHING_KEPT
 
+    taped = taping or NO_TAPING
+    if taped.replay and resume is not None:
+        raise UsageError("A replay goes on from no run: it measures nothing.", hint="Name one.")
+    settings = offline_settings(settings) if taped.offline else settings
     refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
+    refuse_unasked_recording(plan, settings, taped)
     plan = with_spent_here(plan, repository.root)
     resumed = NOTHING_KEPT if resume is None else resumed_run(plan, repository, resume or None)
     if resumed.told:
@@ -178,15 +213,16 @@ def carry_out(
     names = [one.own_name for one in experiments(plan)]
     earlier = earlier_sets(plan, stored_runs(repository).newest(names)) if names else ()
     asked = (plan, repository, settings, folder)
-    measured = measure(*asked, earlier=earlier, minutes=minutes, resumed=resumed)
+    measured = measure(*asked, earlier=earlier, minutes=minutes, resumed=resumed, taping=taped)
     report = make_report(measured.results)
     whole = make_report(measured.whole)
-    facts = RunFacts(id=folder.run, at=SystemClock().utc_now())
-    remember(whole, measured, facts)
+    if taped.replay is None:
+        remember(whole, measured, RunFacts(id=folder.run, at=SystemClock().utc_now()))
     views = write_views(report, folder, settings.views)
     if memory is not None:
         memory.keep(whole)
-    told = memory.told if memory is not None else _UNKNOWN[: plan.base is not None]
+    unknown = _UNKNOWN[: plan.base is not None and taped.replay is None]
+    told = memory.told if memory is not None else unknown
     with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
         _tell_end(report, views, measured, settings, told, chosen=results is not None)
     return EXIT_INTERRUPTED if measured.interrupted else report.decision.exit_code

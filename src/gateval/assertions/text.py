@@ -424,7 +424,7 @@ async def embedded_likeness(
         message = f"{model} gave no embeddings within {_SECONDS} seconds"
         raise CannotEvaluate(Cause.PROVIDER, message) from None
     except ModelCallError as error:
-        ours = error.fault is ModelCallFault.UNCONFIGURED
+        ours = error.fault in {ModelCallFault.UNCONFIGURED, ModelCallFault.UNRECORDED}
         message = f"{model} gave no embeddings: {error.message}"
         raise CannotEvaluate(Cause.GATE if ours else Cause.PROVIDER, message) from None
     likeness = cosine(*found.vectors)

@@ -67,6 +67,9 @@ def action(part: str | None) -> int:
 @options.max_minutes
 @options.resume
 @options.resume_from
+@options.record
+@options.replay
+@options.offline
 @click.option(
     "--accept-bar-change",
     is_flag=True,
@@ -151,6 +154,9 @@ def report(run: str, view: str, output: Path | None) -> int:
 @options.max_minutes
 @options.resume
 @options.resume_from
+@options.record
+@options.replay
+@options.offline
 def run(
     evals: tuple[str, ...],
     fixtures: tuple[str, ...],
@@ -162,24 +168,25 @@ def run(
     resume_from: str | None,
     *,
     resume: bool,
+    **taped: Any,
 ) -> int:
     """Run Evals on one revision without a baseline, or a plan written by `gateval plan --json`.
 
-    Without a name it offers the Evals that are there.
+    Without a name it offers the Evals that are there; with --replay, it runs that run's plan.
     """
     from gateval.app.check import run_evals, run_plan_file
     from gateval.settings import VIEWS_VARIABLE
 
     environ = {**os.environ, VIEWS_VARIABLE: views}
     go_on = options.run_to_resume(resume_from, resume=resume)
-    if plan_file is not None:
-        if evals or fixtures or rev:
-            raise click.UsageError("--plan stands alone: the plan says what runs.")
-        return run_plan_file(environ, plan_file, results=results, minutes=minutes, resume=go_on)
+    if plan_file is not None and (evals or fixtures or rev):
+        raise click.UsageError("--plan stands alone: the plan says what runs.")
+    how: dict[str, Any] = {"results": results, "minutes": minutes, "resume": go_on, **taped}
+    if plan_file is not None or (taped["replay"] and not (evals or fixtures or rev)):
+        return run_plan_file(environ, plan_file, **how)
     if not evals:
         evals = _offer(rev)
-    where: dict[str, Any] = {"fixtures": fixtures, "rev": rev, "results": results}
-    return run_evals(environ, evals, **where, minutes=minutes, resume=go_on)
+    return run_evals(environ, evals, fixtures=fixtures, rev=rev, **how)
 
 
 def _offer(rev: str | None) -> tuple[str, ...]:

@@ -50,6 +50,21 @@ resume = click.option(
     help="Go on from the newest run here that measured the same: what is measured is kept, red and "
     "green alike, and the rest runs.",
 )
+record = click.option(
+    "--record",
+    is_flag=True,
+    help="Keep every model call in the folder `recording` of the results, without secrets.",
+)
+replay = click.option(
+    "--replay",
+    metavar="RUN|DIR",
+    help="Give the answers that a run with --record got. Measures nothing.",
+)
+offline = click.option(
+    "--offline",
+    is_flag=True,
+    help="With --replay, without keys: what is not recorded is an error, and nobody is asked.",
+)
 resume_from = click.option("--from", "resume_from", metavar="RUN", help="Go on from this run.")
 fetch = click.option(
     "--fetch", is_flag=True, help="Read the runs in CI anew; else this clone's copy counts."

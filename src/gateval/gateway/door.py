@@ -6,7 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from typing import Self
+from functools import partial
+from typing import TYPE_CHECKING, Self
 
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER, ScriptedModel
 from gateval.domain.manifests.gate_config import ModelPrice
@@ -40,6 +41,9 @@ from gateval.ports.model_calls import ModelCallError, ModelCallFault, Prices
 from gateval.wire.base import WireError
 from gateval.wire.registry import INPUT_FORMATS, WIRE_FORMATS
 
+if TYPE_CHECKING:
+    from gateval.gateway.upstream.recorded import Tape
+
 _NO_SUCH_MODEL = 404
 _NO_SUCH_ACCOUNT = frozenset({400, 401, 429})
 """The key is unknown, or the account behind it has nothing left."""
@@ -57,7 +61,8 @@ class Gateway:
     `Retry-After` as a date. `prices` say what calls cost; without them nobody knows. `own_prices`
     are those of the policy, which count before. All calls together keep within `limits`: `ledger`
     is their account. `allowed` says who may answer on this machine, None where no candidate runs
-    beside this; `ports_here` are then those of providers that are to answer there.
+    beside this; `ports_here` are then those of providers that are to answer there. Calls are
+    recorded on `tape`, or replayed from it.
     """
 
     def __init__(
@@ -74,6 +79,7 @@ class Gateway:
         wall_clock: Callable[[], float] = time.time,
         allowed: Allowed | None = None,
         rehearsal: Rehearsal | None = None,
+        tape: Tape | None = None,
     ) -> None:
         self.rehearsal = rehearsal
         self._upstreams = upstreams
@@ -95,8 +101,13 @@ class Gateway:
         self._clients = [
             HttpClient(timeouts, ca_file, pins=self._pins, allowed=allowed) for _ in range(2)
         ]
+        sender: Callable[..., Sender] = Sender
+        if tape is not None:
+            from gateval.gateway.upstream.recorded import RecordingSender  # few runs need it
+
+            sender = partial(RecordingSender, tape=tape)
         self.own, self.for_candidates = (
-            Sender(self.scrubber, persist, client, self.ledger, wall_clock=wall_clock)
+            sender(self.scrubber, persist, client, self.ledger, wall_clock=wall_clock)
             for client in self._clients
         )
 

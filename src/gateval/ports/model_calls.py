@@ -29,6 +29,8 @@ class ModelCallFault(StrEnum):
     """The calls of the run have taken what the policy gives them."""
     HELD = "held"
     """Calls that did not come to an end hold back what the run has left; it goes on."""
+    UNRECORDED = "unrecorded"
+    """The run replays a recording, offline, and the recording has no such call."""
 
 
 class ModelCallError(Exception):
@@ -55,6 +57,7 @@ class ModelCallError(Exception):
             ModelCallFault.UNCONFIGURED,
             ModelCallFault.BUDGET,
             ModelCallFault.HELD,
+            ModelCallFault.UNRECORDED,
         }:
             return Cause.GATE
         return Cause.PROVIDER

@@ -236,6 +236,7 @@ def _foot(view: ReportView, left_out: str) -> Safe:
         head=plan.head.short,
         base=plan.base.short if plan.base else "",
         resumed=view.report.results.info.resumed,
+        recorded=view.report.results.info.recorded,
         policy_source=plan.policy_source,
         policy_digest=plan.policy_digest[:12],
         left_out=left_out,

@@ -25,6 +25,7 @@ from gateval.app.action.context import ActionContext, ActionEvent, reads_unsigne
 from gateval.app.action.earlier_runs import sets_stored
 from gateval.app.action.result import ActionProgress, ActionResult
 from gateval.app.run.context import part_with_keys, refuse_missing_keys, refuse_unpriced
+from gateval.app.run.recording import Taping
 from gateval.app.run.views import PART_FILE, PLAN_FILE, TRIGGER_FILE
 from gateval.domain.decision.decision import Report
 from gateval.domain.forge.check_run import Room
@@ -37,6 +38,7 @@ from gateval.domain.forge.trigger import (
 )
 from gateval.domain.history.run_record import RunFacts, newest_first
 from gateval.domain.history.trend import turns
+from gateval.domain.manifests.gate_config import RecordingPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan, without_sealed
 from gateval.domain.results.results import WHY_CUT, Results, RunInfo, assemble
@@ -46,7 +48,7 @@ from gateval.errors import EXIT_PASS, GatevalError, StageFileError, UsageError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.ports.storage import RUNS
 from gateval.publish.audit import store_run
-from gateval.render.stage import TRIGGER_LIMIT, dump, load_part, load_trigger, part_pieces
+from gateval.render.stage import TRIGGER_LIMIT, dump, dump_part, load_part, load_trigger
 from gateval.safe.sanitize import inline, plain_line
 
 if TYPE_CHECKING:
@@ -199,6 +201,7 @@ def measure_plan(
         tells=context.inputs.step is not ActionStep.RUN,
         at_once=context.inputs.max_parallel,
         minutes=context.inputs.max_minutes,
+        taping=Taping(record=plan.policy.recordings is RecordingPolicy.UPLOAD),
     )
 
 
@@ -210,7 +213,7 @@ def store_part(context: ActionContext, measured: MeasuredRun) -> None:
     from gateval.app.run.sealing import sealed_part
 
     sealed = sealed_part(measured.whole, context.settings.environ)
-    measured.folder.write(PART_FILE, map(str.encode, part_pieces(measured.results, sealed)))
+    measured.folder.write(PART_FILE, dump_part(measured.results, sealed).encode())
 
 
 def store_plan_only(event: ActionEvent, plan: Plan) -> ActionResult:

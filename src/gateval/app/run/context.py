@@ -17,6 +17,7 @@ from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.machine import SystemClock
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.run.isolation import isolation, kept_layers, layers_folders, scratch_folder
+from gateval.app.run.recording import NO_TAPING, Taping, calibration_callers, callers, make_tape
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import Checks
 from gateval.candidates.environment import candidate_environment
@@ -55,6 +56,7 @@ from gateval.safe.redaction import Redactor, provider_keys
 
 if TYPE_CHECKING:
     from gateval.gateway.local.server import GatewayServer
+    from gateval.gateway.upstream.recorded import Tape
 from gateval.settings import Settings
 
 
@@ -166,6 +168,7 @@ class EvaluationRun:
     at_once: int | None
     minutes: float
     kept: KeptTrials = NO_TRIALS
+    taping: Taping = NO_TAPING
     replays: list[CalibrationReplay] = field(default_factory=list)
     over_budget: list[str] = field(default_factory=list)
     silent: dict[str, float] = field(default_factory=dict)
@@ -183,8 +186,8 @@ class EvaluationRun:
 async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
     """Open all of it, and put it away at the end."""
     plan, settings = run.plan, run.settings
-    redactor = Redactor(settings.secrets_beside(plan.policy.candidate_env))
-
+    secrets = settings.secrets_beside(plan.policy.candidate_env)
+    redactor = Redactor(secrets)
     async with contextlib.AsyncExitStack() as stack:
         scratch = stack.enter_context(scratch_folder(run.isolation_level))
         level, repository = run.isolation_level, run.repository
@@ -193,16 +196,16 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
         )
         kept = stack.enter_context(layers)
         local_http = await stack.enter_async_context(LoopbackClient())
-        gateway = await stack.enter_async_context(await _gateway(run))
+        tape = make_tape(run.taping, secrets, run.folder.path, scratch)
+        gateway = await stack.enter_async_context(await _gateway(run, tape))
         starter, door = await _isolated(run, gateway, scratch, stack)
         exports = ClosureExports(run.repository, plan, scratch)
-        environ = candidate_environment(settings.environ, plan.policy.candidate_env)
         context = RuntimeContext(
             run=run.folder.run,
             calls=gateway,
             door=door,
             exports=exports,
-            environ=environ,
+            environ=candidate_environment(settings.environ, plan.policy.candidate_env),
             clock=SystemClock(),
             local_http=local_http,
             scratch=scratch,
@@ -213,33 +216,38 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
             nowhere=partial(_nowhere, settings.upstreams),
         )
         candidates = await stack.enter_async_context(Candidates(context))
-        checks = Checks(context, plan, exports)
         judge = Judge(gateway)
+        redirected = {one.side for one in plan.agents if one.runtime.redirect}
         yield RunContext(
             candidates=candidates,
             judge=judge,
-            agreements=Agreements(
-                plan, judge, keep=lambda replay: run.replays.append(redactor.value(replay))
-            ),
+            agreements=_agreements(run, judge, redactor),
             embed=partial(embed, gateway, side=Side.HEAD),
-            checks=await stack.enter_async_context(checks),
+            checks=await stack.enter_async_context(Checks(context, plan, exports)),
             playgrounds=await stack.enter_async_context(Playgrounds(context, plan, exports)),
             log=run.log,
             tell=run.listen,
-            redact=partial(
-                _redacted,
-                redactor,
-                door.brought if door else {},
-                {one.side for one in plan.agents if one.runtime.redirect},
-            ),
+            redact=partial(_redacted, redactor, door.brought if door else {}, redirected),
             at_once=run.at_once,
             over=lambda: gateway.ledger.ended,
             offers=run.offers,
             kept=run.kept,
+            callers=callers(run.taping, plan, gateway),
         )
+        if tape is not None and tape.fault:
+            run.listen(RunWarned(message=tape.fault))
         if gateway.ledger.ended:
             run.over_budget.append(gateway.ledger.told)
         run.silent.update(gateway.silent)
+
+
+def _agreements(run: EvaluationRun, judge: Judge, redactor: Redactor) -> Agreements:
+    return Agreements(
+        run.plan,
+        judge,
+        keep=lambda replay: run.replays.append(redactor.value(replay)),
+        callers=calibration_callers(run.taping, run.plan),
+    )
 
 
 def _nowhere(upstreams: Mapping[str, Upstream], model: str) -> str:
@@ -264,7 +272,7 @@ def _redacted(
     return clean if clean.key is trial.key else clean.replace(key=trial.key)
 
 
-async def _gateway(run: EvaluationRun) -> Gateway:
+async def _gateway(run: EvaluationRun, tape: Tape | None) -> Gateway:
     """Make the gateway, which knows prices where a real model may be asked."""
     plan, settings = run.plan, run.settings
     prices = ListPrices()
@@ -282,6 +290,7 @@ async def _gateway(run: EvaluationRun) -> Gateway:
         ca_file=settings.ca_file,
         allowed=_who_may_answer(run),
         rehearsal=settings.rehearsal,
+        tape=tape,
     )
     for trial in (*run.kept.measured, *run.kept.to_judge):
         for usage in (trial.spent, trial.judge_usage):
@@ -292,8 +301,10 @@ async def _gateway(run: EvaluationRun) -> Gateway:
 
 
 def _who_may_answer(run: EvaluationRun) -> Allowed | None:
-    """Return who may answer for a provider on this machine; None where no process is started."""
-    if run.isolation_level is None:
+    """Return who may answer for a provider on this machine; None where no process is started, or
+    nobody is asked.
+    """
+    if run.isolation_level is None or run.taping.offline:
         return None
     trusted = run.plan.policy.loopback_upstreams is LoopbackPolicy.TRUSTED
     is_read = sys.stderr.isatty() and not run.settings.in_ci

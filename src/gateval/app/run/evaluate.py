@@ -17,6 +17,7 @@ from gateval.adapters.store import STORE_FOLDER, TrialStore, stored_trials
 from gateval.app.guard import ENDING, end_in_order, handlers_kept, interrupted
 from gateval.app.run.context import EvaluationRun, refuse_missing_keys, refuse_unpriced, run_context
 from gateval.app.run.isolation import isolation_for
+from gateval.app.run.recording import NO_TAPING, Taping
 from gateval.app.run.sealing import SealingLog, sealed_off
 from gateval.app.run.views import TRIALS_FILE
 from gateval.candidates.isolation.isolation_level import IsolationLevel, egress_text
@@ -47,13 +48,15 @@ def evaluate(
     at_once: int | None = None,
     minutes: float,
     resumed: Resumed = NOTHING_KEPT,
+    taping: Taping = NO_TAPING,
 ) -> Results:
     """Run a plan to its end, for so many minutes, or to the first SIGINT, SIGTERM or SIGHUP.
 
-    What was `resumed` of an earlier run counts as if it were made here.
-    At most `at_once` trials run side by side; without it, as many as the Evals say. What is sealed
-    is in the results, and nowhere else. Secrets are out of what the trials hold, but not yet out of
-    the plan and the names in it. Raises `MissingKey` before anything runs when a model of the plan
+    What was `resumed` of an earlier run counts as if it were made here. Model calls are recorded or
+    replayed as `taping` says. At most `at_once` trials run side by side; without it, as many as the
+    Evals say. What is sealed is in the results, and nowhere else. Secrets are out of what the
+    trials hold, but not yet out of the plan and the names in it. Raises `MissingKey` before
+    anything runs when a model of the plan
     has no key, and `UsageError` when one has no price and the policy limits dollars.
     """
     refuse_unpriced(plan)
@@ -63,15 +66,14 @@ def evaluate(
     level = isolation_for(plan, settings, listen)
     if level and (shown := settings.shown_secrets(plan.policy.candidate_env)):
         listen(RunWarned(message=shown))
-    warnings: dict[str, None] = {}
+    warnings: dict[str, None] = dict.fromkeys(filter(None, [taping.warning]))
     under_way: dict[TrialKey, None] = {}
     with TrialStore(folder.path / STORE_FOLDER) as file:
         log = SealingLog(file, plan)
         kept = resumed.kept._replace(measured=tuple(map(log.append, resumed.kept.measured)))
         noting = _noting(warnings, under_way, sealed_off(_begun_in(file, listen), plan))
-        run = EvaluationRun(
-            plan, repository, settings, folder, log, noting, level, at_once, minutes, kept
-        )
+        how = (level, at_once, minutes, kept, taping)
+        run = EvaluationRun(plan, repository, settings, folder, log, noting, *how)
         trials, interrupted = _trials_of(run)
     timed_out = trials is None and not interrupted
     done = (*stored_trials(folder.path, TRIALS_FILE), *log.held) if trials is None else trials
@@ -87,6 +89,7 @@ def evaluate(
         isolation=f"{level.text}{egress_text(plan.policy.egress)}" if level else "",
         interrupted=interrupted,
         resumed=resumed.told,
+        recorded=taping.told(folder.path),
         started=tuple(sorted(under_way, key=lambda key: key.order)),
         ended=f"The time of the run was over ({minutes:g} minutes)." if timed_out else "",
         unanswered=_unanswered(run.silent, seconds) if timed_out else "",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from importlib import import_module
 from threading import Event
+from typing import TYPE_CHECKING
 
 from gateval.adapters.folders import real_path
 from gateval.adapters.git.repository import GitRepository
@@ -14,6 +15,7 @@ from gateval.adapters.machine import SystemClock, show_here
 from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import FindingsFile, ResultsFolder
 from gateval.app.run.evaluate import small_collections
+from gateval.app.run.recording import NO_TAPING, Taping
 from gateval.app.run.sealing import MeasuredRun, runnable, seal_results
 from gateval.app.run.views import PLAN_FILE, RUN_FILE, written_views
 from gateval.domain.decision.decision import Report
@@ -32,6 +34,7 @@ from gateval.domain.history.standing import (
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import kept_apart, shut_plan
 from gateval.domain.results.averages import EarlierSet
+from gateval.domain.results.results import Results
 from gateval.domain.results.resume import NOTHING_KEPT, Resumed
 from gateval.errors import UsageError
 from gateval.events import Event as RunEvent
@@ -39,6 +42,9 @@ from gateval.events import Listener, TrialStarted
 from gateval.render.report.wording import count
 from gateval.render.stage import dump
 from gateval.settings import FINDINGS, Settings
+
+if TYPE_CHECKING:
+    from gateval.safe.redaction import Redactor
 
 FIRST_WAVE_SECONDS = 0.15
 """So long after its plan is stored, a run's first trials have the machine to themselves."""
@@ -57,6 +63,7 @@ def measure(
     at_once: int | None = None,
     minutes: float,
     resumed: Resumed = NOTHING_KEPT,
+    taping: Taping = NO_TAPING,
 ) -> MeasuredRun:
     """Run a plan, or the part of it that can be run, and write plan and trials.
 
@@ -64,7 +71,9 @@ def measure(
     experiments are kept with them. Secrets are out of all they hold; so is what is sealed, but for
     the verdicts on it, if the run `tells` them, and with `rates` how much of it passes. At most
     `at_once` trials run side by side, over all Evals; the run ends after `minutes`. What was
-    `resumed` of an earlier run is kept. Raises `MissingKey` when a model of the part has no key.
+    `resumed` of an earlier run is kept; calls are recorded or replayed as `taping` says, and of a
+    replay, from which nobody goes on, no plan is written. Raises `MissingKey` when a model of the
+    part has no key.
     """
     from gateval.app.run.evaluate import evaluate
     from gateval.safe.redaction import Redactor
@@ -74,7 +83,7 @@ def measure(
     with small_collections(), ThreadPoolExecutor(1) as aside:  # beside waiting for models
         over = Event()
         safe = aside.submit(redactor.value, plan)
-        storing = aside.submit(lambda: store_plan(safe.result(), folder))
+        storing = aside.submit(lambda: None if taping.replay else store_plan(safe.result(), folder))
         aside.submit(over.wait, FIRST_WAVE_SECONDS)
         loading = aside.submit(
             lambda: import_module("gateval.app.run.views").warm_up(settings.views)
@@ -84,26 +93,31 @@ def measure(
                 wait([storing] if resumed.kept.measured else [])  # the log begins with these
                 listening = _after(storing, listen)
                 asked = (runnable(part or plan), repository, settings, folder, listening)
-                found = evaluate(*asked, at_once=at_once, minutes=minutes, resumed=resumed)
+                found = evaluate(
+                    *asked, at_once=at_once, minutes=minutes, resumed=resumed, taping=taping
+                )
         finally:
             over.set()
         storing.result()
         loading.result()
-    # Trials are redacted as they finish, all but the names by which they are found in the plan.
+    whole = _without_secrets(found, redactor).replace(
+        plan=safe.result(), earlier=tuple(map(redactor.value, earlier))
+    )
+    public = seal_results(whole, folder, settings.environ, rates=rates, tells=tells)
+    return MeasuredRun(public, whole, folder, found.info.interrupted)
+
+
+def _without_secrets(found: Results, redactor: Redactor) -> Results:
+    """Take secrets out of what a run found. Trials are redacted as they finish, all but the names
+    by which they are found in the plan.
+    """
     keys = [redactor.value(trial.key) for trial in found.trials]
     trials = tuple(
         trial if key is trial.key else trial.replace(key=key)
         for trial, key in zip(found.trials, keys, strict=True)
     )
-    whole = found.replace(
-        plan=safe.result(),
-        trials=trials,
-        info=redactor.value(found.info),
-        earlier=tuple(map(redactor.value, earlier)),
-        offers=tuple(map(redactor.value, found.offers)),
-    )
-    public = seal_results(whole, folder, settings.environ, rates=rates, tells=tells)
-    return MeasuredRun(public, whole, folder, found.info.interrupted)
+    offers = tuple(map(redactor.value, found.offers))
+    return found.replace(trials=trials, info=redactor.value(found.info), offers=offers)
 
 
 def _after(storing: Future[None], listen: Listener) -> Listener:

@@ -120,6 +120,15 @@ class EgressPolicy(StrEnum):
     GATEWAY = "gateway"
 
 
+class RecordingPolicy(StrEnum):
+    """What a job in CI does with its model calls, word by word: nothing, or it records them in its
+    results, which the workflow uploads.
+    """
+
+    NEVER = "never"
+    UPLOAD = "upload"
+
+
 class LoopbackPolicy(StrEnum):
     """Whether a provider on this machine is asked where nobody can tell who answers there."""
 
@@ -420,6 +429,11 @@ class Policy(Spec):
     """Ports that candidates may listen on beside their own and those that the kernel chooses, where
     a model provider answers on the gate's own machine."""
     gateway: GatewayPolicy = GatewayPolicy()
+    recordings: RecordingPolicy = Field(
+        default=RecordingPolicy.NEVER, exclude_if=RecordingPolicy.NEVER.__eq__
+    )
+    """Whether jobs in CI record model calls beside their results (`upload`), without secrets and
+    nothing of sealed Evals, so that a failure can be replayed without keys."""
     must_belong: tuple[str, ...] = ()
     """Patterns of files that matter: one that changes and belongs to no Agent that an Eval measures
     makes the run incomplete."""

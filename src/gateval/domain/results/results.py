@@ -93,7 +93,7 @@ class RunInfo(Value):
     `unanswered` says which models were asked in vain then. `over_budget` says why no model was
     asked any more, if the policy gave the run no more calls, tokens or dollars. `interrupted` says
     that somebody cancelled it; `started` names trials begun and not finished. `resumed` says from
-    which run it goes on, and what it kept of that.
+    which run it goes on, and what it kept of that; `recorded` how it can be replayed.
     `warnings` tell what went wrong beside the trials, such as an `after` that failed.
     """
 
@@ -107,6 +107,7 @@ class RunInfo(Value):
     over_budget: str = ""
     interrupted: bool = False
     resumed: str = Field(default="", exclude_if=operator.not_)
+    recorded: str = Field(default="", exclude_if=operator.not_)
     started: tuple[TrialKey, ...] = ()
     warnings: tuple[str, ...] = ()
 

@@ -412,6 +412,7 @@ _FAULT_STATUSES = {
     ModelCallFault.UNCONFIGURED: 400,
     ModelCallFault.BUDGET: 429,
     ModelCallFault.HELD: 503,
+    ModelCallFault.UNRECORDED: 400,
 }
 
 

@@ -376,6 +376,7 @@ def _provenance(view: ReportView) -> list[tuple[str, str]]:
     said = [
         ("Run", f"{info.run}, {info.started_at[:16].replace('T', ' ')} UTC" if info.run else ""),
         ("Resumed", info.resumed),
+        ("Recorded", info.recorded),
         ("Head", plan.head.commit or "the working tree, uncommitted changes included"),
         ("Base", (plan.base.commit or plan.base.name) if plan.base else ""),
         ("Policy", f"{plan.policy_source} {plan.policy_digest[:12]}".strip()),

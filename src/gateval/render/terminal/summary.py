@@ -247,8 +247,7 @@ def _run(page: TerminalReport, view: ReportView) -> None:
     if results.trials:
         took = f" in {results.info.seconds:.1f} s" if results.info.seconds else ""
         lines.append(f"{count(len(results.trials), 'trial')}{took}")
-    if results.info.resumed:
-        lines.append(results.info.resumed)
+    lines += filter(None, (results.info.resumed, results.info.recorded))
     if results.info.isolation:
         lines.append(f"isolation: {results.info.isolation}")
     lines.append("To do the same again:")

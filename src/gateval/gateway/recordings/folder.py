@@ -1,0 +1,235 @@
+"""The folder of a recording: a folder for each trial, a file for each call.
+
+    EVAL/FIXTURE/head-1/agent-001.json
+    EVAL/FIXTURE/head-1/judge-001.json
+    calibrations/NAME/judge-001.json
+    long/SHA-256.txt
+
+What is replayed may come from anywhere, so no link is followed, sizes are limited, and of a file
+only what its address and digest say counts.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import re
+import stat
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+from gateval.domain.trials.model_call import Caller
+from gateval.gateway.recordings.recorded_call import (
+    AskedCall,
+    BadRecording,
+    Outcome,
+    RecordedCall,
+    lines_of,
+    read_call,
+    write_call,
+)
+from gateval.safe.redaction import Redactor
+
+LONG = "long"
+
+FILE_LIMIT = 64 * 1024 * 1024
+"""Bytes read of one file: more than a request and its answer can have."""
+
+MOST_BYTES = 2 * 1024 * 1024 * 1024
+"""Bytes of a recording, whatever agents say."""
+
+PLACE_LIMIT = 512 * 1024 * 1024
+"""Bytes read of one trial."""
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_ODD = re.compile(r"[^a-zA-Z0-9._-]")
+
+
+def folder_name(name: str) -> str:
+    """Return a name for a folder, from one that may be long or odd."""
+    plain = _ODD.sub("_", name)[:100].strip(".") or "_"
+    return plain if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+class RecordingWriter:
+    """Writes calls below `path`, of `most` bytes together."""
+
+    def __init__(self, path: Path, redactor: Redactor, *, most: int = MOST_BYTES) -> None:
+        self._path = path
+        self._redactor = redactor
+        self._numbers: Counter[tuple[str, ...]] = Counter()
+        self._left = most
+        self._left_out = 0
+        self._ended = ""
+
+    @property
+    def fault(self) -> str:
+        """Why the recording is not complete, as sentences; empty if it is."""
+        secret = f"{self._left_out} calls are not recorded: a secret stood in them all the same."
+        return " ".join(filter(None, (self._ended, secret if self._left_out else "")))
+
+    def number(self, caller: Caller) -> int:
+        """Return the number of a caller's next file."""
+        self._numbers[*caller.place, caller.asks] += 1
+        return self._numbers[*caller.place, caller.asks]
+
+    def write(self, caller: Caller, number: int, call: RecordedCall) -> None:
+        """Write a call, unless a secret stands in its file all the same."""
+        if self._ended:
+            return
+        text, long = write_call(call, self._redactor)
+        texts = [text, *long.values()]
+        if any(self._redactor.text(one) != one for one in texts):
+            self._left_out += 1
+            return
+        self._left -= sum(map(len, texts))
+        if self._left < 0:
+            self._ended = "The recording is not complete: it has grown too large."
+            return
+        try:
+            folder = self._path.joinpath(*map(folder_name, caller.place))
+            folder.mkdir(parents=True, exist_ok=True)
+            _write(folder / f"{caller.asks}-{number:03}.json", text)
+            for name, content in long.items():
+                (self._path / LONG).mkdir(exist_ok=True)
+                with suppress(FileExistsError):
+                    _write(self._path / LONG / f"{name}.txt", content)
+        except OSError as error:
+            self._ended = (
+                f"The recording is not complete: {error.strerror}. Make room, or run without "
+                "--record."
+            )
+
+
+def _write(file: Path, text: str) -> None:
+    with os.fdopen(os.open(file, _NEW, 0o644), "wb") as stream:
+        stream.write(text.encode("utf-8", "surrogatepass"))
+
+
+class _LongTexts(Mapping[str, str]):
+    """The long texts of a recording, by their SHA-256; each is held against its name."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __getitem__(self, name: str) -> str:
+        if re.fullmatch(r"[0-9a-f]{64}", name) is None:
+            raise KeyError(name)
+        try:
+            text = _read(self._folder / f"{name}.txt")
+        except (OSError, BadRecording):
+            raise KeyError(name)
+        if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != name:
+            raise KeyError(name)
+        return text
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _read(file: Path, limit: int = FILE_LIMIT) -> str:
+    with os.fdopen(os.open(file, _READ), "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise BadRecording("is no plain file")
+        content = stream.read(min(limit, FILE_LIMIT) + 1)
+    if len(content) > min(limit, FILE_LIMIT):
+        raise BadRecording("is larger than what is read of one trial")
+    try:
+        return content.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise BadRecording("is no UTF-8")
+
+
+class RecordingReader:
+    """Finds calls below `path`. What a trial recorded is read when its first call asks."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._long = _LongTexts(path / LONG)
+        self._known: dict[tuple[str, ...], dict[tuple[str, ...], deque[Outcome]]] = {}
+
+    def take(self, caller: Caller, asked: AskedCall) -> Outcome | None:
+        """Return what came of the next equal call of this caller; None if it made none. Raises
+        `BadRecording`.
+        """
+        place = (*caller.place, caller.asks)
+        if place not in self._known:
+            known: dict[tuple[str, ...], deque[Outcome]] = {}
+            for one in sorted(self._calls(caller), key=lambda one: one.ordinal):
+                known.setdefault((one.address, *one.asked.key), deque()).append(one.outcome)
+            self._known[place] = known
+        left = self._known[place].get((caller.address, *asked.key))
+        return left.popleft() if left else None
+
+    def missing(self, caller: Caller, asked: AskedCall) -> str:
+        """Say why there is no such call, with what differs from the one most like it."""
+        shown = "/".join(map(folder_name, caller.place))
+        try:
+            calls = list(self._calls(caller))
+        except BadRecording as bad:
+            return f"{bad}."
+        if not calls:
+            return f"Nothing of {caller.asks} is recorded in {shown}."
+        if all(one.address != caller.address for one in calls):
+            return (
+                f"What is recorded in {shown} is of another version: the Agent, the fixture, the "
+                "judge or the policy has changed since."
+            )
+        same = [one for one in calls if one.asked.key[:2] == asked.key[:2]]
+        if not same:
+            others = ", ".join(sorted({one.asked.model for one in calls}))
+            return f"{asked.model} was not asked in {shown} when it was recorded; {others} was."
+        if equal := sum(one.asked.digest == asked.digest for one in same):
+            return f"This very request was made {equal} times in {shown} when it was recorded."
+        return f"No request recorded in {shown} is this one. {_difference(asked, same)}"
+
+    def _calls(self, caller: Caller) -> Iterator[RecordedCall]:
+        folder = self.path.joinpath(*map(folder_name, caller.place))
+        try:
+            names = sorted(one.name for one in folder.iterdir())
+        except OSError:
+            return
+        left = PLACE_LIMIT
+        for name in names:
+            if re.fullmatch(rf"{caller.asks}-[0-9]+\.json", name):
+                try:
+                    text = _read(folder / name, left)
+                    left -= len(text)
+                    yield read_call(text, self._long)
+                except OSError as error:
+                    raise BadRecording(f"{folder / name} cannot be read: {error.strerror}")
+                except BadRecording as bad:
+                    raise BadRecording(f"{folder / name} {bad}")
+
+
+_LINES_COMPARED = 2_000
+_LINES_SHOWN = 12
+_WIDTH = 160
+
+
+def _difference(asked: AskedCall, others: Sequence[RecordedCall]) -> str:
+    """Return what differs from the request that is most like this one, as the lines of a diff."""
+    now = list(islice(lines_of(asked.body), _LINES_COMPARED))
+
+    def likeness(other: RecordedCall) -> float:
+        lines = list(islice(lines_of(other.asked.body), _LINES_COMPARED))
+        return difflib.SequenceMatcher(None, lines, now, autojunk=False).quick_ratio()
+
+    nearest = max(others, key=likeness)
+    before = list(islice(lines_of(nearest.asked.body), _LINES_COMPARED))
+    changes = [
+        f"{line[0]} {line[1:].strip()[:_WIDTH]}"
+        for line in difflib.unified_diff(before, now, lineterm="", n=0)
+        if line[0] in "+-" and not line.startswith(("+++", "---"))
+    ]
+    more = len(changes) - _LINES_SHOWN
+    shown = [*changes[:_LINES_SHOWN], *([f"and {more} more lines"] if more > 0 else [])]
+    return "From the nearest one it differs in:\n" + "\n".join(shown)
