@@ -61,15 +61,15 @@ class LayerCacheSettings:
 class Settings:
     """The settings in the environment. `upstreams` hold keys as secrets that do not show in `repr`.
 
-    `outage_seconds` is how long a provider may fail every call before calls to it are no longer
-    tried again. `findings` is the folder in which `check` remembers what it found; empty for that
-    of git. `sealed_branches` are patterns of branches beside the default one: for changes into
-    these, the action opens what is sealed. `views` are those that a run writes; empty for all.
-    `rehearsal` sees what an agent asks that `init` tries.
+    `outage_seconds` takes the place of the policy's `maxOutage`, where it is set. `findings` is
+    the folder in which `check` remembers what it found; empty for that of git. `sealed_branches`
+    are patterns of branches beside the default one: for changes into these, the action opens what
+    is sealed. `views` are those that a run writes; empty for all. `rehearsal` sees what an agent
+    asks that `init` tries.
     """
 
     upstreams: Mapping[str, Upstream]
-    outage_seconds: float
+    outage_seconds: float | None
     environ: Mapping[str, str]
     plain: bool
     limits: ResourceLimits = field(default_factory=ResourceLimits)
@@ -141,7 +141,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     upstreams = read_upstreams(environ)
     return Settings(
         upstreams=upstreams,
-        outage_seconds=_seconds(environ, OUTAGE_VARIABLE, default=120),
+        outage_seconds=_seconds(environ, OUTAGE_VARIABLE),
         environ=dict(environ),
         plain=is_plain(environ),
         limits=read_limits(environ),
@@ -190,15 +190,17 @@ def _layers_key(environ: Mapping[str, str], upstreams: Mapping[str, Upstream]) -
     raise UsageError(f"{LAYERS_KEY} {fault}.", hint="Make one with `openssl rand -hex 32`.")
 
 
-def _seconds(environ: Mapping[str, str], variable: str, *, default: float) -> float:
+def _seconds(environ: Mapping[str, str], variable: str) -> float | None:
     text = environ.get(variable, "").strip()
+    if not text:
+        return None
     try:
-        seconds = float(text) if text else default
+        seconds = float(text)
     except ValueError:
         seconds = -1
     if not 0 <= seconds <= LONGEST_SECONDS:
         raise UsageError(
             f"{variable} is no number of seconds from 0 to {LONGEST_SECONDS:,}.",
-            hint=f"Set it to a number such as {default:g}, or leave it out.",
+            hint="Set it to a number such as 180, or leave it out.",
         )
     return seconds

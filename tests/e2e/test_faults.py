@@ -152,7 +152,7 @@ def test_a_provider_that_is_down_is_said_to_be_down(tmp_path: Path) -> None:
     assert decision["verdict"] == "inconclusive"
     comment = (results / "comment.md").read_text()
     assert "the model provider was down or refused the call in 110 runs" in comment
-    assert "openai answered 500: Something broke." in comment
+    assert "answered 500: Something broke." in comment
 
 
 def test_an_odd_setting_is_refused(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def run(
 
 @pytest.mark.parametrize("runtime", ["model", "command", "http"])
 def test_a_judges_outage_is_the_judges_and_repeats_no_agent(tmp_path: Path, runtime: str) -> None:
-    repo = desk(tmp_path, runtime, fixtures=3, judged=True)
+    repo = desk(tmp_path, runtime, fixtures=2, judged=True)
 
     def respond(call: Call) -> Answer:
         if call.body["model"] == "judge":
@@ -111,9 +111,9 @@ def test_a_judges_outage_is_the_judges_and_repeats_no_agent(tmp_path: Path, runt
 
     code, found, asked, said = run(repo, respond)
     assert code == 3, said
-    assert asked["agent"] == 3
+    assert asked["agent"] == 2
     assert {(one["outcome"], one["cause"]) for one in found["trials"]} == {("error", "judge")}
-    assert "the judge gave no usable verdict in 3 runs" in said
+    assert "the judge gave no usable verdict in 2 runs" in said
     assert "The judge is ill." in said
 
 

@@ -160,7 +160,8 @@ def judges_gateway(snapshot: Snapshot, settings: Settings, policy: Policy) -> Ga
         prices=None if policy.budget.usd is None else ListPrices(),
         own_prices=policy.prices,
         limits=SpendingLimits.under(policy),
-        policy=RetryPolicy(outage_seconds=settings.outage_seconds),
+        rates=policy.rates,
+        policy=RetryPolicy.under(policy, settings.outage_seconds),
         ca_file=settings.ca_file,
     )
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -55,6 +56,7 @@ from gateval.domain.trials.trial import (
     Trial,
     TrialKey,
 )
+from gateval.engine.spacing import StartSpacing
 from gateval.events import (
     Event,
     RunFinished,
@@ -64,6 +66,7 @@ from gateval.events import (
     TrialsAdded,
     TrialStarted,
 )
+from gateval.gateway.places import Places, keeping, placed
 from gateval.judging.judge import Agreements, Judge
 from gateval.ports.model_calls import NO_CALLERS, Callers, Embed
 from gateval.ports.storage import TrialLog
@@ -163,7 +166,8 @@ async def _tried(
         playground=ground.playground if ground else None,
         caller=context.callers(key).agent,
     )
-    answer = await context.candidates.answer(agent, request)
+    with keeping() if agent.runtime.starts_process else nullcontext():
+        answer = await context.candidates.answer(agent, request)
     if ground:
         ground.playground.shut()
     if isinstance(answer, Answer) and task.planned.needs_model:
@@ -322,31 +326,6 @@ async def _again(
     return trial.replace(assessments=assessments, judge_usage=spent)
 
 
-APART_SECONDS = 0.0007
-"""About what starting a trial costs the gate."""
-
-
-class StartSpacing:
-    """Lets one trial start after the other, in the order in which they ask.
-
-    Trials that start together stay together: all their answers come at once, and each waits until
-    all the others are dealt with, call after call. So a wave is spread again at every start.
-    """
-
-    def __init__(self, apart: float = APART_SECONDS) -> None:
-        """Starts will be at least `apart` seconds from each other."""
-        self._apart = apart
-        self._free = 0.0
-
-    async def turn(self) -> None:
-        """Return when it is the caller's turn to start."""
-        now = asyncio.get_running_loop().time()
-        mine = max(now, self._free)
-        self._free = mine + self._apart
-        if mine > now:
-            await asyncio.sleep(mine - now)
-
-
 @dataclass(frozen=True)
 class RunContext:
     """What trials are run with: candidates, judge, own checks, where trials go, who listens.
@@ -355,8 +334,9 @@ class RunContext:
     trials may run side by side over all Evals; None for no such limit. Without `checks`, people's
     own checks are errors; without `embed`, likeness by embeddings is; without `agreements`, every
     judge's word counts; without `playgrounds`, what wants one is an error. `over` says why no model
-    is asked any more, as a sentence; it is empty as long as the run has room for calls. `kept` is
-    what an earlier run measured of the same trials. `callers` names trials for recordings.
+    is asked any more, as a sentence; it is empty as long as the run has room for calls. `gave_up`
+    says of a model (`provider/model-id`) why it is asked no more, if so. `kept` is what an earlier
+    run measured of the same trials. `callers` names trials for recordings.
     """
 
     candidates: Candidates
@@ -370,6 +350,7 @@ class RunContext:
     embed: Embed | None = None
     playgrounds: Playgrounds | None = None
     over: Callable[[], str] = str
+    gave_up: Callable[[str], str] = lambda _: ""
     offers: OfferCollector = field(default_factory=lambda: OfferCollector({}))
     kept: KeptTrials = NO_TRIALS
     callers: Callable[[TrialKey], Callers] = lambda _: NO_CALLERS
@@ -430,6 +411,43 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     return tuple(run.trials.values())
 
 
+class _Line(NamedTuple):
+    """The trials of one Eval that are to begin, its own places, and how many answers are assessed
+    `aside` at once.
+    """
+
+    queue: deque[Task]
+    places: Places
+    aside: asyncio.Semaphore
+
+
+def _at_most(times: int, begin: Callable[[], None]) -> Callable[[], None]:
+    """Return what calls `begin` so many times, and then no more: what has begun takes memory."""
+    left = iter(range(times))
+
+    def again() -> None:
+        if next(left, None) is not None:
+            begin()
+
+    return again
+
+
+def _untried(task: Task, context: RunContext) -> Trial | None:
+    """Return the trial as one that was not tried, if all its Agent's models or its judge's were
+    given up; None if they were not.
+    """
+    models = task.agent.models if task.agent is not None else ()
+    gone = [context.gave_up(one) for one in models]
+    gone = gone if all(gone) else []
+    if any(spec.needs_judge for spec in task.fixture.assertions):
+        gone.append(context.gave_up(task.planned.judge.model or ""))
+    why = list(filter(None, dict.fromkeys(gone)))
+    if not why:
+        return None
+    reason = f"Not tried: {' '.join(why)}"
+    return conclude_no_answer(task.key, NoAnswer(cause=Cause.PROVIDER, reason=reason))
+
+
 class _Run:
     """The trials of a plan: those that are through, and those that are answered and wait until no
     candidate lives.
@@ -488,8 +506,8 @@ class _Run:
 
     async def _batch(self, keys: tuple[TrialKey, ...]) -> None:
         plan = self._plan
-        places = asyncio.Semaphore(self._context.at_once or len(keys))
-        spacing = StartSpacing()
+        room = self._context.at_once or len(keys)
+        places, spacing = Places(room), StartSpacing(room)
         async with asyncio.TaskGroup() as group:
             for name in dict.fromkeys(planned.own_name for planned in plan.evals):
                 versions = [planned for planned in plan.evals if planned.own_name == name]
@@ -504,36 +522,35 @@ class _Run:
                         if key.eval == planned.name
                     )
                 parallel = min(planned.execution.parallel for planned in versions)
-                aside = asyncio.Semaphore(parallel)
+                line = _Line(queue, Places(parallel), asyncio.Semaphore(parallel))
+
+                def begin(line: _Line = line) -> None:
+                    group.create_task(self._work(line, places, spacing, group))
+
+                line.places.spare = _at_most(parallel, begin)
                 for _ in range(min(parallel, len(queue))):
-                    group.create_task(self._work(queue, places, spacing, group, aside))
+                    begin()
 
     async def _work(
-        self,
-        queue: deque[Task],
-        places: asyncio.Semaphore,
-        spacing: StartSpacing,
-        group: asyncio.TaskGroup,
-        aside: asyncio.Semaphore,
+        self, line: _Line, places: Places, spacing: StartSpacing, group: asyncio.TaskGroup
     ) -> None:
-        """Run trials of one Eval. In `group`, answers are assessed while agents go on, as many at
-        once as `aside` lets.
-        """
+        """Run trials of one Eval. In `group`, answers are assessed while agents go on."""
         context = self._context
 
         async def conclude(waiting: Waiting) -> None:
-            async with aside:
+            async with line.aside:
                 tried = await concluded(waiting, context)
             self._store(tried.trial)
 
-        while queue:
-            async with places:
-                await spacing.turn()
-                if not queue or context.over() or self._full:
+        while line.queue:
+            async with placed(line.places, places):
+                began = await spacing.turn()
+                if not line.queue or context.over() or self._full:
                     return
-                task = queue.popleft()
+                task = line.queue.popleft()
                 context.tell(TrialStarted(key=task.key))
-                measured = await self._measured(task)
+                measured = _untried(task, context) or await self._measured(task)
+                spacing.ended(began)
             if isinstance(measured, Trial):
                 self._store(measured)
             elif measured.aside:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER, ScriptedModel
-from gateval.domain.manifests.gate_config import ModelPrice
+from gateval.domain.manifests.gate_config import ModelPrice, ProviderRate
 from gateval.domain.text import quote
 from gateval.domain.trials.model_call import (
     Caller,
@@ -59,10 +59,11 @@ class Gateway:
     candidate can fill: `own`. Those send by `for_candidates`. `scrubber` knows all keys. `ca_file`
     holds authorities to trust besides the machine's, in PEM. `wall_clock` gives Unix time, for
     `Retry-After` as a date. `prices` say what calls cost; without them nobody knows. `own_prices`
-    are those of the policy, which count before. All calls together keep within `limits`: `ledger`
-    is their account. `allowed` says who may answer on this machine, None where no candidate runs
-    beside this; `ports_here` are then those of providers that are to answer there. Calls are
-    recorded on `tape`, or replayed from it.
+    are those of the policy, which count before; `rates` what it declares providers to allow. All
+    calls together keep within `limits`: `ledger` is their account. `allowed` says who may answer on
+    this machine, None where no candidate runs beside this; `ports_here` are then those of providers
+    that are to answer there. `outage_seconds` is after how long a model is given up. Calls
+    are recorded on `tape`, or replayed from it.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Gateway:
         *,
         prices: Prices | None = None,
         own_prices: Mapping[str, ModelPrice] | None = None,
+        rates: Mapping[str, ProviderRate] | None = None,
         limits: SpendingLimits | None = None,
         policy: RetryPolicy | None = None,
         timeouts: Timeouts | None = None,
@@ -95,7 +97,11 @@ class Gateway:
         )
         self.scrubber = scrubber_for(upstreams)
         policy = policy or RetryPolicy()
-        self._persist = persist = {name: Retrier(policy) for name in upstreams}
+        self.outage_seconds = policy.outage_seconds
+        allowed_rates = rates or {}
+        self._persist = persist = {
+            name: Retrier(policy, allowed_rates.get(name)) for name in upstreams
+        }
         self._allowed = allowed
         self._pins: dict[tuple[str, int], tuple[str, ...]] = {}
         self._clients = [
@@ -136,6 +142,14 @@ class Gateway:
             for provider, retrier in self._persist.items()
             for model, seconds in retrier.silent.items()
         }
+
+    def gave_up(self, model: str) -> str:
+        """Return why `model` (`provider/model-id`) is not asked any more, as a sentence: it has
+        answered nothing for too long. Empty where it is asked.
+        """
+        provider, _, model_id = model.partition("/")
+        why = self._persist[provider].gave_up(model_id) if provider in self._persist else ""
+        return sentence(f"{provider} {why}".replace("this model", model_id)) if why else ""
 
     async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
         """Ask `model`; see `ports.model_calls.ModelCalls`.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Self
 
 from pydantic import Field
@@ -103,12 +103,15 @@ class Taken(NamedTuple):
 
 class CallEntry:
     """An attempt at a call, from `Ledger.enter` until one of its methods says how it went. What is
-    said after the first time changes nothing.
+    said after the first time changes nothing. `told` is given the tokens that it took.
     """
 
-    def __init__(self, ledger: Ledger, model: str, held: Taken) -> None:
+    def __init__(
+        self, ledger: Ledger, model: str, held: Taken, told: Callable[[int], None] | None = None
+    ) -> None:
         self.model = model
         self.held = held
+        self.told = told
         self._ledger: Ledger | None = ledger
         self._begun = time.monotonic()
 
@@ -180,7 +183,17 @@ class Ledger:
             "write one under policy.prices of the gate config"
         )
 
-    async def enter(self, model: str, size: int, most: int | None) -> CallEntry:
+    def estimated(self, model: str, size: int, most: int | None) -> int:
+        """Return how many tokens such a call may take; see `enter`."""
+        return self._may_take(model, size, most).tokens
+
+    async def enter(
+        self,
+        model: str,
+        size: int,
+        most: int | None,
+        told: Callable[[int], None] | None = None,
+    ) -> CallEntry:
         """Enter an attempt at a call of `model` (`provider/model-id`), once there is room for it.
 
         Its request has `size` bytes and lets the answer have `most` tokens; None if it does not
@@ -204,7 +217,7 @@ class Ledger:
         self.calls += 1
         self._open += 1
         self.held = self.held.plus(may_take)
-        return CallEntry(self, model, may_take)
+        return CallEntry(self, model, may_take, told)
 
     def close(self, entry: CallEntry, usage: Usage, answered: str, tier: str) -> None:
         """Give back what an entry holds and count what it took; `CallEntry` calls this once."""
@@ -214,6 +227,8 @@ class Ledger:
             self._largest[entry.model] = max(usage.output_tokens, self._largest.get(entry.model, 0))
         priced = self._pricing.usage(entry.model, usage, answered=answered, tier=tier)
         tokens = entry.held.tokens if priced.total is None else priced.total
+        if entry.told is not None:
+            entry.told(tokens)
         self.spent = self.spent.plus(
             Taken(tokens, entry.held.usd if priced.usd is None else priced.usd)
         )

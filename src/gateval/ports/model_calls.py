@@ -31,6 +31,8 @@ class ModelCallFault(StrEnum):
     """Calls that did not come to an end hold back what the run has left; it goes on."""
     UNRECORDED = "unrecorded"
     """The run replays a recording, offline, and the recording has no such call."""
+    GIVEN_UP = "given_up"
+    """Nothing of the model got through for so long that the run does not ask it any more."""
 
 
 class ModelCallError(Exception):
@@ -64,10 +66,14 @@ class ModelCallError(Exception):
 
     @property
     def lasting(self) -> bool:
-        """Whether the same would come of it again, until a person mends the key or the account, or
-        gives the run more.
+        """Whether the same would come of it again in this run: until a person mends the key or the
+        account, or gives the run more, or the model is there again.
         """
-        return self.fault in {ModelCallFault.DENIED, ModelCallFault.BUDGET}
+        return self.fault in {
+            ModelCallFault.DENIED,
+            ModelCallFault.BUDGET,
+            ModelCallFault.GIVEN_UP,
+        }
 
 
 REFUSED = "The gateway refused a call."

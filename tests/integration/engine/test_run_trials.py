@@ -25,6 +25,7 @@ from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
 from gateval.engine.run import TRIES, RunContext, run_trials
 from gateval.events import Event, TrialFinished, TrialsAdded, TrialStarted
 from gateval.gateway.loopback_client import LoopbackClient
+from gateval.gateway.places import HELD, aside
 from gateval.judging.judge import Judge
 from gateval.ports.model_calls import ModelCallError, ModelCallFault, ModelCalls
 from gateval.ports.storage import TrialLog
@@ -93,6 +94,7 @@ def run(
     scratch: Path,
     *,
     at_once: int | None = None,
+    gave_up: Callable[[str], str] = lambda _: "",
 ) -> tuple[tuple[Trial, ...], list[Event]]:
     """Run a plan and return its trials and what was told on the way."""
     events: list[Event] = []
@@ -111,7 +113,9 @@ def run(
 
     async def go() -> tuple[Trial, ...]:
         async with Candidates(runtime) as candidates:
-            context = RunContext(candidates, Judge(model), log, events.append, at_once=at_once)
+            context = RunContext(
+                candidates, Judge(model), log, events.append, at_once=at_once, gave_up=gave_up
+            )
             return await run_trials(plan, context)
 
     return asyncio.run(go()), events
@@ -135,6 +139,58 @@ def test_no_more_trials_at_once_than_the_whole_run_may_have(plan: Plan, tmp_path
         trials, _ = run(plan, model, log, tmp_path, at_once=2)
     assert len(trials) == 24
     assert model.most == 2
+
+
+def test_what_needs_a_model_that_was_given_up_is_not_tried(plan: Plan, tmp_path: Path) -> None:
+    told = "scripted answered no call of it for 180 s."
+
+    def gave_up(name: str) -> str:
+        return told if name.startswith("scripted/") and asked >= 5 else ""
+
+    asked = 0
+
+    def answer(request: ModelRequest, side: Side) -> ModelReply:
+        nonlocal asked
+        asked += 1
+        return greet(request, side)
+
+    model = SlowModel(answer)
+    with TrialStore(tmp_path / "log") as log:
+        trials, _ = run(plan, model, log, tmp_path, gave_up=gave_up)
+    untried = [one for one in trials if one.outcome is Outcome.ERROR]
+    assert len(trials) == 24, "each is reported"
+    assert {(one.cause, one.reason) for one in untried} == {(Cause.PROVIDER, f"Not tried: {told}")}
+    assert asked == 24 - len(untried) <= 7, "three were under way"
+
+
+class BusyModel:
+    """Has the first call wait, as one that is to be made again, until three others were made."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+        self._enough = asyncio.Event()
+
+    async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
+        """Fulfil `ModelCalls.call` as the gateway does."""
+        holder = HELD.get()
+        assert holder is not None
+        await holder.begin()
+        try:
+            self._calls += 1
+            if self._calls == 1:
+                await aside(asyncio.wait_for(self._enough.wait(), 60))
+            elif self._calls == 4:
+                self._enough.set()
+            return ModelReply(text="Hello")
+        finally:
+            holder.end()
+
+
+def test_a_trial_whose_call_waits_gives_its_only_place_away(plan: Plan, tmp_path: Path) -> None:
+    with TrialStore(tmp_path / "log") as log:
+        trials, _ = run(plan, BusyModel(), log, tmp_path, at_once=1)
+    assert len({one.key for one in trials}) == 24
+    assert Outcome.ERROR not in {one.outcome for one in trials}
 
 
 def test_base_and_head_are_started_side_by_side(plan: Plan, tmp_path: Path) -> None:

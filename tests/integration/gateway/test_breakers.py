@@ -46,36 +46,60 @@ def asked(server: ModelServer, model: str) -> int:
 
 
 @pytest.mark.parametrize("how", ["refuses", "hangs"])
-def test_a_judge_that_is_down_is_felt_while_other_models_answer(how: str) -> None:
+def test_a_judge_that_is_down_is_given_up_while_other_models_answer(how: str) -> None:
     def respond(call: Call) -> Answer:
         if call.body["model"] != "judge":
             return hello(call)
         return failure(call, 503, "down") if how == "refuses" else reply(call, "late", delay=9)
 
     async def use(gateway: Gateway, server: ModelServer) -> None:
-        await fails(gateway, "openai/judge")
-        began = time.monotonic()  # of the outage at the latest
-        while time.monotonic() - began < PATIENT.outage_seconds:
-            await fails(gateway, "openai/judge")
+        while not gateway.gave_up("openai/judge"):
+            error = await fails(gateway, "openai/judge")
             await gateway.call("openai/agent", HELLO, side=Side.HEAD)
         before = asked(server, "judge")
-        assert (await fails(gateway, "openai/judge")).fault is ModelCallFault.OUTAGE
-        assert asked(server, "judge") == before + 1, "it is tried once, and not again"
+        error = await fails(gateway, "openai/judge")
+        assert error.fault is ModelCallFault.GIVEN_UP
+        assert error.lasting
+        assert "answered no call of this model for 0.6 s; at last it" in error.message
+        assert asked(server, "judge") == before, "it is not asked again"
+        assert not gateway.gave_up("openai/agent")
 
     door(use, respond, PATIENT, answer=0.2)
 
 
-def test_only_one_call_waits_for_a_model_that_is_down() -> None:
-    policy = RetryPolicy(attempts=2, first_wait=0.01, outage_seconds=0.2)
+def test_an_outage_that_passes_costs_nothing() -> None:
+    policy = RetryPolicy(attempts=9, first_wait=0.01, longest_wait=0.05, outage_seconds=60)
+    began = time.monotonic()
 
     async def use(gateway: Gateway, server: ModelServer) -> None:
-        await fails(gateway, "openai/judge")
-        before = len(server.calls)
-        errors = await asyncio.gather(*(fails(gateway, "openai/judge") for _ in range(20)))
-        assert len(server.calls) == before + 1
-        assert sum("not asked now" in error.message for error in errors) == 19
+        calls = (gateway.call("openai/judge", HELLO, side=Side.HEAD) for _ in range(20))
+        assert len(await asyncio.gather(*calls)) == 20
 
-    door(use, lambda call: reply(call, "late", delay=9), policy, answer=0.3)
+    def respond(call: Call) -> Answer:
+        return failure(call, 503, "down") if time.monotonic() - began < 0.1 else hello(call)
+
+    door(use, respond, policy)
+
+
+def test_too_many_requests_slow_calls_down_to_what_the_provider_takes() -> None:
+    begun: list[float] = []
+    refused: list[float] = []
+
+    def respond(call: Call) -> Answer:
+        """Refuse what is more than eight at once, each of which takes 20 ms."""
+        now = time.monotonic()
+        if sum(now - one < 0.02 for one in begun) >= 8:
+            refused.append(now)
+            return failure(call, 429, "slow down", Retry_After="0.02")
+        begun.append(now)
+        return reply(call, "hi", delay=0.02)
+
+    async def use(gateway: Gateway, server: ModelServer) -> None:
+        calls = (gateway.call("openai/m", HELLO, side=Side.HEAD) for _ in range(300))
+        assert len(await asyncio.gather(*calls)) == 300
+        assert len(refused) < 600, "300 at once were refused 17 times each, were nothing learnt"
+
+    door(use, respond, RetryPolicy(attempts=99, first_wait=0.02, longest_wait=0.1))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from gateval.domain.trials.trial import Cause, Side
 from gateval.gateway.ledger import SpendingLimits
 from gateval.gateway.local.server import REFUSALS_PER_SECOND, GatewayServer
 from gateval.gateway.local.session import Session
-from gateval.gateway.local.trial_calls import CallLimits, RateLimiter
+from gateval.gateway.local.trial_calls import CallLimits
+from gateval.gateway.upstream.pace import RateLimiter
 from tests.helpers.gateway import (
     ASKED,
     CHAT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from gateval.engine.run import StartSpacing
+from gateval.engine.spacing import StartSpacing
 
 APART = 0.005
 CLOCK = 0.001
@@ -24,7 +24,7 @@ async def starts(spacing: StartSpacing, askers: int) -> list[tuple[int, float]]:
 
 
 def test_those_who_ask_together_start_apart_and_in_order() -> None:
-    started = asyncio.run(starts(StartSpacing(APART), 6))
+    started = asyncio.run(starts(StartSpacing(100, APART), 6))
     assert [number for number, _ in started] == list(range(6))
     first = started[0][1]
     assert all(when >= first + number * APART - CLOCK for number, when in started)
@@ -32,7 +32,7 @@ def test_those_who_ask_together_start_apart_and_in_order() -> None:
 
 def test_who_asks_alone_does_not_wait() -> None:
     async def ask() -> None:
-        spacing = StartSpacing(3600)
+        spacing = StartSpacing(100, 3600)
         await spacing.turn()
 
     asyncio.run(ask())
@@ -40,7 +40,7 @@ def test_who_asks_alone_does_not_wait() -> None:
 
 def test_who_gives_up_waiting_does_not_stop_the_next() -> None:
     async def ask() -> list[tuple[int, float]]:
-        spacing = StartSpacing(APART)
+        spacing = StartSpacing(100, APART)
         await spacing.turn()
         waiting = asyncio.create_task(spacing.turn())
         await asyncio.sleep(0)
@@ -48,3 +48,15 @@ def test_who_gives_up_waiting_does_not_stop_the_next() -> None:
         return await starts(spacing, 1)
 
     assert len(asyncio.run(ask())) == 1
+
+
+def test_it_never_holds_back_a_fast_provider() -> None:
+    async def ask() -> float:
+        spacing, loop = StartSpacing(100, 3600), asyncio.get_running_loop()
+        spacing.ended(loop.time() - 0.02)  # a trial took 20 ms: 5,000 a second have room
+        await spacing.turn()
+        began = loop.time()
+        await starts(spacing, 10)
+        return loop.time() - began
+
+    assert asyncio.run(ask()) < 3600, "ten starts waited for 0.1 ms each, not for an hour"

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from gateval.gateway.upstream.breaker import CircuitBreaker
 from gateval.gateway.upstream.retry import (
-    CircuitBreaker,
     Garbled,
     RetryPolicy,
     Transient,

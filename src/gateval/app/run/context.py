@@ -17,6 +17,7 @@ from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.machine import SystemClock
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.run.isolation import isolation, kept_layers, layers_folders, scratch_folder
+from gateval.app.run.outages import outages_told
 from gateval.app.run.recording import NO_TAPING, Taping, calibration_callers, callers, make_tape
 from gateval.candidates.base import RuntimeContext
 from gateval.candidates.checks import Checks
@@ -190,14 +191,12 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
     redactor = Redactor(secrets)
     async with contextlib.AsyncExitStack() as stack:
         scratch = stack.enter_context(scratch_folder(run.isolation_level))
-        level, repository = run.isolation_level, run.repository
-        layers = kept_layers(
-            plan, repository, settings, level, scratch, lambda told: run.listen(RunWarned(told))
-        )
+        level, warn = run.isolation_level, lambda told: run.listen(RunWarned(told))
+        layers = kept_layers(plan, run.repository, settings, level, scratch, warn)
         kept = stack.enter_context(layers)
         local_http = await stack.enter_async_context(LoopbackClient())
         tape = make_tape(run.taping, secrets, run.folder.path, scratch)
-        gateway = await stack.enter_async_context(await _gateway(run, tape))
+        gateway = await stack.enter_async_context(_gateway(run, tape))
         starter, door = await _isolated(run, gateway, scratch, stack)
         exports = ClosureExports(run.repository, plan, scratch)
         context = RuntimeContext(
@@ -230,6 +229,7 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
             redact=partial(_redacted, redactor, door.brought if door else {}, redirected),
             at_once=run.at_once,
             over=lambda: gateway.ledger.ended,
+            gave_up=gateway.gave_up,
             offers=run.offers,
             kept=run.kept,
             callers=callers(run.taping, plan, gateway),
@@ -272,8 +272,9 @@ def _redacted(
     return clean if clean.key is trial.key else clean.replace(key=trial.key)
 
 
-async def _gateway(run: EvaluationRun, tape: Tape | None) -> Gateway:
-    """Make the gateway, which knows prices where a real model may be asked."""
+@contextlib.asynccontextmanager
+async def _gateway(run: EvaluationRun, tape: Tape | None) -> AsyncIterator[Gateway]:
+    """Open the gateway, which knows prices where a real model may be asked."""
     plan, settings = run.plan, run.settings
     prices = ListPrices()
     scripted = f"{SCRIPTED_PROVIDER}/"
@@ -286,7 +287,8 @@ async def _gateway(run: EvaluationRun, tape: Tape | None) -> Gateway:
         prices=prices,
         own_prices=plan.policy.prices,
         limits=SpendingLimits.under(plan.policy),
-        policy=RetryPolicy(outage_seconds=settings.outage_seconds),
+        rates=plan.policy.rates,
+        policy=RetryPolicy.under(plan.policy, settings.outage_seconds),
         ca_file=settings.ca_file,
         allowed=_who_may_answer(run),
         rehearsal=settings.rehearsal,
@@ -297,7 +299,8 @@ async def _gateway(run: EvaluationRun, tape: Tape | None) -> Gateway:
             taken = Taken(usage.total or 0, usage.usd or 0.0)
             gateway.ledger.spent = gateway.ledger.spent.plus(taken)
         gateway.ledger.calls += trial.trace.model_calls if trial.trace else 0
-    return gateway
+    async with gateway, outages_told(gateway, run.listen):
+        yield gateway
 
 
 def _who_may_answer(run: EvaluationRun) -> Allowed | None:

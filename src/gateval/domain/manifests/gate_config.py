@@ -266,6 +266,8 @@ SourceHost = Annotated[
 ]
 """A host as it stands in a URL, with its port where that is not 443."""
 
+ProviderName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100)]
+
 ModelName = Annotated[str, StringConstraints(pattern=r"^[^/\s]+/\S+$", max_length=200)]
 """A model as manifests name it: `provider/model-id`."""
 
@@ -338,6 +340,15 @@ class NotificationPolicy(Spec):
     """The verdicts that are told."""
     private_network: bool = False
     """Whether the address may be one of a private network. Else it is public, or this machine's."""
+
+
+class ProviderRate(Spec):
+    """What a provider lets a key do in a minute, all its models together."""
+
+    rpm: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    """Calls."""
+    tpm: Annotated[int, Field(ge=1, le=1_000_000_000_000)] | None = None
+    """Tokens, read and answered."""
 
 
 class GatewayPolicy(Spec):
@@ -445,6 +456,12 @@ class Policy(Spec):
     prices: dict[ModelName, ModelPrice] = Field(default={}, max_length=1_000)
     """What models cost, by `provider/model-id`, as `{input: 0.5, output: 1.5}` in US dollars for a
     million tokens: those that the list of prices lacks, and those that you get at another price."""
+    rates: dict[ProviderName, ProviderRate] = Field(default={}, max_length=100)
+    """What providers allow in a minute, by name, as `{rpm: 500, tpm: 200000}`: calls are spread so
+    that they keep to it."""
+    max_outage: float = Field(default=3, ge=0, le=1_440, allow_inf_nan=False)
+    """Minutes for which all calls of a model may fail, while one call at a time tries it, before
+    what needs it is not tried any more in this run."""
     baseline: BaselinePolicy = BaselinePolicy()
     quarantine: tuple[QuarantinedFixture, ...] = ()
     """Fixtures that inform and do not block, each with its owner and last day."""

@@ -244,6 +244,8 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.budget.usd": number(lower=False, absent=True),
     "policy.budget.minutes": number(lower=False, absent=True),
     "policy.prices": free(),
+    "policy.rates": free(),
+    "policy.maxOutage": free(),
     "policy.baseline.trials": free(),
     "policy.baseline.maxAgeDays": number(lower=True),
     "policy.baseline.workflows": fewer(),
@@ -261,7 +263,7 @@ STRICTNESS: Mapping[str, Direction] = {
 }
 """By the key as it is written. What lies below `_NAMED` are names, and goes by its entry."""
 
-_NAMED = ("evalWeights", "prices")
+_NAMED = ("evalWeights", "prices", "rates")
 
 
 def direction_of(path: KeyPath) -> Direction:

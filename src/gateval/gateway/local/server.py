@@ -49,7 +49,8 @@ from gateval.gateway.local.session import (
     redirected,
     shape,
 )
-from gateval.gateway.local.trial_calls import CallLimits, RateLimiter
+from gateval.gateway.local.trial_calls import CallLimits
+from gateval.gateway.upstream.pace import RateLimiter
 from gateval.wire import mcp
 from gateval.wire.base import Format, WireError, write_json
 from gateval.wire.registry import FORMATS, INPUT_FORMATS

@@ -26,6 +26,8 @@ from gateval.domain.trials.trace import Replay, Trace
 from gateval.domain.trials.trial import Cause
 from gateval.gateway.ledger import Ledger
 from gateval.gateway.local.recording import TraceRecorder, TrialTools
+from gateval.gateway.places import Places, placed
+from gateval.gateway.upstream.pace import RateLimiter
 from gateval.gateway.upstream.retry import Tries, Wait, together
 from gateval.ports.model_calls import (
     LATE,
@@ -66,27 +68,12 @@ class CallLimits(Value):
         return cls(max_tokens=policy.max_tokens, allow=policy.allow)
 
 
-class RateLimiter:
-    """Spreads what comes too fast: `burst` at once, then `per_second`."""
-
-    def __init__(self, *, per_second: float, burst: int) -> None:
-        self._step = 1 / per_second
-        self._ahead = burst * self._step
-        self._next = 0.0
-
-    def wait(self) -> float:
-        """Take a turn, and return the seconds until it comes."""
-        now = time.monotonic()
-        self._next = max(self._next, now - self._ahead) + self._step
-        return max(self._next - now, 0.0)
-
-
 class CallQueue:
     """The turns of one instance: how many of its calls go on at once, and how fast they begin."""
 
     def __init__(self, limits: CallLimits) -> None:
         self._limits = limits
-        self._at_once = asyncio.Semaphore(limits.at_once)
+        self._at_once = Places(limits.at_once)
         self._large = asyncio.Lock()
         self._pace = RateLimiter(per_second=limits.per_second, burst=limits.burst)
         self._present = 0
@@ -103,7 +90,7 @@ class CallQueue:
         is_large = size is None or size > self._limits.large_bytes
         self._present += 1
         try:
-            async with self._large if is_large else nullcontext(), self._at_once:
+            async with self._large if is_large else nullcontext(), placed(self._at_once):
                 if seconds := self._pace.wait():
                     await asyncio.sleep(seconds)
                 yield
@@ -319,7 +306,7 @@ class TrialCalls:
             self.turned_away(error)
             self._recorder.error(request, error)
             return
-        if error.lasting and model:
+        if error.lasting and model and error.fault is not ModelCallFault.GIVEN_UP:
             self._denied[model.partition("/")[0]] = error
         if error.fault is ModelCallFault.BUDGET:
             self._run_is_over = error.message

@@ -1,8 +1,7 @@
 """When a model call is made again, what went wrong with it, and when a model is given up.
 
-Each call is patient by itself, since providers hiccup. But a run makes thousands of calls, and if
-nothing gets through, waiting for each of them helps nobody: then one call at a time is tried, once,
-and all others fail at once.
+Each call is patient by itself, since providers hiccup. While it waits to be made again, whoever
+makes it gives its place away.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from pydantic import Field
 from tenacity import AsyncRetrying, RetryCallState
@@ -21,8 +20,12 @@ from tenacity.stop import stop_after_attempt, stop_before_delay
 from tenacity.wait import wait_random_exponential
 
 from gateval.domain.base import Value
+from gateval.domain.manifests.gate_config import Policy, ProviderRate
 from gateval.domain.trials.model_call import Caller
 from gateval.domain.trials.trace import CallCost
+from gateval.gateway.places import HELD, aside
+from gateval.gateway.upstream.breaker import CircuitBreaker
+from gateval.gateway.upstream.pace import Pace
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from gateval.wire.base import WireError, read_object
 
@@ -59,67 +62,6 @@ def asked_wait(headers: Mapping[str, str], *, now: float) -> float | None:
             wait = read()
             return wait if wait > 0 else None
     return None
-
-
-HANG_SECONDS = 10.0
-"""An attempt that nobody waits for any longer counts as failed if it took this long."""
-
-
-class CircuitBreaker:
-    """Watches one model. `outage_seconds` is how long all calls may fail before it is down, in
-    seconds; `clock` gives seconds that only grow.
-    """
-
-    def __init__(self, outage_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._outage_seconds = outage_seconds
-        self._clock = clock
-        self._failing_since: float | None = None
-        self._asked_since: float | None = None
-        self._probes = 0
-
-    def begin(self) -> float | None:
-        """Admit an attempt and return when it begins; None if it must not be made. The
-        caller ends an admitted attempt by `answered`, `failed` or `given_up`.
-        """
-        if self.lost() and self._probes:
-            return None
-        self._probes += 1
-        now = self._clock()
-        if self._asked_since is None:
-            self._asked_since = now
-        return now
-
-    def answered(self) -> None:
-        """Note an answer, be it one that the caller does not like: the provider is there."""
-        self._probes -= 1
-        self._failing_since = self._asked_since = None
-
-    def failed(self, began: float) -> None:
-        """Note a failure that may pass: an outage, a rate limit, a dropped connection."""
-        self._probes -= 1
-        if self._failing_since is None or began < self._failing_since:
-            self._failing_since = began
-
-    def given_up(self, began: float) -> None:
-        """Note that nobody waits any longer for an attempt without an answer: maybe it hung."""
-        if self._clock() - began >= HANG_SECONDS:
-            self.failed(began)
-        else:
-            self._probes -= 1
-            self._asked_since = self._asked_since if self._probes else None
-
-    def silent(self) -> float:
-        """For how many seconds calls have failed, or hung, and none was answered."""
-        since = self._failing_since
-        if since is None and self._probes and self._asked_since is not None:
-            hung = self._clock() - self._asked_since >= HANG_SECONDS
-            since = self._asked_since if hung else None
-        return 0.0 if since is None else self._clock() - since
-
-    def lost(self) -> bool:
-        """Whether nothing has got through for too long. The next answer ends that."""
-        since = self._failing_since
-        return since is not None and self._clock() - since >= self._outage_seconds
 
 
 class Wait(NamedTuple):
@@ -204,8 +146,7 @@ class RetryPolicy(Value):
     `attempts` counts the first one. No attempt starts later than `total_seconds` after the first.
     Waits grow from `first_wait` to at most `longest_wait` seconds, each drawn at random between
     half the first and that. A wait the provider asks for is kept instead, up to `longest_asked`
-    seconds. After `outage_seconds` in which nothing got through, no call is tried again until one
-    does.
+    seconds. A model of which nothing got through for `outage_seconds` is given up.
     """
 
     attempts: int = Field(default=8, ge=1)
@@ -213,7 +154,13 @@ class RetryPolicy(Value):
     first_wait: float = Field(default=0.5, ge=0)
     longest_wait: float = Field(default=20, ge=0)
     longest_asked: float = Field(default=60, ge=0)
-    outage_seconds: float = Field(default=120, ge=0)
+    outage_seconds: float = Field(default=180, ge=0)
+
+    @classmethod
+    def under(cls, policy: Policy, seconds: float | None) -> Self:
+        """The policy of a run, whose machine may say after how many seconds to give a model up."""
+        given = policy.max_outage * 60 if seconds is None else seconds
+        return cls(outage_seconds=given)
 
 
 class AttemptFailed(Exception):
@@ -236,6 +183,12 @@ class Transient(AttemptFailed):
     """That may pass."""
 
     fault = ModelCallFault.OUTAGE
+
+
+class GivenUp(Transient):
+    """Nothing of this model got through for so long that it is not asked any more."""
+
+    fault = ModelCallFault.GIVEN_UP
 
 
 class Denied(AttemptFailed):
@@ -289,10 +242,10 @@ def retrying(policy: RetryPolicy, breaker: CircuitBreaker) -> AsyncRetrying:
         failure = state.outcome.exception() if state.outcome else None
         if isinstance(failure, Garbled) and garbled_enough(state):
             return True
-        return breaker.lost() or enough(state) or late(state)
+        return breaker.lost or enough(state) or late(state)
 
     return AsyncRetrying(
-        sleep=asyncio.sleep,
+        sleep=lambda seconds: aside(asyncio.sleep(seconds)),
         stop=stop,
         wait=wait,
         retry=retry_if_exception_type(Transient),
@@ -301,9 +254,12 @@ def retrying(policy: RetryPolicy, breaker: CircuitBreaker) -> AsyncRetrying:
 
 
 class Retrier:
-    """Makes the calls to one provider, each again on `Transient` as the policy says."""
+    """Makes the calls to one provider, each again on `Transient` as the policy says, and as fast as
+    the provider takes them; `rate` is what it is declared to allow.
+    """
 
-    def __init__(self, policy: RetryPolicy) -> None:
+    def __init__(self, policy: RetryPolicy, rate: ProviderRate | None = None) -> None:
+        self.pace = Pace(rate)
         self._policy = policy
         self._models: dict[str, tuple[CircuitBreaker, AsyncRetrying]] = {}
 
@@ -316,10 +272,25 @@ class Retrier:
             if model and (seconds := breaker.silent())
         }
 
+    def gave_up(self, model: str) -> str:
+        """Return why a model is not asked any more, as a clause; empty where it is."""
+        breaker = self._models[model][0] if model in self._models else None
+        return self._given_up(breaker) if breaker is not None and breaker.lost else ""
+
+    def _given_up(self, breaker: CircuitBreaker) -> str:
+        seconds = f"{self._policy.outage_seconds:g} s"
+        return f"answered no call of this model for {seconds}; at last it {breaker.latest}"
+
     async def __call__(
-        self, model: str, attempt: Callable[[], Awaitable[Result]], tries: Tries
+        self,
+        model: str,
+        attempt: Callable[[], Awaitable[Result]],
+        tries: Tries,
+        *,
+        tokens: float = 0,
     ) -> Result:
-        """Return what `attempt` gives; raise its last `Transient` when that was in vain.
+        """Return what `attempt` gives, which may take `tokens`; raise its last `Transient` when
+        that was in vain.
 
         Outages are those of `model`: where one is down, others may answer. Each attempt is counted
         in `tries`. The first is made beforehand and only handed to tenacity if it failed: most
@@ -332,41 +303,66 @@ class Retrier:
             self._models[name] = (breaker, retrying(self._policy, breaker))
         breaker, again_on_failure = self._models[name]
         failures: list[Transient] = []
-        try:
-            return await _felt(breaker, attempt, tries)
-        except Transient as error:
-            failures.append(error)
 
         async def again() -> Result:
             if failures:
                 raise failures.pop()
-            return await _felt(breaker, attempt, tries)
+            return await self._felt(breaker, attempt, tries, tokens)
 
-        result: Result = await again_on_failure.copy()(again)
-        return result
+        holder = HELD.get()
+        try:
+            if holder is not None:
+                await holder.begin()
+            try:
+                return await self._felt(breaker, attempt, tries, tokens)
+            except Transient as error:
+                failures.append(error)
+            result: Result = await again_on_failure.copy()(again)
+            return result
+        finally:
+            if holder is not None:
+                holder.end()
+
+    async def _felt(
+        self,
+        breaker: CircuitBreaker,
+        attempt: Callable[[], Awaitable[Result]],
+        tries: Tries,
+        tokens: float,
+    ) -> Result:
+        if not await breaker.admitted():
+            raise GivenUp(self._given_up(breaker))
+        try:
+            turn = await self.pace.begin(tokens)
+        except BaseException:
+            breaker.withdrawn()
+            raise
+        answered = limited = False
+        began = breaker.begin()
+        tries.begin()
+        try:
+            result = await attempt()
+            answered = True
+        except Transient as failure:
+            limited = failure.status in TOO_MANY
+            tries.failed()
+            breaker.failed(began, str(failure))
+            raise
+        except (asyncio.CancelledError, ModelCallError):
+            breaker.given_up(began)
+            raise
+        except BaseException:
+            breaker.answered()
+            raise
+        else:
+            breaker.answered()
+            return result
+        finally:
+            self.pace.end(turn, answered=answered, limited=limited)
 
 
-async def _felt(
-    breaker: CircuitBreaker, attempt: Callable[[], Awaitable[Result]], tries: Tries
-) -> Result:
-    began = breaker.begin()
-    if began is None:
-        raise Transient("has not answered for this model for too long, so it is not asked now")
-    tries.begin()
-    try:
-        result = await attempt()
-    except Transient:
-        tries.failed()
-        breaker.failed(began)
-        raise
-    except (asyncio.CancelledError, ModelCallError):
-        breaker.given_up(began)
-        raise
-    except BaseException:
-        breaker.answered()
-        raise
-    breaker.answered()
-    return result
+TOO_MANY = frozenset({429, 529})
+"""Statuses of a provider that gets more than it takes."""
 
 
 _STATUSES = frozenset({400, 403, 429})
@@ -413,6 +409,7 @@ _FAULT_STATUSES = {
     ModelCallFault.BUDGET: 429,
     ModelCallFault.HELD: 503,
     ModelCallFault.UNRECORDED: 400,
+    ModelCallFault.GIVEN_UP: 503,
 }
 
 

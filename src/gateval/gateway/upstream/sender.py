@@ -6,6 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TypeVar
 
 from pydantic import JsonValue
@@ -244,9 +245,14 @@ class Sender:
         attempt: Callable[[], Awaitable[Got]],
         tries: Tries,
     ) -> Got:
+        persist = self._persistence[upstream.provider]
+        named = f"{upstream.provider}/{model}"
+        declared = persist.pace.counts_tokens
+        tokens = self._ledger.estimated(named, size, tries.most) if declared else 0
+        told = partial(persist.pace.took, tokens) if declared else None
+
         async def noted() -> Got:
-            named = f"{upstream.provider}/{model}"
-            entry = tries.entry = await self._ledger.enter(named, size, tries.most)
+            entry = tries.entry = await self._ledger.enter(named, size, tries.most, told)
             try:
                 got = await attempt()
             except AttemptFailed as failure:
@@ -263,7 +269,7 @@ class Sender:
             return got
 
         try:
-            got = await self._persistence[upstream.provider](model, noted, tries)
+            got = await persist(model, noted, tries, tokens=tokens)
         except asyncio.CancelledError as gone:
             if tries.failure:
                 gone.add_note(tries.failure)

@@ -63,6 +63,7 @@ VALUES: dict[str, list[Any]] = {
     "policy.bypass.allowAuthor": [True, False],
     "policy.audit.sinks": [["git"], ["git", "stdout"], ["git", "stdout", "summary"]],
     "policy.quarantine": [[], [{"fixture": "a", "owner": "ada", "until": "2026-12-01"}]],
+    "policy.maxOutage": [1, 3],
     "policy.baseline.trials": [0, 10],
     "policy.baseline.maxAgeDays": [7, 14],
     "policy.sealedBits": [500, 2_000],
@@ -78,7 +79,7 @@ VALUES: dict[str, list[Any]] = {
         [{**SLACK, "on": ["pass"]}],
     ],
 }
-NAMED = {"policy.evalWeights", "policy.prices"}
+NAMED = {"policy.evalWeights", "policy.prices", "policy.rates"}
 CASES = [(key, *pair) for key, values in VALUES.items() for pair in product(values, repeat=2)]
 
 
