@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from gateval.domain.history.forecast import Forecast
+from gateval.domain.history.forecast import Forecast, Ranges
 from gateval.domain.manifests.catalogue import embedding_models
 from gateval.domain.manifests.fixture import show_axis
 from gateval.domain.manifests.gate_config import BudgetPolicy
@@ -183,9 +183,22 @@ def forecast_lines(found: Forecast, budget: BudgetPolicy) -> tuple[str, ...]:
     said.append(_about(found.usd, found.least[1], "cost", show_usd))
     said += [f"{found.minutes:.1f} minutes"] if found.minutes is not None else []
     lines = [f"by the last run ({listing(found.runs, _SHOWN)}), about {', '.join(said)}"]
+    if found.ranges is not None:
+        lines.append(_between(found.ranges))
     if found.unknown:
         lines.append(f"not in it, because no run of them is stored: {listing(found.unknown)}")
     return (*lines, *_over(found, budget))
+
+
+def _between(found: Ranges) -> str:
+    """Say between what earlier runs lie, a trial of each counted alike."""
+    parts = [
+        f"{found.calls.least:,.0f} to {found.calls.most:,.0f} model calls",
+        found.tokens and f"{found.tokens.least:,.0f} to {found.tokens.most:,.0f} tokens",
+        found.usd and f"{show_usd(found.usd.least)} to {show_usd(found.usd.most)}",
+        f"{found.minutes.least:.1f} to {found.minutes.most:.1f} minutes",
+    ]
+    return f"by the last {found.runs} runs, {', '.join(filter(None, parts))}"
 
 
 def _about(amount: float | None, least: float, what: str, show: Callable[[float], str]) -> str:

@@ -102,3 +102,23 @@ def test_what_trials_took() -> None:
     assert spent_on(paid) == RunSpent(trials=2, calls=6, tokens=24, usd=0.5)
     assert spent_on([*paid, trials[0]]) == RunSpent(trials=3, calls=6)
     assert spent_on([]) is None
+
+
+def test_the_range_lies_between_the_cheapest_and_the_dearest_of_the_last_ten_runs() -> None:
+    spent = [SPENT.model_copy(update={"usd": usd, "calls": 20 + usd}) for usd in range(1, 13)]
+    runs = [
+        run_record(number, run_eval(name="a-eval", spent=one), seconds=60)
+        for number, one in enumerate(spent)
+    ]
+    ranges = forecast(PLAN.model_copy(update={"evals": PLAN.evals[:1]}), runs).ranges
+    assert ranges is not None
+    assert ranges.runs == 10, "the two oldest do not count"
+    assert ranges.usd == pytest.approx((4 * 0.1, 4 * 1.0))
+    assert ranges.calls == pytest.approx((4 * 2.1, 4 * 3.0))
+    assert ranges.tokens == pytest.approx((2_000, 2_000))
+    said = forecast_lines(forecast(PLAN, runs), BudgetPolicy())
+    assert said[1] == (
+        "by the last 10 runs, 8 to 12 model calls, 2,000 to 2,000 tokens, $0.40 to $4.00, "
+        "0.4 to 0.4 minutes"
+    )
+    assert forecast(PLAN, runs[:1]).ranges is None, "one run is no range"
