@@ -30,7 +30,7 @@ from gateval.domain.strict_json import object_of
 from gateval.domain.trials.trial import Assessment, Trial
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import EXIT_PASS, StageFileError, UsageError
-from gateval.judging.verdict import check_evidence
+from gateval.judging.quotes import check_evidence
 from gateval.render.report.facts import gather
 from gateval.render.stage import PLAN_LIMIT
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list

@@ -96,6 +96,8 @@ class ScoredByJudge(JudgedAssertion, ABC):
         return verdict is not None and abs(verdict.score - self.min_score) <= CLOSE
 
     def _assessment(self, verdict: Verdict) -> Assessment:
+        if verdict.undetermined:
+            return cannot_determine(self.type, verdict)
         proven = [one for one in verdict.violations if one.supported]
         passed = verdict.score >= self.min_score
         least, saw = show_threshold(self.min_score), show_figure(verdict.score, self.min_score)
@@ -178,6 +180,12 @@ class JudgeAssertion(ScoredByJudge):
             return ""
         needs = " or ".join(f"`{KEYS[one]}`" for one in chosen.needs)
         return f"The preset {chosen.name} needs {needs} of the case's `reference`."
+
+
+def cannot_determine(kind: str, verdict: Verdict) -> NotAssessed:
+    """Return what comes of a judge that says the run does not show it: neither pass nor fail."""
+    reason = f"The judge cannot determine it: {shorten(verdict.summary).rstrip('.')}."
+    return NotAssessed(type=kind, reason=reason, cause=Cause.JUDGE, verdict=verdict)
 
 
 def _most_said(found: Sequence[Assessment]) -> Assessment:
@@ -432,6 +440,8 @@ class Rubric(JudgedAssertion):
 
     def _assessment(self, found: Checklist) -> Assessment:
         verdict = found.verdict
+        if verdict.undetermined:
+            return cannot_determine(self.type, verdict)
         unproven = [one for one in verdict.violations if not one.supported]
         steps = tuple(sorted({one.evidence_step for one in verdict.violations if one.supported}))
         summary = shorten(verdict.summary).rstrip(".")

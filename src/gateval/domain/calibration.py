@@ -109,6 +109,7 @@ class JudgedExample(Value):
     error: str = ""
     jurors: tuple[Share | None, ...] = Field(default=(), exclude_if=operator.not_)
     split: bool = Field(default=False, exclude_if=operator.not_)
+    undetermined: bool = Field(default=False, exclude_if=operator.not_)
 
     @property
     def disagrees(self) -> bool:
@@ -119,7 +120,8 @@ class JudgedExample(Value):
 class Agreement(Value):
     """How far a judge agrees with people, from the four counts of its table.
 
-    `missing` examples got no verdict, and are not in the table.
+    `missing` examples got no verdict, and are not in the table. Of those, the judge said of
+    `undetermined` that they do not show what it is asked.
     """
 
     true_pass: Count = 0
@@ -127,6 +129,7 @@ class Agreement(Value):
     false_fail: Count = 0
     true_fail: Count = 0
     missing: Count = 0
+    undetermined: Count = Field(default=0, exclude_if=operator.not_)
 
     @property
     def table(self) -> Confusion:
@@ -225,6 +228,7 @@ class CalibrationReplay(Value):
             false_fail=cells.count((False, True)),
             true_fail=cells.count((False, False)),
             missing=len(self.examples) - len(scored),
+            undetermined=sum(one.undetermined for one in self.examples),
         )
 
     @property

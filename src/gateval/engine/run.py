@@ -207,12 +207,12 @@ async def concluded(
         scoring = task.planned.scoring
         trial = conclude_answer(task.key, task.fixture, answer, every, add_usage(known), scoring)
         missing = _lost_by_models(task.fixture, trial)
-        denied = not context.judge.denied.isdisjoint(judge.asked)
-        if not (missing and left) or denied:
+        in_vain = not context.judge.denied.isdisjoint(judge.asked) or _undetermined(trial)
+        if not (missing and left) or in_vain:
             break
     if waiting.lost:
         trial = trial.replace(lost_usage=add_usage(waiting.lost))
-    return TrialAttempt(trial, in_vain=bool(missing) or denied)
+    return TrialAttempt(trial, in_vain=bool(missing) or in_vain)
 
 
 async def _assessed(
@@ -235,6 +235,12 @@ async def _assessed(
         early=waiting.early,
     )
     return {one.index: one for one in assessments}, usage
+
+
+def _undetermined(trial: Trial) -> bool:
+    """Whether a judge looked, and says that the run does not show what it is asked."""
+    verdicts = (one.verdict for one in trial.assessments if isinstance(one, NotAssessed))
+    return any(one is not None and one.undetermined for one in verdicts)
 
 
 def _lost_by_models(fixture: Fixture, trial: Trial) -> Collection[int]:

@@ -42,14 +42,13 @@ from gateval.judging.prompt import (
     shorten,
     with_grounds,
 )
+from gateval.judging.quotes import check_evidence, evidence_defects
 from gateval.judging.verdict import (
     ANSWER,
     Check,
     Checklist,
     DefectiveVerdict,
-    check_evidence,
     checklist_question,
-    evidence_defects,
     parse_checklist,
     parse_verdict,
 )
@@ -142,7 +141,9 @@ class Judge:
         named to the judge, once. What is unsupported after that stays marked. Raises `JudgeError`.
         """
         question = rubric_question(rubric, self._limits)
-        read = partial(self._read, transcript=transcript, evidence_below=evidence_below)
+        read = partial(
+            self._read, asked=rubric, transcript=transcript, evidence_below=evidence_below
+        )
         return await self._converse(question, spec, fixture_input, transcript, read)
 
     async def check(
@@ -221,15 +222,20 @@ class Judge:
         message = f"the judge could not be asked: {why}"
         raise JudgeError(cause, message, usage=spent, outage=outage)
 
-    def _read(self, text: str, *, transcript: Trace, evidence_below: float) -> _Reading:
-        verdict = check_evidence(parse_verdict(text, self._limits), transcript)
+    def _read(self, text: str, *, asked: str, transcript: Trace, evidence_below: float) -> _Reading:
+        verdict = check_evidence(parse_verdict(text, self._limits), transcript, asked)
+        if verdict.undetermined:
+            return _Reading(verdict, ())
         if verdict.score < evidence_below and not verdict.violations:
             return _Reading(verdict, ("the score is low, but no violation is cited for it.",))
         return _Reading(verdict, evidence_defects(verdict))
 
     def _read_checks(self, text: str, *, checks: Sequence[Check], transcript: Trace) -> _Reading:
         found = parse_checklist(text, checks, self._limits)
-        verdict = check_evidence(found.verdict, transcript)
+        asked = "\n".join(check.text for check in checks)
+        verdict = check_evidence(found.verdict, transcript, asked)
+        if verdict.undetermined:
+            return _Reading(verdict, (), found)
         missing = tuple(f"the check {name} is not answered." for name in found.missing)
         return _Reading(verdict, (*missing, *evidence_defects(verdict)), found)
 
@@ -346,6 +352,9 @@ async def _judged_by(
                 break
             continue
         verdict = found.verdict
+        if verdict.undetermined:
+            why = f"it cannot determine it: {shorten(verdict.summary, _WORDS)}"
+            return told.replace(error=why, undetermined=True), [*spent, found.usage]
         said = {"score": verdict.score, "summary": shorten(verdict.summary, _WORDS), "error": ""}
         return told.replace(**said), [*spent, found.usage]
     return told, spent

@@ -274,15 +274,18 @@ Answer with one JSON object and nothing else, with exactly these fields:
   "summary": text, one or two sentences,
   "violations": list, empty if there are none, at most {violations} entries, worst first, each
     {{"rule": text, short name of the broken rule, "severity": "low" | "medium" | "high" | \
-"critical", "evidence_step": number of the step that breaks it, "quote": text}},
-  "what_would_raise_score": text, empty if nothing would
+"critical", "evidence_step": number of the step that breaks it, "quote": text, "absent": true \
+if something is missing, else false}},
+  "what_would_raise_score": text, empty if nothing would,
+  "cannot_determine": true if the recorded run does not show whether the rubric is met, else false
 }}
 
 Every violation needs evidence. `quote` is copied letter by letter from the text of the step \
 `evidence_step`, at most {quote_characters} characters; for a tool call it is the tool's name or a \
 piece of its arguments. If something is missing in the run, cite the step where it should have \
-happened or that came too early. Quotes are checked by a program; a violation whose quote does not \
-stand in its step does not count. Keep `summary` and `what_would_raise_score` under \
+happened or that came too early; if what is missing is a tool or a text that the rubric names, \
+that name is the `quote` and `absent` is true. Quotes are checked by a program; a violation whose \
+quote does not stand in its step does not count. Keep `summary` and `what_would_raise_score` under \
 {reasoning_bytes} bytes together.\
 """
 

@@ -18,19 +18,18 @@ not satisfied.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Literal, TypeVar
 
 from pydantic import ConfigDict, Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
-from gateval.domain.base import JsonObject, Share, Spec, Value, canonical_json, plain_message
+from gateval.domain.base import JsonObject, Share, Spec, Value, plain_message
 from gateval.domain.manifests.fixture import Severity
 from gateval.domain.strict_json import NotStrictJson, read_json
-from gateval.domain.trials.trace import Step, Trace
 from gateval.domain.trials.trial import Verdict, Violation
-from gateval.judging.prompt import JudgeLimits, Question, fold, neutral_json, shorten
+from gateval.judging.prompt import JudgeLimits, Question, shorten
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*?)\r?\n[ \t]*```", re.DOTALL)
 RULE_LIMIT = 200
@@ -55,6 +54,7 @@ class _GivenViolation(StrictAnswer):
     severity: Literal["low", "medium", "high", "critical"]
     evidence_step: int = Field(ge=0, le=1_000_000)
     quote: str
+    absent: bool = False
 
 
 class _GivenVerdict(StrictAnswer):
@@ -63,6 +63,7 @@ class _GivenVerdict(StrictAnswer):
     summary: str
     violations: list[_GivenViolation]
     what_would_raise_score: str
+    cannot_determine: bool = False
 
 
 def parse_verdict(text: str, limits: JudgeLimits) -> Verdict:
@@ -118,6 +119,7 @@ def _kept(given: _GivenVerdict, limits: JudgeLimits) -> Verdict:
         summary=summary,
         violations=tuple(_violation(one, room // len(named), limits) for one in named),
         what_would_raise_score=advice,
+        undetermined=given.cannot_determine,
     )
 
 
@@ -130,6 +132,7 @@ def _violation(given: _GivenViolation, room: int, limits: JudgeLimits) -> Violat
         severity=Severity(given.severity),
         evidence_step=given.evidence_step,
         quote=quote.decode("utf-8", "ignore"),
+        absent=given.absent,
     )
 
 
@@ -139,83 +142,6 @@ def cut(text: str, limit: int) -> str:
     if len(raw) <= limit:
         return text
     return raw[: max(limit - 3, 0)].decode("utf-8", "ignore") + "…"
-
-
-LEAST_QUOTE = 3
-"""Folded characters a quote must have, unless it is all the step says; fewer prove nothing."""
-
-
-def check_evidence(verdict: Verdict, transcript: Trace) -> Verdict:
-    """Return the verdict with `supported` and `defect` of every violation set by code."""
-    checked = tuple(_checked(one, transcript) for one in verdict.violations)
-    return verdict.replace(violations=checked)
-
-
-def evidence_defects(verdict: Verdict) -> tuple[str, ...]:
-    """Return one sentence for each violation that is not supported."""
-    return tuple(
-        f"violations[{index}] ({shorten(one.rule, 60)}): {one.defect}"
-        for index, one in enumerate(verdict.violations)
-        if not one.supported
-    )
-
-
-def _checked(violation: Violation, transcript: Trace) -> Violation:
-    defect = _defect(violation, transcript)
-    return violation.replace(supported=not defect, defect=defect)
-
-
-def _defect(violation: Violation, transcript: Trace) -> str:
-    number = violation.evidence_step
-    step = transcript.step(number)
-    if step is None:
-        return f"there is no step {number}; the steps are 1 to {len(transcript.steps)}."
-    quote = fold(violation.quote)
-    if not any(char.isalnum() for char in quote):
-        return "the quote is empty." if not quote else "the quote holds no letter or digit."
-    if _stands_in(quote, step):
-        return ""
-    if len(quote) < LEAST_QUOTE:
-        return f"the quote is too short; copy at least {LEAST_QUOTE} characters of step {number}."
-    return f'the quote "{shorten(violation.quote, 120)}" does not stand in step {number}.'
-
-
-def _stands_in(quote: str, step: Step) -> bool:
-    if any(quote == text for text in map(fold, _texts(step))):
-        return True
-    if len(quote) < LEAST_QUOTE:
-        return False
-    if any(quote in text for text in map(fold, _texts(step))):
-        return True
-    if step.arguments is None:
-        return False
-    bare = _without_spaces(quote)
-    written = (neutral_json(step.arguments), canonical_json(step.arguments))
-    return any(bare in _without_spaces(fold(arguments)) for arguments in written)
-
-
-def _texts(step: Step) -> Iterator[str]:
-    """What of a step can be quoted: its text, its tool's name, and the texts in its arguments."""
-    yield step.text
-    if step.tool is not None:
-        yield step.tool
-    if step.arguments is not None:
-        yield from _leaves(step.arguments)
-
-
-def _leaves(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _leaves(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _leaves(item)
-
-
-def _without_spaces(text: str) -> str:
-    return "".join(text.split())
 
 
 POINTS = 10
@@ -259,11 +185,13 @@ class Checklist(Value):
 
 class _GivenCheck(StrictAnswer):
     id: str
+    cannot_determine: bool = False
     satisfied: bool | None = None
     score: int | None = Field(default=None, ge=0, le=POINTS)
     reasoning: str = ""
     evidence_step: int | None = Field(default=None, ge=0, le=1_000_000)
     quote: str | None = None
+    absent: bool = False
 
 
 class _Given(StrictAnswer):
@@ -298,6 +226,7 @@ def parse_checklist(text: str, checks: Sequence[Check], limits: JudgeLimits) -> 
             summary=cut(given.overall_reasoning, limits.reasoning_bytes),
             violations=tuple(blamed),
             what_would_raise_score="",
+            undetermined=any(one.cannot_determine for one in by_id.values()),
         ),
     )
 
@@ -326,7 +255,8 @@ def _by_id(given: _Given, known: Mapping[str, Check]) -> dict[str, _GivenCheck]:
             raise DefectiveVerdict(f"There is no check with the id {name}.")
         if one.id in found:
             raise DefectiveVerdict(f"The check {name} is answered twice.")
-        if (one.score if known[one.id].pointed else one.satisfied) is None:
+        answered = one.score if known[one.id].pointed else one.satisfied
+        if answered is None and not one.cannot_determine:
             wanted = "`score`" if known[one.id].pointed else "`satisfied`"
             raise DefectiveVerdict(f"The check {name} has no {wanted}.")
         found[one.id] = one
@@ -345,6 +275,7 @@ def _check_violation(check: Check, given: _GivenCheck, limits: JudgeLimits) -> V
         severity=Severity.MEDIUM,
         evidence_step=given.evidence_step or 0,
         quote=(given.quote or "")[: limits.quote_characters],
+        absent=given.absent,
     )
 
 
@@ -358,7 +289,9 @@ Answer with one JSON object and nothing else, with exactly these fields:
 {{
   "checks": list, one entry for each check,
     {{"id": the check's id, "satisfied": true | false (or "score": whole number, for one with \
-points), "reasoning": text, one sentence, "evidence_step": number of a step, "quote": text}},
+points), "reasoning": text, one sentence, "evidence_step": number of a step, "quote": text, \
+"absent": true if something is missing, else false, "cannot_determine": true if the recorded run \
+does not show it, else false}},
   "overall_reasoning": text, one or two sentences,
   "confidence": number from 0 to 1, how sure you are
 }}
@@ -367,8 +300,9 @@ points), "reasoning": text, one sentence, "evidence_step": number of a step, "qu
 {points} points, and may be null for the others. `quote` is copied letter by letter from the \
 text of the step `evidence_step`, at most {quote_characters} characters; for a tool call it is \
 the tool's name or a piece of its arguments. If something is missing in the run, cite the step \
-where it should have happened. Quotes are checked by a program; what is taken off without a \
-quote that stands in its step does not count.\
+where it should have happened; if what is missing is a tool or a text that the check names, that \
+name is the `quote` and `absent` is true. Quotes are checked by a program; what is taken off \
+without a quote that stands in its step does not count.\
 """
 """What a judge is told of lists of checks, besides `PROMPT`."""
 

@@ -172,3 +172,14 @@ def test_one_judge_is_written_as_it_was_before_there_were_juries() -> None:
     one = JudgeSpec(model="x/a", allow_self=False)
     assert set(one.model_dump()) == {"model", "temperature", "calibration", "min_agreement"}
     assert "split" in JURY.replace(split=0.0).model_dump()
+
+
+def test_a_judge_that_cannot_determine_it_neither_passes_nor_fails_and_is_counted_apart() -> None:
+    unclear = json.dumps({**json.loads(verdict(0.9)), "cannot_determine": True})
+    found, asked = judged({"x/a": [unclear]}, JudgeSpec(model="x/a"))
+    assert (found.status, found.cause, asked) == ("error", Cause.JUDGE, ["x/a"])
+    assert found.reason.startswith("The judge cannot determine it: ")
+    found, _ = judged({"x/a": [unclear], "y/b": [0.9], "z/c": [0.9]})
+    assert "x/a gives no verdict that counts" in found.reason
+    assert found.verdict is not None
+    assert found.verdict.undetermined

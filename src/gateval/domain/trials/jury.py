@@ -138,6 +138,7 @@ def _verdict(spec: JudgeSpec, jurors: Sequence[Juror], heard: Sequence[Juror]) -
         what_would_raise_score=said[0].what_would_raise_score,
         model=spec.named,
         repaired=any(one.repaired for one in said),
+        undetermined=any(one.verdict.undetermined for one in heard if one.verdict),
         jurors=tuple(jurors),
         split=is_split(spec, scores),
     )

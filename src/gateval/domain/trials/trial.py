@@ -34,7 +34,9 @@ class Violation(Value):
     """A rule that the judge saw broken, with the step it blames and a quote from that step.
 
     `supported` is decided by code: the step exists and the quote stands in it (white space
-    folded). An unsupported violation does not count. `defect` says what is wrong with it.
+    folded). An unsupported violation does not count. `defect` says what is wrong with it. One by
+    `absent` quotes what is missing: a tool or text that the rubric names and no step of the agent
+    holds. `addressed`: the quote stands in words that speak to a judge.
     """
 
     rule: str
@@ -43,12 +45,15 @@ class Violation(Value):
     quote: str
     supported: bool = False
     defect: str = ""
+    absent: bool = Field(default=False, exclude_if=operator.not_)
+    addressed: bool = Field(default=False, exclude_if=operator.not_)
 
 
 class Verdict(Value):
     """A judge's verdict: `score` and `confidence` in [0, 1], texts already cut to their limits.
 
-    `repaired` says that the judge had to be asked a second time. One of several judges has what
+    `repaired` says that the judge had to be asked a second time, `undetermined` that it says the
+    run does not show it: then its score counts for nothing. One of several judges has what
     each of `jurors` said, once or, of a jury whose first scores were `split`, twice.
     """
 
@@ -59,6 +64,7 @@ class Verdict(Value):
     what_would_raise_score: str = ""
     model: str = ""
     repaired: bool = False
+    undetermined: bool = Field(default=False, exclude_if=operator.not_)
     jurors: tuple[Juror, ...] = Field(default=(), exclude_if=operator.not_)
     split: bool = Field(default=False, exclude_if=operator.not_)
 

@@ -250,7 +250,7 @@ def certainty(report: Report) -> tuple[str, ...]:
         *_power(report),
         *_intervals(report),
         *_judges(report),
-        *_juries(report),
+        *_unsure(report),
         *(
             reason.text
             for reason in report.decision.reasons
@@ -348,18 +348,23 @@ def _judges(report: Report) -> Iterator[str]:
             )
 
 
-def _juries(report: Report) -> Iterator[str]:
-    """How often juries were of two minds."""
+def _unsure(report: Report) -> Iterator[str]:
+    """How often judges could not tell, and juries were of two minds."""
     heard = [
         one.verdict
         for trial in report.results.trials
         for whole in trial.assessments
         for one in (whole, *whole.parts)
-        if one.verdict is not None and one.verdict.jurors
+        if one.verdict is not None
     ]
-    split = sum(one.split for one in heard)
+    split = sum(one.split for one in heard if one.jurors)
+    of = sum(bool(one.jurors) for one in heard)
+    unclear = sum(one.undetermined for one in heard)
+    if unclear:
+        every = count(len(heard), "judgement")
+        yield f"The judge could not determine {unclear} of {every}, which count as errors."
     if split:
-        yield f"The jury was split in {split} of {count(len(heard), 'judgement')}."
+        yield f"The jury was split in {split} of {count(of, 'judgement')}."
 
 
 def _other_rubrics(judged: Sequence[PlannedEval]) -> str:

@@ -193,8 +193,12 @@ GAP_TITLES = {
 
 def evidence_mark(violation: Violation) -> str:
     """Return whether code found the quote where the judge says it stands."""
+    if violation.absent:
+        found = "Named by the rubric and absent from the run"
+        return found if violation.supported else "Not proven to be absent; does not count"
     if violation.supported:
-        return f"Quote found in step {violation.evidence_step}"
+        spoken = ", in words to a judge" if violation.addressed else ""
+        return f"Quote found in step {violation.evidence_step}{spoken}"
     return f"Quote not found in step {violation.evidence_step}; does not count"
 
 

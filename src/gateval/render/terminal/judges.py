@@ -127,6 +127,8 @@ def _tables(page: TerminalReport, one: CalibratedJudge) -> None:
             (("judge: fail", str(found.false_fail), str(found.true_fail)), ""),
         ],
     )
+    if found.undetermined:
+        page.line(f"Of {count(found.undetermined, 'example')} it says that it cannot determine it.")
     for line in jury_lines(one.jury) if one.jury else ():
         page.line(line)
     for juror in one.jury.jurors if one.jury else ():
