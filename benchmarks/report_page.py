@@ -13,7 +13,7 @@ from benchmarks.figures import Figure, median
 from benchmarks.scale import Scale
 from gateval.domain.decision.decision import Report, make_report
 from gateval.render.page.document import render_page
-from gateval.render.stage import dump_results
+from gateval.render.stage import results_pieces
 from gateval.render.view import ReportView
 from tests.helpers.reports import make_results
 from tests.helpers.trials import trace
@@ -64,7 +64,7 @@ def measure(scale: Scale) -> list[Figure]:
     )
     ReportView(thousand).sections  # noqa: B018 - what every view needs is known then
     page = median(_seconds(lambda: render_page(ReportView(thousand))) for _ in range(3))
-    record = median(_seconds(lambda: dump_results(thousand)) for _ in range(3))
+    record = median(_seconds(lambda: "".join(results_pieces(thousand))) for _ in range(3))
     size = len(render_page(ReportView(large)))
     return [
         Figure(NAME, "write, 1,000 trials", page, "s", WRITE_BAR),

@@ -470,7 +470,8 @@ def _views(told: Told) -> Any:
     if told.world.seed % 10:
         return None
     report = make_report(publishable(make_report(told.results)), told.label_decisions)
-    return all_views(report, ("markdown", "junit", "sarif"))
+    asked = ("markdown", "junit", "sarif")
+    return {name: "".join(pieces) for name, pieces in all_views(report, asked)}
 
 
 def _dump(value: Any) -> Any:

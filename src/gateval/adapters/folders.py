@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -20,7 +20,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def replace_file(folder: int, name: str, content: bytes) -> None:
+def replace_file(folder: int, name: str, content: bytes | Iterable[bytes]) -> None:
     """Write the file `name` in an open folder, such that readers see the old or the new one whole.
 
     It is written under a passing name and then renamed, which replaces a link and follows none.
@@ -29,14 +29,14 @@ def replace_file(folder: int, name: str, content: bytes) -> None:
     file = os.open(passing, _NEW_FILE, 0o644, dir_fd=folder)
     try:
         with os.fdopen(file, "wb") as stream:
-            stream.write(content)
+            stream.writelines((content,) if isinstance(content, bytes) else content)
         os.rename(passing, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError:
+    except BaseException:
         os.unlink(passing, dir_fd=folder)
         raise
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file in a folder that is there, as `replace_file` does."""
     with opened_folder(path.parent) as folder:
         replace_file(folder, path.name, content)

@@ -48,8 +48,8 @@ class ResultsFolder:
         self.run = run
         self.path = path
 
-    def write(self, name: str, content: bytes) -> Path:
-        """Write a file that readers see whole or not at all; return its path.
+    def write(self, name: str, content: bytes | Iterable[bytes]) -> Path:
+        """Write a file, perhaps in pieces, that readers see whole or not at all; return its path.
 
         A file of this name is replaced. `name` has no folders. Raises `EvaluationError` when the
         system refuses: the folder could be written to when it was made.

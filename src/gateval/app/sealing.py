@@ -164,7 +164,7 @@ def unseal_results(environ: Mapping[str, str], stored: Path, view: str, output: 
     report = make_report(opened_results(environ, file))
     if output is None:
         with suppress(BrokenPipeError):
-            sys.stdout.write(VIEWS[view].render(ReportView(report)))
+            sys.stdout.writelines(VIEWS[view].pieces(ReportView(report)))
     else:
         folder = create_results_folder(Path.cwd(), SystemClock(), chosen=output)
         write_views(report, folder)

@@ -82,7 +82,7 @@ def _print(report: Report, view: str, environ: Mapping[str, str]) -> None:
     else:
         from gateval.render.view import ReportView
 
-        sys.stdout.write(VIEWS[view].render(ReportView(report)))
+        sys.stdout.writelines(VIEWS[view].pieces(ReportView(report)))
 
 
 def read_results(stored: Path) -> Results:

@@ -8,6 +8,7 @@ out.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from pydantic import JsonValue, ValidationError
@@ -58,18 +59,27 @@ def dump(value: Value, *, indent: int | None = 2) -> str:
     What JSON cannot hold is replaced: a lone surrogate by U+FFFD, `NaN` by null. Raises
     `ValueError` for a plan with the words of sealed Evals: what is dumped, everybody may read.
     """
-    plan = value.plan if isinstance(value, Results) else value
-    if isinstance(plan, Plan) and any(map(is_open, plan.evals)):
-        raise ValueError("a plan with the words of sealed Evals is not for everybody")
+    _refuse_open(value)
     return dump_whole(value, indent=indent)
 
 
-def dump_whole(value: Value, *, indent: int | None = None) -> str:
-    """Return the same with sealed words, where there are any: to be encrypted."""
+def _refuse_open(value: Value) -> None:
+    plan = value.plan if isinstance(value, Results) else value
+    if isinstance(plan, Plan) and any(map(is_open, plan.evals)):
+        raise ValueError("a plan with the words of sealed Evals is not for everybody")
+
+
+def dump_whole(
+    value: Value, *, indent: int | None = None, fields: Collection[str] | None = None
+) -> str:
+    """Return the same with sealed words, where there are any: to be encrypted. With `fields`, these
+    alone.
+    """
+    include = None if fields is None else set(fields)
     try:
-        return value.model_dump_json(indent=indent) + "\n"
+        return value.model_dump_json(indent=indent, include=include) + "\n"
     except PydanticSerializationError:
-        text = json.dumps(value.model_dump(mode="json"), ensure_ascii=False)
+        text = json.dumps(value.model_dump(mode="json", include=include), ensure_ascii=False)
         whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         finite = json.loads(whole, parse_constant=lambda _: None)
         return json.dumps(finite, indent=indent, ensure_ascii=False) + "\n"
@@ -80,16 +90,27 @@ def dump_decision(report: Report) -> str:
     return dump(report.decision)
 
 
-def dump_results(report: Report) -> str:
-    """Return a report's results as JSON on one line."""
-    return dump(report.results, indent=None)
+def results_pieces(report: Report) -> Iterator[str]:
+    """Yield a report's results as JSON on one line, trial by trial."""
+    return _trial_by_trial(report.results)
 
 
-def dump_part(results: Results, sealed: str = "") -> str:
-    """Return results as a part, on one line: without their plan, but for its digests. `sealed` is
+def part_pieces(results: Results, sealed: str = "") -> Iterator[str]:
+    """Yield results as a part, on one line: without their plan, but for its digests. `sealed` is
     what it has of sealed Evals, encrypted.
     """
-    return dump(part_of(results).replace(sealed=sealed), indent=None)
+    return _trial_by_trial(part_of(results).replace(sealed=sealed))
+
+
+def _trial_by_trial(value: Results | ResultsPart) -> Iterator[str]:
+    """Yield what `dump` returns; of one trial at a time the steps are in memory."""
+    _refuse_open(value)
+    fields = list(type(value).model_fields)
+    at = fields.index("trials")
+    yield dump_whole(value, fields=fields[:at])[:-2] + ',"trials":['
+    for number, trial in enumerate(value.trials):
+        yield ("," if number else "") + dump_whole(trial)[:-1]
+    yield "]," + dump_whole(value, fields=fields[at + 1 :])[1:]
 
 
 def load_plan(data: bytes, name: str = "The plan") -> Plan:

@@ -48,7 +48,7 @@ from gateval.errors import EXIT_PASS, GatevalError, StageFileError, UsageError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.ports.storage import RUNS
 from gateval.publish.audit import store_run
-from gateval.render.stage import TRIGGER_LIMIT, dump, dump_part, load_part, load_trigger
+from gateval.render.stage import TRIGGER_LIMIT, dump, load_part, load_trigger, part_pieces
 from gateval.safe.sanitize import inline, plain_line
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def store_part(context: ActionContext, measured: MeasuredRun) -> None:
     from gateval.app.run.sealing import sealed_part
 
     sealed = sealed_part(measured.whole, context.settings.environ)
-    measured.folder.write(PART_FILE, dump_part(measured.results, sealed).encode())
+    measured.folder.write(PART_FILE, map(str.encode, part_pieces(measured.results, sealed)))
 
 
 def store_plan_only(event: ActionEvent, plan: Plan) -> ActionResult:

@@ -4,7 +4,7 @@ run.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -50,9 +50,14 @@ class View(NamedTuple):
 
     def render(self, view: ReportView) -> str:
         """Return the text of the view."""
+        return "".join(self.pieces(view))
+
+    def pieces(self, view: ReportView) -> Iterable[str]:
+        """Return the text of the view, of which not all need be in memory at once."""
         module, name = self.writer.split(":")
         write = getattr(import_module(f"gateval.render.{module}"), name)
-        return cast("str", write(view.report if self.record else view))
+        found = write(view.report if self.record else view)
+        return (found,) if isinstance(found, str) else cast("Iterable[str]", found)
 
 
 VIEWS: Mapping[str, View] = {
@@ -62,7 +67,7 @@ VIEWS: Mapping[str, View] = {
     "html": View("report.html", "page.document:render_page"),
     "sarif": View("gateval.sarif", "sarif:render_sarif"),
     "json": View(DECISION_FILE, "stage:dump_decision", record=True),
-    "results": View(RESULTS_FILE, "stage:dump_results", record=True),
+    "results": View(RESULTS_FILE, "stage:results_pieces", record=True),
 }
 
 SEAL = "json"
@@ -87,22 +92,27 @@ def written_views(asked: Collection[str]) -> Collection[str]:
     return sorted(names, key=lambda name: name == SEAL)
 
 
-def all_views(report: Report, asked: Collection[str] = ()) -> dict[str, str]:
-    """Return the text of every view that is asked for, in the order of writing."""
+def all_views(report: Report, asked: Collection[str] = ()) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield the name and the pieces of every view that is asked for, in the order of writing."""
     from gateval.render.view import ReportView
 
     shown = ReportView(report)
-    return {name: VIEWS[name].render(shown) for name in written_views(asked)}
+    for name in written_views(asked):
+        yield name, VIEWS[name].pieces(shown)
 
 
 def write_views(
     report: Report, folder: ResultsFolder, asked: Collection[str] = ()
 ) -> dict[str, str]:
-    """Write the views that are asked for into the folder of a run; return their texts by name."""
-    views = all_views(report, asked)
-    for name, text in views.items():
-        folder.write(VIEWS[name].file, text.encode())
-    return views
+    """Write the views that are asked for into the folder of a run; return their texts by name,
+    without those of which not all is in memory at once.
+    """
+    texts = {}
+    for name, pieces in all_views(report, asked):
+        folder.write(VIEWS[name].file, map(str.encode, pieces))
+        if isinstance(pieces, tuple):
+            texts[name] = "".join(pieces)
+    return texts
 
 
 def summary_for(report: Report, screen: Screen) -> str:
@@ -121,4 +131,6 @@ def warm_up(asked: Collection[str]) -> None:
     from gateval.domain.tree import Revision
 
     head = Revision(name="", commit=None, tree="0" * 40)
-    all_views(make_report(Results(plan=Plan(head=head, nothing="Nothing to evaluate."))), asked)
+    nothing = make_report(Results(plan=Plan(head=head, nothing="Nothing to evaluate.")))
+    for _, pieces in all_views(nothing, asked):
+        "".join(pieces)
