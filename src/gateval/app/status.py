@@ -275,7 +275,12 @@ def _of_folders(runs: Runs) -> Iterator[DatedAgreement]:
             continue
         for one in report.judges:
             bound, counts = one.replay.binding, one.replay.agreement
-            kept = StoredAgreement(calibration=one.calibration, binding=bound, counts=counts)
+            kept = StoredAgreement(
+                calibration=one.calibration,
+                binding=bound,
+                counts=counts,
+                versions=one.replay.versions,
+            )
             day, clock = name[:8], name[9:15]
             yield DatedAgreement(
                 f"{day[:4]}-{day[4:6]}-{day[6:]}T{clock[:2]}:{clock[2:4]}:{clock[4:]}Z", kept

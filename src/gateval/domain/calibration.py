@@ -5,7 +5,7 @@ word counts.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal, Self
@@ -187,12 +187,34 @@ class Agreement(Value):
         return self.missing > MISSING_SHARE * (self.scored + self.missing)
 
 
+class ModelVersion(Value):
+    """A version that a judge's model answered as, and the fingerprints that came with it."""
+
+    model: str
+    version: str
+    fingerprints: tuple[str, ...] = ()
+
+
+def unmeasured_versions(
+    seen: Iterable[ModelVersion], measured: Collection[ModelVersion]
+) -> tuple[ModelVersion, ...]:
+    """Return what was `seen` of the models that were `measured`, in a version that was not.
+
+    A pinned model has several fingerprints, so a new one alone is no new version.
+    """
+    known: dict[str, set[str]] = {}
+    for one in measured:
+        known.setdefault(one.model, set()).add(one.version)
+    return tuple(one for one in seen if one.version not in known.get(one.model, {one.version}))
+
+
 class StoredAgreement(Value):
-    """What a run keeps of a replay."""
+    """What a run keeps of a replay. `versions` are those that answered; none of earlier records."""
 
     calibration: Name
     binding: Binding
     counts: Agreement
+    versions: tuple[ModelVersion, ...] = Field(default=(), exclude_if=operator.not_)
 
 
 class CalibrationReplay(Value):
@@ -208,6 +230,7 @@ class CalibrationReplay(Value):
     usage: Usage = Usage()
     counts: Agreement | None = None
     run: str = ""
+    versions: tuple[ModelVersion, ...] = Field(default=(), exclude_if=operator.not_)
 
     @model_validator(mode="after")
     def _examples_or_counts(self) -> Self:

@@ -15,8 +15,20 @@ from functools import partial
 from typing import NamedTuple
 
 from gateval.domain.base import digest
-from gateval.domain.calibration import CUT, CalibrationReplay, JudgedExample, binding_of
-from gateval.domain.manifests.evaluation import Calibration, CalibrationExample, JudgeSpec
+from gateval.domain.calibration import (
+    CUT,
+    CalibrationReplay,
+    JudgedExample,
+    ModelVersion,
+    binding_of,
+    unmeasured_versions,
+)
+from gateval.domain.manifests.evaluation import (
+    Calibration,
+    CalibrationExample,
+    JudgeSpec,
+    script_name,
+)
 from gateval.domain.manifests.fixture import FixtureInput, input_of
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -94,11 +106,38 @@ class _Reading(NamedTuple):
 _Read = Callable[[str], _Reading]
 
 
+class SeenVersions:
+    """The versions in which models have answered, as their providers name them."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, str], dict[str, None]] = {}
+
+    def add(self, model: str, reply: ModelReply) -> None:
+        """Take in who says to have answered; rules have no version but their digest."""
+        if reply.model and script_name(model) is None:
+            prints = self._seen.setdefault((model, shorten(reply.model)), {})
+            if reply.fingerprint and len(prints) < FINGERPRINTS:
+                prints[shorten(reply.fingerprint)] = None
+
+    @property
+    def versions(self) -> tuple[ModelVersion, ...]:
+        """All of them, sorted."""
+        return tuple(
+            ModelVersion(model=model, version=version, fingerprints=tuple(sorted(prints)))
+            for (model, version), prints in sorted(self._seen.items())
+        )
+
+
+FINGERPRINTS = 20
+"""Fingerprints kept of one version of a model."""
+
+
 class Judge:
     """An LLM judge behind `calls`. One instance serves all judgements of a run, at the same time.
 
     `new_nonce` gives the unpredictable part of a prompt's delimiters, new in each call. `denied`
-    are the models whose provider refuses the key or the account, as it will the next time.
+    are the models whose provider refuses the key or the account, as it will the next time, and
+    `seen` the versions in which models have answered.
     `caller` names the judgement for recordings of its calls.
     """
 
@@ -115,15 +154,25 @@ class Judge:
         self._new_nonce = new_nonce
         self._caller = caller
         self.denied: set[str] = set()
+        self.seen = SeenVersions()
+
+    def apart(self) -> Judge:
+        """Return the same judge with its own eyes for versions."""
+        same = self._same(self._caller)
+        same.seen = SeenVersions()
+        return same
+
+    def _same(self, caller: Caller | None) -> Judge:
+        limits, nonce = self._limits, self._new_nonce
+        same = Judge(self._calls, limits=limits, new_nonce=nonce, caller=caller)
+        same.denied, same.seen = self.denied, self.seen
+        return same
 
     def of(self, caller: Caller | None) -> Judge:
         """Return the same judge for the judgement that `caller` names; itself for None."""
         if caller is None:
             return self
-        limits, nonce = self._limits, self._new_nonce
-        same = Judge(self._calls, limits=limits, new_nonce=nonce, caller=caller)
-        same.denied = self.denied
-        return same
+        return self._same(caller)
 
     async def judge(
         self,
@@ -193,7 +242,7 @@ class Judge:
         reply = await self._ask(model, request, None)
         verdict, defects, checklist = _reading(reply, read)
         usage = reply.usage
-        said: dict[str, str | bool] = {"model": model}
+        said: dict[str, str | bool] = {"model": model, **_who_answered(model, reply)}
         if verdict is None or defects:
             again = repair_request(request, reply.text, defects)
             reply = await self._ask(model, again, usage)
@@ -208,7 +257,9 @@ class Judge:
         """Ask a model; a scripted one is head's for both sides, so that they can be compared."""
         try:
             async with asyncio.timeout(self._limits.seconds):
-                return await self._calls.call(model, request, side=Side.HEAD)
+                reply = await self._calls.call(model, request, side=Side.HEAD)
+            self.seen.add(model, reply)
+            return reply
         except TimeoutError:
             outage = False
             seconds = f"{self._limits.seconds:g}"
@@ -251,6 +302,12 @@ def _reading(reply: ModelReply, read: _Read) -> _Reading:
         return _Reading(None, (f"{error}{stopped.get(reply.stop, '')}",))
 
 
+def _who_answered(model: str, reply: ModelReply) -> dict[str, str]:
+    same = script_name(model) is not None or reply.model == model.partition("/")[2]
+    version = "" if same else shorten(reply.model)
+    return {"answered": version, "fingerprint": shorten(reply.fingerprint)}
+
+
 AT_ONCE = 8
 """Examples that are judged side by side."""
 
@@ -277,6 +334,7 @@ async def replay(
         async with places:
             return await _judged(number, example, calibration.rubric, spec, judge)
 
+    judge = judge.apart()
     found = await asyncio.gather(
         *(judged(number, one) for number, one in enumerate(calibration.examples, 1))
     )
@@ -285,6 +343,7 @@ async def replay(
         binding=binding_of(calibration, spec, prompt=prompt_digest(), script=script),
         examples=tuple(example for example, _ in found),
         usage=add_usage([usage for _, spent in found for usage in spent]),
+        versions=judge.seen.versions,
     )
 
 
@@ -386,7 +445,16 @@ class Agreements:
         if not planned.wants_calibration:
             return ""
         found = await self._replay(planned)
+        if new := [version for one in found for version in self._unmeasured(one)]:
+            who, what = new[0].model, found[0].calibration
+            return (
+                f"{who} answers as {new[0].version}, and {what} was replayed with another version"
+            )
         return judge_doubt(planned, found, self._plan.policy.judge)
+
+    def _unmeasured(self, known: CalibrationReplay) -> tuple[ModelVersion, ...]:
+        """The versions in which its judge has answered this run, and not that replay."""
+        return unmeasured_versions(self._judge.seen.versions, known.versions)
 
     async def close(self) -> None:
         """End replays that nobody waits for any more."""
@@ -398,8 +466,9 @@ class Agreements:
         bound = binding_now(self._plan, planned, prompt_digest())
         if bound is None:
             return ()
-        if bound.digest in self._known:
-            return (self._known[bound.digest],)
+        known = self._known.get(bound.digest)
+        if known is not None and not self._unmeasured(known):
+            return (known,)
         task = self._made.get(bound.digest)
         if task is None:
             judge = self._judge.of(self._callers(planned, bound.digest))

@@ -139,6 +139,7 @@ class _OpenAiChat(WireFormat):
             ),
             model=string_of(fields, "model"),
             tier=string_of(fields, "service_tier"),
+            fingerprint=string_of(fields, "system_fingerprint"),
         )
 
     def stream_body(self, fields: JsonObject) -> JsonObject:

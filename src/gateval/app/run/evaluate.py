@@ -21,8 +21,9 @@ from gateval.app.run.recording import NO_TAPING, Taping
 from gateval.app.run.sealing import SealingLog, sealed_off
 from gateval.app.run.views import TRIALS_FILE
 from gateval.candidates.isolation.isolation_level import IsolationLevel, egress_text
+from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.plan.plan import Plan
-from gateval.domain.results.doubts import cut_off_warnings
+from gateval.domain.results.doubts import trial_warnings
 from gateval.domain.results.progress import is_public_warning
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.results.resume import NOTHING_KEPT, Resumed
@@ -77,7 +78,7 @@ def evaluate(
         trials, interrupted = _trials_of(run)
     timed_out = trials is None and not interrupted
     done = (*stored_trials(folder.path, TRIALS_FILE), *log.held) if trials is None else trials
-    told = (*_unset(plan, settings, level), *warnings, *cut_off_warnings(plan, done))
+    told = (*_unset(plan, settings, level), *warnings, *trial_warnings(plan, done))
     public = [one for one in told if is_public_warning(one, plan)]
     others = [one for one in told if not is_public_warning(one, plan)]
     seconds = round(clock.monotonic() - begun, 3)
@@ -96,8 +97,13 @@ def evaluate(
         over_budget=" ".join(run.over_budget),
         warnings=(*kept_warnings(public), *others[:WARNINGS_LIMIT]),
     )
-    calibrations = [*plan.agreements, *run.replays]
-    return results_of(plan, done, info, calibrations, run.offers.found())
+    return results_of(plan, done, info, _agreements(plan, run.replays), run.offers.found())
+
+
+def _agreements(plan: Plan, made: Sequence[CalibrationReplay]) -> list[CalibrationReplay]:
+    """Every replay that counts in the run: what it made itself, and else what it knew."""
+    anew = {one.binding.digest for one in made}
+    return [*(one for one in plan.agreements if one.binding.digest not in anew), *made]
 
 
 def _unset(plan: Plan, settings: Settings, level: IsolationLevel | None) -> list[str]:

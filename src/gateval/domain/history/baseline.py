@@ -267,7 +267,12 @@ def _fitting(want: WantedTrials, record: RunRecord) -> list[RunEval]:
 def stored_agreements(results: Results) -> tuple[StoredAgreement, ...]:
     """Return what a run keeps of the calibrations that it replayed itself."""
     return tuple(
-        StoredAgreement(calibration=one.calibration, binding=one.binding, counts=one.agreement)
+        StoredAgreement(
+            calibration=one.calibration,
+            binding=one.binding,
+            counts=one.agreement,
+            versions=one.versions,
+        )
         for one in results.calibrations
         if one.examples
     )
@@ -310,7 +315,11 @@ def with_agreements(plan: Plan, wanted: Mapping[str, Binding], proven: Sequence[
     """Return the plan with the agreements of these records, which have to be confirmed."""
     known = {
         one.binding.digest: CalibrationReplay(
-            calibration=one.calibration, binding=one.binding, counts=one.counts, run=record.id
+            calibration=one.calibration,
+            binding=one.binding,
+            counts=one.counts,
+            run=record.id,
+            versions=one.versions,
         )
         for record in reversed(proven)
         for one in record.agreements

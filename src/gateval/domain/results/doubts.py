@@ -27,6 +27,7 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.results import Results
 from gateval.domain.results.trial_verdict import reassessed
+from gateval.domain.text import listing
 from gateval.domain.trials.model_call import CallsMade, RefusedBy, StopReason
 from gateval.domain.trials.trace import StepKind
 from gateval.domain.trials.trial import (
@@ -37,6 +38,7 @@ from gateval.domain.trials.trial import (
     Outcome,
     Side,
     Trial,
+    Verdict,
 )
 
 _REASON = (
@@ -124,6 +126,12 @@ def cut_off_note(model: str, stop: StopReason) -> str:
     return f"{model} {_NOTES[stop]}" if stop in _NOTES else ""
 
 
+def trial_warnings(plan: Plan, trials: Sequence[Trial]) -> Iterator[str]:
+    """Yield what people are told of a run's trials, whatever they decide."""
+    yield from cut_off_warnings(plan, trials)
+    yield from version_warnings(trials)
+
+
 def cut_off_warnings(plan: Plan, trials: Iterable[Trial]) -> Iterator[str]:
     """Yield, for each Agent and side, in how many runs a model did not come to the end."""
     agents = {one.name: one.agent for one in plan.evals}
@@ -143,6 +151,33 @@ def _cut_off(trial: Trial) -> Iterator[StopReason]:
     steps = trial.trace.steps if trial.trace else ()
     notes = [one.text for one in steps if one.kind is StepKind.ERROR]
     return (why for why, end in _NOTES.items() if any(one.endswith(end) for one in notes))
+
+
+def version_warnings(trials: Iterable[Trial]) -> Iterator[str]:
+    """Yield, for each model of a judge, which versions of it answered, if not the same on both
+    sides.
+    """
+    found: dict[str, dict[Side, set[str]]] = {}
+    for trial in trials:
+        for verdict in _verdicts(trial.assessments):
+            sides = found.setdefault(verdict.model, {side: set() for side in Side})
+            sides[trial.key.side].add(verdict.answered or verdict.model.partition("/")[2])
+    for model, sides in sorted(found.items()):
+        head, base = (listing(sorted(sides[side]), 3) for side in (Side.HEAD, Side.BASE))
+        if sides[Side.BASE] and sides[Side.HEAD] and head != base:
+            yield (
+                f"The judge {model} answered as {head} on head and as {base} on base, so what "
+                "differs may be the judge. Name a version that stays."
+            )
+
+
+def _verdicts(assessments: Iterable[Assessment]) -> Iterator[Verdict]:
+    """The verdict of each single judge, jurors' and those of parts included."""
+    for one in assessments:
+        yield from _verdicts(one.parts)
+        if one.verdict is not None:
+            heard = [juror.verdict for juror in one.verdict.jurors if juror.verdict is not None]
+            yield from heard or [one.verdict]
 
 
 _BOTH = {

@@ -145,7 +145,7 @@ class ModelReply(Value):
     `id` is set where a later request can name the reply. `seconds` is how long the call took, its
     waits and its `retries` included, of which `waited` went by before the attempt that was
     answered; None and 0 before anybody measured. `tier` is the provider's class of service, if it
-    names one: prices may depend on it.
+    names one: prices may depend on it. `fingerprint` is what it calls the machinery that answered.
     """
 
     text: str = ""
@@ -158,6 +158,7 @@ class ModelReply(Value):
     retries: int = 0
     waited: float = 0
     tier: str = ""
+    fingerprint: str = ""
 
 
 class InputKind(StrEnum):

@@ -53,7 +53,9 @@ class Verdict(Value):
     """A judge's verdict: `score` and `confidence` in [0, 1], texts already cut to their limits.
 
     `repaired` says that the judge had to be asked a second time, `undetermined` that it says the
-    run does not show it: then its score counts for nothing. One of several judges has what
+    run does not show it: then its score counts for nothing. `answered` is the model's version as
+    the provider names it, where that is not the name that was asked, and `fingerprint` its word for
+    the machinery behind it. One of several judges has what
     each of `jurors` said, once or, of a jury whose first scores were `split`, twice.
     """
 
@@ -65,6 +67,8 @@ class Verdict(Value):
     model: str = ""
     repaired: bool = False
     undetermined: bool = Field(default=False, exclude_if=operator.not_)
+    answered: str = Field(default="", exclude_if=operator.not_)
+    fingerprint: str = Field(default="", exclude_if=operator.not_)
     jurors: tuple[Juror, ...] = Field(default=(), exclude_if=operator.not_)
     split: bool = Field(default=False, exclude_if=operator.not_)
 

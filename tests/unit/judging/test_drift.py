@@ -1,0 +1,140 @@
+"""The version in which a judge's model answers: what is kept of it, and what it makes stale."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from gateval.domain.base import JsonObject
+from gateval.domain.calibration import Agreement, CalibrationReplay, ModelVersion, binding_of
+from gateval.domain.manifests.evaluation import Calibration, JudgeSpec
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.doubts import version_warnings
+from gateval.domain.trials.model_call import ModelReply, ModelRequest
+from gateval.domain.trials.trial import Side, Trial
+from gateval.judging.judge import Agreements, Judge, prompt_digest
+from gateval.wire.registry import WIRE_FORMATS
+from tests.helpers.calibrations import verdict
+from tests.helpers.reports import make
+from tests.helpers.trials import PROMPT, trace
+
+SPEC = JudgeSpec(model="openai/gpt-5", calibration="tone", min_agreement=0.6)
+RUN = trace("user: Hello", "says: Get lost")
+ROW = "support-eval refund base:pass head:pass"
+
+
+class Versioned:
+    """Model calls that are answered by the next version each, the last one over and over."""
+
+    def __init__(self, versions: Sequence[str]) -> None:
+        self._versions = [*versions]
+        self.calls = 0
+
+    async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
+        """Fulfil `ModelCalls.call`."""
+        del model, side
+        self.calls += 1
+        own = self._versions
+        version = own.pop(0) if len(own) > 1 else own[0]
+        good = "All right" in request.messages[-1].text
+        text = verdict(0.9 if good else 0.1, "Get lost")
+        return ModelReply(text=text, model=version, fingerprint=f"fp-{version}")
+
+
+def calibration() -> Calibration:
+    examples = [
+        {"candidate_output": said, "human_score": score}
+        for said, score in (("All right", 1.0), ("Get lost", 0.0)) * 5
+    ]
+    return Calibration.model_validate(
+        {
+            "name": "tone",
+            "rubric": "Is it kind?",
+            "judge_models": ["openai/gpt-5"],
+            "examples": examples,
+            "place": {"file": "tone.yaml", "line": 1},
+            "path": "tone.yaml",
+            "digest": "0" * 64,
+        }
+    )
+
+
+def planned(versions: tuple[ModelVersion, ...]) -> Plan:
+    """A plan of a judged Eval, and an agreement that an earlier run made with these versions."""
+    plan = make(ROW).results.plan
+    (one,) = plan.evals
+    judged = one.fixtures[0].assertions[0].replace(type="judge", needs_judge=True)
+    fixture = one.fixtures[0].replace(assertions=(judged,))
+    one = one.replace(judge=SPEC, calibration=calibration(), fixtures=(fixture,))
+    known = CalibrationReplay(
+        calibration="tone",
+        binding=binding_of(calibration(), SPEC, prompt=prompt_digest()),
+        counts=Agreement(true_pass=20, true_fail=20),
+        run="earlier",
+        versions=versions,
+    )
+    return plan.replace(evals=(one,), agreements=(known,))
+
+
+async def doubted(plan: Plan, judge: Judge) -> tuple[str, list[CalibrationReplay]]:
+    made: list[CalibrationReplay] = []
+    agreements = Agreements(plan, judge, keep=made.append)
+    await judge.judge(rubric="Is it kind?", spec=SPEC, fixture_input=PROMPT, transcript=RUN)
+    return await agreements.doubt(plan.evals[0]), made
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked"),
+    [
+        ((), 1),  # of an earlier Gateval, which kept no versions
+        ((ModelVersion(model="openai/gpt-5", version="gpt-5-may"),), 1),
+        ((ModelVersion(model="openai/gpt-5", version="gpt-5-may", fingerprints=("old",)),), 1),
+        ((ModelVersion(model="openai/gpt-5", version="gpt-5-april"),), 11),
+    ],
+)
+def test_a_new_version_makes_a_stored_agreement_stale_and_a_fingerprint_does_not(
+    stored: tuple[ModelVersion, ...], asked: int
+) -> None:
+    calls = Versioned(["gpt-5-may"])
+    doubt, made = asyncio.run(doubted(planned(stored), Judge(calls)))
+    assert (doubt, calls.calls) == ("", asked), "what is stale is measured again in this run"
+    now = ModelVersion(model="openai/gpt-5", version="gpt-5-may", fingerprints=("fp-gpt-5-may",))
+    assert [one.versions for one in made] == ([(now,)] if asked > 1 else [])
+
+
+def test_a_version_that_the_runs_own_replay_did_not_meet_is_not_believed() -> None:
+    stored = (ModelVersion(model="openai/gpt-5", version="gpt-5-april"),)
+    calls = Versioned(["gpt-5-june", "gpt-5-may"])
+    doubt, _ = asyncio.run(doubted(planned(stored), Judge(calls)))
+    assert doubt == (
+        "openai/gpt-5 answers as gpt-5-june, and tone was replayed with another version"
+    )
+
+
+def test_versions_that_differ_between_head_and_base_are_said() -> None:
+    def of(trial: Trial, version: str) -> Trial:
+        judge = Judge(Versioned([version]))
+        found = asyncio.run(
+            judge.judge(rubric="Is it kind?", spec=SPEC, fixture_input=PROMPT, transcript=RUN)
+        )
+        assert found.verdict.fingerprint == f"fp-{version}"
+        return trial.replace(assessments=(trial.assessments[0].replace(verdict=found.verdict),))
+
+    base, head = sorted(make(ROW).results.trials, key=lambda one: one.key.side)
+    assert not [*version_warnings([of(base, "gpt-5"), of(head, "gpt-5")])]
+    (said,) = version_warnings([of(base, "gpt-5"), of(head, "gpt-5-may")])
+    assert {"openai/gpt-5 answered as", "Name a version that stays."} <= {said[10:34], said[-26:]}
+    sides = {base.key.side: "gpt-5", head.key.side: "gpt-5-may"}
+    assert f"as {sides[Side.HEAD]} on head and as {sides[Side.BASE]} on base" in said
+
+
+def test_a_fingerprint_is_read_where_the_format_has_one() -> None:
+    body: JsonObject = {
+        "choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}],
+        "model": "gpt-5-may",
+        "system_fingerprint": "fp_1",
+    }
+    reply = WIRE_FORMATS["openai-chat"].reply_in(body)
+    assert (reply.model, reply.fingerprint) == ("gpt-5-may", "fp_1")
