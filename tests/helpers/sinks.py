@@ -160,7 +160,9 @@ def render_everything(raw: Report, attack: str, redactor: Redactor) -> Sinks:
         log={
             "terminal": render_summary(ReportView(report), Screen(33 + len(attack) % 70)),
             "show": "".join(
-                render_fixture(view, one, ShowOptions(Screen(33 + len(attack) % 70), full=True))
+                render_fixture(
+                    view.plan, one.facts, ShowOptions(Screen(33 + len(attack) % 70), full=True)
+                )
                 for fact in view.fixtures
                 for one in view.fixture(f"{fact.planned.own_name}/{fact.fixture.name}")
             ),

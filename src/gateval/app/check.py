@@ -218,7 +218,7 @@ def carry_out(
     whole = make_report(measured.whole)
     if taped.replay is None:
         remember(whole, measured, RunFacts(id=folder.run, at=SystemClock().utc_now()))
-    views = write_views(report, folder, settings.views)
+    views = write_views(report, folder, settings.views, measured.whole.trials)
     if memory is not None:
         memory.keep(whole)
     unknown = _UNKNOWN[: plan.base is not None and taped.replay is None]

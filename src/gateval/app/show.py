@@ -17,7 +17,8 @@ from pathlib import Path
 from gateval.adapters.age import identities
 from gateval.adapters.machine import screen_of
 from gateval.adapters.results_folder import PARENTS, run_folders
-from gateval.app.run.views import DECISION_FILE, EVIDENCE_FILE, PLAN_FILE, RUN_IS
+from gateval.app.run.finished import finished_fixture
+from gateval.app.run.views import DECISION_FILE, EVIDENCE_FILE, PLAN_FILE, RESULTS_FILE, RUN_IS
 from gateval.app.sealing import opened_results
 from gateval.app.stored import find_run, named_run, read_limited, read_results, root_here, runs_here
 from gateval.domain.base import JsonObject
@@ -31,10 +32,10 @@ from gateval.domain.trials.trial import Assessment, Trial
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import EXIT_PASS, StageFileError, UsageError
 from gateval.judging.quotes import check_evidence
-from gateval.render.report.facts import gather
+from gateval.render.report.facts import FixtureFacts, gather
 from gateval.render.stage import PLAN_LIMIT
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
-from gateval.render.view import FixtureView, ReportView
+from gateval.render.view import ReportView
 
 _ALL = "`gateval check` without --failed measures all that the change calls for."
 
@@ -124,27 +125,61 @@ def show_run(
     Raises `UsageError` for a word that is neither, `StageFileError` for what cannot be read.
     """
     folder, fixture = _found(words)
-    results = _read(environ, folder)
-    trials = tuple(_looked_at(trial) for trial in results.trials)
-    view = ReportView(make_report(results.replace(trials=trials)))
     screen = screen_of(sys.stdout, environ)
-    if fixture is None:
-        shown = folder.name if folder.parent.name == "results" else str(folder)
-        texts = [render_list(view, shown, screen)]
+    if fixture is not None:
+        texts = _one_fixture(environ, folder, fixture, ShowOptions(screen, repetition, full))
     else:
-        look = ShowOptions(screen, repetition, full)
-        texts = [render_fixture(view, one, look) for one in _fixtures(view, fixture, repetition)]
+        shown = folder.name if folder.parent.name == "results" else str(folder)
+        texts = [render_list(ReportView(_report(environ, folder)), shown, screen)]
     with suppress(BrokenPipeError):
         sys.stdout.write("\n".join(texts))
     return EXIT_PASS
 
 
+def _one_fixture(
+    environ: Mapping[str, str], folder: Path, word: str, look: ShowOptions
+) -> list[str]:
+    """Return the page of a fixture, given as FIXTURE or EVAL/FIXTURE, one for each Eval with it.
+
+    Of a finished run nothing else is read, unless it has something sealed that can be opened.
+    """
+    evaluation, _, name = word.rpartition("/")
+    found = None
+    if not _can_be_opened(environ, folder):
+        found = finished_fixture(folder, folder / RESULTS_FILE, evaluation, name)
+    if found is None:
+        view = ReportView(_report(environ, folder))
+        facts, plan = _facts(view, word), view.plan
+    else:
+        facts, plan = [_looked_at(one) for one in found.facts], found.plan
+    if look.repetition and all(look.repetition > len(one.head) for one in facts):
+        most = max(len(one.head) for one in facts)
+        raise UsageError(
+            f"{name} ran {most} times on head; there is no repetition {look.repetition}."
+        )
+    return [render_fixture(plan, one, look) for one in facts]
+
+
+def _report(environ: Mapping[str, str], folder: Path) -> Report:
+    results = _read(environ, folder)
+    return make_report(results.replace(trials=tuple(map(_checked, results.trials))))
+
+
+def _can_be_opened(environ: Mapping[str, str], folder: Path) -> bool:
+    """Whether there is something sealed, and a key that may open it."""
+    return folder.is_dir() and (folder / EVIDENCE_FILE).exists() and bool(identities(environ))
+
+
+def _looked_at(fact: FixtureFacts) -> FixtureFacts:
+    head, base = (tuple(map(_checked, side)) for side in (fact.head, fact.base))
+    return fact._replace(head=head, base=base)
+
+
 def _read(environ: Mapping[str, str], folder: Path) -> Results:
     """Return the results of a run; with a key that opens them, those of sealed Evals, too."""
-    evidence = folder / EVIDENCE_FILE
-    if folder.is_dir() and evidence.exists() and identities(environ):
+    if _can_be_opened(environ, folder):
         try:
-            return opened_results(environ, evidence)
+            return opened_results(environ, folder / EVIDENCE_FILE)
         except UsageError as error:
             print(f"What is sealed is not shown. {error.sentence}", file=sys.stderr)
     return read_results(folder)
@@ -162,24 +197,21 @@ def _found(words: tuple[str, ...]) -> tuple[Path, str | None]:
     return last_run(root), words[0] if words else None
 
 
-def _fixtures(view: ReportView, fixture: str, repetition: int | None) -> tuple[FixtureView, ...]:
-    """Return the fixtures of this name, given as FIXTURE or EVAL/FIXTURE."""
-    found = view.fixture(fixture)
-    name = fixture.rpartition("/")[2]
-    names = sorted({one.fixture.name for one in view.fixtures})
+def _facts(view: ReportView, word: str) -> list[FixtureFacts]:
+    """Return the facts of the fixtures of this name."""
+    found = [one.facts for one in view.fixture(word)]
     if not found:
+        name = word.rpartition("/")[2]
+        names = sorted({one.fixture.name for one in view.fixtures})
         raise UsageError(
-            f'There is no fixture "{fixture}" in this run, and no run of that name.'
+            f'There is no fixture "{word}" in this run, and no run of that name.'
             f"{nearest(name, names)}",
             hint=f"Known: {', '.join(names[:20]) or 'none'}.",
         )
-    if repetition and all(repetition > len(one.facts.head) for one in found):
-        most = max(len(one.facts.head) for one in found)
-        raise UsageError(f"{name} ran {most} times on head; there is no repetition {repetition}.")
     return found
 
 
-def _looked_at(trial: Trial) -> Trial:
+def _checked(trial: Trial) -> Trial:
     if trial.trace is None or not any(one.verdict for one in trial.assessments):
         return trial
     trace = trial.trace

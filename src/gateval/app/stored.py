@@ -11,6 +11,7 @@ from gateval.adapters.git.repository import open_repository
 from gateval.adapters.machine import SystemClock, screen_of
 from gateval.adapters.results_folder import PARENTS, create_results_folder, run_folders
 from gateval.adapters.store import stored_trials
+from gateval.app.run.finished import finished_results
 from gateval.app.run.views import (
     PLAN_FILE,
     RESULTS_FILE,
@@ -94,7 +95,8 @@ def read_results(stored: Path) -> Results:
     if not stored.is_dir():
         return _results(stored)
     if (stored / RESULTS_FILE).exists():
-        return _results(stored / RESULTS_FILE)
+        known = finished_results(stored, stored / RESULTS_FILE)
+        return known or _results(stored / RESULTS_FILE)
     if not (stored / PLAN_FILE).exists():
         raise StageFileError(
             f"{show_path(str(stored))} is not the folder of a run: it has neither {RESULTS_FILE} "

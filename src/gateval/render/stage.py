@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails, PydanticSerializationError
 
-from gateval.domain.base import Value, plain_message
+from gateval.domain.base import JsonObject, Value, plain_message
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open
 from gateval.domain.results.results import Results, ResultsPart, part_of
@@ -118,9 +118,13 @@ def load_plan(data: bytes, name: str = "The plan") -> Plan:
     return _load(data, name, Plan, "plan.v1", PLAN_LIMIT)
 
 
-def load_results(data: bytes, name: str = "The file of results") -> Results:
-    """Read results; raise `StageFileError`, which calls them `name`."""
-    return _load(data, name, Results, "results.v1", RESULTS_LIMIT)
+def load_results(
+    data: bytes, name: str = "The file of results", *, fixture: str | None = None
+) -> Results:
+    """Read results; raise `StageFileError`, which calls them `name`. With `fixture`, their plan has
+    no other.
+    """
+    return _load(data, name, Results, "results.v1", RESULTS_LIMIT, fixture)
 
 
 def load_part(data: bytes, name: str = "The part") -> ResultsPart:
@@ -135,7 +139,9 @@ def load_trigger(data: bytes) -> Trigger:
     return _load(data, "The trigger", Trigger, "trigger.v1", TRIGGER_LIMIT)
 
 
-def _load(data: bytes, name: str, kind: type[V], version: str, limit: int) -> V:
+def _load(
+    data: bytes, name: str, kind: type[V], version: str, limit: int, fixture: str | None = None
+) -> V:
     if len(data) > limit:
         _refuse(f"{name} has {len(data):,} bytes; {version} may have {limit:,}.")
     content = _parse(data, name, version)
@@ -144,6 +150,8 @@ def _load(data: bytes, name: str, kind: type[V], version: str, limit: int) -> V:
         said = f'version "{found}"' if isinstance(found, str) else "no version"
         hint = _OF_A_PART if found == "part.v1" else _HINT
         _refuse(f"{name} has {said}; this Gateval reads {version}.", hint)
+    if fixture is not None:
+        _leave_one(content, fixture)
     try:
         return kind.model_validate(content, by_alias=False, by_name=True)
     except ValidationError as error:
@@ -151,6 +159,28 @@ def _load(data: bytes, name: str, kind: type[V], version: str, limit: int) -> V:
         shown = " ".join(_sentence(problem) for problem in problems[:_PROBLEMS_SHOWN])
         more = len(problems) - _PROBLEMS_SHOWN
         _refuse(f"{name} is no valid {version}. {shown}" + (f" And {more} more." * (more > 0)))
+
+
+def _leave_one(content: JsonObject, fixture: str) -> None:
+    """Take all other fixtures out of the plan of results, before these are made values of."""
+    plan = content.get("plan")
+    evals = plan.get("evals") if isinstance(plan, dict) else None
+    if not isinstance(plan, dict) or not isinstance(evals, list):
+        return
+    left: list[JsonValue] = []
+    for one in evals:
+        fixtures = one.get("fixtures") if isinstance(one, dict) else None
+        if isinstance(one, dict) and isinstance(fixtures, list):
+            mine: list[JsonValue] = [
+                each for each in fixtures if isinstance(each, dict) and each.get("name") == fixture
+            ]
+            names: JsonObject = {
+                key: [each for each in named if each == fixture]
+                for key in ("compared", "added")
+                if isinstance(named := one.get(key), list)
+            }
+            left += [{**one, "fixtures": mine, **names}] if mine else []
+    plan["evals"] = left
 
 
 def _parse(data: bytes, name: str, version: str) -> dict[str, JsonValue]:

@@ -19,7 +19,7 @@ from tests.unit.render.conftest import Golden
 def shown_of(report: Report, name: str, look: ShowOptions) -> str:
     view = ReportView(report)
     (found,) = view.fixture(name)
-    return render_fixture(view, found, look)
+    return render_fixture(view.plan, found.facts, look)
 
 
 def test_golden(golden: Golden) -> None:

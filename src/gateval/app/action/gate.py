@@ -154,7 +154,8 @@ def end_cancelled(
     report, folder = make_report(measured.results), measured.folder
     plan, trust = report.results.plan, event.trigger.trust
     claim = unverified(trust, plan, event.resolved.number)
-    views = write_views(report, folder, event.context.settings.views)
+    asked = event.context.settings.views
+    views = write_views(report, folder, asked, measured.whole.trials)
     unfinished = progress.cancel()
     _, unkept = keep_run(event, make_report(measured.whole), measured)
     frame = frame_of(event, plan.policy, unverified=claim)
@@ -229,7 +230,7 @@ def _measure_decide_publish(
     uncounted = settled(event, on_seals, measured.results)
     decided = decide(event, measured.results, measured.whole)
     asked = event.context.settings.views
-    views = write_views(decided.report, measured.folder, asked)
+    views = write_views(decided.report, measured.folder, asked, measured.whole.trials)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
     turned, unkept = keep_run(event, decided.whole, measured)
     report_url, why_not = upload_report(event, views.get("html"))

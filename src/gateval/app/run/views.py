@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gateval.adapters.results_folder import ResultsFolder
     from gateval.domain.decision.decision import Report
     from gateval.domain.text import Screen
+    from gateval.domain.trials.trial import Trial
     from gateval.render.view import ReportView
 
 
@@ -102,16 +103,26 @@ def all_views(report: Report, asked: Collection[str] = ()) -> Iterator[tuple[str
 
 
 def write_views(
-    report: Report, folder: ResultsFolder, asked: Collection[str] = ()
+    report: Report,
+    folder: ResultsFolder,
+    asked: Collection[str] = (),
+    stored: Collection[Trial] = (),
 ) -> dict[str, str]:
     """Write the views that are asked for into the folder of a run; return their texts by name,
     without those of which not all is in memory at once.
+
+    `stored` are the trials that the run has stored there.
     """
+    from gateval.app.run.finished import Counted, note_compared
+
     texts = {}
     for name, pieces in all_views(report, asked):
-        folder.write(VIEWS[name].file, map(str.encode, pieces))
+        counted = Counted(pieces)
+        file = folder.write(VIEWS[name].file, counted)
         if isinstance(pieces, tuple):
             texts[name] = "".join(pieces)
+        if VIEWS[name].file == RESULTS_FILE:
+            note_compared(report, folder.path, file, counted, stored)
     return texts
 
 

@@ -10,6 +10,7 @@ from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from gateval.domain.base import canonical_json
+from gateval.domain.plan.plan import Plan
 from gateval.domain.text import Screen
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import KINDS, OUTPUT_LIMIT, Trial
@@ -151,16 +152,16 @@ class ShowOptions(NamedTuple):
     full: bool = False
 
 
-def render_fixture(view: ReportView, found: FixtureView, look: ShowOptions) -> str:
+def render_fixture(plan: Plan, fact: FixtureFacts, look: ShowOptions) -> str:
     """Return a trial of one fixture with all its steps, head beside base."""
-    page, fact = TerminalReport(look.screen), found.facts
+    page = TerminalReport(look.screen)
     name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.fixture.severity})"
     score = own_score(fact.compared)
     passed = f"{name}: {passes(fact.compared)}{f', {score}' if score else ''}"
     page.line(passed, style="bold")
     if fact.fixture.description:
         page.line(fact.fixture.description)
-    pair = found.pair(look.repetition)
+    pair = FixtureView(fact, ()).pair(look.repetition)
     for trial in (pair.head, pair.base):
         if trial is not None:
             page.line(_ended(trial))
@@ -180,7 +181,7 @@ def render_fixture(view: ReportView, found: FixtureView, look: ShowOptions) -> s
             page.heading("What head printed")
             page.verbatim(pair.head.detail, indent=2)
     _people(page, fact, pair.head)
-    _foot(page, view, fact)
+    _foot(page, plan, fact)
     return page.text()
 
 
@@ -205,13 +206,13 @@ def _ended(trial: Trial) -> str:
     return f"{said} in {trial.seconds:.1f} s{models}{reason}"
 
 
-def _foot(page: TerminalReport, view: ReportView, fact: FixtureFacts) -> None:
+def _foot(page: TerminalReport, plan: Plan, fact: FixtureFacts) -> None:
     numbers = [f"{one.key.repetition} {one.outcome}" for one in fact.head]
     if len(numbers) > 1:
         page.heading(f"head's repetitions: {', '.join(numbers)}", style="")
         page.line("`--repetition N` shows another one.")
     page.heading("To run it again:", style="")
-    page.command(one_fixture_command(view.plan, fact))
+    page.command(one_fixture_command(plan, fact))
 
 
 def render_list(view: ReportView, run: str, screen: Screen) -> str:

@@ -1,0 +1,200 @@
+"""What lets a finished run be read without parsing its results: beside the store of its trials
+stands where plan and facts are in the results file, and how each fixture compares.
+
+It counts only as long as that file is the one that the run wrote, and only where the trials count
+as they were stored. For whom it does not count, the results file does.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import zlib
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from gateval.adapters.folders import write_whole
+from gateval.adapters.store import STORE_FOLDER, StoreReader
+from gateval.domain.base import Count, Digest, Value
+from gateval.domain.decision.decision import Report
+from gateval.domain.paths import show_path
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.averages import group_trials
+from gateval.domain.results.comparison import FixtureComparison
+from gateval.domain.results.results import Results
+from gateval.domain.trials.trial import Side, Trial
+from gateval.errors import StageFileError
+from gateval.render.report.facts import FixtureFacts, gather
+from gateval.render.stage import load_results
+
+COMPARED_FILE = "compared.jsonl.gz"
+_MOST = 256 * 1024 * 1024
+"""Bytes of its lines that are read."""
+
+
+class _Written(Value):
+    """The results file as it was written: its size, digest and time, how many bytes come before
+    its first trial and behind its last, and how many trials there are.
+    """
+
+    size: Count
+    sha256: Digest
+    modified: Count
+    before: Count
+    after: Count
+    trials: Count
+
+
+class _Compared(Value):
+    """How a fixture of an Eval compares."""
+
+    eval: str
+    compared: FixtureComparison
+
+
+class Counted:
+    """The pieces of a file as bytes, counted as they are taken."""
+
+    def __init__(self, pieces: Iterable[str]) -> None:
+        self._pieces = pieces
+        self.digest = hashlib.sha256()
+        self.first = self.last = self.size = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            data = piece.encode()
+            self.digest.update(data)
+            self.first, self.last = self.first or len(data), len(data)
+            self.size += len(data)
+            yield data
+
+
+def note_compared(
+    report: Report, run: Path, results: Path, written: Counted, stored: Collection[Trial]
+) -> None:
+    """Write what lets this run be read by its store, where that holds its trials as they count.
+
+    `written` is what was taken for the results file, `stored` what the run had stored. A run that
+    keeps no store, or of which a rule counts a trial otherwise, writes nothing.
+    """
+    trials, known = report.results.trials, set(map(id, stored))
+    store = run / STORE_FOLDER
+    if not store.is_dir() or any(id(one) not in known for one in trials):
+        return
+    facts = _Written(
+        size=written.size,
+        sha256=written.digest.hexdigest(),
+        modified=results.stat().st_mtime_ns,
+        before=written.first,
+        after=written.last,
+        trials=len(trials),
+    )
+    lines = [facts.model_dump_json()]
+    for fact in gather(report):
+        line = _Compared(eval=fact.planned.name, compared=fact.compared)
+        lines.append(line.model_dump_json())
+    write_whole(store / COMPARED_FILE, gzip.compress("\n".join(lines).encode(), 4, mtime=0))
+
+
+def finished_results(run: Path, results: Path) -> Results | None:
+    """Return the results of a finished run, whose steps are read when somebody asks for them.
+
+    None where the results file has to be read. Raises `StageFileError` for a store that is not as
+    it was written.
+    """
+    found = _current(run, results)
+    if found is None:
+        return None
+    trials = {one.key: one for one in StoreReader(run / STORE_FOLDER).trials()}
+    if len(trials) != found.written.trials:
+        return None
+    shell = _shell(results, found.written)
+    ordered = tuple(sorted(trials.values(), key=lambda one: one.key.order))
+    try:
+        return Results(**{**dict(shell), "trials": ordered})
+    except ValidationError:  # a name was a secret, and is another in the results
+        return None
+
+
+class OneFixture(NamedTuple):
+    """A fixture of a run, in the Evals that have it, and the plan with nothing else."""
+
+    plan: Plan
+    facts: tuple[FixtureFacts, ...]
+
+
+def finished_fixture(run: Path, results: Path, evaluation: str, fixture: str) -> OneFixture | None:
+    """Return one fixture of a finished run, of one Eval or for the empty name of all; nothing else
+    is read.
+
+    None where the results have to be read, or do not have it. Raises `StageFileError` for a store
+    that is not as it was written.
+    """
+    found = _current(run, results)
+    if found is None:
+        return None
+    try:
+        plan = _shell(results, found.written, fixture).plan
+    except StageFileError:  # what is known of others does not fit the plan of one
+        return None
+    names = [one.name for one in plan.evals]
+    stored = StoreReader(run / STORE_FOLDER).of_fixture(names, fixture)
+    trials = group_trials({one.key: one for one in stored}.values())
+    compared = found.compared(fixture)
+    facts = tuple(
+        FixtureFacts(
+            one,
+            one.fixture(fixture),
+            compared[one.name],
+            trials.get((one.name, fixture, Side.HEAD), ()),
+            trials.get((one.name, fixture, Side.BASE), ()),
+        )
+        for one in plan.evals
+        if one.name in compared and evaluation in {"", one.own_name}
+    )
+    return OneFixture(plan, facts) if facts else None
+
+
+class _Current(NamedTuple):
+    """What stands beside the store about the results file that is there."""
+
+    written: _Written
+    lines: list[bytes]
+
+    def compared(self, fixture: str) -> dict[str, FixtureComparison]:
+        """How a fixture compares, by the name of the Eval."""
+        named = f'"{fixture}"'.encode()
+        found = (_Compared.model_validate_json(one) for one in self.lines if named in one)
+        return {one.eval: one.compared for one in found if one.compared.fixture == fixture}
+
+
+def _current(run: Path, results: Path) -> _Current | None:
+    try:
+        with gzip.open(run / STORE_FOLDER / COMPARED_FILE) as file:
+            first, *lines = file.read(_MOST).split(b"\n")
+        written = _Written.model_validate_json(first)
+        there = results.stat()
+    except (OSError, EOFError, zlib.error, ValidationError):
+        return None
+    if there.st_size != written.size:
+        return None
+    if there.st_mtime_ns != written.modified and _digest(results) != written.sha256:
+        return None  # a copy has another time, and the same digest
+    return _Current(written, lines)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _shell(results: Path, written: _Written, fixture: str | None = None) -> Results:
+    """Return the results without their trials."""
+    with results.open("rb") as file:
+        data = os.pread(file.fileno(), written.before, 0)
+        data += os.pread(file.fileno(), written.after, written.size - written.after)
+    return load_results(data, show_path(str(results)), fixture=fixture)

@@ -1,0 +1,87 @@
+"""A finished run is read by its store: the same words, without its results file being parsed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gateval.app.run.finished import COMPARED_FILE
+from tests.helpers.command import gateval
+from tests.helpers.github_shop import WORSE
+from tests.helpers.repo import Repo
+from tests.helpers.shop import build_shop
+
+COMMANDS = (
+    ("show",),
+    ("show", "greets"),
+    ("show", "support-eval/refund-asks-why"),
+    ("show", "refund-asks-why", "--repetition", "1", "--full"),
+    ("show", "refund-asks-why", "--repetition", "99"),
+    ("show", "refund-asks-wy"),
+    ("report",),
+    ("report", "--format", "results"),
+    ("report", "--format", "html"),
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Repo, Path]:
+    """A check that failed, and its folder."""
+    place = tmp_path_factory.mktemp("run")
+    shop = build_shop(place / "shop")
+    shop.write("agents/prompts/support.md", WORSE)
+    shop.commit()
+    assert gateval(shop, "check", "--results", str(place / "out")).returncode == 1
+    return shop, place / "out"
+
+
+def said(run: tuple[Repo, Path]) -> list[tuple[int, str, str]]:
+    """What every command says of the run."""
+    shop, out = run
+    done = [gateval(shop, word, str(out), *more) for word, *more in COMMANDS]
+    return [(one.returncode, one.stdout, one.stderr) for one in done]
+
+
+def test_the_store_says_what_the_results_say(run: tuple[Repo, Path]) -> None:
+    _, out = run
+    results, note = out / "results.v1.json", out / "trials" / COMPARED_FILE
+    content, noted, time = results.read_bytes(), note.read_bytes(), results.stat()
+    by_store = said(run)
+    note.unlink()
+    assert said(run) == by_store, "without it, the results are read"
+    note.write_bytes(noted)
+    at = content.index(b'"trials":[') + 20
+    results.write_bytes(content[:at] + b"#" * 40 + content[at + 40 :])
+    os.utime(results, ns=(time.st_atime_ns, time.st_mtime_ns))
+    assert said(run) == by_store, "no trial of the results is read"
+    results.write_bytes(content)
+    assert said(run) == by_store, "a copy is told by its digest"
+
+
+def test_results_that_were_changed_are_read_themselves(run: tuple[Repo, Path]) -> None:
+    shop, out = run
+    results = out / "results.v1.json"
+    content = results.read_bytes()
+    results.write_bytes(content.replace(b"Hello", b"Adieu"))
+    try:
+        shown = gateval(shop, "show", str(out), "greets")
+        assert (shown.returncode, "Adieu" in shown.stdout) == (0, True), shown.stderr
+    finally:
+        results.write_bytes(content)
+
+
+def test_a_segment_that_was_changed_is_said(run: tuple[Repo, Path]) -> None:
+    shop, out = run
+    segment = out / "trials/00001.jsonl.gz"
+    content = segment.read_bytes()
+    segment.write_bytes(content[:90] + bytes([content[90] ^ 1]) + content[91:])
+    try:
+        for words in (("show", str(out), "greets"), ("report", str(out))):
+            done = gateval(shop, *words)
+            assert done.returncode == 2
+            assert "00001.jsonl.gz is not as it was written" in " ".join(done.stderr.split())
+            assert "Traceback" not in done.stderr
+    finally:
+        segment.write_bytes(content)
