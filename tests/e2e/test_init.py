@@ -257,16 +257,34 @@ def test_a_program_that_nothing_starts_is_not_made_green(tmp_path: Path) -> None
     repo.write("prompts/support.md", "You help.\n")
     repo.commit()
     done = gateval(repo, "init", "--yes")
-    assert "Nothing tells how it is started, so `command` is a guess" in done.stdout
+    assert done.returncode == 2
+    assert "lib/desk.py asks a model, but no agent was found: no langgraph.json" in done.stderr
+    assert "gateval init FILE:OBJECT" in done.stderr
+    assert not (repo.path / "agents").exists()
+    assert gateval(repo, "init", "lib/desk.py").returncode == 0
     assert gateval(repo, "run", "desk-eval").returncode == 1
 
 
-def test_without_a_program_that_is_said(tmp_path: Path) -> None:
+NO_AGENT = [
+    ({"agent.ipynb": "{}", "util.py": "x = 1"}, "agent.ipynb is a notebook", "nbconvert"),
+    ({"shop/cart.py": "def add(): ..."}, "shop/cart.py is a program, but none here", "FILE:OBJECT"),
+    ({"src/Agent.cs": "class Agent {}"}, "src/Agent.cs is a program in a language", "by hand"),
+]
+
+
+@pytest.mark.parametrize(("tree", "said", "hint"), NO_AGENT, ids=["notebook", "other", "language"])
+def test_without_an_agent_that_is_said_and_nothing_written(
+    tmp_path: Path, tree: dict[str, str], said: str, hint: str
+) -> None:
     repo = Repo(tmp_path / "new")
-    repo.write("agent.ipynb", "{}")
+    for path, text in tree.items():
+        repo.write(path, text)
     done = gateval(repo, "init", "--yes")
-    assert "It runs no program of yours." in done.stdout
-    assert "jupyter nbconvert --to script" in done.stdout
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert hint in done.stderr
+    assert not (repo.path / "agents").exists()
+    assert gateval(repo, "init", "--model", "openai/gpt-5-mini").returncode == 0
 
 
 def test_a_hostile_name_stays_a_name(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -164,21 +165,24 @@ def test_an_agent_that_is_a_page_alone_is_refused_aloud(tmp_path: Path) -> None:
     assert gateval(repo, "init", "--model", "openai/gpt-5-mini").returncode == 0
 
 
-def test_a_database_that_it_reads_the_address_of_is_written_to_be_filled_in(tmp_path: Path) -> None:
+COMPOSE = "services:\n  db:\n    image: postgres:16\n  mail:\n    image: axllent/mailpit\n"
+
+
+@pytest.mark.parametrize("composed", [True, False])
+def test_a_database_that_it_reads_the_address_of_is_served_or_to_be_filled_in(
+    tmp_path: Path, *, composed: bool
+) -> None:
     repo = Repo(tmp_path / "shop")
-    repo.write(
-        "desk.py", "import os\nfrom openai import OpenAI\nprint(os.environ['DATABASE_URL'])" + MAIN
-    )
-    repo.write(
-        "docker-compose.yml",
-        "services:\n  db:\n    image: postgres:16\n  mail:\n    image: axllent/mailpit\n",
-    )
+    asks = "import os\nfrom openai import OpenAI\nprint(os.environ['DATABASE_URL'], input())"
+    repo.write("desk.py", asks + MAIN)
+    repo.write("docker-compose.yml", COMPOSE if composed else COMPOSE.replace("postgres", "x"))
     repo.commit()
     done = gateval(repo, "init", "--yes")
     assert done.returncode == 0, done.stderr
     assert "has lines for a server of each run's own for DATABASE_URL" in done.stdout
-    assert "The compose file has mailpit too" in done.stdout
-    assert "services" not in written(repo)["spec"]["runtime"]
+    assert "mailpit too" in done.stdout
+    on_path = composed and shutil.which("initdb") and shutil.which("postgres")
+    assert ("services" in written(repo)["spec"]["runtime"]) == bool(on_path)
     (file,) = repo.path.glob("agents/*/agent.yaml")
     file.write_text(re.sub(r"(?m)^    # (?! A)(?=services|  - |env)", "    ", file.read_text()))
     runtime = written(repo)["spec"]["runtime"]
@@ -210,3 +214,22 @@ def test_variables_that_langgraph_json_has_set_are_proposed(
     config = (repo.path / ".github/gateval.yml").read_text()
     assert "  # candidateEnv: [DESK_URL, TAVILY_API_KEY]" in config
     assert "tvly-secret" not in done.stdout + config
+
+
+def test_a_server_of_a2a_is_asked_by_its_preset_at_the_port_of_the_trial(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "new")
+    repo.write("app/__init__.py", "")
+    repo.write("app/agent.py", "from langgraph.prebuilt import create_react_agent\n")
+    repo.write(
+        "app/__main__.py",
+        "import uvicorn\nfrom a2a.server.apps import A2AStarletteApplication\nfrom app.agent import x\n\ndef main():\n    uvicorn.run(A2AStarletteApplication().build(), port=10000)\n"
+        + MAIN,
+    )
+    repo.write("pyproject.toml", "[project]\nname = 'rates'\ndependencies = ['a2a-sdk']\n")
+    done = gateval(repo, "init", "--yes")
+    assert done.returncode == 0, done.stderr
+    runtime = written(repo)["spec"]["runtime"]
+    assert (runtime["type"], runtime["request"]) == ("http", {"preset": "a2a"})
+    assert "port={port}" in runtime["command"][2]
+    assert 'run_module("app", run_name="__main__"' in runtime["command"][2]
+    assert gateval(repo, "validate").returncode == 0

@@ -41,10 +41,18 @@ from gateval.domain.setup.program_install import with_tools
 from gateval.domain.setup.program_search import (
     ENDINGS,
     find_programs,
+    not_read,
     tells_of_project,
     worth_reading,
 )
-from gateval.domain.setup.starter import SCRIPTED_MODEL, Sketch, StarterFile, said_of, sketch
+from gateval.domain.setup.starter import (
+    SCRIPTED_MODEL,
+    Sketch,
+    StarterFile,
+    looks_like_a_prompt,
+    said_of,
+    sketch,
+)
 from gateval.domain.setup.unmeasured import SEALS
 from gateval.domain.trials.trace import StepKind
 from gateval.errors import EXIT_PASS, UsageError
@@ -429,16 +437,16 @@ def _with_servers(repository: GitRepository, program: FoundProgram) -> FoundProg
     named = ("package.json", "alembic.ini")
     files = {name: text for name in named if (text := read(folder / name))}
     beside = beside_of(composed, program.variables, files)
-    return program._replace(beside=beside)
+    here = all(map(shutil.which, beside.needs))
+    return program._replace(beside=beside._replace(needed=beside.needed and here))
 
 
 def _say_what_is_beside(program: FoundProgram | None) -> None:
     beside = program.beside if program else Beside()
     if beside.servers:
         names = ", ".join(name for name, _ in beside.env)
-        said = (
-            f"Its manifest has lines for a server of each run's own for {names}, if it needs one."
-        )
+        how = "" if beside.needed else ", if it needs one"
+        said = f"Its manifest has lines for a server of each run's own for {names}{how}."
         missing = [one for one in beside.needs if shutil.which(one) is None]
         lacks = (
             f" Not on PATH here: {', '.join(missing)}; install what has them." if missing else ""
@@ -459,6 +467,10 @@ def _found(
     Raises `UsageError` where nothing else was named or found.
     """
     known = programs_of(repository, snapshot, wanted)
+    prompts = any(map(looks_like_a_prompt, snapshot.tree))
+    if not known and not prompts and (unread := not_read(snapshot.tree)):
+        path, (why, hint) = unread
+        raise UsageError(f"{plain_line(path, 200)} {why}", hint=hint)
     kept = (_as_described(repository, snapshot, one) for one in known if not one.refused)
     found = tuple(_with_tools(repository, one) for one in kept)
     for path, (why, hint) in {one.path: one.refused for one in known if one.refused}.items():
@@ -577,5 +589,3 @@ def _say_what_was_found(
         print("No Agent here, and no file that looks like a system prompt: this is a small one.")
     if chosen and chosen.new and not chosen.program:
         print("It runs no program of yours. If one is the agent:  gateval init PATH/TO/PROGRAM")
-        if any(path.endswith(".ipynb") for path in snapshot.tree):
-            print("A notebook is none: `jupyter nbconvert --to script NOTEBOOK` makes one of it.")

@@ -81,9 +81,9 @@ def _lines(
     if program.modules_in:
         env = {"PYTHONPATH": program.modules_in, **env}
     yield from _beside(program.beside)
+    env = {**env, **(dict(program.beside.env) if program.beside.needed else {})}
     if env:
-        given = ", ".join(f"{key}: {word(value)}" for key, value in env.items())
-        yield f"    env: {{{given}}}" + " # its modules lie there" * bool(program.modules_in)
+        yield f"    env: {_mapping(env)}" + " # its modules lie there" * bool(program.modules_in)
     if not program.target:
         yield f"    command: {_list(program.command)}"
         yield from _asked(program.invocation, proved=program.proved)
@@ -104,27 +104,36 @@ def _setup(setup: SetUp) -> Iterator[str]:
 
 
 def _beside(beside: Beside) -> Iterator[str]:
-    """Yield the servers beside the agent, and what fills them before each trial, to fill in.
+    """Yield the servers beside the agent, and what fills them before each trial.
 
-    An agent may do without what some other file of its project reads the address of.
+    They are to be filled in where no compose file has them: an agent may do without what some other
+    file of its project reads the address of.
     """
     if not beside.servers:
         return
-    yield "    # A server of each run's own, if the agent needs it: take the # away."
-    yield "    # services:"
+    mark, ends = (
+        ("", ": its compose file has it") if beside.needed else ("# ", ", if need be: without #")
+    )
+    yield f"    # A server of each run's own{ends}"
+    yield f"    {mark}services:"
     for one in beside.servers:
         ready = "ready: {timeoutSeconds: 60}"
-        yield f"    #   - {{name: {one.name}, command: {_list(one.command)}, {ready}}}"
-    given = ", ".join(f"{key}: {word(value)}" for key, value in beside.env)
-    yield f"    # env: {{{given}}}"
+        yield f"    {mark}  - {{name: {one.name}, command: {_list(one.command)}, {ready}}}"
     if beside.before:
-        yield f"    # before: {_list(beside.before)}"
+        yield f"    {mark}before: {_list(beside.before)}"
+    if not beside.needed:
+        yield f"    # env: {_mapping(dict(beside.env))}"
+
+
+def _mapping(values: Mapping[str, str]) -> str:
+    return f"{{{', '.join(f'{key}: {word(value)}' for key, value in values.items())}}}"
 
 
 def _asked(asked: Invocation, *, proved: bool) -> Iterator[str]:
     doubt = "" if asked.sure or proved else " # a guess: the program's text does not tell"
     if asked.preset:
-        yield f"    request: {{preset: {asked.preset}, path: {word(asked.route)}}}"
+        path = "" if asked.preset == "a2a" else f", path: {word(asked.route)}"  # its card says it
+        yield f"    request: {{preset: {asked.preset}{path}}}"
     elif asked.route and not asked.field:
         yield f"    request: {{path: {word(asked.route)}, method: GET}}"
     elif asked.route:

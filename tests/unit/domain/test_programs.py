@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 import pytest
@@ -37,7 +38,7 @@ REPOSITORIES = [
         "OpenAI Agents", (".venv/bin/python", "src/bot.py"), "", id="openai agents",
     ),
     pytest.param(
-        {"desk/__init__.py": "", "desk/__main__.py": "from desk.agent import main\n" + MAIN, "desk/agent.py": "from pydantic_ai import Agent\n", "pyproject.toml": ""},
+        {"desk/__init__.py": "", "desk/__main__.py": "from desk.agent import main\n" + MAIN, "desk/agent.py": "from pydantic_ai import Agent\ninput()\n", "pyproject.toml": ""},
         "Pydantic AI", ("python3", "-m", "desk"), "", id="pydantic ai",
     ),
     pytest.param(
@@ -49,7 +50,7 @@ REPOSITORIES = [
         "smolagents", (".venv/bin/python", "run.py"), "", id="smolagents",
     ),
     pytest.param(
-        {"src/crew/main.py": "from crew.crew import Desk\n" + MAIN, "src/crew/crew.py": "from crewai import Crew\n", "src/crew/__init__.py": "", "uv.lock": "", "pyproject.toml": ""},
+        {"src/crew/main.py": "from crew.crew import Desk\ninput()\n" + MAIN, "src/crew/crew.py": "from crewai import Crew\n", "src/crew/__init__.py": "", "uv.lock": "", "pyproject.toml": ""},
         "CrewAI", (".venv/bin/python", "-m", "crew.main"), "", id="crewai",
     ),
     pytest.param(
@@ -82,6 +83,7 @@ def test_it_finds_the_program(
     first, *_ = found(files)
 
     assert (first.framework, first.command, first.root) == (framework, command, root)
+    assert first.refused is None
 
 
 def test_a_shared_package_outside_its_folder_is_included() -> None:
@@ -147,20 +149,87 @@ def test_an_agent_that_serves_itself_comes_before_the_program_that_imports_it() 
     assert first.command[1:4] == ("-m", "uvicorn", "agent:app")
 
 
+A2A = "from a2a.server.apps import A2AStarletteApplication\nimport langchain, click, uvicorn\n"
+
+
 @pytest.mark.parametrize(
-    ("served", "refused"),
+    ("text", "command"),
     [
-        ("uvicorn.run(server.build(), host='0.0.0.0', port=10001)", True),
-        ("uvicorn.run(\n        server.build(),\n        port=10001,\n    )", True),
-        ("uvicorn.run(server.build(), port=int(os.environ['PORT']))", False),
-        ("uvicorn.run('main:app', port=8000)", False),
+        ("@click.command()\n@click.option('--port', default=10000)\ndef main(port):\n    app = build()\n    uvicorn.run(app, host='localhost', port=port)\n" + MAIN, ("-m", "desk", "--port", "{port}")),
+        ("def main():\n    uvicorn.run(build(), port=int(os.getenv('PORT', '8000')))\n" + MAIN, ("-m", "desk")),
+        ("def main():\n    uvicorn.run(server.build(), host='0.0.0.0', port=10001)\n" + MAIN, ("-c", "port={port}")),
+    ],
+    ids=["an option", "the variable", "a port of its own"],
+)  # fmt: skip
+def test_a_server_that_starts_itself_speaks_a2a_at_the_port_of_the_trial(
+    text: str, command: tuple[str, ...]
+) -> None:
+    (program,) = found(
+        {"desk/__main__.py": A2A + text, "desk/__init__.py": "", "pyproject.toml": ""}
+    )
+    assert (program.refused, program.invocation) == (None, Invocation(route="/", preset="a2a"))
+    assert program.command[1] == command[0]
+    assert all(word in " ".join(program.command) for word in command)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("server.py", A2A + "server = A2AStarletteApplication(card, handler)\napp = server.build()\n", ("a2a", "/")),
+        ("index.ts", "import { A2AExpressApp } from '@a2a-js/sdk/server/express';\nconst app = new A2AExpressApp(handler).setupRoutes(express());\napp.listen(process.env.PORT || 41241);", ("a2a", "/")),
+        ("server.py", "import langchain\napp = FastAPI()\nadd_langgraph_fastapi_endpoint(\n    app=app, agent=desk, path='/desk')\n", ("ag-ui", "/desk")),
+        ("main.py", "import strands\napp = create_strands_app(desk, '/')\n", ("ag-ui", "/")),
+        ("serve.py", "import langchain\napp = FastAPI()\nadd_routes(app, chain, path='/joke')\n", ("langserve", "/joke/stream")),
+    ],
+)  # fmt: skip
+def test_a_server_is_asked_in_the_protocol_that_it_speaks(
+    path: str, text: str, expected: tuple[str, str]
+) -> None:
+    (program,) = found({path: text})
+    assert (program.invocation.preset, program.invocation.route) == expected
+    assert program.runtime == "http"
+
+
+QUIET = "from openai import OpenAI\nclient = OpenAI()\n\n{more}def {name}({given}):\n    return client.responses.create(input={arg})\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "more", "target"),
+    [
+        ("ask", "question: str", "", "desk.py:ask"),
+        ("run_agent", "user_input", "", "desk.py:run_agent"),
+        ("ask", "question: str, loud: bool = False", "", "desk.py:ask"),
+        ("ask", "question: str, history: list", "", ""),
+        ("ask", "question: str", "@tool\n", ""),
+        ("deploy_agent", "prompt: str", "", ""),
+        ("load_rows", "text: str", "", ""),
     ],
 )
-def test_a_server_that_only_it_can_start_at_a_port_of_its_own(served: str, refused: bool) -> None:
-    text = f"import langchain\nfrom a2a.server.apps import A2A\n\ndef main():\n    server = A2A(1)\n    {served}\n"
-    (program,) = found({"__main__.py": text + MAIN})
-    said = program.refused.why if program.refused else ""
-    assert said.startswith("serves at a port of its own") == refused
+def test_a_program_that_takes_no_question_is_asked_by_its_function_or_refused(
+    name: str, given: str, more: str, target: str
+) -> None:
+    text = QUIET.format(
+        name=name,
+        given=given,
+        more=more,
+        arg=given.split(":", maxsplit=1)[0].split(",", maxsplit=1)[0],
+    )
+    (program,) = found({"desk.py": text + MAIN})
+    assert program.target == target
+    assert (program.refused is None) == bool(target)
+    if program.refused:
+        assert program.refused.why.startswith("takes no question: nothing in it reads")
+
+
+@pytest.mark.parametrize("asks", ["while True:\n    said = input('You: ')", "if True:\n    main()"])
+def test_a_loop_at_the_top_of_a_module_is_a_program(asks: str) -> None:
+    (program,) = found({"chat.py": f"import openai\ndef main(): input()\n{asks}\n"})
+    assert (program.path, program.started, program.refused) == ("chat.py", True, None)
+
+
+def test_what_reads_the_question_may_lie_behind_the_program() -> None:
+    files = {"main.ts": "import { Chat } from './chat.js';\nimport OpenAI from 'openai';\nnew Chat(process.argv.length).start();", "chat.ts": "import readline from 'node:readline';\nimport OpenAI from 'openai';"}  # fmt: skip
+    assert all(one.refused is None for one in found(files))
 
 
 def test_the_command_line_of_deep_agents_is_a_framework() -> None:
@@ -214,6 +283,19 @@ def test_an_agent_that_looks_after_others_comes_last() -> None:
     ]
 
 
+def test_the_body_of_a_node_server_has_what_its_schema_demands() -> None:
+    schema = "import { z } from 'zod';\nexport const Ask = z.object({\n  message: z.string().min(1), // the question\n  sessionId: z.string().uuid(),\n  mode: z.enum(['fast', 'deep']),\n  user: z.object({ age: z.number(), city: z.string().optional() }),\n  loud: z.boolean().default(false),\n});\n"
+    server = "import OpenAI from 'openai';\nimport { Ask } from './schema';\napp.post('/chat', (req, res) => {\n  const asked = Ask.parse(req.body);\n  res.json({ reply: 1 });\n});\napp.listen(process.env.PORT);\n"
+    first, *_ = found({"server.ts": server, "schema.ts": schema})
+    assert (first.invocation.route, first.invocation.answer) == ("/chat", "reply")
+    assert json.loads(first.invocation.body) == {
+        "message": "{{ prompt }}",
+        "sessionId": "00000000-0000-4000-8000-000000000000",
+        "mode": "fast",
+        "user": {"age": 1},
+    }
+
+
 def test_a_program_that_imports_others_comes_before_them() -> None:
     helper = "import openai\ninput()" + MAIN
     chief = "import openai\nfrom a_mail import send\ninput()" + MAIN
@@ -265,11 +347,14 @@ def test_a_graph_that_loads_or_deploys_is_no_agent(name: str) -> None:
     assert [one.told for one in found(files)] == ["langgraph.json:desk"]
 
 
-def test_a_library_that_nothing_starts_is_told_as_a_guess() -> None:
-    (program,) = found({"lib/agent.py": "import openai\n"})
-    assert program.command == ("python3", "agent.py")
+def test_a_library_that_nothing_starts_is_no_agent() -> None:
+    (program,) = found({"lib/agent.py": "import openai\n", "lib/tools.py": "import openai\n"})
+    assert program.refused is not None
+    assert program.refused.why.startswith("asks a model, but no agent was found: no langgraph.json")
+    (named,) = find_programs({"lib/agent.py": "import openai\n"}, ["lib/agent.py"], "lib/agent.py")
+    assert (named.command, named.refused) == (("python3", "agent.py"), None)
     assert "Nothing tells how it is started, so `command` is a guess: mend it first." in said_of(
-        program
+        named
     )
 
 
@@ -426,7 +511,12 @@ def test_how_odd_programs_are_started(files: dict[str, str], command: tuple[str,
 def test_a_route_lies_where_its_router_says() -> None:
     main = "from app.routes import router\napp = FastAPI()\n"
     program, *_ = found({"app/main.py": main, "app/routes.py": ROUTER})
-    assert program.invocation == Invocation(route="/v1/ask", field="question", answer="answer")
+    assert program.invocation == Invocation(
+        route="/v1/ask",
+        field="question",
+        answer="answer",
+        body='{"session": "gateval", "question": "{{ prompt }}"}',
+    )
 
 
 @pytest.mark.parametrize(
@@ -560,3 +650,29 @@ def test_project_files_of_strangers_break_nothing() -> None:
             '{"bin": [1, {}], "scripts": 7}',
         ):
             assert len(found({"bot.py": "import openai" + MAIN, name: text})) == 1
+
+
+def test_a_server_of_which_no_route_takes_a_question_is_refused() -> None:
+    text = "import openai\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.post('/rows')\ndef add(n: int): ...\n"
+    (program,) = found({"main.py": text})
+    assert program.refused is not None
+    assert program.refused.why.startswith("serves no POST route that takes a question")
+
+
+def test_a_place_in_the_path_that_nobody_knows_comes_after_a_command() -> None:
+    api = "import openai\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.post('/sessions/{session_id}/query')\ndef ask(session_id: str, query: str): ...\n"
+    first, *_ = found({"api.py": api, "ask.py": "import sys\nimport openai\nsys.argv[1]" + MAIN})
+    assert first.path == "ask.py"
+
+
+def test_what_bin_names_comes_before_the_library_of_a_package() -> None:
+    own = "import OpenAI from 'openai';\nimport readline from 'node:readline';\n"
+    project = '{"main": "dist/index.js", "bin": {"desk": "./dist/bin.js"}}'
+    first, *_ = found({"src/index.ts": own, "src/bin.ts": own, "package.json": project})
+    assert first.path == "src/bin.ts"
+
+
+def test_a_package_called_workflows_may_be_the_repositorys_own() -> None:
+    text = "from workflows import Workflow\n\nclass Desk(Workflow):\n    pass\n"
+    assert [one.told for one in found({"desk.py": text})] == ["desk.py:Desk"]
+    assert found({"desk.py": text, "workflows/__init__.py": ""}) == ()

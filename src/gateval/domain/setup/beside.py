@@ -64,13 +64,15 @@ _MIGRATES = re.compile(r"(?:db:)?(?:migrate|push)(?::deploy)?")
 class Beside(NamedTuple):
     """The servers beside an agent, the variables that say where they are, and what fills them.
 
-    `images` are those of the compose file that nothing here starts.
+    `images` are those of the compose file that nothing here starts. `needed` says that the compose
+    file has each of the servers too: then nothing is left to a person.
     """
 
     servers: tuple[Server, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     before: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    needed: bool = False
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -96,7 +98,8 @@ def beside_of(
     known = re.compile("|".join(one.image for one in SERVERS))
     others = tuple(one for one in images if not known.search(one))
     before = _migration(files) if any(one.name == "db" for one in servers) else ()
-    return Beside(tuple(servers), tuple(env), before, others)
+    composed_too = all(any(re.search(one.image, image) for image in images) for one in servers)
+    return Beside(tuple(servers), tuple(env), before, others, bool(servers) and composed_too)
 
 
 def _migration(files: Mapping[str, str]) -> tuple[str, ...]:

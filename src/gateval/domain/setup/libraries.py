@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
-from gateval.domain.setup.program import library_of, node_packages, python_modules
+from gateval.domain.setup.import_graph import node_packages, python_modules
+from gateval.domain.setup.program import library_of
 
 PYTHON = {
     "agents": "OpenAI Agents",
@@ -21,6 +22,7 @@ PYTHON = {
     "agent_framework": "Microsoft Agent Framework",
     "semantic_kernel": "Semantic Kernel",
     "llama_index": "LlamaIndex",
+    "workflows": "LlamaIndex",
     "haystack": "Haystack",
     "dspy": "DSPy",
     "deepagents": "LangChain",
@@ -30,8 +32,28 @@ PYTHON = {
     "litellm": "LiteLLM",
     "anthropic": "Anthropic SDK",
     "openai": "OpenAI SDK",
+    "autogen": "AutoGen",
+    "autogen_core": "AutoGen",
+    "ag2": "AutoGen",
+    "beeai_framework": "BeeAI",
+    "marvin": "Marvin",
+    "mirascope": "Mirascope",
+    "instructor": "Instructor",
+    "phi": "Agno",
+    "azure.ai.agents": "Azure AI Agents",
+    "azure.ai.projects": "Azure AI Agents",
+    "azure.ai.inference": "Azure AI Inference",
+    "ollama": "Ollama",
+    "mistralai": "Mistral SDK",
+    "groq": "Groq SDK",
+    "cohere": "Cohere SDK",
+    "huggingface_hub.InferenceClient": "Hugging Face Hub",
+    "a2a.server": "A2A",
 }
 """Modules of Python, the more telling ones first, and what people call them."""
+
+PLAIN_NAMES = ("agents", "workflows")
+"""Those of them that packages of a repository's own are often called."""
 
 NODE = {
     "@openai/agents": "OpenAI Agents",
@@ -45,6 +67,15 @@ NODE = {
     "@google/genai": "Google GenAI",
     "@anthropic-ai/sdk": "Anthropic SDK",
     "openai": "OpenAI SDK",
+    "@strands-agents/sdk": "Strands Agents",
+    "@google/adk": "Google ADK",
+    "@inngest/agent-kit": "AgentKit",
+    "@google/generative-ai": "Google GenAI",
+    "@mistralai/mistralai": "Mistral SDK",
+    "groq-sdk": "Groq SDK",
+    "cohere-ai": "Cohere SDK",
+    "ollama": "Ollama",
+    "@a2a-js/sdk/server": "A2A",
 }
 
 _MODEL = re.compile(

@@ -10,14 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gateval.domain.setup.program import (
-    ANSWERED,
-    ASKED,
-    MESSAGES,
-    PROMPT,
-    Invocation,
-    is_asked,
-)
+from gateval.domain.setup.program import ANSWERED, ASKED, MESSAGES, PROMPT, Invocation, is_asked
 from gateval.domain.strict_json import object_of, strings_of, value_at
 
 FILES = ("openapi.json", "openapi.yaml", "openapi.yml", "swagger.json", "swagger.yaml")
@@ -30,7 +23,7 @@ MOST_STEPS = 20
 """References that lead from one to the next, and schemas inside one another."""
 
 SOME_TEXT = "gateval"
-_SOME = {
+SOME = {
     "string": SOME_TEXT,
     "integer": 1,
     "number": 1,
@@ -38,7 +31,7 @@ _SOME = {
     "array": [],
     "null": None,
 }
-_UUID = "00000000-0000-4000-8000-000000000000"
+SOME_UUID = "00000000-0000-4000-8000-000000000000"
 
 
 def asked_as_described(document: object) -> Invocation | None:
@@ -150,12 +143,12 @@ def _some(document: Mapping[str, Any], schema: object, left: int) -> Any:
     if examples:
         return _harmless(examples[0])
     if known.get("format") == "uuid":
-        return _UUID
+        return SOME_UUID
     if left and (fields := _fields(known)):
         wanted = [name for name in _required(known) if name in fields]
         return {name: _some(document, fields[name], left - 1) for name in wanted[:MOST_STEPS]}
     kind = known.get("type")
-    return _SOME.get(kind, {}) if isinstance(kind, str) else SOME_TEXT
+    return SOME.get(kind, {}) if isinstance(kind, str) else SOME_TEXT
 
 
 def _harmless(value: object) -> object:

@@ -46,26 +46,44 @@ STREAMS = Refusal(
     "Point at a function or an object that answers, as in docs/guides/bridges.md, or give the "
     "server a POST route.",
 )
+_NAMED = (
+    "Name what answers, `gateval init FILE:OBJECT`: a function that takes the question will do "
+    "(docs/guides/bridges.md). "
+    "`gateval init --model PROVIDER/MODEL` writes an Agent that runs no program."
+)
+_LOOKED = (
+    "no agent was found: no langgraph.json, root_agent, crew, flow or agent object at a module's "
+    "top, no server with a POST route, no program that takes a question"
+)
+MUTE = Refusal(
+    "takes no question: nothing in it reads its arguments, its input or a request.", _NAMED
+)
+SILENT = Refusal(
+    "serves no POST route that takes a question, as far as its handlers and their models tell.",
+    _NAMED,
+)
+UNSTARTED = Refusal(f"asks a model, but {_LOOKED}.", _NAMED)
+UNKNOWN = Refusal(
+    f"is a program, but none here imports a library of models or agents that is known: {_LOOKED}.",
+    _NAMED,
+)
+FOREIGN = Refusal(
+    "is a program in a language that `init` does not read.",
+    "Write the Agent by hand, with the command that starts it: docs/getting-started.md shows one. "
+    "`gateval init --model PROVIDER/MODEL` writes one that runs no program.",
+)
+NOTEBOOKS = Refusal(
+    "is a notebook, and no program here is an agent: nothing asks a notebook.",
+    "`jupyter nbconvert --to script NOTEBOOK` makes a program of it; then name its function or "
+    "object that answers, `gateval init FILE:OBJECT` (docs/guides/bridges.md).",
+)
+OTHER_ENDINGS = (".cs", ".java", ".kt", ".rs", ".rb", ".php", ".swift", ".ex", ".dart", ".scala")
+"""Of programs that may be agents and are not read."""
+
 _TEMPLATE = Refusal(
     "is a template of a program ({% … %}), and none as it stands.",
     "Make a project of the template, and call `gateval init` there.",
 )
-
-
-_OWN_PORT = re.compile(r"\buvicorn\.run\(\s*[\w.]+\([^()]*\)\s*,[^#)]{0,200}?\bport\s*=\s*\d", re.S)
-_FIXED = Refusal(
-    "serves at a port of its own, where two trials would meet.",
-    "Have it serve at the port that the variable PORT says, and write that as `runtime: {type: "
-    "http}`, with `preset: a2a` if it speaks A2A; or name an object that answers, "
-    "`gateval init FILE:OBJECT` (docs/guides/bridges.md).",
-)
-
-
-def fixed_port_of(text: str) -> Refusal | None:
-    """Return why a Python server cannot be asked that makes its application as it starts, for one
-    port; None for any other.
-    """
-    return _FIXED if _OWN_PORT.search(text) else None
 
 
 def page_of(text: str) -> Refusal | None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import pairwise
-from posixpath import basename, dirname, join, relpath, splitext
+from posixpath import dirname, join, relpath
 from typing import NamedTuple
 
 from gateval.domain.setup.beside import Beside
 from gateval.domain.setup.other_work import Refusal
+from gateval.domain.setup.protocols import protocol_of, starts_itself
 
 _LOCKS = (".lock", "-lock.json", "-lock.yaml", "requirements.txt", "go.mod")
 
@@ -179,8 +180,6 @@ ANSWERED = ("answer", "reply", "response", "output", "text", "message", "result"
 _MAKERS = r"(?:FastAPI|Starlette|Flask|create_app|make_app|build_app|get_app)"
 _APPLICATION = re.compile(rf"^(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
 _FACTORY = re.compile(r"^def (create_app|make_app|build_app|get_app)\(", re.M)
-_AG_UI = re.compile(r"^(\w+)[ \t]*=[ \t]*[\w.]+\.to_ag_ui\(", re.M)
-"""The application that an agent of Pydantic AI makes of itself."""
 _PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*[\"'](/[^\"']*)[\"']")
 _PREFIX = re.compile(
     r"(?:APIRouter|include_router|Blueprint|register_blueprint)\([^)]*prefix\s*=\s*[\"'](/[^\"']*)"
@@ -209,17 +208,27 @@ def server_of(path: str, text: str, behind: str = "") -> str:
     `behind` are the texts of the files that it imports, where its routes may be. It is "" for a
     file that serves nothing.
     """
-    routes = f"{text}\n{behind}"
     if not path.endswith(".py"):
-        return "app" if _NODE_LISTENS.search(text) and _NODE_ROUTE.search(routes) else ""
-    if spoken := _AG_UI.search(text):
-        return spoken[1]
-    if not _PYTHON_ROUTE.search(routes):
-        return ""
-    if found := _APPLICATION.search(text):
-        return found[1]
-    made = _FACTORY.search(text)
-    return f"{made[1]}()" if made else ""
+        return "app" if _NODE_LISTENS.search(text) and _is_asked_at(path, text, behind) else ""
+    made, found = _FACTORY.search(text), _APPLICATION.search(text)
+    application = found[1] if found else f"{made[1]}()" if made else ""
+    spoken = protocol_of(path, text, behind if application else "")
+    if spoken and spoken.application:
+        return spoken.application
+    return application if application and _is_asked_at(path, text, behind) else ""
+
+
+def serves(path: str, text: str, behind: str = "") -> bool:
+    """Whether a program is asked over HTTP: a file serves an application, or starts a server."""
+    if server_of(path, text, behind):
+        return True
+    return starts_itself(path, text) and _is_asked_at(path, text, behind)
+
+
+def _is_asked_at(path: str, text: str, behind: str) -> bool:
+    routes = _PYTHON_ROUTE if path.endswith(".py") else _NODE_ROUTE
+    whole = f"{text}\n{behind}"
+    return bool(routes.search(whole) or protocol_of(path, text, behind))
 
 
 _STREAMS = re.compile(
@@ -235,7 +244,8 @@ _KEYS = re.compile(r"\b(?:messages?|prompt|question|query|input|content|text)\b"
 def streams_only(path: str, text: str, behind: str) -> bool:
     """Whether a server takes messages over WebSocket, and no questions elsewhere."""
     whole = text + behind
-    if not _STREAMS.search(whole) or reads_arguments(text):
+    own = text if not server_of(path, text, behind) else whole
+    if not _STREAMS.search(own) or reads_arguments(text):
         return False
     python = path.endswith(".py")
     for one in (_PYTHON_ROUTE if python else _NODE_ROUTE).finditer(whole):
@@ -380,7 +390,10 @@ _READS_JSON = re.compile(
     r"|(?:await )?\w*(?:stdin|input|raw|chunks|line|body)\b)",
     re.IGNORECASE,
 )
-_READS = re.compile(r"\binput\(|sys\.stdin|readFileSync\(\s*(?:0|[\"']/dev/stdin)|process\.stdin")
+_READS = re.compile(
+    r"\binput\(|\.a?cli_app\(|\.to_cli(?:_sync)?\(|\bPrompt\.ask\(|\bPromptSession\(|(?:click|typer)\.prompt\(|sys\.stdin|readFileSync\(\s*(?:0|[\"']/dev/stdin)|process\.stdin"
+    r"|[\"'](?:node:)?readline(?:/promises)?[\"']|[\"'](?:@?inquirer(?:/\w+)?|@clack/prompts)[\"']|\bfileinput\b"
+)
 _ASKED_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b(?![\"']?\]?[.\[][\"']?content\b)")
 """A key of what is read; `.message.content` is that of a reply."""
 
@@ -391,13 +404,18 @@ def reads_arguments(text: str) -> bool:
     return any(pattern.search(text) for pattern in wanted)
 
 
+def reads_input(text: str) -> bool:
+    """Whether a file's text reads standard input or asks for a line."""
+    return bool(_READS.search(text))
+
+
 def invocation_of(path: str, text: str, behind: str = "") -> Invocation:
     """Return how the program is asked, as far as its text and that of what it imports tell."""
     if path.endswith(".go"):
         return go_invocation(text, PROMPT)
-    if server_of(path, text, behind):
-        if path.endswith(".py") and _AG_UI.search(text):
-            return Invocation(route="/", preset="ag-ui")
+    if serves(path, text, behind):
+        if spoken := protocol_of(path, text, behind):
+            return Invocation(route=spoken.path, preset=spoken.preset)
         return served(path, f"{text}\n{behind}")
     chosen = subcommand_of(path, text)
     if chosen is None:
@@ -425,7 +443,9 @@ def _asked_in(text: str) -> Invocation:
     return Invocation(stdin=_typed(text), sure=bool(_READS.search(text)))
 
 
-_ASKS = re.compile(r"(?<![\w.])input\(")
+_ASKS = re.compile(
+    r"(?<![\w.])input\(|\bconsole\.input\(|\bPrompt\.ask\(|(?:click|typer)\.prompt\("
+)
 _GOES_ON = re.compile(r"^[ \t]+while\b|^while\b", re.M)
 _QUITS = re.compile(r"[\"'](exit|quit|bye|/exit|/quit)[\"']")
 _MOST_LINES = 6
@@ -438,148 +458,3 @@ def _typed(text: str) -> str:
     if asks == 1 and end and _GOES_ON.search(text):
         return f"{PROMPT}\n{end[1]}\n"
     return "\n".join([PROMPT] * asks) if 1 < asks <= _MOST_LINES else PROMPT
-
-
-_PLAIN_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.M)
-_FROM_IMPORT = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\(?[ \t]*([\w, \t]*)", re.M)
-_NODE_IMPORT = re.compile(
-    r"""(?:\bfrom|\bimport|\brequire\(|\bimport\()\s*["']([@\w][\w./@-]*)["']"""
-)
-_TYPE = r"type\s+\w+"
-_TYPES = re.compile(
-    rf"""^import\s+(?:type\b[^"';]*|\{{\s*{_TYPE}(?:\s*,\s*{_TYPE})*\s*,?\s*\}}\s*from\s*)["'][^"'\n]*["']""",
-    re.M,
-)
-_IMPORTING_LINE = re.compile(
-    r"""^.*\b(?:from|import|require)\b.*$|^\s*(?:\w+ )?"[\w./-]+"$""", re.M
-)
-_NAME = re.compile(r"[\w-]+")
-_KINDS = {".py": "py", ".go": "go"}
-
-MOST_REACHED = 50
-"""How many files are followed from one program."""
-
-
-def python_modules(text: str) -> set[str]:
-    """Return the modules that a Python file imports, `a.b` for `from a import b` as well as `a`."""
-    found = {
-        one.split()[0]
-        for names in _PLAIN_IMPORT.findall(text)
-        for one in names.split(",")
-        if one.strip()
-    }
-    for module, names in _FROM_IMPORT.findall(text):
-        found |= {
-            module,
-            *(f"{module}.{one.split()[0]}" for one in names.split(",") if one.strip()),
-        }
-    return found
-
-
-def node_packages(text: str) -> set[str]:
-    """Return the packages that a JavaScript or TypeScript file imports, but for types alone."""
-    return set(_NODE_IMPORT.findall(_TYPES.sub("", text)))
-
-
-def importing_names(text: str) -> frozenset[str]:
-    """Return every name on the lines with which a file imports."""
-    lines = _IMPORTING_LINE.findall(text)
-    return frozenset(name for line in lines for name in _NAME.findall(line))
-
-
-class ImportGraph:
-    """Which files a file imports, by their names alone, and which these import."""
-
-    def __init__(self, texts: Mapping[str, str]) -> None:
-        self._names = {path: importing_names(text) for path, text in texts.items()}
-        self._by_stem: dict[tuple[str, str], list[str]] = {}
-        for path in sorted(texts):
-            self._by_stem.setdefault((_kind(path), _stem(path)), []).append(path)
-
-    def from_(self, path: str) -> Iterator[str]:
-        """Give `path` and the files behind it, the nearer ones first."""
-        seen, waiting = {path}, [path]
-        while waiting and len(seen) <= MOST_REACHED:
-            here = waiting.pop(0)
-            yield here
-            for name in sorted(self._names[here]):
-                found = self._by_stem.get((_kind(path), name), [])
-                for other in _nearest(here, found):
-                    if other not in seen:
-                        seen.add(other)
-                        waiting.append(other)
-
-
-def folders_above(path: str) -> Iterator[str]:
-    """Yield the folder of a file and those around it, the nearest first; "" is the root."""
-    folder = dirname(path)
-    while folder:
-        yield folder
-        folder = dirname(folder)
-    yield ""
-
-
-def roots_of(module: str, files: Iterable[str]) -> frozenset[str]:
-    """Return the folders that hold a Python module or package of this name."""
-    found = set()
-    for path in files:
-        if path.endswith(".py"):
-            folder = ""
-            for part in path.split("/"):
-                if part in {module, f"{module}.py"}:
-                    found.add(folder)
-                folder = f"{folder}/{part}" if folder else part
-    return frozenset(found)
-
-
-def sees(path: str, roots: Collection[str], files: Container[str]) -> bool:
-    """Whether one of these folders is where Python looks for what the file at `path` imports.
-
-    That is its own folder, and those above it, as far as they are no packages.
-    """
-    return any(
-        folder in roots and join(folder, "__init__.py") not in files
-        for folder in folders_above(path)
-    )
-
-
-def shared_packages(
-    root: str, imported: Collection[str], files: Collection[str]
-) -> tuple[str, ...]:
-    """Return patterns of the repository's own packages outside `root` that are imported."""
-    if not root:
-        return ()
-    folders = set()
-    for path in files:
-        folder = dirname(path)
-        outside = not f"{folder}/".startswith(f"{root}/")
-        if outside and basename(path) == "__init__.py" and basename(folder) in imported:
-            folders.add(_project_folder(folder, files))
-    return tuple(f"/{folder}/**" for folder in sorted(folders))
-
-
-def _project_folder(folder: str, files: Collection[str]) -> str:
-    """Return the project that a package belongs to: the folder with a project file, else itself."""
-    above = folder
-    while above:
-        if f"{above}/pyproject.toml" in files or f"{above}/setup.py" in files:
-            return above
-        above = dirname(above)
-    return folder
-
-
-def _nearest(path: str, others: Collection[str]) -> Collection[str]:
-    """Return those in the same folder of the repository's root, if any, else all."""
-    top = path.partition("/")[0]
-    return [one for one in others if one.partition("/")[0] == top] or others
-
-
-def _stem(path: str) -> str:
-    if path.endswith(".go"):
-        return basename(dirname(path))
-    stem = splitext(basename(path))[0]
-    return basename(dirname(path)) if stem in {"__init__", "index"} else stem
-
-
-def _kind(path: str) -> str:
-    return _KINDS.get(splitext(path)[1], "node")

@@ -8,7 +8,8 @@ import shlex
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from posixpath import dirname, join, normpath
 
-from gateval.domain.setup.program import SetUp, folders_above, go_set_up
+from gateval.domain.setup.import_graph import folders_above
+from gateval.domain.setup.program import SetUp, go_set_up
 from gateval.domain.strict_json import value_at
 from gateval.domain.text import quote
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from posixpath import basename, dirname, join, normpath, relpath, splitext
-from typing import NamedTuple
+from posixpath import basename, dirname, join, normpath, splitext
 
+from gateval.domain.setup.answering import acts_at_top, answering_functions, has_guard
 from gateval.domain.setup.declared import (
     DECLARING,
     ENV_EXAMPLES,
@@ -21,33 +21,43 @@ from gateval.domain.setup.declared import (
     leads,
     variables_of,
 )
-from gateval.domain.setup.libraries import framework_of, models_in
+from gateval.domain.setup.import_graph import (
+    ImportGraph,
+    node_packages,
+    python_modules,
+    roots_of,
+    sees,
+    shared_packages,
+)
+from gateval.domain.setup.libraries import PLAIN_NAMES, framework_of, models_in
 from gateval.domain.setup.no_edits import needs
+from gateval.domain.setup.openapi import SOME_TEXT
 from gateval.domain.setup.other_work import (
+    FOREIGN,
+    MUTE,
+    NOTEBOOKS,
+    OTHER_ENDINGS,
+    SILENT,
     STREAMS,
+    UNKNOWN,
+    UNSTARTED,
+    Refusal,
     does_other_work,
-    fixed_port_of,
     names_other_work,
     page_of,
     template_of,
 )
 from gateval.domain.setup.program import (
-    BUILT,
     FoundProgram,
-    ImportGraph,
     Invocation,
     SetUp,
-    folders_above,
     invocation_of,
+    is_asked,
     is_flask,
     is_go_entry,
-    node_packages,
-    python_modules,
     reads_arguments,
-    roots_of,
-    sees,
+    reads_input,
     server_of,
-    shared_packages,
     streams_only,
 )
 from gateval.domain.setup.program_install import (
@@ -56,22 +66,14 @@ from gateval.domain.setup.program_install import (
     project_of,
     with_itself,
 )
+from gateval.domain.setup.protocols import at_port, starts_itself
+from gateval.domain.setup.request_models import asked_as_written
+from gateval.domain.setup.start_command import import_root, start_of
+from gateval.domain.setup.zod import as_schema_demands
 from gateval.domain.strict_json import value_at
 
-_GUARD = re.compile(r"^if __name__ == [\"']__main__[\"']", re.M)
-_AT_TOP = re.compile(
-    r"^(?!(?:async )?def |class |from |import |@|#)\S.*"
-    r"(?:sys\.argv|\binput\(|sys\.stdin|parse_args\(\))"
-    r"|^(?:asyncio\.run\(|sys\.exit\()?(?:main|cli|app)\(",
-    re.M,
-)
 _BUILT = re.compile(r"^(?:dist|build|lib|out)/")
 _SOURCES = (".ts", ".mts", ".tsx", ".js", ".mjs")
-
-
-def has_guard(text: str) -> bool:
-    """Whether a Python file does something only where it is started."""
-    return bool(_GUARD.search(text))
 
 
 def is_entry(path: str, text: str, behind: str = "") -> bool:
@@ -84,7 +86,7 @@ def is_entry(path: str, text: str, behind: str = "") -> bool:
     if server_of(path, text, behind):
         return True
     if path.endswith(".py"):
-        return has_guard(text) or bool(_AT_TOP.search(text))
+        return has_guard(text) or acts_at_top(text)
     return reads_arguments(text)
 
 
@@ -123,7 +125,9 @@ def _of_node(text: str) -> Iterator[tuple[str, str]]:
     except (ValueError, RecursionError):
         return
     start = value_at(whole, "scripts", "start")
-    named = [value_at(whole, "bin"), value_at(whole, "main"), str(start or "").split()]
+    words = [one for one in str(start or "").split() if splitext(one)[1]]
+    started = [value_at(whole, "bin"), words]
+    named = started if any(started) else [value_at(whole, "main")]  # may be that of a library
     yield from ((word, "") for one in named for word in _words(one) if splitext(word)[1])
 
 
@@ -142,92 +146,6 @@ def _places(target: str) -> Iterator[str]:
 def _words(value: object) -> list[str]:
     found = list(value.values()) if isinstance(value, dict) else value
     return [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, str)]
-
-
-_RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
-
-
-class StartCommand(NamedTuple):
-    """A command relative to the program's root, and the folder there that `PYTHONPATH` needs."""
-
-    command: tuple[str, ...]
-    modules_in: str = ""
-
-
-def start_of(
-    path: str,
-    texts: tuple[str, str],
-    root: str,
-    imported: Collection[str],
-    files: Collection[str],
-    *,
-    setup: SetUp | None,
-    function: str = "",
-) -> StartCommand:
-    """Return how the program at `path` is started from its `root`.
-
-    `texts` are its own and that of what it imports, `imported` the modules, `a.b` and the like,
-    that it and the files below its folder import, `files` all tracked paths. `setup` installs what
-    it needs, `function` is the one that its project file names.
-    """
-    if path.endswith(".go"):
-        return StartCommand((BUILT,))
-    file = relpath(path, root or ".")
-    if path.endswith(".py"):
-        base = import_root(file, texts[0], root, imported, files)
-        set_up = setup is not None
-        python = ".venv/bin/python" if set_up else "python3"
-        application = server_of(file, *texts)
-        is_main = basename(file) == "__main__.py" and dirname(file)
-        called = function if not (application or is_main or has_guard(texts[0])) else ""
-        if not application and not is_main and not called and base in {None, dirname(file)}:
-            return StartCommand((python, file))
-        place = base if base is not None else "src" if file.startswith("src/") else ""
-        module = splitext(relpath(file, place or "."))[0].replace("/", ".")
-        module = module.removesuffix(".__main__").removesuffix(".__init__")
-        if called:
-            words = f"from {module} import {called}; raise SystemExit({called}())"
-            return StartCommand((python, "-c", words), place)
-        if not application:
-            return StartCommand((python, "-m", module), place)
-        served = f"{module}:{application}"
-        if is_flask("".join(texts)):
-            return StartCommand(
-                (python, "-m", "flask", "--app", served, "run", "--port", "{port}"), place
-            )
-        factory = ("--factory",) if application.endswith("()") else ()
-        served = served.removesuffix("()")
-        return StartCommand((python, "-m", "uvicorn", served, *factory, "--port", "{port}"), place)
-    if setup is not None and setup.run[0] == "bun":
-        return StartCommand(("bun", file))
-    if path.endswith((".ts", ".mts", ".tsx")):
-        # As a loader tsx needs no socket, whose path in a private TMPDIR may be too long.
-        return StartCommand(("node", "--import", "tsx", file) if setup else ("tsx", file))
-    return StartCommand(("node", file))
-
-
-def import_root(
-    file: str, text: str, root: str, imported: Collection[str], files: Collection[str]
-) -> str | None:
-    """Return the nearest folder from which an import of the program's own finds its file.
-
-    None where no import tells: then the program may be started as a file.
-    """
-    if _RELATIVE.search(text):
-        return dirname(dirname(file))
-    modules = {step for path in files if path.endswith(".py") for step in _importable(path)}
-    for folder in folders_above(file):
-        if any(
-            join(root, folder, *name.split(".")) in modules for name in imported if name[:1] != "."
-        ):
-            return folder
-    return None
-
-
-def _importable(path: str) -> Iterator[str]:
-    """What an import may name of a file: itself, and each folder around it."""
-    yield splitext(path)[0]
-    yield from filter(None, folders_above(path))
 
 
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".go")
@@ -276,9 +194,11 @@ class RepositoryFiles:
             listed = (one for one in environments.get(path, ()) if one in given)
             variables |= {one: variables_of(given[one], example=True) for one in listed}
         every = frozenset(files)
-        hidden = roots_of("agents", every)  # a package of the repository's own may be called so
+        hidden = {name: roots_of(name, every) for name in PLAIN_NAMES}  # may be packages of its own
         frameworks = {
-            path: framework_of(path, text, {"agents"} if sees(path, hidden, every) else ())
+            path: framework_of(
+                path, text, {name for name in hidden if sees(path, hidden[name], every)}
+            )
             for path, text in texts.items()
         }
         return RepositoryFiles(
@@ -304,13 +224,9 @@ class RepositoryFiles:
         """The modules and packages that these files import."""
         return frozenset().union(*(self.modules[path] for path in paths))
 
-    def behind(self, path: str) -> str:
-        """The texts of the files that this one imports, and which these import."""
-        return "\n".join(self.texts[one] for one in self.reach.from_(path) if one != path)
-
     def starts(self, path: str) -> bool:
         """Whether something says that the file is started by itself."""
-        return path in self.declared or is_entry(path, self.texts[path], self.behind(path))
+        return path in self.declared or is_entry(path, self.texts[path], self.reach.behind(path))
 
     def framework(self, path: str) -> str:
         """The framework that it imports, or the nearest of the files that it imports."""
@@ -336,6 +252,17 @@ def tells_of_project(path: str) -> bool:
 def is_own(path: str) -> bool:
     """Whether a file may be a part of the agent: no test, example, build or hidden file."""
     return not _ELSEWHERE.search(path) and path.isprintable()
+
+
+def not_read(files: Iterable[str]) -> tuple[str, Refusal] | None:
+    """Return why nothing here was found, with the file that tells, where there are notebooks or
+    programs; `files` are all tracked paths.
+    """
+    own = sorted(filter(is_own, files), key=lambda path: (path.count("/"), path))
+    for endings, why in ((".ipynb", NOTEBOOKS), (ENDINGS, UNKNOWN), (OTHER_ENDINGS, FOREIGN)):
+        if path := next((one for one in own if one.endswith(endings)), ""):
+            return path, why
+    return None
 
 
 _TELLING = {"main", "agent", "app", "bot", "server", "index", "cli", "__main__", "run", "assistant"}
@@ -367,10 +294,39 @@ def find_programs(
         if not does_other_work(path, text) and (name := around.framework(path))
     }
     entries = [path for path in known if around.starts(path)]
-    using = () if found else (path for path in known if around.frameworks[path])
-    programs = [_program(path, known[path], around) for path in entries or using]
-    found += _orchestrating(programs, found, around) if programs or found else _pages(around)
+    programs = [_answering(_program(path, known[path], around), around) for path in entries]
+    asked = [one for one in programs if one.refused != MUTE]
+    if asked or found:
+        found += _orchestrating(asked, found, around)
+    else:
+        found = [*_pages(around)] or programs or _unstarted(known, around)
     return tuple(sorted(found, key=lambda one: (-one.score, one.path.count("/"), one.path)))
+
+
+def _answering(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:
+    """Return the program, or a function of it that takes the question where the program takes none.
+
+    It is refused where there is neither.
+    """
+    text = around.texts[program.path]
+    asked, behind = program.invocation, around.reach.behind(program.path)
+    if asked.sure or asked.words or asked.route or program.refused or reads_input(behind):
+        return program
+    for path in around.reach.from_(program.path):
+        if not path.endswith(".py") or (path == program.path and not has_guard(text)):
+            continue
+        for name in () if does_other_work(path, "") else answering_functions(around.texts[path]):
+            names = (splitext(basename(path))[0], name)
+            one = DeclaredAgent(path, path, name, program.framework, names, program.score)
+            return _declared(one, around)
+    return program._replace(refused=MUTE)
+
+
+def _unstarted(known: Mapping[str, str], around: RepositoryFiles) -> list[FoundProgram]:
+    """Return the file that tells most of a library, as one that is no agent."""
+    using = [path for path in known if around.frameworks[path]]
+    made = [_program(path, known[path], around)._replace(refused=UNSTARTED) for path in using]
+    return sorted(made, key=lambda one: -one.score)[:1]
 
 
 def _pages(around: RepositoryFiles) -> Iterator[FoundProgram]:
@@ -395,7 +351,7 @@ def _orchestrating(
     for one in programs:
         imported = any(one.path in others for others in behind.values())
         score = one.score + (1 if one.invocation.preset else -imported)
-        asked = one.started and not one.invocation.route
+        asked = one.started and one.invocation.sure and not one.invocation.route
         if asked and not led and set(peers.values()) <= behind[one.path]:
             score = max(score, best + 1)
         yield one._replace(score=score)
@@ -415,10 +371,26 @@ def _wanted(wanted: str, found: Sequence[FoundProgram], around: RepositoryFiles)
     return _program(path, framework, around)
 
 
+def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | None]:
+    """Return how a program is asked, and why it cannot be, if so."""
+    text, behind = around.texts[path], around.reach.behind(path)
+    asked = invocation_of(path, text, behind)
+    if streams_only(path, text, behind):
+        return asked, STREAMS
+    refused = template_of(path, text)
+    if not asked.route or asked.preset:
+        return asked, refused
+    if not path.endswith(".py"):
+        return as_schema_demands(asked, f"{text}\n{behind}"), refused
+    written = asked_as_written({one: around.texts[one] for one in around.reach.from_(path)})
+    silent = written is None and not is_flask(text) and not is_asked(asked.route)
+    return written or asked, refused or (SILENT if silent else None)
+
+
 def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram:
-    text, behind = around.texts[path], around.behind(path)
+    text, behind = around.texts[path], around.reach.behind(path)
     root, setup = _set_up(path, around)
-    invocation = invocation_of(path, text, behind)
+    invocation, refused = _asked(path, around)
     modules = around.imported([path, *around.below(dirname(path))])
     start = start_of(
         path,
@@ -429,22 +401,23 @@ def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram
         setup=setup,
         function=around.declared.get(path, ""),
     )
+    command = start.command
+    if invocation.route and starts_itself(path, text) and not server_of(path, text, behind):
+        command = at_port(text, command)
     program = FoundProgram(
         path=path,
         framework=framework,
         root=root,
-        command=(*start.command, *invocation.words),
+        command=(*command, *invocation.words),
         modules_in=start.modules_in,
         invocation=invocation,
         setup=setup,
         include=(),
         models=(),
-        score=_score(path, framework, setup, around),
+        score=_score(path, framework, setup, around) - 3 * (f"/{SOME_TEXT}/" in invocation.route),
         started=around.starts(path),
         names=(basename(root), splitext(basename(path))[0], _project_name(root, around)),
-        refused=STREAMS
-        if streams_only(path, text, behind)
-        else template_of(path, text) or fixed_port_of(text),
+        refused=refused,
     )
     return _with_surroundings(program, path, around)
 
@@ -531,4 +504,5 @@ def _score(path: str, framework: str, setup: SetUp | None, around: RepositoryFil
     stem = splitext(basename(path))[0].lower()
     named = stem in _TELLING or any(word in stem for word in ("agent", "bot", "assistant"))
     telling = framework not in _PLAIN_SDKS
-    return 2 * named + 2 * telling + (setup is not None) + (path in around.declared)
+    told = path in around.declared
+    return 2 * (named or told) + 2 * telling + (setup is not None) + told

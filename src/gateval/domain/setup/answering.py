@@ -1,0 +1,98 @@
+"""What a Python program does as it is started, and its functions that take a question. Pure."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from gateval.domain.setup.other_work import names_other_work
+
+_VERBS = re.compile(
+    r"(?:\w+_)?(?:ask|chat|answer|query|run|invoke|respond|response|reply|process|handle|generate"
+    r"|solve|classify|research|plan|call|analy[sz]e|summari[sz]e|translate|execute|main|agent|bot"
+    r"|assistant)(?:_\w+)?"
+)
+_ASKING = re.compile(
+    r"agent|runner|client|llm|model|chain|graph|crew|openai|anthropic|completion|kickoff|invoke"
+    r"|engine|pipeline|kernel|chat|litellm|predict"
+)
+_TAKES = re.compile(
+    r"(?:\w+_)?(?:prompt|question|message|messages|query|input|text|ask|task|topic|request|goal"
+    r"|instructions?|content|user_input|problem)"
+)
+
+
+def answering_functions(text: str) -> Iterator[str]:
+    """Yield the functions at a module's top that take one thing, a question, and ask a model, the
+    likeliest first. What is decorated, a tool of a model or a helper by its name is none.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    found = [
+        (bool(_TAKES.fullmatch(needed[0].arg)), -place, node.name)
+        for place, node in enumerate(tree.body)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (needed := _needed(node.args))
+        and _is_one(node, needed[0], text)
+    ]
+    yield from (name for _, _, name in sorted(found, reverse=True))
+
+
+def _needed(given: ast.arguments) -> list[ast.arg]:
+    """Return the parameter that has to be given, where it is one; else none."""
+    places = [*given.posonlyargs, *given.args]
+    needed = places[: len(places) - len(given.defaults)]
+    pairs = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    needed += [one for one, default in pairs if default is None]
+    return needed if len(needed) == 1 else []
+
+
+def _is_one(node: ast.FunctionDef | ast.AsyncFunctionDef, one: ast.arg, text: str) -> bool:
+    kind = one.annotation.id if isinstance(one.annotation, ast.Name) else None
+    takes = _TAKES.fullmatch(one.arg) if one.annotation is None else kind == "str"
+    if node.decorator_list or node.name.startswith("_") or not takes:
+        return False
+    if not _VERBS.fullmatch(node.name) or names_other_work(f"{node.name}."):
+        return False
+    if re.search(rf"\btools\s*[=:]\s*\[[^\]]*\b{node.name}\b", text):
+        return False
+    called = (one.func for one in ast.walk(node) if isinstance(one, ast.Call))
+    return any(_ASKING.search(ast.unparse(one).lower()) for one in called)
+
+
+_STARTING = frozenset({"input", "main", "cli", "app", "parse_args", "cli_app", "to_cli_sync"})
+"""What a program calls at its top that asks, or does all that it does."""
+
+
+def acts_at_top(text: str) -> bool:
+    """Whether a module without a guard asks, reads its arguments or calls its `main` at its top,
+    in a loop or a condition too.
+    """
+    try:
+        waiting: list[ast.AST] = list(ast.parse(text).body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.Call):
+            named = node.func
+            name = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
+            if name in _STARTING:
+                return True
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in {"sys.argv", "sys.stdin"}:
+            return True
+        waiting += ast.iter_child_nodes(node)
+    return False
+
+
+_GUARD = re.compile(r"^if __name__ == [\"']__main__[\"']", re.M)
+
+
+def has_guard(text: str) -> bool:
+    """Whether a Python file does something only where it is started."""
+    return bool(_GUARD.search(text))

@@ -1,0 +1,103 @@
+"""Servers that speak a protocol of agents, and how a server that starts itself is told its port.
+
+Each protocol is a preset of `runtime.request`. What a program says is read, never run. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+
+class Protocol(NamedTuple):
+    """A protocol: its preset, the path at which it is asked, and the application that speaks it,
+    where a name at a module's top is one by itself.
+    """
+
+    preset: str
+    path: str = "/"
+    application: str = ""
+
+
+_TYPE = r"[ \t]*(?::[^=\n]+)?=[ \t]*"
+_OWN = re.compile(
+    rf"^(\w+){_TYPE}(?:[\w.]+\.to_ag_ui|(?:\w+\.)?(?:create_strands_app|AGUIApp))\(", re.M
+)
+"""An application that is made of an agent and speaks AG-UI."""
+
+_ADDED = re.compile(
+    r"\badd_\w+_fastapi_endpoint\((?P<given>[^#]{0,300})|\bget_ag_ui_workflow_router\(", re.S
+)
+_PATH = re.compile(r"\bpath\s*=\s*[\"'](/[^\"'{]*)[\"']|,\s*[\"'](/[^\"'{]*)[\"']\s*,?\s*\)")
+_CHAINS = re.compile(r"\badd_routes\(\s*\w+\s*,(?P<given>[^#]{0,300})", re.S)
+_A2A = re.compile(
+    r"^[ \t]*(?:from|import) a2a\.server\b|\bA2A(?:Starlette|FastAPI)Application\(", re.M
+)
+_A2A_MADE = re.compile(
+    rf"^(\w+){_TYPE}(?:(?:\w+\.)?to_a2a\(|[\w.]+(?:\([^\n]*\))?\.build\(\)|(?:Starlette|FastAPI)\()",
+    re.M,
+)
+_A2A_OF_NODE = re.compile(
+    r"[\"']@a2a-js/sdk/server(?:/\w+)?[\"']|\bA2AExpressApp\(|\bjsonRpcHandler\("
+)
+
+
+def protocol_of(path: str, text: str, behind: str = "") -> Protocol | None:
+    """Return the protocol that a server speaks, by its text and that of the files it imports; None
+    for any other program.
+    """
+    whole = f"{text}\n{behind}"
+    if not path.endswith(".py"):
+        return Protocol("a2a") if _A2A_OF_NODE.search(whole) else None
+    if own := _OWN.search(text):
+        return Protocol("ag-ui", application=own[1])
+    if added := _ADDED.search(whole):
+        return Protocol("ag-ui", _path(added["given"] or "", "/"))
+    if chain := _CHAINS.search(whole):
+        return Protocol("langserve", f"{_path(chain['given'], '').rstrip('/')}/stream")
+    if _A2A.search(whole) or ("to_a2a(" in text and _A2A_MADE.search(text)):
+        made = _A2A_MADE.search(text)
+        return Protocol("a2a", application=made[1] if made else "")
+    return None
+
+
+def _path(given: str, usual: str) -> str:
+    found = _PATH.search(given.split("\n\n", 1)[0])
+    return (found[1] or found[2]) if found else usual
+
+
+_STARTS = re.compile(r"\buvicorn\.(?:run|Config)\(|^from uvicorn import\b.*\brun\b", re.M)
+_OPTION = re.compile(r"[\"']--port[\"']")
+_VARIABLE = re.compile(r"(?:getenv|environ\.get)\(\s*[\"']PORT[\"']|environ\[\s*[\"']PORT[\"']")
+_GIVEN = (
+    "import runpy, sys, uvicorn; was = uvicorn.Config.__init__; uvicorn.Config.__init__ = "
+    "lambda self, app, **more: was(self, app, **dict(more, port={port}, reload=False)); "
+)
+"""Has uvicorn serve at the port of the trial, for two at once would meet at the program's own."""
+
+
+def starts_itself(path: str, text: str) -> bool:
+    """Whether a Python file starts the server of an application that it makes."""
+    return path.endswith(".py") and bool(_STARTS.search(text))
+
+
+def at_port(text: str, command: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the command of a server that starts itself, with the port of a trial.
+
+    By its option, or by the variable PORT that it reads; else by a line before it.
+    """
+    if _OPTION.search(text):
+        return (*command, "--port", "{port}")
+    if _VARIABLE.search(text):
+        return command
+    python, *words = command
+    if words[0] == "-c":
+        return (python, "-c", _GIVEN + words[1])
+    if words[0] == "-m":
+        run = f'runpy.run_module({json.dumps(words[1])}, run_name="__main__", alter_sys=True)'
+    else:
+        folder = json.dumps(words[0].rpartition("/")[0] or ".")
+        run = f"sys.path.insert(0, {folder}); runpy.run_path({json.dumps(words[0])}, "
+        run += 'run_name="__main__")'
+    return (python, "-c", _GIVEN + run)

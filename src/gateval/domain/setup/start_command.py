@@ -1,0 +1,97 @@
+"""The command that starts a program, and the folder from which Python imports its modules. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from posixpath import basename, dirname, join, relpath, splitext
+from typing import NamedTuple
+
+from gateval.domain.setup.answering import has_guard
+from gateval.domain.setup.import_graph import folders_above
+from gateval.domain.setup.program import BUILT, SetUp, is_flask, server_of
+
+_RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
+
+
+class StartCommand(NamedTuple):
+    """A command relative to the program's root, and the folder there that `PYTHONPATH` needs."""
+
+    command: tuple[str, ...]
+    modules_in: str = ""
+
+
+def start_of(
+    path: str,
+    texts: tuple[str, str],
+    root: str,
+    imported: Collection[str],
+    files: Collection[str],
+    *,
+    setup: SetUp | None,
+    function: str = "",
+) -> StartCommand:
+    """Return how the program at `path` is started from its `root`.
+
+    `texts` are its own and that of what it imports, `imported` the modules, `a.b` and the like,
+    that it and the files below its folder import, `files` all tracked paths. `setup` installs what
+    it needs, `function` is the one that its project file names.
+    """
+    if path.endswith(".go"):
+        return StartCommand((BUILT,))
+    file = relpath(path, root or ".")
+    if path.endswith(".py"):
+        base = import_root(file, texts[0], root, imported, files)
+        set_up = setup is not None
+        python = ".venv/bin/python" if set_up else "python3"
+        application = server_of(file, *texts)
+        is_main = basename(file) == "__main__.py" and dirname(file)
+        called = function if not (application or is_main or has_guard(texts[0])) else ""
+        if not application and not is_main and not called and base in {None, dirname(file)}:
+            return StartCommand((python, file))
+        place = base if base is not None else "src" if file.startswith("src/") else ""
+        module = splitext(relpath(file, place or "."))[0].replace("/", ".")
+        module = module.removesuffix(".__main__").removesuffix(".__init__")
+        if called:
+            words = f"from {module} import {called}; raise SystemExit({called}())"
+            return StartCommand((python, "-c", words), place)
+        if not application:
+            return StartCommand((python, "-m", module), place)
+        served = f"{module}:{application}"
+        if is_flask("".join(texts)):
+            return StartCommand(
+                (python, "-m", "flask", "--app", served, "run", "--port", "{port}"), place
+            )
+        factory = ("--factory",) if application.endswith("()") else ()
+        served = served.removesuffix("()")
+        return StartCommand((python, "-m", "uvicorn", served, *factory, "--port", "{port}"), place)
+    if setup is not None and setup.run[0] == "bun":
+        return StartCommand(("bun", file))
+    if path.endswith((".ts", ".mts", ".tsx")):
+        # As a loader tsx needs no socket, whose path in a private TMPDIR may be too long.
+        return StartCommand(("node", "--import", "tsx", file) if setup else ("tsx", file))
+    return StartCommand(("node", file))
+
+
+def import_root(
+    file: str, text: str, root: str, imported: Collection[str], files: Collection[str]
+) -> str | None:
+    """Return the nearest folder from which an import of the program's own finds its file.
+
+    None where no import tells: then the program may be started as a file.
+    """
+    if _RELATIVE.search(text):
+        return dirname(dirname(file))
+    modules = {step for path in files if path.endswith(".py") for step in _importable(path)}
+    for folder in folders_above(file):
+        if any(
+            join(root, folder, *name.split(".")) in modules for name in imported if name[:1] != "."
+        ):
+            return folder
+    return None
+
+
+def _importable(path: str) -> Iterator[str]:
+    """What an import may name of a file: itself, and each folder around it."""
+    yield splitext(path)[0]
+    yield from filter(None, folders_above(path))

@@ -1,0 +1,85 @@
+"""How a FastAPI server is asked, by its handlers and their models."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gateval.domain.setup.request_models import asked_as_written
+
+TOP = "from fastapi import *\nfrom pydantic import BaseModel, Field\nfrom typing import *\napp = FastAPI()\n"
+
+
+def asked(text: str, **others: str) -> tuple[str, dict[str, Any], str] | None:
+    texts = {"main.py": TOP + text, **{f"{name}.py": other for name, other in others.items()}}
+    found = asked_as_written(texts)
+    return found and (found.route, json.loads(found.body), found.answer)
+
+
+BODIES = [
+    pytest.param(
+        "class Ask(BaseModel):\n    session_id: str\n    message: str\n    lang: str = 'en'\n@app.post('/chat')\ndef f(ask: Ask):\n    return {'reply': 1}\n",
+        ("/chat", {"session_id": "gateval", "message": "{{ prompt }}"}, "reply"), id="an id beside it",
+    ),
+    pytest.param(
+        "class Base(BaseModel):\n    user: str\nclass Ask(Base):\n    query: str = Field(..., min_length=1)\n    top: int = Field(3)\n    mode: Literal['fast', 'deep']\n@app.post('/ask')\nasync def f(ask: Annotated[Ask, Body()]) -> Said: ...\nclass Said(BaseModel):\n    took: float\n    answer: str\n",
+        ("/ask", {"user": "gateval", "query": "{{ prompt }}", "mode": "fast"}, "answer"), id="inherited",
+    ),
+    pytest.param(
+        "class M(BaseModel):\n    id: str\n    role: str\n    content: str\nclass C(BaseModel):\n    messages: List[M]\n    context: Optional[dict] = None\n@app.post('/chat')\ndef f(c: C): ...\n",
+        ("/chat", {"messages": [{"id": "gateval", "role": "user", "content": "{{ prompt }}"}]}, ""), id="messages of a model",
+    ),
+    pytest.param(
+        "class M(BaseModel):\n    role: str\n    content: str\nclass C(BaseModel):\n    messages: list[M]\n@app.post('/chat', response_model=M)\ndef f(c: C): ...\n",
+        ("/chat", {"messages": "{{ messages }}"}, "content"), id="plain messages",
+    ),
+    pytest.param(
+        "@app.post('/api/ask')\ndef f(question: str, customer: str, n: int = 3, db=Depends(x)): ...\n",
+        ("/api/ask?question={{ prompt }}&customer=gateval", {}, ""), id="in the query",
+    ),
+    pytest.param(
+        "@app.post('/ask')\nasync def f(request: Request):\n    data = await request.json()\n    return {'answer': go(data['thread_id'], data.get('question'))}\n",
+        ("/ask", {"thread_id": "gateval", "question": "{{ prompt }}"}, "answer"), id="read by hand",
+    ),
+    pytest.param(
+        "class Kind(str, Enum):\n    A = 'web'\nclass R(BaseModel):\n    message: str\n@app.post('/agents/{kind}/runs')\ndef f(kind: Kind, r: R): ...\n",
+        ("/agents/web/runs", {"message": "{{ prompt }}"}, ""), id="a place in the path",
+    ),
+    pytest.param(
+        "class P(BaseModel):\n    topic: str\n    style: str\nclass R(BaseModel):\n    params: P\n@app.post('/write')\ndef f(r: R): ...\n",
+        ("/write", {"params": {"topic": "{{ prompt }}", "style": "gateval"}}, ""), id="a model inside",
+    ),
+    pytest.param(
+        "class I(BaseModel):\n    text: str\nclass Q(BaseModel):\n    text: str\n@app.post('/ingest')\ndef a(i: I): ...\n@app.post('/chat/stream')\ndef b(q: Q): return StreamingResponse(x)\n@app.post('/chat')\ndef c(q: Q): return {'text': 1}\n@app.post('/upload')\ndef d(file: UploadFile): ...\n",
+        ("/chat", {"text": "{{ prompt }}"}, "text"), id="the one that asks",
+    ),
+    pytest.param("@app.post('/rows')\ndef f(n: int): ...\n", None, id="no question"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), BODIES)
+def test_a_body_has_what_its_model_demands(
+    text: str, expected: tuple[str, dict[str, Any], str] | None
+) -> None:
+    assert asked(text) == expected
+
+
+def test_a_router_stands_where_it_is_included_and_models_lie_elsewhere() -> None:
+    main = "from chat import router as chat_router\napi = APIRouter(prefix='/api')\napi.include_router(chat_router, prefix='/v1')\napp.include_router(api)\n"
+    chat = "from fastapi import APIRouter\nfrom schemas import Ask\nrouter = APIRouter(prefix='/chat')\n@router.post('')\ndef f(ask: Ask): ...\n"
+    schemas = "from pydantic import BaseModel\nclass Ask(BaseModel):\n    user_query: str\n"
+    assert asked(main, chat=chat, schemas=schemas) == (
+        "/api/v1/chat",
+        {"user_query": "{{ prompt }}"},
+        "",
+    )
+
+
+@pytest.mark.parametrize("text", ["def (", "class A(A): x: A", "x = " + "(" * 5000, "\0"])
+def test_what_strangers_write_breaks_nothing(text: str) -> None:
+    own = "class B(BaseModel):\n    text: str\n    more: 'A'\n@app.post('/ask')\ndef f(b: B): ...\n"
+    found = asked(own, other=text)
+    assert found is not None
+    assert found[0] == "/ask"
