@@ -66,6 +66,19 @@ def test_a_body_has_what_its_model_demands(
     assert asked(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("handler", "expected"),
+    [
+        ("@app.post('/desk')\nasync def f(given: RunAgentInput): ...\n", ("ag-ui", "/desk")),
+        ("@app.post('/v1/chat/completions')\nasync def f(r: Request): ...\n", ("openai", "/v1/chat/completions")),
+    ],
+)  # fmt: skip
+def test_a_handler_may_take_what_a_protocol_says(handler: str, expected: tuple[str, str]) -> None:
+    found = asked_as_written({"main.py": TOP + handler})
+    assert found is not None
+    assert (found.preset, found.route) == expected
+
+
 def test_a_router_stands_where_it_is_included_and_models_lie_elsewhere() -> None:
     main = "from chat import router as chat_router\napi = APIRouter(prefix='/api')\napi.include_router(chat_router, prefix='/v1')\napp.include_router(api)\n"
     chat = "from fastapi import APIRouter\nfrom schemas import Ask\nrouter = APIRouter(prefix='/chat')\n@router.post('')\ndef f(ask: Ask): ...\n"

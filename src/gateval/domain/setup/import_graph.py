@@ -69,7 +69,7 @@ class ImportGraph:
     def from_(self, path: str) -> tuple[str, ...]:
         """Return `path` and the files behind it, the nearer ones first."""
         if path not in self._reached:
-            self._reached[path] = tuple(self._followed(path))
+            self._reached[path] = tuple(self.followed(path))
         return self._reached[path]
 
     def behind(self, path: str) -> str:
@@ -79,7 +79,8 @@ class ImportGraph:
             self._behind[path] = "\n".join(self._texts[one] for one in others)
         return self._behind[path]
 
-    def _followed(self, path: str) -> Iterator[str]:
+    def followed(self, path: str) -> Iterator[str]:
+        """Give the same one by one, for who needs but the first."""
         seen, waiting = {path}, [path]
         for _ in range(MOST_REACHED):
             if not waiting:

@@ -230,7 +230,7 @@ class RepositoryFiles:
 
     def framework(self, path: str) -> str:
         """The framework that it imports, or the nearest of the files that it imports."""
-        return next(filter(None, map(self.frameworks.get, self.reach.from_(path))), "")
+        return next(filter(None, map(self.frameworks.get, self.reach.followed(path))), "")
 
 
 def _imported(path: str, text: str) -> frozenset[str]:

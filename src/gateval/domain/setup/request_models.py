@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from posixpath import basename, dirname, splitext
 from typing import Any
 
@@ -32,6 +33,7 @@ MOST_STEPS = 8
 _KINDS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object"}
 _LISTS = frozenset({"list", "List", "Sequence", "Iterable", "tuple", "set"})
 _TIMES = {"datetime": "2026-01-01T00:00:00Z", "date": "2026-01-01"}
+_TELLS = re.compile(r"[Rr]outer|FastAPI|BaseModel|Enum\b")
 _ELSEWHERE = frozenset({"Depends", "Header", "Cookie", "Security"})
 _FORMS = frozenset({"Form", "File", "UploadFile"})
 _IDENTITY = re.compile(
@@ -53,9 +55,11 @@ class Modules:
 
     @staticmethod
     def of(texts: Mapping[str, str]) -> Modules:
-        """Parse what can be parsed."""
+        """Parse what can be parsed, of the modules that may say how the server is asked."""
         trees = {}
         for path, text in texts.items():
+            if not _TELLS.search(text):
+                continue
             try:
                 trees[path] = ast.parse(text)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -66,8 +70,9 @@ class Modules:
         """Give every node of a module."""
         return ast.walk(self.trees[path])
 
+    @cached_property
     def classes(self) -> dict[str, ast.ClassDef]:
-        """Return the classes by their names, the nearer ones before others of their name."""
+        """The classes by their names, the nearer ones before others of their name."""
         found: dict[str, ast.ClassDef] = {}
         for tree in self.trees.values():
             for node in ast.walk(tree):
@@ -80,10 +85,10 @@ class Modules:
         as far as imports tell.
         """
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            module = self._imported(path).get(node.value.id, (node.value.id, ""))
+            module = self._imported[path].get(node.value.id, (node.value.id, ""))
             return self._followed(module[1] or module[0], node.attr) or (path, node.attr)
         if isinstance(node, ast.Name):
-            module = self._imported(path).get(node.id, ("", ""))
+            module = self._imported[path].get(node.id, ("", ""))
             return (self._followed(*module) if module[1] else None) or (path, node.id)
         return path, ""
 
@@ -92,23 +97,24 @@ class Modules:
             path = next((one for one in self.trees if _stem(one) == stem), None)
             if path is None:
                 return None
-            further = self._imported(path).get(name)
+            further = self._imported[path].get(name)
             if further is None or not further[1]:
                 return path, name
             stem, name = further
         return None
 
-    def _imported(self, path: str) -> dict[str, tuple[str, str]]:
-        """Return what each imported name of a module is: a module's last part, and a name there."""
-        found = {}
-        for node in self.nodes(path):
-            if isinstance(node, ast.ImportFrom):
-                for one in node.names:
+    @cached_property
+    def _imported(self) -> dict[str, dict[str, tuple[str, str]]]:
+        """What each imported name of each module is: a module's last part, and a name there."""
+        found: dict[str, dict[str, tuple[str, str]]] = {path: {} for path in self.trees}
+        for path, names in found.items():
+            for node in self.nodes(path):
+                if isinstance(node, ast.ImportFrom):
                     module = (node.module or _stem(path)).rpartition(".")[2]
-                    found[one.asname or one.name] = (module, one.name)
-            elif isinstance(node, ast.Import):
-                for one in node.names:
-                    found[one.asname or one.name] = (one.name.rpartition(".")[2], "")
+                    names |= {one.asname or one.name: (module, one.name) for one in node.names}
+                elif isinstance(node, ast.Import):
+                    parts = ((one, one.name.rpartition(".")[2]) for one in node.names)
+                    names |= {one.asname or one.name: (last, "") for one, last in parts}
         return found
 
 
@@ -196,8 +202,10 @@ def _handled(
             given = made.args[0] if made.args else _keyword(made, "path")
             if made.func.attr == "post" and key in prefixes and isinstance(given, ast.Constant):
                 route = prefixes[key] + _text(given)
-                handler = Handler(modules.classes(), node, made)
-                if asked := handler.asked(route or "/"):
+                handler = Handler(modules.classes, node, made)
+                spoken = Invocation(route=route, preset="openai")
+                said = route.endswith("/chat/completions")
+                if asked := spoken if said else handler.asked(route or "/"):
                     yield handler.likelihood(asked), asked
 
 
@@ -225,6 +233,8 @@ class Handler:
             if one.arg in places:
                 value = self._value(kind, MOST_STEPS)
                 route = re.sub(rf"\{{{one.arg}(?::\w+)?\}}", str(value), route)
+            elif _name(kind) == "RunAgentInput":
+                return Invocation(route=route, preset="ag-ui")
             elif _name(kind) == "Request":
                 single = dict.fromkeys(self._keys_read(), SOME_TEXT) or single
             elif _name(kind) in self.classes and self._is_model(_name(kind)):
