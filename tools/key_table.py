@@ -32,8 +32,9 @@ class _Choice(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What tells it from its like: the `type` that it asks for."""
-        return str(self.schema["properties"].get("type", {}).get("const", self.name))
+        """What tells it from its like: the `type` that it asks for, or the several."""
+        asked = self.schema["properties"].get("type", {})
+        return "`, `".join(asked.get("enum", [asked.get("const", self.name)]))
 
 
 def key_table(schema: Schema, definitions: Schema | None = None) -> str:

@@ -30,7 +30,7 @@ _HEADERS = {
 }
 
 
-class Answer(NamedTuple):
+class PageAnswer(NamedTuple):
     """What is answered: a status, and a page or JSON."""
 
     status: int
@@ -45,7 +45,7 @@ class Front(NamedTuple):
     policy: str
 
 
-Answering = Callable[[str, Mapping[str, Any]], Answer]
+Answering = Callable[[str, Mapping[str, Any]], PageAnswer]
 """Answers what a page of ours asks: the path, and what was sent."""
 
 
@@ -79,23 +79,23 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Give the first page, to whoever calls it by its name."""
         if self._is_ours(asks=False) and self.path == "/":
-            self._send(Answer(200, self.server.front.page))
+            self._send(PageAnswer(200, self.server.front.page))
         else:
-            self._send(Answer(404, "There is nothing here.", "text/plain"))
+            self._send(PageAnswer(404, "There is nothing here.", "text/plain"))
 
     def do_POST(self) -> None:
         """Answer a page of ours."""
         self._send(self._answer())
 
-    def _answer(self) -> Answer:
+    def _answer(self) -> PageAnswer:
         said = self._body()
         if said is None:
-            return Answer(400, "This is no request of ours.", "text/plain")
+            return PageAnswer(400, "This is no request of ours.", "text/plain")
         if not self._is_ours(asks=True):
-            return Answer(403, "Only its own page may ask this.", "text/plain")
+            return PageAnswer(403, "Only its own page may ask this.", "text/plain")
         given = self.headers.get("Authorization", "")
         if not hmac.compare_digest(given.encode(), f"Bearer {self.server.token}".encode()):
-            return Answer(401, "The token is missing, or an earlier one.", "text/plain")
+            return PageAnswer(401, "The token is missing, or an earlier one.", "text/plain")
         return self.server.answering(self.path, said)
 
     def _body(self) -> Mapping[str, Any] | None:
@@ -121,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
             return origin is None and site in {None, "none", "same-origin"}
         return origin == f"http://{hosts[0]}" and site in {None, "same-origin"}
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: PageAnswer) -> None:
         body = answer.body.encode()
         self.send_response(answer.status)
         for name, value in _HEADERS.items():

@@ -25,7 +25,7 @@ from gateval.render.badge import endpoint_badge, svg_badge
 from gateval.render.page.site import (
     HEAT,
     HISTORY,
-    Frame,
+    SiteFrame,
     evals_in,
     render_heat,
     render_history,
@@ -38,7 +38,7 @@ _MARK = "gateval-site.json"
 
 _RUNS = 200
 _FILES = 2_000
-_BACK = Frame(links=(("History", f"../{HISTORY}"), ("Heat map", f"../{HEAT}")))
+_BACK = SiteFrame(links=(("History", f"../{HISTORY}"), ("Heat map", f"../{HEAT}")))
 
 
 def export_site(environ: Mapping[str, str], folder: Path, *, traces: bool, fetch: bool) -> int:
@@ -64,7 +64,7 @@ def export_site(environ: Mapping[str, str], folder: Path, *, traces: bool, fetch
 def _files(
     root: Path, records: Sequence[RunRecord], here: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
-    frame = Frame(links=(("History", HISTORY), ("Heat map", HEAT)))
+    frame = SiteFrame(links=(("History", HISTORY), ("Heat map", HEAT)))
     ids = {one.id for one in records}
 
     def leads(run: str) -> str:

@@ -20,7 +20,7 @@ from gateval.formats.agentv.assembly import carried, lost
 from gateval.formats.agentv.recognition import may_be_suite, read_file
 from gateval.formats.agentv.references import without_ending
 from gateval.formats.agentv.suite_evals import lines_beside
-from gateval.formats.imports.base import Imported, Left, Request, free_name, slug, written
+from gateval.formats.imports.base import Imported, ImportRequest, Left, free_name, slug, written
 from gateval.formats.imports.registry import IMPORTS
 from gateval.render.report.wording import count
 from gateval.safe.sanitize import plain_line
@@ -124,7 +124,7 @@ def import_files(
     fixtures = {one.name for one in snapshot.catalogue.fixtures}
     for file in files:
         path = _inside(repository.root, file)
-        request = Request(
+        request = ImportRequest(
             path,
             (repository.root / path).read_bytes(),
             compare,

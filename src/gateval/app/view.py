@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from gateval.adapters.age import IDENTITY_VARIABLE
 from gateval.adapters.folders import write_whole
 from gateval.adapters.git.repository import GitRepository, open_repository
-from gateval.adapters.loopback_server import Answer, Front, LoopbackServer
+from gateval.adapters.loopback_server import Front, LoopbackServer, PageAnswer
 from gateval.adapters.machine import SystemClock
 from gateval.adapters.results_folder import PARENTS
 from gateval.app.challenge import label_verdict
@@ -43,8 +43,8 @@ from gateval.pipeline.read import find_head
 from gateval.render.page.site import (
     HEAT,
     HISTORY,
-    Frame,
     Leads,
+    SiteFrame,
     render_heat,
     render_history,
     render_side_by_side,
@@ -120,20 +120,20 @@ class Pages:
             )
         return f"runs/{folder.name}.html"
 
-    def answer(self, path: str, said: Mapping[str, Any], first: str) -> Answer:
+    def answer(self, path: str, said: Mapping[str, Any], first: str) -> PageAnswer:
         """Answer the page in the browser."""
         if self.busy:
-            return Answer(503, _BUSY, "text/plain")
+            return PageAnswer(503, _BUSY, "text/plain")
         try:
             if path == "/runs":
-                return Answer(200, json.dumps({"runs": self._listed(), "first": first}), _JSON)
+                return PageAnswer(200, json.dumps({"runs": self._listed(), "first": first}), _JSON)
             if path == "/page":
-                return Answer(200, self._page(str(said.get("page", ""))))
+                return PageAnswer(200, self._page(str(said.get("page", ""))))
             if path == "/label":
-                return Answer(200, "\n".join(self._label(said)), "text/plain")
+                return PageAnswer(200, "\n".join(self._label(said)), "text/plain")
         except GatevalError as error:
-            return Answer(422, error.sentence, "text/plain")
-        return Answer(404, "There is nothing here.", "text/plain")
+            return PageAnswer(422, error.sentence, "text/plain")
+        return PageAnswer(404, "There is nothing here.", "text/plain")
 
     def _listed(self) -> list[dict[str, str]]:
         return [
@@ -153,7 +153,7 @@ class Pages:
         def leads(run: str) -> str:
             return f"runs/{run}.html" if run in known else ""
 
-        frame = Frame(note=f"{self._root.name}: runs on branches, not those of pull requests.")
+        frame = SiteFrame(note=f"{self._root.name}: runs on branches, not those of pull requests.")
         if page == HISTORY:
             return render_history(list(self._runs.newest()), leads, frame)
         if page == HEAT:
@@ -177,7 +177,7 @@ class Pages:
         found = compare_runs(*sides)
         of = [one.record.id for side in sides for one in side[:1]]
         pages = {run: page for run in of if (page := leads(run))}
-        return render_side_by_side(found, (first[:40], second[:40]), pages, Frame())
+        return render_side_by_side(found, (first[:40], second[:40]), pages, SiteFrame())
 
     def _label(self, said: Mapping[str, Any]) -> list[str]:
         """Write what a person says of a verdict. Raises `GatevalError`."""

@@ -83,7 +83,7 @@ class OwnProgram(Assertion, ABC):
         Raises `CannotEvaluate` for one that crashes or is late.
         """
         from gateval.candidates.checks import CheckFailed, CheckOrder
-        from gateval.candidates.playground_files import Unreadable
+        from gateval.candidates.playground_files import StateUnreadable
 
         if context.checks is None:
             why = f"`{self.type}` runs a program, and nothing runs any here"
@@ -102,7 +102,7 @@ class OwnProgram(Assertion, ABC):
         except CheckFailed as error:
             why = f"the check {self.named} gave no answer: {error.reason}"
             raise CannotEvaluate(error.cause, why)
-        except Unreadable as error:
+        except StateUnreadable as error:
             raise CannotEvaluate(Cause.CANDIDATE, f"the end state cannot be looked at: {error}")
 
     async def answer(

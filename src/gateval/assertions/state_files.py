@@ -14,7 +14,7 @@ from gateval.assertions.base import Assertion, AssessmentContext, Priced
 from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.assertions.matching import TEXT_LIMIT, NoText, compiled, matches, quoted
 from gateval.candidates.bounded import Nothing, PathError, check_path, find
-from gateval.candidates.playground_files import Unreadable
+from gateval.candidates.playground_files import StateUnreadable
 from gateval.domain.base import canonical_json
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.manifests.playground import InnerPath
@@ -68,7 +68,7 @@ class StateAssertion(Assertion, ABC):
                 met, saw = await self._look(state)
         except NoText as lack:
             return self.absent(expected=self._expected, saw=str(lack)), None
-        except Unreadable as error:
+        except StateUnreadable as error:
             raise CannotEvaluate(Cause.CANDIDATE, f"the end state cannot be looked at: {error}")
         except StateUnavailable as error:
             raise CannotEvaluate(error.cause, error.reason)
@@ -81,8 +81,8 @@ class StateAssertion(Assertion, ABC):
 
     @abstractmethod
     async def _look(self, state: EndState) -> tuple[bool, str]:
-        """Whether it is met, and what was seen. Raises `NoText` for what is not there, `Unreadable`
-        and `StateUnavailable`.
+        """Whether it is met, and what was seen. Raises `NoText` for what is not there,
+        `StateUnreadable` and `StateUnavailable`.
         """
 
 
@@ -100,7 +100,7 @@ def instead(found: FoundPath | None) -> str:
 
 
 async def text_of(state: EndState, path: str) -> str:
-    """Return a file as text; what is no UTF-8 becomes U+FFFD. Raises `NoText`, `Unreadable`."""
+    """Return a file as text; what is no UTF-8 is U+FFFD. Raises `NoText`, `StateUnreadable`."""
     found = await state.content(path, TEXT_BYTES)
     if isinstance(found, bytes):
         return found.decode("utf-8", "replace")
@@ -108,7 +108,7 @@ async def text_of(state: EndState, path: str) -> str:
 
 
 def json_of(text: str, at: str, what: str) -> JsonValue:
-    """Return the value that a JSONPath names in a text. Raises `NoText` and `Unreadable`."""
+    """Return the value that a JSONPath names in a text. Raises `NoText` and `StateUnreadable`."""
     try:
         return find(at, read_json(text))
     except NotStrictJson as error:
@@ -116,7 +116,7 @@ def json_of(text: str, at: str, what: str) -> JsonValue:
     except Nothing:
         raise NoText(f"nothing at `{at}` of {what}") from None
     except PathError as error:
-        raise Unreadable(f"{what}: {error}") from None
+        raise StateUnreadable(f"{what}: {error}") from None
 
 
 def shown(value: JsonValue) -> str:
@@ -257,10 +257,10 @@ class FileMatches(StateAssertion):
 
 
 async def searched(pattern: str, text: str, what: str) -> str | None:
-    """Return what matches first, or None. Raises `Unreadable` for a text that is too long."""
+    """Return what matches first, or None. Raises `StateUnreadable` for a text that is too long."""
     import asyncio  # planning reads all assertions, and start-up time is a promise
 
     if len(text) > TEXT_LIMIT:
-        raise Unreadable(f"{what} has {len(text):,} characters, over {TEXT_LIMIT:,}")
+        raise StateUnreadable(f"{what} has {len(text):,} characters, over {TEXT_LIMIT:,}")
     match = await asyncio.to_thread(compiled(pattern).search, text)
     return None if match is None else str(match.group())

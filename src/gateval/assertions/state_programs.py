@@ -23,7 +23,7 @@ from gateval.assertions.state_files import (
     shown,
     text_of,
 )
-from gateval.candidates.playground_files import Unreadable
+from gateval.candidates.playground_files import StateUnreadable
 from gateval.domain.manifests.playground import InnerPath, plain_path
 from gateval.domain.trials.trial import Cause
 from gateval.judging.prompt import shorten
@@ -156,18 +156,18 @@ class EnvironmentVariable(StateAssertion):
 def variables(text: str, what: str) -> dict[str, str]:
     """Return what an environment file sets, by name; the last line of a name counts.
 
-    `what` names the file. Raises `Unreadable` for a line that sets nothing, and for too much.
+    `what` names the file. Raises `StateUnreadable` for a line that sets nothing, and for too much.
     """
     from dotenv.parser import parse_stream
 
     if len(text) > CHARACTERS or _BLANKS.search(text):
         said = f"over {CHARACTERS:,} characters, or 200 blanks in a row"
-        raise Unreadable(f"{what} has {said}, which no environment file has")
+        raise StateUnreadable(f"{what} has {said}, which no environment file has")
     found: dict[str, str] = {}
     for one in parse_stream(io.StringIO(text.removeprefix("\ufeff"))):
         if one.error or (one.key is not None and one.value is None):
             blank = one.original.string[: -len(one.original.string.lstrip())].count("\n")
-            raise Unreadable(f"line {one.original.line + blank} of {what} is no NAME=value")
+            raise StateUnreadable(f"line {one.original.line + blank} of {what} is no NAME=value")
         if one.key is not None and one.value is not None:
             found[one.key] = one.value
     return found
@@ -283,7 +283,7 @@ class SqlQuery(StateAssertion):
         rows = found.get("rows")
         if not isinstance(rows, list) or found.get("more"):
             query = shorten(self.query, 200)
-            raise Unreadable(f"`{query}` gives more rows than are read; ask for fewer")
+            raise StateUnreadable(f"`{query}` gives more rows than are read; ask for fewer")
         if self.rows is None and self.count is not None:
             met = len(rows) == self.count
         else:
@@ -308,4 +308,4 @@ class SqlQuery(StateAssertion):
             to_blame = error.removeprefix(_FUNCTION).lower() in self.query.lower()
         if to_blame:
             return StateUnavailable(Cause.CHECK, f"SQLite refused the query: {said}")
-        return Unreadable(f"{named(self.path)}: {said}")
+        return StateUnreadable(f"{named(self.path)}: {said}")

@@ -127,14 +127,14 @@ class BridgedRuntime(CommandRuntime):
         return silence.model_copy(update={"repeats": not problem.asked})
 
 
-class Problem(NamedTuple):
+class BridgeProblem(NamedTuple):
     """Why a bridge gives no answer, and whether the target was asked at all."""
 
     sentence: str
     asked: bool
 
 
-def _problem(printed: bytes) -> Problem | None:
+def _problem(printed: bytes) -> BridgeProblem | None:
     """Return what the last line of a bridge says is wrong, if it does."""
     line = printed.strip().rpartition(b"\n")[2]
     if not line.startswith(b'{"problem":'):
@@ -146,7 +146,7 @@ def _problem(printed: bytes) -> Problem | None:
     said = found["problem"]
     if not isinstance(said, str) or is_blank(said):
         return None
-    return Problem(shorten(said, SENTENCE), asked=found.get("asked") is not False)
+    return BridgeProblem(shorten(said, SENTENCE), asked=found.get("asked") is not False)
 
 
 class PythonRuntime(BridgedRuntime):

@@ -31,7 +31,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Unreadable(Exception):
+class StateUnreadable(Exception):
     """The end state cannot be looked at, though something is there. A clause says why."""
 
 
@@ -51,22 +51,22 @@ class ListedFile(NamedTuple):
 
 def look(root: Path, path: str) -> FoundPath | None:
     """Return what stands at a path below `root`; None if nothing does, or a link is on the way.
-    `path` has no `.`, `..` or empty step. Raises `Unreadable`.
+    `path` has no `.`, `..` or empty step. Raises `StateUnreadable`.
     """
     with _around(root, path) as (folder, name):
         return None if folder is None else _found(folder, name)
 
 
 def content(root: Path, path: str, limit: int) -> bytes | FoundPath | None:
-    """Return the bytes of a file, what else stands there, or None for nothing. Raises `Unreadable`,
-    also for a file of more than `limit` bytes.
+    """Return the bytes of a file, what else stands there, or None for nothing. Raises
+    `StateUnreadable`, also for a file of more than `limit` bytes.
     """
     with _around(root, path) as (folder, name):
         found = None if folder is None else _found(folder, name)
         if folder is None or found is None or found.kind != "file":
             return found
         if found.size > limit:
-            raise Unreadable(f"{show_path(path)} has {found.size:,} bytes, over {limit:,}")
+            raise StateUnreadable(f"{show_path(path)} has {found.size:,} bytes, over {limit:,}")
         try:
             opened = os.open(name, _FILE, dir_fd=folder)
         except OSError as error:
@@ -76,7 +76,7 @@ def content(root: Path, path: str, limit: int) -> bytes | FoundPath | None:
                 return FoundPath("other")
             data = file.read(limit + 1)
     if len(data) > limit:
-        raise Unreadable(f"{show_path(path)} has more than {limit:,} bytes")
+        raise StateUnreadable(f"{show_path(path)} has more than {limit:,} bytes")
     return data
 
 
@@ -85,8 +85,8 @@ def listing(
 ) -> list[ListedFile] | FoundPath | None:
     """Return what a folder holds, sorted, with what is below it if `deep`; "" is `root` itself.
 
-    What is no folder is told, None for nothing. Raises `Unreadable`, also for more than `ENTRIES`
-    entries or `DEPTH` levels.
+    What is no folder is told, None for nothing. Raises `StateUnreadable`, also for more than
+    `ENTRIES` entries or `DEPTH` levels.
     """
     if path:
         found = look(root, path)
@@ -108,7 +108,7 @@ def _list(folder: int, before: str, listed: list[ListedFile], left: int, *, deep
         raise _unreadable(before or ".", error) from None
     for name in names:
         if len(listed) >= ENTRIES:
-            raise Unreadable(f"there are more than {ENTRIES:,} files and folders")
+            raise StateUnreadable(f"there are more than {ENTRIES:,} files and folders")
         found = _found(folder, name)
         if found is None:
             continue
@@ -116,7 +116,7 @@ def _list(folder: int, before: str, listed: list[ListedFile], left: int, *, deep
         listed.append(ListedFile(show_path(path), found))
         if deep and found.kind == "directory":
             if not left:
-                raise Unreadable(f"folders stand in one another more than {DEPTH} deep")
+                raise StateUnreadable(f"folders stand in one another more than {DEPTH} deep")
             try:
                 inner = os.open(name, _FOLDER, dir_fd=folder)
             except OSError as error:
@@ -172,9 +172,9 @@ def _found(folder: int, name: str) -> FoundPath | None:
     return FoundPath("link" if stat.S_ISLNK(state.st_mode) else "other")
 
 
-def _unreadable(path: str, error: OSError | ValueError) -> Unreadable:
+def _unreadable(path: str, error: OSError | ValueError) -> StateUnreadable:
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return Unreadable(f"{show_path(path)} cannot be read: {said}")
+    return StateUnreadable(f"{show_path(path)} cannot be read: {said}")
 
 
 COPY_SECONDS = 60
@@ -215,13 +215,13 @@ def copy_into(source: Path, target: Path) -> None:
 
 
 def state_copied(root: Path, scratch: Path) -> Path:
-    """Return a copy of an end state, which a candidate has left. Raises `Unreadable`."""
+    """Return a copy of an end state, which a candidate has left. Raises `StateUnreadable`."""
     found = listing(root)
     if isinstance(found, list):
         size = sum(one.found.size for one in found)
         if size > COPY_BYTES:
-            raise Unreadable(f"its files have {size:,} bytes, over {COPY_BYTES:,}")
+            raise StateUnreadable(f"its files have {size:,} bytes, over {COPY_BYTES:,}")
     try:
         return copied(root, scratch)
     except NotCopied as error:
-        raise Unreadable(str(error)) from None
+        raise StateUnreadable(str(error)) from None

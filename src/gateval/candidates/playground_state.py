@@ -25,7 +25,7 @@ from gateval.candidates import playground_files
 from gateval.candidates.base import Addresses, Playground
 from gateval.candidates.environment import instance_environment
 from gateval.candidates.failures import failure
-from gateval.candidates.playground_files import FoundPath, ListedFile, Unreadable
+from gateval.candidates.playground_files import FoundPath, ListedFile, StateUnreadable
 from gateval.candidates.preparing import Workplace
 from gateval.candidates.processes import Programs
 from gateval.candidates.program import (
@@ -157,7 +157,7 @@ class EndState:
         self.sealed = sealed
         self._playground = playground
         self._root: Path | None = playground.root
-        self._gone: Exception = Unreadable("it is gone")
+        self._gone: Exception = StateUnreadable("it is gone")
         self._services = services
         self._helpers = helpers
         self._scratch = scratch
@@ -179,24 +179,24 @@ class EndState:
         self._services = {}
         self._root = self.root.rename(folder)
 
-    def remove(self, why: Unreadable | StateUnavailable) -> None:
+    def remove(self, why: StateUnreadable | StateUnavailable) -> None:
         """Give it up; who looks at it from now on is told why."""
         self._services, self._root, self._gone = {}, None, why
 
     async def look(self, path: str) -> FoundPath | None:
-        """Return what stands at a path, None for nothing. Raises `Unreadable`."""
+        """Return what stands at a path, None for nothing. Raises `StateUnreadable`."""
         return await asyncio.to_thread(playground_files.look, self.root, path)
 
     async def content(self, path: str, limit: int) -> bytes | FoundPath | None:
-        """Return a file's bytes, or what else stands there. Raises `Unreadable`."""
+        """Return a file's bytes, or what else stands there. Raises `StateUnreadable`."""
         return await asyncio.to_thread(playground_files.content, self.root, path, limit)
 
     async def listing(self, path: str, *, deep: bool) -> list[ListedFile] | FoundPath | None:
-        """Return what a folder holds, "" for all. Raises `Unreadable`."""
+        """Return what a folder holds, "" for all. Raises `StateUnreadable`."""
         return await asyncio.to_thread(playground_files.listing, self.root, path, deep=deep)
 
     async def run(self, argv: tuple[str, ...], stdin: bytes, seconds: float) -> Ran:
-        """Run a command in a copy of the playground. Raises `Unreadable` and `StateUnavailable`.
+        """Run a command in a copy of the playground. Raises `StateUnreadable`, `StateUnavailable`.
 
         It may be a program that the candidate has left there. A sealed one works in an empty folder
         beside the copy, and imports nothing from it.
@@ -236,7 +236,7 @@ class EndState:
 
     @contextlib.asynccontextmanager
     async def copied(self) -> AsyncIterator[Path]:
-        """Give a copy that a program may change. Raises `Unreadable`."""
+        """Give a copy that a program may change. Raises `StateUnreadable`."""
         copy = await asyncio.to_thread(playground_files.state_copied, self.root, self._scratch)
         try:
             yield copy
@@ -247,7 +247,7 @@ class EndState:
         """Ask a database in a copy of its file: columns, rows and whether there are `more` than
         `ROWS`, or the `error` and its `kind`. Without a file, say what stands there.
 
-        Raises `Unreadable` and `StateUnavailable`.
+        Raises `StateUnreadable` and `StateUnavailable`.
         """
         data = await self.content(path, DATABASE_BYTES)
         if not isinstance(data, bytes):
@@ -290,13 +290,13 @@ def _answer(ran: Ran) -> JsonObject:
     """Read what was printed by `ASK`, which reads a file that may be made to break it."""
     failed = failure("SQLite", ran, PYTHON, limits(QUERY_SECONDS))
     if failed is not None:
-        raise Unreadable(f"the database could not be asked: {failed.reason}")
+        raise StateUnreadable(f"the database could not be asked: {failed.reason}")
     try:
         said = read_json(ran.stdout.decode("utf-8", "replace"))
     except NotStrictJson:
         said = None
     if not isinstance(said, dict):
-        raise Unreadable(f"the database gave no rows: {json.dumps(said)[:200]}")
+        raise StateUnreadable(f"the database gave no rows: {json.dumps(said)[:200]}")
     return said
 
 

@@ -29,7 +29,13 @@ from gateval.candidates.checks import CheckExports
 from gateval.candidates.environment import candidate_environment
 from gateval.candidates.failures import failure, from_the_export
 from gateval.candidates.once import Once
-from gateval.candidates.playground_files import NotCopied, Unreadable, copied, copy_into, listing
+from gateval.candidates.playground_files import (
+    NotCopied,
+    StateUnreadable,
+    copied,
+    copy_into,
+    listing,
+)
 from gateval.candidates.playground_state import (
     DATABASE_BYTES,
     EndState,
@@ -191,7 +197,7 @@ class WaitingStates:
             state.keep(folder / str(self._count))
             self._kept[key] = (state.root, size)
             self._record(folder)
-        except Unreadable as error:
+        except StateUnreadable as error:
             state.remove(error)
         except OSError as error:
             state.remove(StateUnavailable(Cause.GATE, f"the end state could not be kept: {error}"))
@@ -231,11 +237,11 @@ class WaitingStates:
 
 
 def _size(root: Path, limit: int) -> int:
-    """Return what an end state may take on a disk. Raises `Unreadable`, also beyond the limit."""
+    """Return what an end state takes on a disk. Raises `StateUnreadable`, also beyond the limit."""
     found = listing(root)
     size = sum(one.found.size + _BLOCK for one in found) if isinstance(found, list) else 0
     if size > limit:
-        raise Unreadable(f"its files have {size:,} bytes, and {limit:,} may wait")
+        raise StateUnreadable(f"its files have {size:,} bytes, and {limit:,} may wait")
     return size
 
 
@@ -361,7 +367,7 @@ class Playgrounds:
                 raise CannotStart(failed)
             try:
                 data = playground_files.content(private.home, "made.db", DATABASE_BYTES)
-            except Unreadable as error:
+            except StateUnreadable as error:
                 raise _unavailable(f"The database cannot be used: {error}.") from None
         if not isinstance(data, bytes):
             raise _unavailable("The statements made no database.")

@@ -45,7 +45,7 @@ def size(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-class CommentPart(NamedTuple, Generic[T]):
+class CommentBlock(NamedTuple, Generic[T]):
     """A heading and its pieces, most important first.
 
     Up to `most` pieces are shown in `full`; the others, if there is a `brief`, as folded lines.
@@ -72,7 +72,7 @@ class Fitted(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def fit(parts: Sequence[CommentPart[Any]], limit: int) -> Fitted:
+def fit(parts: Sequence[CommentBlock[Any]], limit: int) -> Fitted:
     """Fill the parts in their order; together they stay below `limit` (see `size`).
 
     A part gets the room that it needs, if that is no more than its share; what it does not need
@@ -109,7 +109,7 @@ def shares(needs: Sequence[float], weights: Sequence[float], limit: float) -> Se
 class _Filling(Generic[T]):
     """One part; each of its pieces is rendered once."""
 
-    def __init__(self, part: CommentPart[T]) -> None:
+    def __init__(self, part: CommentBlock[T]) -> None:
         self._part = part
         self._total = len(part.items)
         self._full = cache(lambda number: part.full(part.items[number]))
@@ -366,10 +366,10 @@ def _closed(sections: Sequence[Section]) -> Sequence[Section]:
     return [*found, *rest]
 
 
-def _part(view: ReportView, section: Section) -> CommentPart[Any]:
+def _part(view: ReportView, section: Section) -> CommentBlock[Any]:
     how = _how(view, section)
     note = section.note if section.kind is SectionKind.SCORERS and not section.folded else ""
-    return CommentPart(
+    return CommentBlock(
         section.noun or section.kind.value,
         _opening(section, how),
         section.items,

@@ -22,7 +22,7 @@ from gateval.assertions.assess import assess
 from gateval.candidates import playground_files as copies
 from gateval.candidates import playground_files as reading
 from gateval.candidates.isolation.isolation_level import ResourceLimits
-from gateval.candidates.playground_files import FoundPath, Unreadable, content, listing, look
+from gateval.candidates.playground_files import FoundPath, StateUnreadable, content, listing, look
 from gateval.candidates.playgrounds import ReadyPlayground
 from gateval.candidates.processes import Programs
 from gateval.candidates.program import Program, ProgramLimits, private_folders
@@ -95,9 +95,9 @@ print(",".join(one.path for one in listing(root)))
 def test_a_huge_file_is_not_read(root: Path) -> None:
     with (root / "huge").open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(Unreadable, match=r"huge has 1,099,511,627,776 bytes, over 1,000"):
+    with pytest.raises(StateUnreadable, match=r"huge has 1,099,511,627,776 bytes, over 1,000"):
         content(root, "huge", 1000)
-    with pytest.raises(Unreadable, match="over 268,435,456"):
+    with pytest.raises(StateUnreadable, match="over 268,435,456"):
         copies.state_copied(root, root.parent)
     assert left(root.parent) == []
 
@@ -107,14 +107,14 @@ def test_deep_and_many_folders_are_told(root: Path) -> None:
     for _ in range(reading.DEPTH + 2):
         deep = deep / "d"
         deep.mkdir()
-    with pytest.raises(Unreadable, match="more than 64 deep"):
+    with pytest.raises(StateUnreadable, match="more than 64 deep"):
         listing(root)
     assert listing(root, deep=False) == [reading.ListedFile("d", FoundPath("directory"))]
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # a disk takes seconds
     with tempfile.TemporaryDirectory(dir=memory) as wide:
         for number in range(reading.ENTRIES + 1):
             os.close(os.open(f"{wide}/{number}", os.O_CREAT))
-        with pytest.raises(Unreadable, match="more than 10,000"):
+        with pytest.raises(StateUnreadable, match="more than 10,000"):
             listing(Path(wide))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateval.render.comment import CommentPart, fit, size
+from gateval.render.comment import CommentBlock, fit, size
 
 
-def part(count: int, width: int = 100, **options: object) -> CommentPart[int]:
+def part(count: int, width: int = 100, **options: object) -> CommentBlock[int]:
     fields: dict[str, object] = {
         "noun": "thing",
         "opening": "### Things\n\n",
@@ -16,7 +16,7 @@ def part(count: int, width: int = 100, **options: object) -> CommentPart[int]:
         "full": lambda n: f"<{n:0{width - 2}}>",
         **options,
     }
-    return CommentPart(**fields)  # type: ignore[arg-type] # options are fields of Part
+    return CommentBlock(**fields)  # type: ignore[arg-type] # options are fields of Part
 
 
 def brief(n: int) -> str:

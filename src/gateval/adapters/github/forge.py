@@ -25,7 +25,7 @@ from gateval.adapters.github.transport import (
     ApiRequest,
     GitHubAccess,
     GitHubTransport,
-    Needs,
+    JobPermissions,
     RetryLimits,
     access_in,
 )
@@ -170,7 +170,7 @@ class GitHubForge:
         access: GitHubAccess,
         limits: RetryLimits | None = None,
         *,
-        needs: Needs = WRITES,
+        needs: JobPermissions = WRITES,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.time,
     ) -> None:

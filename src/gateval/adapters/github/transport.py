@@ -43,7 +43,7 @@ PUBLIC_API = "https://api.github.com"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class Needs(NamedTuple):
+class JobPermissions(NamedTuple):
     """The permissions that the gate's job needs, as a workflow writes them.
 
     A missing one is told as what the whole of the gate's work asks for, not this request alone.
@@ -53,7 +53,7 @@ class Needs(NamedTuple):
     checks: str = "checks: write"
 
 
-WRITES = Needs()
+WRITES = JobPermissions()
 """What a job needs that publishes on a pull request."""
 
 

@@ -17,7 +17,7 @@ from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.git.server import Remote
 from gateval.adapters.github.forge import GitHubForge
 from gateval.adapters.github.runner import RunnerFiles
-from gateval.adapters.github.transport import WRITES, Needs, access_in
+from gateval.adapters.github.transport import WRITES, JobPermissions, access_in
 from gateval.adapters.machine import SystemClock
 from gateval.app.readers import ForgeRules
 from gateval.domain.audit import AuditEvent, AuditRun
@@ -259,7 +259,7 @@ def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def build_forge(
-    environ: Mapping[str, str], token: str, repository: str, needs: Needs = WRITES
+    environ: Mapping[str, str], token: str, repository: str, needs: JobPermissions = WRITES
 ) -> GitHubForge:
     """Return GitHub as this token may use it. Raises `UsageError`."""
     if not token:
@@ -277,13 +277,13 @@ def build_forge(
     return GitHubForge(access, needs=needs)
 
 
-def _needs(inputs: ActionInputs, trigger: Trigger) -> Needs:
+def _needs(inputs: ActionInputs, trigger: Trigger) -> JobPermissions:
     """Return what the job's token needs: a run without a comment only reads pull requests."""
     commented = isinstance(trigger.subject, PullRequestSubject | ClaimSubject | CommentSubject)
     publishes = inputs.step in {ActionStep.ALL, ActionStep.PUBLISH}
     if publishes and commented and inputs.comment is not CommentMode.OFF:
         return WRITES
-    return Needs(pulls="pull-requests: read")
+    return JobPermissions(pulls="pull-requests: read")
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,13 @@ from gateval.domain.problems import Problem, SourceLocation
 from gateval.domain.strict_json import object_of
 from gateval.domain.text import quote
 from gateval.domain.tree import has_folder
-from gateval.formats.base import Gathered, GatheringContext, Pending
-from gateval.formats.base import Source as NativeSource
-from gateval.formats.definitions.base import Definition, Files, Source, Unreadable
+from gateval.formats.base import Gathered, GatheringContext, Pending, Source
+from gateval.formats.definitions.base import (
+    Definition,
+    DefinitionSource,
+    DefinitionUnreadable,
+    Files,
+)
 from gateval.formats.definitions.coding_agents import MAP, PROGRAMS, started_by
 from gateval.formats.definitions.registry import DefinitionFormat, format_of
 from gateval.formats.native.agent import read_runtime
@@ -82,12 +86,12 @@ class _Assembly:
     def add(self, path: str, each: DefinitionFormat) -> None:
         """Take a file: its agents, or why it says none that can be used."""
         text = self._files.text(path)
-        source = Source(path, text or "", self._files)
+        source = DefinitionSource(path, text or "", self._files)
         try:
             if text is None:
                 raise source.refused("This file is too large to be read, or no UTF-8.")
             definitions = list(each.load()(source))
-        except Unreadable as error:
+        except DefinitionUnreadable as error:
             self._broken(source.stem, error.problem)
             return
         self._read.append(path)
@@ -101,7 +105,7 @@ class _Assembly:
     def _broken(self, name: str, problem: Problem) -> None:
         self.unusable.append(Broken(problem, kind="Agent", name=slug(name)))
 
-    def _take(self, source: Source, one: Definition) -> None:
+    def _take(self, source: DefinitionSource, one: Definition) -> None:
         start = next(
             (
                 (at, each)
@@ -172,7 +176,7 @@ def entries(text: str) -> JsonValue:
 
 
 def _agent(
-    source: Source, one: Definition, name: str, start: tuple[int, AgentStart] | None
+    source: DefinitionSource, one: Definition, name: str, start: tuple[int, AgentStart] | None
 ) -> tuple[Agent, Problem | None]:
     """Return the Agent of a definition, and why it cannot be started, if it cannot."""
     mapped = start[1] if start else AgentStart(match="*")
@@ -252,11 +256,11 @@ def _runtime(one: Definition, mapped: AgentStart) -> JsonObject | None:
 
 
 def _checked(
-    source: Source, one: Definition, raw: JsonObject, start: tuple[int, AgentStart] | None
+    source: DefinitionSource, one: Definition, raw: JsonObject, start: tuple[int, AgentStart] | None
 ) -> tuple[RuntimeSpec | None, Problem | None]:
     """Return the runtime as every manifest's is read, or what is wrong with it."""
     document = Document(file=show_path(source.path), data={"spec": {"runtime": raw}}, marks=None)
-    native = NativeSource(source.path, document, source.files.around.registries)
+    native = Source(source.path, document, source.files.around.registries)
     runtime, problems = read_runtime(native)
     if not problems:
         return runtime, None
@@ -267,7 +271,7 @@ def _checked(
     return None, Problem(place=one.place, message=f"{where}: {first.message}")
 
 
-def _programs(runtime: RuntimeSpec, root: str, source: Source) -> Iterator[str]:
+def _programs(runtime: RuntimeSpec, root: str, source: DefinitionSource) -> Iterator[str]:
     """Yield what of the repository the commands name: a program with its folder, other files."""
     tree = source.files.around.tree
     for _, line in runtime.own_commands():

@@ -31,7 +31,7 @@ HOPS = 5
 """Files on the way from a definition to one that it leads to."""
 
 
-class Unreadable(ValueError):
+class DefinitionUnreadable(ValueError):
     """A definition that cannot be read; `problem` says why, with its place."""
 
     def __init__(self, problem: Problem) -> None:
@@ -149,7 +149,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Source:
+class DefinitionSource:
     """One file to read: its path, its text, and the files around it."""
 
     path: str
@@ -171,21 +171,21 @@ class Source:
         """Where the file begins."""
         return SourceLocation(file=show_path(self.path))
 
-    def refused(self, message: str) -> Unreadable:
+    def refused(self, message: str) -> DefinitionUnreadable:
         """Return what to raise where the file as a whole cannot be used."""
-        return Unreadable(Problem(place=self.place, message=message))
+        return DefinitionUnreadable(Problem(place=self.place, message=message))
 
     @cached_property
     def documents(self) -> tuple[Document, ...]:
-        """What the file holds as YAML. Raises `Unreadable`."""
+        """What the file holds as YAML. Raises `DefinitionUnreadable`."""
         documents, problems = read_documents(self.path, self.text.encode())
         if problems:
-            raise Unreadable(problems[0])
+            raise DefinitionUnreadable(problems[0])
         return documents
 
     @cached_property
     def mapping(self) -> JsonObject:
-        """The mapping that is the file's only document. Raises `Unreadable`."""
+        """The mapping that is the file's only document. Raises `DefinitionUnreadable`."""
         data = self.documents[0].data if len(self.documents) == 1 else None
         if not isinstance(data, dict):
             raise self.refused("This file holds no mapping of keys, so it says of no agent.")
@@ -196,7 +196,7 @@ class Source:
         return self.documents[0].key_place(path) if self.documents else self.place
 
 
-Read: TypeAlias = Callable[[Source], Iterable[Definition]]
+Read: TypeAlias = Callable[[DefinitionSource], Iterable[Definition]]
 
 
 class Markdown(NamedTuple):
@@ -209,8 +209,8 @@ class Markdown(NamedTuple):
 _FENCE = re.compile(r"\A---[ \t]*\n(.*?)(?<=\n)---[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
-def markdown(source: Source, *, lenient: bool = False) -> Markdown:
-    """Return a file of Markdown. Raises `Unreadable` for front matter that is no mapping.
+def markdown(source: DefinitionSource, *, lenient: bool = False) -> Markdown:
+    """Return a file of Markdown. Raises `DefinitionUnreadable` for front matter that is no mapping.
 
     With `lenient`, a value that YAML does not take plain (`globs: *.py`) is the rest of its line,
     as the tools have it whose files are written so.
@@ -225,7 +225,7 @@ def markdown(source: Source, *, lenient: bool = False) -> Markdown:
     # one line more above, so that places count from the file's first line
     documents, problems = read_documents(source.path, f"\n{header}\n".encode())
     if problems:
-        raise Unreadable(problems[0])
+        raise DefinitionUnreadable(problems[0])
     data = documents[0].data if documents else {}
     if data is None:
         data = {}

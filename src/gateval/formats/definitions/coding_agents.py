@@ -26,8 +26,8 @@ from gateval.domain.strict_json import objects_of, string_of
 from gateval.formats.definitions.base import (
     CommandLine,
     Definition,
+    DefinitionSource,
     Files,
-    Source,
     markdown,
     models_of,
     tools_of,
@@ -85,7 +85,7 @@ class CodingAgent(NamedTuple):
                 yield path
 
     def definition(
-        self, source: Source, name: str, files: Iterable[str], **more: Any
+        self, source: DefinitionSource, name: str, files: Iterable[str], **more: Any
     ) -> Definition:
         """Return what a file defines; `files` are what it depends on beside what is shared."""
         root = self.root(source.path)
@@ -143,11 +143,11 @@ CURSOR = CodingAgent(
 """
 
 
-def _name(keys: JsonObject, source: Source) -> str:
+def _name(keys: JsonObject, source: DefinitionSource) -> str:
     return string_of(keys, "name") or source.stem
 
 
-def read_claude_agent(source: Source) -> Iterator[Definition]:
+def read_claude_agent(source: DefinitionSource) -> Iterator[Definition]:
     """Return a sub-agent. Its skills, and the sub-agents that it may start, belong to it."""
     keys, body = markdown(source)
     name, root, tools = _name(keys, source), CLAUDE.root(source.path), words(keys.get("tools"))
@@ -168,7 +168,7 @@ def read_claude_agent(source: Source) -> Iterator[Definition]:
     )
 
 
-def _claude_team(source: Source, root: str, tools: tuple[str, ...]) -> list[str]:
+def _claude_team(source: DefinitionSource, root: str, tools: tuple[str, ...]) -> list[str]:
     """Return the files of the sub-agents that one may start: those of `Agent(worker)`, or all of
     its folder where it may start any.
     """
@@ -195,7 +195,7 @@ _SKILLS = {
 """Where a coding agent finds a skill by itself, and how it is asked for it."""
 
 
-def read_skill(source: Source) -> Iterator[Definition]:
+def read_skill(source: DefinitionSource) -> Iterator[Definition]:
     """Return a skill, with its whole folder: asked by its name in the agent that finds it there."""
     keys, body = markdown(source)
     folder = source.folder
@@ -215,8 +215,8 @@ def read_skill(source: Source) -> Iterator[Definition]:
     )
 
 
-def _toml(source: Source) -> JsonObject:
-    """Return what a file of TOML holds. Raises `Unreadable`."""
+def _toml(source: DefinitionSource) -> JsonObject:
+    """Return what a file of TOML holds. Raises `DefinitionUnreadable`."""
     try:
         found = tomllib.loads(source.text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
@@ -233,7 +233,7 @@ def _plain(value: object) -> JsonValue:
     return value if isinstance(value, str | int | bool) else str(value)
 
 
-def read_codex_agent(source: Source) -> Iterator[Definition]:
+def read_codex_agent(source: DefinitionSource) -> Iterator[Definition]:
     """Return an agent that Codex starts by its name."""
     keys = _toml(source)
     name, model = _name(keys, source), string_of(keys, "model")
@@ -249,7 +249,7 @@ def read_codex_agent(source: Source) -> Iterator[Definition]:
     )
 
 
-def read_codex(source: Source) -> Iterator[Definition]:
+def read_codex(source: DefinitionSource) -> Iterator[Definition]:
     """Return Codex itself, as the configuration of a repository has it work."""
     keys, root = _toml(source), CODEX.root(source.path)
     kin = source.files.others.get("codex-agents", ())
@@ -264,7 +264,12 @@ def read_codex(source: Source) -> Iterator[Definition]:
 
 
 def _copilot_file(
-    source: Source, keys: JsonObject, body: str, name: str, team: Iterable[str], **more: Any
+    source: DefinitionSource,
+    keys: JsonObject,
+    body: str,
+    name: str,
+    team: Iterable[str],
+    **more: Any,
 ) -> Definition:
     """Return an agent or a prompt. Its model is known as `provider/model-id` and as Copilot's
     command line takes it: its id.
@@ -292,7 +297,7 @@ def _called(path: str) -> str:
     return re.sub(r"(?:\.agent|\.chatmode)?\.md$", "", path.rpartition("/")[2])
 
 
-def read_copilot_agent(source: Source) -> Iterator[Definition]:
+def read_copilot_agent(source: DefinitionSource) -> Iterator[Definition]:
     """Return an agent, or a chat mode as agents were called before, with those it hands over to."""
     keys, body = markdown(source)
     name, others = _called(source.path), source.files.others.get("copilot-agents", ())
@@ -303,7 +308,7 @@ def read_copilot_agent(source: Source) -> Iterator[Definition]:
     yield _copilot_file(source, keys, body, name, team, line=line, means={**keys})
 
 
-def read_copilot_prompt(source: Source) -> Iterator[Definition]:
+def read_copilot_prompt(source: DefinitionSource) -> Iterator[Definition]:
     """Return a prompt file: its text, and what is asked behind it."""
     keys, body = markdown(source)
     agent = string_of(keys, "agent") or string_of(keys, "mode")
@@ -314,19 +319,19 @@ def read_copilot_prompt(source: Source) -> Iterator[Definition]:
     yield _copilot_file(source, keys, body, source.stem, team, line=line, means=means)
 
 
-def read_copilot(source: Source) -> Iterator[Definition]:
+def read_copilot(source: DefinitionSource) -> Iterator[Definition]:
     """Return Copilot itself, as the instructions of a repository have it work."""
     system, line = source.text.strip(), CommandLine("copilot")
     yield COPILOT.definition(source, "copilot", (source.path,), system=system, line=line)
 
 
-def read_gemini(source: Source) -> Iterator[Definition]:
+def read_gemini(source: DefinitionSource) -> Iterator[Definition]:
     """Return Gemini itself, as a repository has it work."""
     system, line = source.text.strip(), CommandLine("gemini")
     yield GEMINI.definition(source, "gemini", (source.path,), system=system, line=line)
 
 
-def read_gemini_agent(source: Source) -> Iterator[Definition]:
+def read_gemini_agent(source: DefinitionSource) -> Iterator[Definition]:
     """Return a sub-agent, which Gemini is told to ask."""
     keys, body = markdown(source)
     name = _name(keys, source)
@@ -342,7 +347,7 @@ def read_gemini_agent(source: Source) -> Iterator[Definition]:
     )
 
 
-def read_cursor_rules(source: Source) -> Iterator[Definition]:
+def read_cursor_rules(source: DefinitionSource) -> Iterator[Definition]:
     """Return Cursor itself in a folder with rules, which are no agents by themselves: together with
     `AGENTS.md` they are what it is told, so each of them gives the same.
     """
@@ -351,7 +356,7 @@ def read_cursor_rules(source: Source) -> Iterator[Definition]:
     yield found._replace(system=body.strip() if len(found.files) == 1 else "")
 
 
-def read_cursor_agent(source: Source) -> Iterator[Definition]:
+def read_cursor_agent(source: DefinitionSource) -> Iterator[Definition]:
     """Return a sub-agent."""
     keys, body = markdown(source)
     files = source.files.reached([source.path])
@@ -429,7 +434,7 @@ def _gemini(model: str, words: Sequence[str], asked: str) -> JsonObject:
     return _shell(_GEMINI_LINE, [*(["--model", model] if model else []), *words], asked)
 
 
-class Program(NamedTuple):
+class CodingProgram(NamedTuple):
     """A coding agent's program: how it is started with a model (empty: its own choice), further
     words and a text to read; the provider whose models it names without more; whether it needs one.
     """
@@ -439,11 +444,11 @@ class Program(NamedTuple):
     needs_model: bool = False
 
 
-PROGRAMS: Mapping[str, Program] = {
-    "claude": Program(_claude, "anthropic"),
-    "codex": Program(_codex, "openai"),
-    "copilot": Program(_copilot, "openai", needs_model=True),
-    "gemini": Program(_gemini, "gemini"),
+PROGRAMS: Mapping[str, CodingProgram] = {
+    "claude": CodingProgram(_claude, "anthropic"),
+    "codex": CodingProgram(_codex, "openai"),
+    "copilot": CodingProgram(_copilot, "openai", needs_model=True),
+    "gemini": CodingProgram(_gemini, "gemini"),
 }
 """By its name."""
 

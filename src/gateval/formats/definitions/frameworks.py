@@ -22,15 +22,15 @@ from gateval.domain.strict_json import objects_of, string_of, value_at
 from gateval.formats.definitions.base import (
     REFERENCES_LIMIT,
     Definition,
-    Source,
-    Unreadable,
+    DefinitionSource,
+    DefinitionUnreadable,
     models_of,
     tools_of,
     without,
 )
 
 
-def read_adk(source: Source) -> Iterator[Definition]:
+def read_adk(source: DefinitionSource) -> Iterator[Definition]:
     """Return the agent of a folder, with the sub-agents whose files it names."""
     keys = source.mapping
     above, _, folder = source.folder.rpartition("/")
@@ -52,7 +52,7 @@ def read_adk(source: Source) -> Iterator[Definition]:
     )
 
 
-def _adk_team(source: Source) -> Iterator[str]:
+def _adk_team(source: DefinitionSource) -> Iterator[str]:
     """Yield the files of the sub-agents of an agent, and of theirs."""
     found = {source.path}
     todo = [source]
@@ -60,14 +60,14 @@ def _adk_team(source: Source) -> Iterator[str]:
         one = todo.pop()
         try:
             keys = one.mapping
-        except Unreadable:
+        except DefinitionUnreadable:
             continue
         for below in objects_of(keys, "sub_agents"):
             path = resolve_path(one.folder, string_of(below, "config_path") or ".")
             text = one.files.text(path) if path and path not in found else None
             if path and text is not None:
                 found.add(path)
-                todo.append(Source(path, text, one.files))
+                todo.append(DefinitionSource(path, text, one.files))
                 yield path
 
 
@@ -84,7 +84,7 @@ def is_crew(keys: JsonObject) -> bool:
     return bool(told) and len(told) == len(keys) and all("role" in o and "goal" in o for o in told)
 
 
-def read_crew(source: Source) -> Iterator[Definition]:
+def read_crew(source: DefinitionSource) -> Iterator[Definition]:
     """Return the crew of a folder; `tasks.yaml` lies beside."""
     keys = source.mapping
     if not is_crew(keys):
@@ -98,8 +98,8 @@ def read_crew(source: Source) -> Iterator[Definition]:
     project = next(source.files.above(home, "pyproject.toml"), "").rpartition("/")[0]
     models = [string_of(one, "llm") for one in keys.values() if isinstance(one, dict)]
     try:
-        meant = Source(tasks, told, source.files).mapping
-    except Unreadable:
+        meant = DefinitionSource(tasks, told, source.files).mapping
+    except DefinitionUnreadable:
         meant = {}
     yield Definition(
         name=home.rpartition("/")[2] or crew or "crew",
@@ -119,7 +119,7 @@ def read_crew(source: Source) -> Iterator[Definition]:
     )
 
 
-def _crews(source: Source, home: str) -> Iterator[tuple[str, str]]:
+def _crews(source: DefinitionSource, home: str) -> Iterator[tuple[str, str]]:
     """Yield the modules beside or above `config/` that make a crew, with its class."""
     for folder in dict.fromkeys((home, home.rpartition("/")[0])):
         for name in _MODULES:
@@ -129,7 +129,7 @@ def _crews(source: Source, home: str) -> Iterator[tuple[str, str]]:
                 yield path, found[1]
 
 
-def read_langgraph(source: Source) -> Iterator[Definition]:
+def read_langgraph(source: DefinitionSource) -> Iterator[Definition]:
     """Return every graph of a file."""
     try:
         keys = json.loads(source.text)

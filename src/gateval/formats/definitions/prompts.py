@@ -27,8 +27,8 @@ from gateval.domain.paths import resolve_path
 from gateval.domain.strict_json import object_of, objects_of, string_of, value_at
 from gateval.formats.definitions.base import (
     Definition,
+    DefinitionSource,
     Files,
-    Source,
     model_name,
     models_of,
     tools_of,
@@ -52,7 +52,7 @@ def is_team(keys: JsonObject) -> bool:
     return len(told) == len(agents) and any("instruction" in one for one in told)
 
 
-def read_cagent(source: Source) -> Iterator[Definition]:
+def read_cagent(source: DefinitionSource) -> Iterator[Definition]:
     """Return the team of a file, under the name of the file: its `root`, or its first agent."""
     keys = source.mapping
     agents = keys.get("agents")
@@ -94,14 +94,14 @@ def _cagent_tools(root: JsonObject) -> Iterator[str]:
         yield from (*listed, *scripts) if listed or scripts else (string_of(one, "type"),)
 
 
-def _cagent_prompts(root: JsonObject, source: Source) -> Iterator[str]:
+def _cagent_prompts(root: JsonObject, source: DefinitionSource) -> Iterator[str]:
     """Yield an agent's instruction, and the texts of the files that stand in its prompt, too."""
     yield string_of(root, "instruction")
     for name in words(root.get("add_prompt_files")):
         yield (source.files.text(resolve_path(source.folder, name) or "") or "").strip()
 
 
-def _cagent_files(agents: JsonObject, source: Source) -> Iterator[str]:
+def _cagent_files(agents: JsonObject, source: DefinitionSource) -> Iterator[str]:
     """Yield the tracked files that agents name: files of prompts, and other teams."""
     for one in agents.values():
         if not isinstance(one, dict):
@@ -117,7 +117,7 @@ def _cagent_files(agents: JsonObject, source: Source) -> Iterator[str]:
 _NO_MODELS_MODEL = "It names no model, or one whose provider the gate does not know."
 
 
-def read_github_models(source: Source) -> Iterator[Definition]:
+def read_github_models(source: DefinitionSource) -> Iterator[Definition]:
     """Return the prompt of a file."""
     keys = source.mapping
     if not isinstance(keys.get("messages"), list):
@@ -157,7 +157,7 @@ def _named(value: JsonObject) -> str:
     return string_of(value, "metadata", "name")
 
 
-def _configs(source: Source) -> dict[str, JsonObject]:
+def _configs(source: DefinitionSource) -> dict[str, JsonObject]:
     """Return every ModelConfig of the revision by its name, those of this file first."""
     found: dict[str, JsonObject] = {}
     paths = [source.path, *source.files.others.get("kagent", ())]
@@ -169,7 +169,7 @@ def _configs(source: Source) -> dict[str, JsonObject]:
     return found
 
 
-def read_kagent(source: Source) -> Iterator[Definition]:
+def read_kagent(source: DefinitionSource) -> Iterator[Definition]:
     """Return every agent of a file."""
     configs: dict[str, JsonObject] | None = None
     for document in source.documents:
@@ -223,7 +223,7 @@ _NO_MICROSOFT_MODEL = (
 _FUNCTIONS = frozenset({"function", "custom", ""})
 
 
-def read_microsoft(source: Source) -> Iterator[Definition]:
+def read_microsoft(source: DefinitionSource) -> Iterator[Definition]:
     """Return the agent of a file."""
     keys = source.mapping
     if "definition" in keys and isinstance(keys["definition"], dict):  # as Foundry writes it

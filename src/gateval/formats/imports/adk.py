@@ -19,10 +19,10 @@ from gateval.domain.base import JsonObject
 from gateval.domain.problems import InvalidManifests, Problem, SourceLocation
 from gateval.domain.strict_json import NotStrictJson, object_of, objects_of, read_json, value_at
 from gateval.formats.imports.base import (
-    Case,
     Imported,
+    ImportedCase,
+    ImportRequest,
     NotCarried,
-    Request,
     compared,
     document_of,
     entries,
@@ -71,11 +71,11 @@ class _Criteria(NamedTuple):
         return _MODES.get(str(kind), "exact")
 
 
-def read(request: Request) -> Imported:
+def read(request: ImportRequest) -> Imported:
     """Return the cases of a file. Raises `InvalidManifests` for one that is none of ADK's."""
     document = document_of(request)
     criteria = _criteria(request)
-    cases: list[Case] = []
+    cases: list[ImportedCase] = []
     data = document.data
     keys = [key for key in _CASES if isinstance(data, dict) and isinstance(data.get(key), list)]
     if isinstance(data, dict) and keys:
@@ -136,7 +136,7 @@ def _is_old(value: JsonValue) -> bool:
     return isinstance(value, dict) and ("query" in value or isinstance(value.get("data"), list))
 
 
-def _criteria(request: Request) -> _Criteria:
+def _criteria(request: ImportRequest) -> _Criteria:
     found_in = ((name, request.sibling(name)) for name in _CONFIGS)
     name, data = next((one for one in found_in if one[1] is not None), (_CONFIGS[0], None))
     place = SourceLocation(file=normpath(f"{request.folder}/{name}".lstrip("/")))
@@ -163,7 +163,7 @@ def _criteria(request: Request) -> _Criteria:
 _RUBRICS = ("rubric_based_final_response_quality_v1", "rubric_based_tool_use_quality_v1")
 
 
-def _invocations(request: Request, place: SourceLocation, case: JsonObject) -> list[_Turn]:
+def _invocations(request: ImportRequest, place: SourceLocation, case: JsonObject) -> list[_Turn]:
     if _has_state(case):
         request.leave(place, "session_input.state", _STATE)
     if case.get("conversation_scenario"):
@@ -232,7 +232,7 @@ def _call(call: JsonValue, name: str, arguments: str) -> Iterator[tuple[str, Jso
         yield str(call[name]), object_of(call, arguments)
 
 
-def _queries(request: Request, document: Document, path: DocumentPath) -> list[_Turn]:
+def _queries(request: ImportRequest, document: Document, path: DocumentPath) -> list[_Turn]:
     """Read the older shape: each entry of the list is a query, all of them one session."""
     turns = []
     for place, one in entries(request, document, path):
@@ -249,8 +249,12 @@ def _queries(request: Request, document: Document, path: DocumentPath) -> list[_
 
 
 def _case(
-    request: Request, name: str, place: SourceLocation, turns: list[_Turn], criteria: _Criteria
-) -> Iterator[Case]:
+    request: ImportRequest,
+    name: str,
+    place: SourceLocation,
+    turns: list[_Turn],
+    criteria: _Criteria,
+) -> Iterator[ImportedCase]:
     """Yield the fixture of one session, if anything of it can be asserted."""
     if not turns:
         return
@@ -278,11 +282,11 @@ def _case(
         spec["reference"] = {"answer": turns[-1].answer}
     if whole:
         spec["assertions"] = [*whole]
-    yield Case(name, place, spec)
+    yield ImportedCase(name, place, spec)
 
 
 def _assertions(
-    request: Request, turn: _Turn, criteria: _Criteria, turns: int
+    request: ImportRequest, turn: _Turn, criteria: _Criteria, turns: int
 ) -> Iterator[JsonObject]:
     yield from _told_calls(request, turn, criteria, turns)
     if not turn.answer:
@@ -306,7 +310,7 @@ def _assertions(
 
 
 def _told_calls(
-    request: Request, turn: _Turn, criteria: _Criteria, turns: int
+    request: ImportRequest, turn: _Turn, criteria: _Criteria, turns: int
 ) -> Iterator[JsonObject]:
     """Yield what is asked of the calls of one turn."""
     lowest = criteria.threshold("tool_trajectory_avg_score")
@@ -341,7 +345,9 @@ def _trajectory(calls: list[tuple[str, JsonObject]], mode: str) -> Iterator[Json
         yield {"type": "executionMetrics", "maxToolCalls": len(calls), "minScore": 1}
 
 
-def _rubrics(request: Request, criteria: _Criteria, own: list[JsonObject]) -> Iterator[JsonObject]:
+def _rubrics(
+    request: ImportRequest, criteria: _Criteria, own: list[JsonObject]
+) -> Iterator[JsonObject]:
     """Yield the rubrics of the criteria and, where they have any, those of the case."""
     for name in (one for one in _RUBRICS if criteria.given.get(one)):
         given = criteria.given.get(name)

@@ -28,7 +28,7 @@ COMPARES = ("equals", "contains", "startsWith", "endsWith", "judge")
 """How an expected text may be compared, where the file does not say so."""
 
 
-class Case(NamedTuple):
+class ImportedCase(NamedTuple):
     """One fixture: what it is called there (or ""), where it stands, and its `spec`."""
 
     name: str
@@ -47,13 +47,13 @@ class Left(NamedTuple):
 class Imported(NamedTuple):
     """The cases of one file and what of it is left. `execution` is of the Eval."""
 
-    cases: Sequence[Case]
+    cases: Sequence[ImportedCase]
     left: Sequence[Left]
     execution: Mapping[str, JsonValue] = {}
 
 
 @dataclass(frozen=True)
-class Request:
+class ImportRequest:
     """A file to import: its tracked path and content, and what the person said beside it.
 
     `compare` is one of `COMPARES`, or empty; `judge` is the model that judges, or empty. `beside`
@@ -102,21 +102,21 @@ class Request:
         return self.beside("/".join(parts))
 
 
-Reader = Callable[[Request], Imported]
+Reader = Callable[[ImportRequest], Imported]
 
 
 class NotCarried(Exception):
     """Why something does not carry over, as half a sentence."""
 
 
-def judged(request: Request, options: JsonObject) -> JsonObject:
+def judged(request: ImportRequest, options: JsonObject) -> JsonObject:
     """Return an assertion for the judge. Raises `NotCarried` where none was named."""
     if not request.judge:
         raise NotCarried("it takes a judge: name its model with `--judge PROVIDER/MODEL`")
     return {"type": "judge", **options}
 
 
-def compared(request: Request, expected: JsonValue) -> JsonObject:
+def compared(request: ImportRequest, expected: JsonValue) -> JsonObject:
     """Return the assertion on the answer; texts in a list are alternatives. Raises `NotCarried`."""
     if isinstance(expected, list) and expected and all(isinstance(one, str) for one in expected):
         if len(expected) == 1:
@@ -150,7 +150,7 @@ def filled(text: str, values: Mapping[str, JsonValue]) -> str:
     return _PLACEHOLDER.sub(value, text)
 
 
-def document_of(request: Request) -> Document:
+def document_of(request: ImportRequest) -> Document:
     """Return the one document of a YAML or JSON file, with places. Raises `InvalidManifests`."""
     if request.path.endswith(".json"):
         return _json_document(request)
@@ -161,7 +161,7 @@ def document_of(request: Request) -> Document:
     return documents[0]
 
 
-def _json_document(request: Request) -> Document:
+def _json_document(request: ImportRequest) -> Document:
     """JSON is read as JSON; a reader of YAML only tells where things stand, where it can."""
     try:
         data = read_json(request.data.decode("utf-8-sig"))
@@ -181,7 +181,7 @@ def _json_document(request: Request) -> Document:
 
 
 def entries(
-    request: Request, document: Document, path: DocumentPath, *, texts: bool = False
+    request: ImportRequest, document: Document, path: DocumentPath, *, texts: bool = False
 ) -> Iterator[tuple[SourceLocation, JsonObject]]:
     """Yield the mappings of the list at `path`, each with its place. What else is there is left,
     but for `texts`, where somebody else reads them.
@@ -201,7 +201,7 @@ Wanted = Iterable[tuple[str, Callable[[], Iterable[JsonObject]]]]
 """What a case asks of its answer: how people know it, and what makes the assertions of it."""
 
 
-def asserted(request: Request, place: SourceLocation, wanted: Wanted) -> list[JsonValue]:
+def asserted(request: ImportRequest, place: SourceLocation, wanted: Wanted) -> list[JsonValue]:
     """Return the assertions of all that carries over; the rest is left with its reason."""
     made: list[JsonValue] = []
     for what, make in wanted:
@@ -215,7 +215,7 @@ def asserted(request: Request, place: SourceLocation, wanted: Wanted) -> list[Js
 
 
 def asked(
-    request: Request, place: SourceLocation, values: JsonObject, prompt: str
+    request: ImportRequest, place: SourceLocation, values: JsonObject, prompt: str
 ) -> JsonObject | None:
     """Return the input of a case: its values, and the prompt that they fill in, if there is one.
     None where that cannot be.

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from gateval.domain.base import JsonObject
 from gateval.domain.problems import InvalidManifests, SourceLocation
 from gateval.domain.strict_json import objects_of, value_at
-from gateval.formats.imports.base import Case, Imported, NotCarried, Request, compared
+from gateval.formats.imports.base import Imported, ImportedCase, ImportRequest, NotCarried, compared
 from gateval.formats.native.cases import read_rows
 
 _ROLES = {"system", "user", "assistant"}
@@ -37,12 +37,12 @@ class RowFormat:
     tools: str = ""
     refused: Mapping[str, str] = field(default_factory=dict)
 
-    def read(self, request: Request) -> Imported:
+    def read(self, request: ImportRequest) -> Imported:
         """Return a case for each row. Raises `InvalidManifests` for a file of other rows."""
         rows, problems = read_rows(request.path, request.data)
         if problems:
             raise InvalidManifests(problems)
-        cases: list[Case] = []
+        cases: list[ImportedCase] = []
         for row in rows:
             place = request.place(row.line)
             try:
@@ -51,7 +51,7 @@ class RowFormat:
                 request.leave(place, "the row", error)
         return Imported(cases, request.left)
 
-    def _case(self, request: Request, place: SourceLocation, row: JsonValue) -> Case:
+    def _case(self, request: ImportRequest, place: SourceLocation, row: JsonValue) -> ImportedCase:
         if not isinstance(row, dict) or row.get(self.input) in (None, "", [], {}):
             raise NotCarried(f"it has no `{self.input}`")
         for column, why in self.refused.items():
@@ -74,7 +74,7 @@ class RowFormat:
             spec["reference"] = reference
         spec["assertions"] = [*asserted]
         named = row.get(self.name)
-        return Case(str(named) if isinstance(named, str | int) else "", place, spec)
+        return ImportedCase(str(named) if isinstance(named, str | int) else "", place, spec)
 
     def _unread(self, row: JsonObject) -> Iterator[tuple[str, str]]:
         """Yield what of the columns that are known is not read."""
@@ -93,7 +93,7 @@ class RowFormat:
             yield f"`{key}` of a message", "a message has a role and a content here"
 
     def _assertions(
-        self, request: Request, row: JsonObject, expected: JsonValue
+        self, request: ImportRequest, row: JsonObject, expected: JsonValue
     ) -> Iterator[JsonObject]:
         if expected not in (None, "", [], {}):
             yield compared(request, expected)

@@ -13,10 +13,10 @@ from functools import partial
 from gateval.domain.base import JsonObject
 from gateval.domain.strict_json import object_of, objects_of
 from gateval.formats.imports.base import (
-    Case,
     Imported,
+    ImportedCase,
+    ImportRequest,
     NotCarried,
-    Request,
     asked,
     asserted,
     document_of,
@@ -29,7 +29,7 @@ from gateval.formats.yaml_document import Document
 _STRINGS = ("equals", "contains", "startsWith", "endsWith")
 
 
-def read(request: Request) -> Imported:
+def read(request: ImportRequest) -> Imported:
     """Return a case for each row of `testData`. Raises `InvalidManifests` for another file."""
     document = document_of(request)
     prompt = document.data
@@ -38,7 +38,7 @@ def read(request: Request) -> Imported:
     said = [str(one.get("content") or "") for one in objects_of(prompt["messages"])
             if one.get("role") == "user"]  # fmt: skip
     evaluators = [one for _, one in entries(request, document, ("evaluators",))]
-    cases: list[Case] = []
+    cases: list[ImportedCase] = []
     for place, row in entries(request, document, ("testData",)):
         given = asked(request, place, row, said[-1] if said else "")
         if given is None:
@@ -59,12 +59,12 @@ def read(request: Request) -> Imported:
             spec["reference"] = {"answer": str(expected)}
         elif expected is not None:
             request.leave(place, "expected", "it is no text")
-        cases.append(Case("", place, {**spec, "assertions": made}))
+        cases.append(ImportedCase("", place, {**spec, "assertions": made}))
     _leave_agent(request, document)
     return Imported(cases, request.left)
 
 
-def _leave_agent(request: Request, document: Document) -> None:
+def _leave_agent(request: ImportRequest, document: Document) -> None:
     """Note what makes the prompt, and its judges, what they are."""
     prompt = object_of(document.data)
     of_agent = [key for key in prompt if key not in {"testData", "evaluators"}]
@@ -81,12 +81,12 @@ def _leave_agent(request: Request, document: Document) -> None:
 _OF_JUDGE = {"prompt", "choices"}
 
 
-def _named(request: Request, evaluator: JsonObject, row: JsonObject) -> list[JsonObject]:
+def _named(request: ImportRequest, evaluator: JsonObject, row: JsonObject) -> list[JsonObject]:
     name = str(evaluator.get("name") or "evaluator")
     return [{"type": one["type"], "name": name, **one} for one in _made(request, evaluator, row)]
 
 
-def _made(request: Request, evaluator: JsonObject, row: JsonObject) -> Iterator[JsonObject]:
+def _made(request: ImportRequest, evaluator: JsonObject, row: JsonObject) -> Iterator[JsonObject]:
     text, model = evaluator.get("string"), evaluator.get("llm")
     if isinstance(text, dict):
         for kind, value in text.items():

@@ -18,10 +18,10 @@ from gateval.domain.base import JsonObject
 from gateval.domain.problems import SourceLocation
 from gateval.domain.strict_json import list_of, object_of, objects_of
 from gateval.formats.imports.base import (
-    Case,
     Imported,
+    ImportedCase,
+    ImportRequest,
     NotCarried,
-    Request,
     asked,
     asserted,
     document_of,
@@ -55,7 +55,7 @@ _WHY = {
 }
 
 
-def read(request: Request) -> Imported:
+def read(request: ImportRequest) -> Imported:
     """Return the cases of a config. Raises `InvalidManifests` for a file that is none."""
     document = document_of(request)
     config = document.data
@@ -65,7 +65,7 @@ def read(request: Request) -> Imported:
         request.leave(document.place((key,)), key, _WHY.get(key, _NO_COUNTERPART))
     shared = _shared(request, config.get("defaultTest"), document.place(("defaultTest",)))
     prompt = _prompt(request, config.get("prompts"), document.place(("prompts",)))
-    cases: list[Case] = []
+    cases: list[ImportedCase] = []
     tests = config.get("tests")
     found: Iterable[tuple[SourceLocation, JsonObject]] = entries(
         request, document, ("tests",), texts=True
@@ -84,7 +84,7 @@ def read(request: Request) -> Imported:
     return Imported(cases, request.left, execution)
 
 
-def _shared(request: Request, default: JsonValue, place: SourceLocation) -> JsonObject:
+def _shared(request: ImportRequest, default: JsonValue, place: SourceLocation) -> JsonObject:
     """Return what all cases have; it may stand in a file of its own."""
     if not isinstance(default, str):
         return object_of(default)
@@ -98,7 +98,7 @@ def _shared(request: Request, default: JsonValue, place: SourceLocation) -> Json
     return {}
 
 
-def _prompt(request: Request, prompts: JsonValue, place: SourceLocation) -> str:
+def _prompt(request: ImportRequest, prompts: JsonValue, place: SourceLocation) -> str:
     """Return the one prompt that is a text; empty where the cases' values are the input."""
     listed = prompts if isinstance(prompts, list) else [prompts] if prompts else []
     texts = [one for one in listed if isinstance(one, str)]
@@ -120,7 +120,7 @@ def _prompt(request: Request, prompts: JsonValue, place: SourceLocation) -> str:
 
 
 def _file(
-    request: Request, name: str, place: SourceLocation
+    request: ImportRequest, name: str, place: SourceLocation
 ) -> Iterator[tuple[SourceLocation, JsonObject]]:
     path = name.removeprefix("file://")
     data = request.sibling(path)
@@ -155,12 +155,12 @@ def _of_columns(row: JsonObject) -> JsonObject:
 
 
 def _cases(
-    request: Request,
+    request: ImportRequest,
     place: SourceLocation,
     test: JsonObject,
     shared: Mapping[str, JsonValue],
     prompt: str,
-) -> Iterator[Case]:
+) -> Iterator[ImportedCase]:
     values: JsonObject = {}
     for one in (shared.get("vars"), test.get("vars")):
         if isinstance(one, dict):
@@ -183,10 +183,10 @@ def _cases(
             continue
         named = str(test.get("description") or "")
         told: JsonObject = {"description": named} if named else {}
-        yield Case(named, place, {**told, "input": given, "assertions": made})
+        yield ImportedCase(named, place, {**told, "input": given, "assertions": made})
 
 
-def _each(request: Request, values: JsonObject) -> Iterator[JsonObject]:
+def _each(request: ImportRequest, values: JsonObject) -> Iterator[JsonObject]:
     """Yield the values of each case: a list of them makes a case of each of its entries."""
     listed = {name: _values(request, value) for name, value in values.items()}
     for number, chosen in enumerate(itertools.product(*listed.values())):
@@ -195,7 +195,7 @@ def _each(request: Request, values: JsonObject) -> Iterator[JsonObject]:
         yield dict(zip(listed, chosen, strict=True))
 
 
-def _values(request: Request, value: JsonValue) -> list[JsonValue]:
+def _values(request: ImportRequest, value: JsonValue) -> list[JsonValue]:
     if isinstance(value, str) and value.startswith("file://"):
         name = value.removeprefix("file://")
         data = request.sibling(name)
@@ -206,7 +206,7 @@ def _values(request: Request, value: JsonValue) -> list[JsonValue]:
 
 
 def _wanted(
-    request: Request, place: SourceLocation, wanted: Iterable[JsonObject], values: JsonObject
+    request: ImportRequest, place: SourceLocation, wanted: Iterable[JsonObject], values: JsonObject
 ) -> Iterator[tuple[str, Callable[[], list[JsonObject]]]]:
     """Yield what each assertion is, and what makes ours; keys that nobody reads are left."""
 
@@ -223,7 +223,7 @@ def _wanted(
         yield what, partial(make, one, what)
 
 
-def _assertion(request: Request, written: JsonObject, values: JsonObject) -> JsonObject:
+def _assertion(request: ImportRequest, written: JsonObject, values: JsonObject) -> JsonObject:
     kind = str(written.get("type") or "")
     plain = kind.removeprefix("not-")
     short = re.fullmatch(r"([a-z-]+)\(([\d.]+)\)", plain)
@@ -257,7 +257,7 @@ def _told(written: JsonObject) -> JsonObject:
 _SET = "assert-set"
 
 
-def _set(request: Request, written: JsonObject, values: JsonObject) -> JsonObject:
+def _set(request: ImportRequest, written: JsonObject, values: JsonObject) -> JsonObject:
     """Return a set of which all have to hold. One that cannot be carried leaves the whole."""
     if written.get("threshold") not in (None, 1):
         raise NotCarried("a share of its assertions would do, and all of ours have to hold")
@@ -305,12 +305,14 @@ def _number(value: Any) -> float:
     raise NotCarried("it has no `threshold`")
 
 
-def _one(kind: str, **options: JsonValue) -> Callable[[Request, JsonValue, Any], JsonObject]:
+def _one(kind: str, **options: JsonValue) -> Callable[[ImportRequest, JsonValue, Any], JsonObject]:
     return lambda _request, value, _threshold: {"type": kind, "value": _text(value), **options}
 
 
-def _several(kind: str, **options: JsonValue) -> Callable[[Request, JsonValue, Any], JsonObject]:
-    def make(_request: Request, value: JsonValue, _threshold: Any) -> JsonObject:
+def _several(
+    kind: str, **options: JsonValue
+) -> Callable[[ImportRequest, JsonValue, Any], JsonObject]:
+    def make(_request: ImportRequest, value: JsonValue, _threshold: Any) -> JsonObject:
         listed = value if isinstance(value, list) else str(value).split(",")
         texts = [_text(one.strip() if isinstance(one, str) else one) for one in listed]
         parts: list[JsonValue] = [{"type": "contains", "value": one, **options} for one in texts]
@@ -319,12 +321,12 @@ def _several(kind: str, **options: JsonValue) -> Callable[[Request, JsonValue, A
     return make
 
 
-def _rubric(request: Request, value: JsonValue, threshold: Any) -> JsonObject:
+def _rubric(request: ImportRequest, value: JsonValue, threshold: Any) -> JsonObject:
     lowest: JsonObject = {} if threshold is None else {"minScore": _number(threshold)}
     return judged(request, {"rubric": _text(value), **lowest})
 
 
-_KINDS: Mapping[str, Callable[[Request, JsonValue, Any], JsonObject]] = {
+_KINDS: Mapping[str, Callable[[ImportRequest, JsonValue, Any], JsonObject]] = {
     "equals": lambda _request, value, _threshold: {"type": "equals", "value": value},
     "contains": _one("contains"),
     "icontains": _one("contains", ignoreCase=True),

@@ -42,7 +42,7 @@ _FEW = 6
 """Changed lines that fit beside a reason."""
 
 
-class Reason(NamedTuple):
+class ShownReason(NamedTuple):
     """Why the gate says what it says: a fixture, what it lacks, the words that show it, and where
     head went another way. `address` leads to the step, `there` to the difference; `changed` are
     lines of the prompt, `also` says what else the revision changes in the Agent.
@@ -65,7 +65,7 @@ class Reason(NamedTuple):
     same: str
 
 
-def reasons(view: ReportView) -> tuple[list[Reason], int]:
+def reasons(view: ReportView) -> tuple[list[ShownReason], int]:
     """Return the first reasons that are about fixtures, worst first, and how many more."""
     found = [
         (item.facts[0], item.facts[1:])
@@ -77,14 +77,14 @@ def reasons(view: ReportView) -> tuple[list[Reason], int]:
     return told, max(0, len(found) - MOST)
 
 
-def _reason(view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts]) -> Reason:
+def _reason(view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts]) -> ShownReason:
     worst = fact.worst
     found = view.difference(fact)
     check = fact.broken[0] if fact.broken else None
     quoted, words, number = _quote(fact, worst, found)
     if not number and found is not None:
         number = found.head_step.number if found.head_step else 0
-    return Reason(
+    return ShownReason(
         fact.fixture.name,
         f"{fact.planned.shown_name}, {fact.fixture.severity}",
         fact.status.value,

@@ -32,7 +32,7 @@ Leads = Callable[[str], str]
 """The page of a run by its id, empty where there is none."""
 
 
-class Frame(NamedTuple):
+class SiteFrame(NamedTuple):
     """What is around a page: links to the others, and `note` on what is shown."""
 
     links: Sequence[tuple[str, str]] = ()
@@ -91,7 +91,7 @@ def evals_in(records: Iterable[RunRecord]) -> list[str]:
     )
 
 
-def render_history(records: Sequence[RunRecord], leads: Leads, frame: Frame) -> str:
+def render_history(records: Sequence[RunRecord], leads: Leads, frame: SiteFrame) -> str:
     """Return the page of how Evals went; `records` come newest first."""
     found = []
     for name in evals_in(records):
@@ -117,7 +117,7 @@ def _row(one: Point, leads: Leads) -> HistoryRow:
     )
 
 
-def render_heat(records: Iterable[RunRecord], leads: Leads, frame: Frame) -> str:
+def render_heat(records: Iterable[RunRecord], leads: Leads, frame: SiteFrame) -> str:
     """Return the page of fixtures by runs; `records` come newest first."""
     every = [one for one in records if one.event not in PULL_REQUESTS]
     return _page(
@@ -177,7 +177,7 @@ class RunPage(NamedTuple):
     left: int
 
 
-def render_run(record: RunRecord, frame: Frame) -> str:
+def render_run(record: RunRecord, frame: SiteFrame) -> str:
     """Return the page of one run's scores."""
     evals = [_of_run(one) for one in record.evals]
     about = [
@@ -235,7 +235,10 @@ class SideBySide(NamedTuple):
 
 
 def render_side_by_side(
-    evals: Sequence[ComparedEval], names: tuple[str, str], pages: Mapping[str, str], frame: Frame
+    evals: Sequence[ComparedEval],
+    names: tuple[str, str],
+    pages: Mapping[str, str],
+    frame: SiteFrame,
 ) -> str:
     """Return the page of two runs or revisions; `pages` lead to those that can be opened."""
     found = [_side_by_side(one, names) for one in evals]
@@ -289,7 +292,7 @@ def _moment(at: str) -> str:
     return f"{at[:10]} {at[11:16]}"
 
 
-def _page(title: str, frame: Frame, **more: object) -> str:
+def _page(title: str, frame: SiteFrame, **more: object) -> str:
     empty = {
         "history": (), "heat": (), "run": (), "compared": (), "about": (), "address": "",
         "pages": (), "names": ("", ""),
