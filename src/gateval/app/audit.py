@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from gateval.adapters.git.repository import open_repository
 from gateval.app.guard import LINE_LIMIT
@@ -89,7 +88,7 @@ def _find(environ: Mapping[str, str], remote: str | None, named: str | None) -> 
     """Return the log's bytes at a remote, on a ref of this clone, or where it is without either;
     None where there is none. Says on stderr where it comes from.
     """
-    repository = open_repository(Path.cwd(), environ, bare=True)
+    repository = open_repository(environ=environ, bare=True)
     if remote is None:
         for ref in (named,) if named else _LOCAL:
             if (stored := repository.stored(ref, AUDIT_LOG)) is not None:

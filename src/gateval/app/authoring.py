@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from gateval.adapters.folders import write_over
@@ -35,7 +34,7 @@ def lock_sources() -> int:
 
     Raises `InvalidManifests` with all that keeps one from being read.
     """
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     pinning = Pinning(git_sources(os.environ))
     known = replace(registries(), foreign=pinning)
     valid_snapshot(repository, repository.worktree(), known=known, hint=MEND)

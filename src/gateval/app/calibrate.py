@@ -24,7 +24,7 @@ from gateval.app.run.views import CALIBRATIONS_FILE
 from gateval.app.show import last_run
 from gateval.app.stored import read_results
 from gateval.assertions.assess import assess
-from gateval.domain.base import canonical_json
+from gateval.domain.base import canonical_json, json_text
 from gateval.domain.calibration import (
     LEAST_AGREEMENT,
     CalibrationPhase,
@@ -190,7 +190,7 @@ def calibrate_judges(
     from gateval.safe.redaction import Redactor
 
     settings = read_settings(environ)
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     revision = find_head(repository, rev)
     announce_worktree(revision)
     under = read_rules(repository, revision, rules_here(environ))
@@ -317,7 +317,7 @@ def answer_of(run: Recorded) -> Answer:
     for call in run.calls:
         builder.add(StepKind.TOOL_CALL, tool=call.tool, arguments=call.arguments)
         if call.answered:
-            told = call.result if isinstance(call.result, str) else canonical_json(call.result)
+            told = json_text(call.result)
             result = told if call.error is None else call.error
             builder.add(StepKind.TOOL_RESULT, result, tool=call.tool)
     builder.add(StepKind.ASSISTANT, run.output)
@@ -349,7 +349,7 @@ def try_judge(
     gave no verdict that counts. Raises `UsageError` and `MissingKey`.
     """
     settings = read_settings(dict(environ))
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     revision = find_head(repository, None)
     policy = read_rules(repository, revision, rules_here(environ)).rules.policy
     snapshot = valid_snapshot(repository, revision)

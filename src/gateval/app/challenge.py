@@ -133,7 +133,7 @@ def label_verdict(
             hint='Use lower-case letters, digits, "-" and ".", and begin and end with a letter or '
             "digit; its file gets the same name.",
         )
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     snapshot = valid_snapshot(repository, find_head(repository, None))
     root = repository.root
     results = read_results(last_run(root) if run is None else named_run(root, run))

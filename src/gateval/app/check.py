@@ -61,7 +61,7 @@ def check_change(
     from gateval.app.run.measure import local_memory
 
     settings = read_settings(environ)
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     memory = local_memory(repository, settings)
     pick = Pick(agents=agents, evals=evals, fixtures=fixtures)
     if failed:
@@ -123,7 +123,7 @@ def run_evals(
     from gateval.app.replay import taping_asked
 
     settings = read_settings(environ)
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     with _importing_the_run():
         revision = find_head(repository, rev)
         announce_worktree(revision)
@@ -159,7 +159,7 @@ def run_plan_file(
     from gateval.app.run.views import PLAN_FILE
     from gateval.app.stored import named_run, read_plan
 
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     if plan_file is None:
         plan_file = str(named_run(repository.root, replay or "") / PLAN_FILE)
     plan = read_plan(plan_file)
@@ -285,7 +285,7 @@ def check_itself(
     from gateval.render.terminal.judges import render_self_check
 
     settings = read_settings(environ)
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     revision = find_head(repository, rev)
     announce_worktree(revision)
     shared = rules_here(environ)

@@ -35,7 +35,7 @@ def show_history(
     fetch: bool,
 ) -> int:
     """Print the runs of one Eval, or a line for each Eval. Raises `UsageError`."""
-    repository = open_repository(Path.cwd(), environ, bare=True)
+    repository = open_repository(environ=environ, bare=True)
     runs = known_runs(repository, environ, fetch=fetch)
     if plot not in {None, TERMINAL} and name is None:
         raise UsageError("A plot is of one Eval.", hint="Name it: gateval history EVAL --plot F.")
@@ -87,7 +87,7 @@ def show_comparison(
     environ: Mapping[str, str], first: str, second: str, *, as_json: bool, fetch: bool
 ) -> int:
     """Compare two revisions, runs or results folders. Raises `UsageError` for what has no run."""
-    repository = open_repository(Path.cwd(), environ)
+    repository = open_repository(environ=environ)
     runs = known_runs(repository, environ, fetch=fetch)
     found = compare_runs(runs_of(first, repository, runs), runs_of(second, repository, runs))
     if as_json:
@@ -109,7 +109,7 @@ def show_table(
     fetch: bool,
 ) -> int:
     """Print Agents and benchmarks of these runs, or of the newest ones, as a table; draw a plot."""
-    repository = open_repository(Path.cwd(), environ)
+    repository = open_repository(environ=environ)
     runs = known_runs(repository, environ, fetch=fetch)
     proposed = PULL_REQUESTS  # what somebody proposes is no Agent's score, unless it is named
     named = [[of.record for of in runs_of(word, repository, runs, _heads)] for word in words]
@@ -134,7 +134,7 @@ def show_table(
 
 def show_flaky(environ: Mapping[str, str], name: str | None, *, as_json: bool, fetch: bool) -> int:
     """Print the fixtures that waver, what costs most first."""
-    repository = open_repository(Path.cwd(), environ, bare=True)
+    repository = open_repository(environ=environ, bare=True)
     known = known_runs(repository, environ, fetch=fetch)
     runs = list(known.newest([name] if name else ()))
     if name is not None and not any(record.eval(name) for record in runs):

@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -125,7 +124,7 @@ def _findings(environ: Mapping[str, str], name: str | None, *, fix: bool) -> Ite
     python = platform.python_version()
     yield HealthCheck(Health.OK, "gateval", f"{__version__}, on Python {python}.")
     try:
-        opened = open_repository(Path.cwd(), environ)
+        opened = open_repository(environ=environ)
     except GatevalError as error:
         yield HealthCheck(Health.PROBLEM, "repository", error.message, error.hint)
         return
@@ -484,7 +483,7 @@ def play_pull_request(environ: Mapping[str, str], number: int, *, repository: st
 
     The workflows are read as they are here. Raises `GatevalError` where GitHub cannot be asked.
     """
-    opened = open_repository(Path.cwd(), environ)
+    opened = open_repository(environ=environ)
     access = access_to(environ, repository, opened.facts().origin)
     if isinstance(access, HealthCheck):
         raise UsageError(access.seen, hint=access.todo)

@@ -43,7 +43,7 @@ _BACK = SiteFrame(links=(("History", f"../{HISTORY}"), ("Heat map", f"../{HEAT}"
 
 def export_site(environ: Mapping[str, str], folder: Path, *, traces: bool, fetch: bool) -> int:
     """Write the site into a folder that is new, empty, or an earlier site. Raises `UsageError`."""
-    repository = open_repository(Path.cwd(), environ)
+    repository = open_repository(environ=environ)
     runs = known_runs(repository, environ, fetch=fetch)
     records = [one for one in runs.newest() if one.event not in PULL_REQUESTS][:_RUNS]
     here = frozenset(runs_here(repository.root)) if traces else frozenset[str]()

@@ -35,7 +35,7 @@ def _carry_over(file: Path) -> None:
     Raises `InvalidManifests` where something is wrong, and `UsageError` for a file that is no
     suite, or where the new file is there already.
     """
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
     path = _inside(repository.root, file)
     agents, evals, fixtures = _found(path, snapshot, (repository.root / path).read_bytes())
@@ -115,7 +115,7 @@ def import_files(
         for file in files:
             _carry_over(file)
         return EXIT_PASS
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
     agent = _agent(agent, snapshot.catalogue)
     made: list[tuple[str, str, str, Imported]] = []

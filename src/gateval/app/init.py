@@ -244,7 +244,7 @@ def start_repository(environ: dict[str, str], wishes: Wishes) -> int:
     Raises `InvalidManifests` when there are manifests that cannot be read, and `UsageError` for a
     model or a program that cannot be one, or where no guess gives an answer.
     """
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
     model = _model(wishes.model, environ)
     looked = wishes.model is None and (wishes.program or not snapshot.catalogue.agents)

@@ -78,7 +78,7 @@ def show_plan(
     """Print the plan as a table or as `plan.v1`."""
     from gateval.domain.plan.sealing import shut_plan
 
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     made = make_plan(repository, environ, base=base, head=head)
     if made.policy.budget.usd is not None:
         from gateval.app.run.context import refuse_unpriced
@@ -125,7 +125,7 @@ def validate_manifests(paths: Sequence[Path]) -> int:
     )
     from gateval.domain.problems import sort_problems
 
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     wanted = [_inside(repository, path) for path in paths]
     snapshot = survey(repository, registries(), _whatever_is_here(repository))
     shown = outside_paths(snapshot)
@@ -252,7 +252,7 @@ def _concerns(problem: Problem, wanted: Sequence[str]) -> bool:
 
 def show_closure(name: str, *, head: str | None, as_json: bool) -> int:
     """Print the closure of one Agent. Raises `UsageError` when there is none of that name."""
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     revision = find_head(repository, head)
     announce_worktree(revision)
     snapshot = survey(repository, registries(), revision)
@@ -283,7 +283,7 @@ def evals_here(rev: str | None) -> list[tuple[str, str]]:
 
     Raises `InvalidManifests` where they cannot be read, `UsageError` where there are none.
     """
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     revision = find_head(repository, rev)
     snapshot = valid_snapshot(repository, revision)
     found = snapshot.catalogue.evals
@@ -305,7 +305,7 @@ def names_here(kind: str) -> tuple[str, ...]:
     Empty where they cannot be read: a shell that completes a word is not the place to say why.
     """
     try:
-        repository = open_repository(Path.cwd())
+        repository = open_repository()
         catalogue = survey(repository, registries(), find_head(repository, None)).catalogue
     except GatevalError:
         return ()

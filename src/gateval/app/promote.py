@@ -119,7 +119,7 @@ def promote_traces(
     With `allow_failed`, also for those that did not pass, whose assertions a person has to write.
     Returns 1 if a record could not be promoted. Raises `UsageError` if none could.
     """
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     snapshot = survey(repository, registries(), find_head(repository, None))
     if problems := tuple(one for one in snapshot.problems if one.path != _NO_FIXTURE_YET):
         raise InvalidManifests(problems)

@@ -293,7 +293,7 @@ def run_self_test(environ: dict[str, str]) -> int:
     The person's tree, index and refs stay as they are. Raises `UsageError` where no fixture says
     which tool has to be called, or no file of an agent names it.
     """
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     snapshot = valid_snapshot(repository, repository.worktree(), hint=MEND)
     tools = list(dict.fromkeys(_tools(snapshot)))
     if not tools:

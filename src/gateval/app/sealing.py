@@ -47,7 +47,7 @@ def seal_files(environ: Mapping[str, str], files: Sequence[Path]) -> int:
     Raises `InvalidManifests` for what is wrong in them, `UsageError` where nobody is named or a
     file cannot be sealed; nothing is written then.
     """
-    repository = open_repository(Path.cwd())
+    repository = open_repository()
     config = repository.worktree(GATE_CONFIG_PATH)  # the plain files do not get into git's objects
     read = read_rules(repository, config, rules_here(environ))
     recipients = read.config.policy.recipients

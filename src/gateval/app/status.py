@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -106,7 +105,7 @@ class LocalHistory:
 
 def look_here(environ: Mapping[str, str], *, fetch: bool) -> LocalHistory:
     """Read the manifests and the runs. Raises `InvalidManifests`, `RecordsError`."""
-    repository = open_repository(Path.cwd(), environ)
+    repository = open_repository(environ=environ)
     with ThreadPoolExecutor(2) as aside:  # git and the remote work while Python imports
         head = aside.submit(find_head, repository, None)
         runs = aside.submit(known_runs, repository, environ, fetch=fetch)

@@ -59,7 +59,7 @@ def named_run(root: Path | None, word: str) -> Path:
 def root_here() -> Path | None:
     """Return the root of the repository that this is in; None where it is in none."""
     try:
-        return open_repository(Path.cwd()).root
+        return open_repository().root
     except NoRepository:
         return None
 

@@ -12,7 +12,6 @@ import json
 import secrets
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -64,7 +63,7 @@ def serve_view(environ: Mapping[str, str], run: str | None, *, port: int, fetch:
             "This is a job in CI, where nobody can look, and others share the machine.",
             hint="`gateval view --export DIR` writes a static site; each run has its report.html.",
         )
-    repository = open_repository(Path.cwd(), environ)
+    repository = open_repository(environ=environ)
     pages = Pages(repository, known_runs(repository, environ, fetch=fetch), environ)
     first = pages.first(run)
     if pages.busy:

@@ -22,7 +22,7 @@ from gateval.assertions.base import (
 from gateval.assertions.code_judge import prompt_words
 from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
 from gateval.assertions.own_checks import CommandInFolder
-from gateval.domain.base import JsonObject, Spec, canonical_json
+from gateval.domain.base import JsonObject, Spec, json_text
 from gateval.domain.manifests.fixture import AnyWeight, AssertionSpec
 from gateval.domain.text import show_figure, show_threshold
 from gateval.domain.trials.trace import add_usage
@@ -259,9 +259,7 @@ def _text(name: str, words: JsonObject, as_written: str) -> str:
         if not isinstance(value, dict) or key not in value:
             return as_written
         value = value[key]
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else canonical_json(value)
+    return "" if value is None else json_text(value)
 
 
 EXPECTED = (

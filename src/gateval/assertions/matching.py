@@ -21,7 +21,7 @@ from typing import Annotated, Any
 from pydantic import Field, JsonValue
 
 from gateval.assertions.evidence import CannotEvaluate, Evidence
-from gateval.domain.base import JsonObject, canonical_json
+from gateval.domain.base import JsonObject, json_text
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Cause
 from gateval.judging.prompt import shorten
@@ -95,7 +95,7 @@ def text_at(evidence: Evidence, field: str | None) -> str:
     if field is None:
         return message(evidence)
     value = json_at(evidence, field)
-    return value if isinstance(value, str) else canonical_json(value)
+    return json_text(value)
 
 
 def json_equal(expected: JsonValue, actual: JsonValue) -> bool:

@@ -26,7 +26,7 @@ from gateval.assertions.matching import (
     quoted,
 )
 from gateval.assertions.text import Equals, Numeric, holds
-from gateval.domain.base import JsonObject, canonical_json
+from gateval.domain.base import JsonObject, json_text
 from gateval.domain.manifests.fixture import Reference
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trace import Step
@@ -77,7 +77,7 @@ class ContainsExpected(Scorer):
     def score(self, expected: JsonValue, evidence: Evidence) -> Assessment:
         """See the class. Rests on the final message."""
         listed = expected if isinstance(expected, list) else [expected]
-        parts = [one if isinstance(one, str) else canonical_json(one) for one in listed]
+        parts = [json_text(one) for one in listed]
         said = message(evidence)
         lacking = [one for one in parts if not holds(said, one, ignore_case=self.ignore_case)]
         shown = ", ".join(map(quoted, (lacking or parts)[:5]))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 from gateval.candidates import bounded
-from gateval.domain.base import JsonObject, canonical_json
+from gateval.domain.base import JsonObject, json_text
 from gateval.domain.strict_json import (
     NotStrictJson,
     list_of,
@@ -105,7 +105,7 @@ def _found(items: Iterable[StreamItem], path: str | None, *, join: bool) -> str:
         except bounded.PathError as error:
             raise StreamError(str(error)) from None
         if value not in (None, _DONE):
-            texts.append(value if isinstance(value, str) else canonical_json(value))
+            texts.append(json_text(value))
     if not texts:
         raise StreamError(f"nothing in the stream stands at `{path or '$'}`")
     return "".join(texts) if join else texts[-1]

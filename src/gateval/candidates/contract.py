@@ -33,7 +33,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, Vali
 from gateval.candidates import bounded
 from gateval.candidates.answer_streams import StreamError, read_stream
 from gateval.candidates.options import HttpResponse, Response
-from gateval.domain.base import JsonObject, canonical_json
+from gateval.domain.base import JsonObject, json_text
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.strict_json import NotStrictJson, read_json
@@ -112,7 +112,7 @@ def read_steps(claim: JsonValue) -> TraceBuilder:
             raise ClaimError(f"`{where}` is a tool call without `tool`")
         builder.add(
             step.kind,
-            text if isinstance(text, str) else canonical_json(text),
+            json_text(text),
             tool=step.tool,
             arguments=(step.arguments or {}) if calls else None,
             call_id=None if step.call_id is None else str(step.call_id),
@@ -256,7 +256,7 @@ def said_output(output: JsonValue, what: str) -> str:
     """Return a claimed output as text; what is no text becomes canonical JSON. `what` names it in a
     sentence. Raises `ClaimError` for one that is blank.
     """
-    text = output if isinstance(output, str) else canonical_json(output)
+    text = json_text(output)
     if output is None or is_blank(text):
         raise ClaimError(f"{what} is empty")
     return text

@@ -152,6 +152,11 @@ def canonical_json(value: JsonValue) -> str:
     return _CANONICAL.encode(value)
 
 
+def json_text(value: JsonValue) -> str:
+    """Return a string as it is, and any other value as canonical JSON."""
+    return value if isinstance(value, str) else canonical_json(value)
+
+
 def ascii_json(value: JsonValue) -> str:
     """Return `value` as canonical JSON in printable ASCII: a line that does nothing to a terminal.
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from pydantic import JsonValue
 
-from gateval.domain.base import JsonObject, Value, canonical_json
+from gateval.domain.base import JsonObject, Value, canonical_json, json_text
 from gateval.domain.manifests.fixture import AssertionSpec, FixtureInput, InputType
 from gateval.domain.manifests.messages import InputMessage, InputToolCall, Role, text_of
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -258,7 +258,7 @@ def _sources(run: Recorded) -> Iterator[str]:
     for message in run.input.messages:
         yield text_of(message.content)
     for call in run.calls:
-        yield call.result if isinstance(call.result, str) else canonical_json(call.result)
+        yield json_text(call.result)
 
 
 def _replay(calls: Sequence[RecordedCall]) -> Iterator[JsonValue]:
@@ -281,7 +281,7 @@ def _is_shadow(call: RecordedCall) -> bool:
     """Whether the gate answered, however the program wrote that down: spread over lines, as Python
     prints it, as JSON in JSON, as a part of a message.
     """
-    told = call.result if isinstance(call.result, str) else canonical_json(call.result)
+    told = json_text(call.result)
     plain = _SPELLING.sub("", told).lower()
     part = rf"\[?\{{type:text,text:{re.escape(_SHADOW)}\}}\]?"
     return plain == _SHADOW or re.fullmatch(part, plain) is not None

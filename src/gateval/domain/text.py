@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 from pydantic import BeforeValidator, JsonValue, StringConstraints
 
-from gateval.domain.base import JsonObject, canonical_json
+from gateval.domain.base import JsonObject, canonical_json, json_text
 from gateval.domain.verdicts import Partly, Score, ends
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _named(old: JsonObject, new: JsonObject) -> tuple[JsonValue, JsonValue]:
 def _show(value: JsonValue) -> str:
     if value is None:
         return ""
-    text = value if isinstance(value, str) else canonical_json(value)
+    text = json_text(value)
     return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
 
 

@@ -97,57 +97,39 @@ def _versioned(row: Row) -> str:
     return f"{row.get('name')}@{version}" if version else _text(row.get("name", ""))
 
 
+_NAME, _PHASE, _RAN = ("NAME", _key("name")), ("PHASE", _key("phase")), ("LAST RUN", _when)
+_MEASURED: Sequence[Column] = (("AGENT", _key("targetAgent")), ("SCORE", _key("lastScore")))
+_REVISION: Column = ("REVISION", lambda row: str(row.get("revision", ""))[:7])
+_EVALS = ("EVALS", _key("evals"))
+
 _COLUMNS: Mapping[str, Sequence[Column]] = {
-    "evals": (
-        ("NAME", _key("name")),
-        ("AGENT", _key("targetAgent")),
-        ("SCORE", _key("lastScore")),
-        ("PASSING", _counts),
-        ("LAST RUN", _when),
-        ("REVISION", lambda row: str(row.get("revision", ""))[:7]),
-        ("PHASE", _key("phase")),
-    ),
+    "evals": (_NAME, *_MEASURED, ("PASSING", _counts), _RAN, _REVISION, _PHASE),
     "benchmarks": (
         ("NAME", _versioned),
-        ("AGENT", _key("targetAgent")),
-        ("SCORE", _key("lastScore")),
+        *_MEASURED,
         ("VERDICT", _key("verdict")),
         ("AXES", _axes),
-        ("LAST RUN", _when),
-        ("REVISION", lambda row: str(row.get("revision", ""))[:7]),
+        _RAN,
+        _REVISION,
         ("STATUS", _key("status")),
-        ("PHASE", _key("phase")),
+        _PHASE,
     ),
-    "experiments": (
-        ("NAME", _key("name")),
-        ("AGENT", _key("targetAgent")),
-        ("SCORE", _key("lastScore")),
-        ("SCORERS", _axes),
-        ("LAST RUN", _when),
-        ("REVISION", lambda row: str(row.get("revision", ""))[:7]),
-        ("PHASE", _key("phase")),
-    ),
-    "agents": (
-        ("NAME", _key("name")),
-        ("RUNTIME", _key("runtime")),
-        ("EVALS", _key("evals")),
-        ("LAST RUN", _when),
-        ("PHASE", _key("phase")),
-    ),
+    "experiments": (_NAME, *_MEASURED, ("SCORERS", _axes), _RAN, _REVISION, _PHASE),
+    "agents": (_NAME, ("RUNTIME", _key("runtime")), _EVALS, _RAN, _PHASE),
     "fixtures": (
-        ("NAME", _key("name")),
+        _NAME,
         ("AGENT", _key("agent")),
         ("KIND", _key("kind")),
         ("SEVERITY", _key("severity")),
-        ("EVALS", _key("evals")),
+        _EVALS,
         ("RESULT", _key("result")),
     ),
     "calibrations": (
-        ("NAME", _key("name")),
-        ("PHASE", _key("phase")),
+        _NAME,
+        _PHASE,
         ("AGREEMENT", _key("agreement")),
         ("EXAMPLES", _key("examples")),
-        ("EVALS", _key("evals")),
+        _EVALS,
         ("MODELS", _key("judgeModels")),
     ),
 }

@@ -436,14 +436,14 @@ _NEW_OPTION = "--path-format=absolute"
 
 
 def open_repository(
-    start: Path,
+    start: Path | None = None,
     environ: Mapping[str, str] | None = None,
     *,
     timeout: float = TIMEOUT_SECONDS,
     trusted: bool = False,
     bare: bool = False,
 ) -> GitRepository:
-    """Return the repository whose working tree holds the folder `start`.
+    """Return the repository whose working tree holds the folder `start` (default: where we are).
 
     `environ` is what git's environment is made from (default: that of this process); `timeout`
     counts seconds per git process. `trusted` says that `start` is the top of a repository that may
@@ -451,7 +451,7 @@ def open_repository(
     working tree is not needed. Raises `RepositoryError` when git is missing or too old, when there
     is no repository, or when it is bare or belongs to someone else.
     """
-    folder = start.resolve()
+    folder = (start or Path.cwd()).resolve()
     # For this process alone: no configuration file is touched, and HOME may be anywhere.
     config = (f"safe.directory={folder}",) if trusted else ()
     git = Git(folder, os.environ if environ is None else environ, timeout=timeout, config=config)

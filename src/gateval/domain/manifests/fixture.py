@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from gateval.domain.base import JsonObject, Name, Positive, Spec, Value, canonical_json
+from gateval.domain.base import JsonObject, Name, Positive, Spec, Value, canonical_json, json_text
 from gateval.domain.manifests.messages import (
     MESSAGES_LIMIT,
     Content,
@@ -155,9 +155,7 @@ class Reference(Spec):
 
 
 def _text(value: JsonValue) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else canonical_json(value)
+    return "" if value is None else json_text(value)
 
 
 class FixtureKind(StrEnum):
@@ -383,7 +381,7 @@ def input_of(written: JsonValue) -> FixtureInput:
     """Return an input as that of a fixture: text is a prompt, anything else a payload."""
     if isinstance(written, dict):
         return FixtureInput(type=InputType.WEBHOOK, payload=written)
-    text = written if isinstance(written, str) else canonical_json(written)
+    text = json_text(written)
     return FixtureInput(type=InputType.PROMPT, payload={"prompt": text})
 
 

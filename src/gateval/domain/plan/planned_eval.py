@@ -78,6 +78,11 @@ class Lowered(Value):
     fixture: str = ""
     family: str = ""
 
+    @classmethod
+    def at(cls, place: SourceLocation, what: str, before: str = "", after: str = "") -> Self:
+        """Return what is lowered at a place, and how."""
+        return cls(place=place, what=what, before=before, after=after)
+
     @property
     def edit(self) -> str:
         """What it is, before and after."""

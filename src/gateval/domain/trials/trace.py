@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, field_serializer
 from pydantic.json_schema import SkipJsonSchema
 
-from gateval.domain.base import JsonObject, Positive, Value, canonical_json
+from gateval.domain.base import JsonObject, Positive, Value, canonical_json, json_text
 from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.trials.model_call import ModelOffer, ToolDefinition, Usage
@@ -270,7 +270,7 @@ def _answer(entry: ToolReplay) -> ToolAnswer:
         text = entry.error if entry.error is not None else f"The tool answers {entry.status}."
         return ToolAnswer(text, is_error=True, delay=entry.delay, status=entry.status)
     result = entry.result
-    text = result if isinstance(result, str) else canonical_json(result)
+    text = json_text(result)
     return ToolAnswer(text, delay=entry.delay)
 
 

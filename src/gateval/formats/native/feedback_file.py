@@ -6,7 +6,7 @@ import csv
 import io
 import json
 
-from gateval.domain.base import JsonObject, canonical_json
+from gateval.domain.base import JsonObject, json_text
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import resolve_path, show_path
@@ -68,6 +68,6 @@ def with_feedback(path: str, data: bytes, line: JsonObject) -> bytes:
         )
     written = io.StringIO(newline="")
     cells = [line.get(key, "") for key in columns]
-    told = [one if isinstance(one, str) else canonical_json(one) for one in cells]
+    told = [json_text(one) for one in cells]
     csv.writer(written, lineterminator=newline).writerow(told)
     return whole + written.getvalue().encode()

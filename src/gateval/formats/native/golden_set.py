@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
-from gateval.domain.base import JsonObject, canonical_json, digest
+from gateval.domain.base import JsonObject, canonical_json, digest, json_text
 from gateval.domain.manifests.evaluation import Calibration, CalibrationExample
 from gateval.domain.manifests.fixture import AssertionSpec, Origin, Reference
 from gateval.domain.manifests.messages import PEOPLE, Feedback, answer_digest
@@ -51,7 +51,7 @@ class GoldenRow(NamedTuple):
     @property
     def text(self) -> str:
         """The input as text."""
-        return self.input if isinstance(self.input, str) else canonical_json(self.input)
+        return json_text(self.input)
 
 
 class RowsRead(NamedTuple):
@@ -117,9 +117,7 @@ def _word(given: JsonValue) -> str:
 
 
 def _text(value: JsonValue) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else canonical_json(value)
+    return "" if value is None else json_text(value)
 
 
 PLACE: DocumentPath = ("spec", "scorers")

@@ -221,8 +221,8 @@ def _common(ours: Sequence[object], theirs: Sequence[object]) -> list[tuple[int,
     return found
 
 
-def _meaning(step: Step) -> object:
-    return step.kind, step.tool
+def _meaning(step: Step | None) -> object:
+    return (step.kind, step.tool) if step else None
 
 
 def _steps(trial: Trial | None) -> Sequence[Step]:
@@ -315,7 +315,7 @@ def nearest_base(fact: FixtureFacts, head: Trial | None) -> Trial | None:
     did; None where base has none.
     """
     passed = [one for one in fact.base if one.passed]
-    traced = [one for one in passed if _steps_of(one)]
+    traced = [one for one in passed if _steps(one)]
     found = (traced or passed or fact.base)[:_TRIED]
     if len(found) < 2 or head is None:
         return next(iter(found), None)
@@ -331,12 +331,10 @@ def _distance(pair: Pair) -> int:
 
 def first_difference(fact: FixtureFacts, pair: Pair) -> Difference | None:
     """Return where head first differs from base; None where one has no trace, or nothing does."""
-    sides = [
-        [_steps_of(one) for one in trials if _steps_of(one)] for trials in (fact.head, fact.base)
-    ]
-    if not (_steps_of(pair.head) and _steps_of(pair.base)):
+    sides = [list(filter(None, map(_steps, trials))) for trials in (fact.head, fact.base)]
+    if not (_steps(pair.head) and _steps(pair.base)):
         return None
-    passed = [_steps_of(one) for one in fact.base if one.passed and _steps_of(one)] or sides[1]
+    passed = [steps for one in fact.base if one.passed and (steps := _steps(one))] or sides[1]
     worded: tuple[Step, Step] | None = None
     for ours, theirs, mine, other in _placed(pair):
         if ours is None or theirs is None or _apart(ours, theirs):
@@ -349,7 +347,7 @@ def first_difference(fact: FixtureFacts, pair: Pair) -> Difference | None:
             return _other_content(ours, theirs, mine, sides)
     if worded is None:
         return None
-    return _other_content(*worded, _place_in(_steps_of(pair.head), worded[0]), sides)
+    return _other_content(*worded, _place_in(_steps(pair.head), worded[0]), sides)
 
 
 _Sides: TypeAlias = Sequence[Sequence[Sequence[Step]]]
@@ -363,7 +361,7 @@ def _another_step(
     sides: _Sides,
 ) -> Difference:
     (ours, theirs), (mine, other) = row, places
-    head, base = _steps_of(pair.head), _steps_of(pair.base)
+    head, base = _steps(pair.head), _steps(pair.base)
     if ours is None:
         said = f"Base {_does(theirs)} here, head {_later(head, other)}"
     elif theirs is None:
@@ -416,10 +414,10 @@ def _counted_in(
 def _placed(pair: Pair) -> Iterator[tuple[Step | None, Step | None, _Place, _Place]]:
     """Yield the rows, with the place of each side's step."""
     counts: tuple[Counter[object], Counter[object]] = (Counter(), Counter())
-    for row in aligned(_steps_of(pair.head), _steps_of(pair.base)):
+    for row in aligned(_steps(pair.head), _steps(pair.base)):
         places: list[_Place] = []
         for step, seen in zip(row, counts, strict=True):
-            meaning = (step.kind, step.tool) if step else None
+            meaning = _meaning(step)
             seen[meaning] += 1
             places.append((meaning, seen[meaning]))
         yield row[0], row[1], places[0], places[1]
@@ -427,30 +425,24 @@ def _placed(pair: Pair) -> Iterator[tuple[Step | None, Step | None, _Place, _Pla
 
 def _find(trace: Sequence[Step], place: _Place) -> Step | None:
     meaning, number = place
-    alike = [one for one in trace if (one.kind, one.tool) == meaning]
+    alike = [one for one in trace if _meaning(one) == meaning]
     return alike[number - 1] if len(alike) >= number else None
 
 
 def _place_in(trace: Sequence[Step], step: Step) -> _Place:
-    meaning = (step.kind, step.tool)
-    return meaning, sum((one.kind, one.tool) == meaning for one in trace[: step.number])
+    meaning = _meaning(step)
+    return meaning, sum(_meaning(one) == meaning for one in trace[: step.number])
 
 
 def _before(trace: Sequence[Step], step: Step | None) -> object:
     """What comes right before a step; None where the step is not there."""
     if step is None:
         return None
-    return [(one.kind, one.tool) for one in trace[: step.number - 1]][-1:]
-
-
-def _steps_of(trial: Trial | None) -> Sequence[Step]:
-    return trial.trace.steps if trial and trial.trace else ()
+    return [_meaning(one) for one in trace[: step.number - 1]][-1:]
 
 
 def _apart(ours: Step | None, theirs: Step | None) -> bool:
-    if ours is None or theirs is None:
-        return True
-    return (ours.kind, ours.tool) != (theirs.kind, theirs.tool)
+    return ours is None or theirs is None or _meaning(ours) != _meaning(theirs)
 
 
 def _content(step: Step | None) -> str:

@@ -45,7 +45,8 @@ def render_summary(view: ReportView, screen: Screen = PAPER) -> str:
     _verdict(page, view)
     _listed(page, "Labels", [str(line) for line in view.labels])
     for section in view.sections:
-        _SHOW.get(section.kind, _list)(page, view, section)
+        if section.kind not in _LATER:
+            _SHOW.get(section.kind, _list)(page, view, section)
     _notes(page, view)
     _run(page, view)
     return page.text()
@@ -163,11 +164,6 @@ def _more(page: TerminalReport, total: int) -> None:
         page.line(f"and {total - SHOWN:,} more; results.v1.json holds them all", indent=2)
 
 
-def _later(page: TerminalReport, view: ReportView, section: Section) -> None:
-    """Leave a section to the notes, or out: a page has no folds."""
-    del page, view, section
-
-
 _SHOW: Final[Mapping[SectionKind, Callable[[TerminalReport, ReportView, Section], None]]] = (
     MappingProxyType(
         {
@@ -177,22 +173,6 @@ _SHOW: Final[Mapping[SectionKind, Callable[[TerminalReport, ReportView, Section]
             SectionKind.FIXTURES: _fixtures,
             SectionKind.SILENT: _silent,
             SectionKind.GAPS: _gaps,
-            **dict.fromkeys(
-                (
-                    SectionKind.PROVIDERS,
-                    SectionKind.PROMPTS,
-                    SectionKind.OFFERS,
-                    SectionKind.REMOVED,
-                    SectionKind.WARNINGS,
-                    SectionKind.CHANGES,
-                    SectionKind.CERTAINTY,
-                    SectionKind.IMPROVED,
-                    SectionKind.PASSING,
-                    SectionKind.USAGE,
-                    SectionKind.WHY,
-                ),
-                _later,
-            ),
         }
     )
 )
@@ -233,6 +213,10 @@ _NOTES: Final[Mapping[SectionKind, Callable[[Section], Sequence[str]]]] = Mappin
         SectionKind.OFFERS: lambda one: [f"for the model: {each}" for each in one.items],
     }
 )
+
+
+_LATER = {*_NOTES, SectionKind.PROMPTS, SectionKind.USAGE, SectionKind.WHY}
+"""Sections that are left to the notes, or out: a page has no folds."""
 
 
 def _run(page: TerminalReport, view: ReportView) -> None:

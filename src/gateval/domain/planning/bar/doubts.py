@@ -64,7 +64,7 @@ def lowered(before: Eval, tip: Snapshot, head: Snapshot) -> tuple[Lowered, ...]:
     if after is None:
         broken = any(show_path(path) == before.place.file for path in head.catalogue.broken_files)
         what = "cannot be read any more" if broken else "removed"
-        return (Lowered(place=before.place, what=f"Eval {before.name} {what}"),)
+        return (Lowered.at(before.place, f"Eval {before.name} {what}"),)
     return (
         *_of_whom(before, after),
         *_scoring(before, after),
@@ -101,7 +101,7 @@ def lowered_parts(asked: Eval, tip: Snapshot, base: Snapshot, head: Snapshot) ->
     was, now = base.catalogue.calibration(name), head.catalogue.calibration(name)
     if was is not None and (now is None or now.digest != was.digest):
         word = "removed" if now is None else "changed"
-        yield Lowered(place=(now or was).place, what=f"calibration {name} {word}")
+        yield Lowered.at((now or was).place, f"calibration {name} {word}")
 
 
 def _selects(asked: Eval, fixture: Fixture) -> bool:
@@ -118,21 +118,17 @@ def _script(asked: Eval, base: Snapshot, head: Snapshot) -> Iterator[Lowered]:
             continue
         was, now = base.scripts.get(name), head.scripts.get(name)
         if was is None or now is None or was.digest != now.digest:
-            yield Lowered(
-                place=SourceLocation(file=show_path(path)), what=f"scripted judge {name} changed"
-            )
+            yield Lowered.at(SourceLocation(file=show_path(path)), f"scripted judge {name} changed")
 
 
 def _of_whom(before: Eval, after: Eval) -> Iterator[Lowered]:
     """Tell another Agent, and a seal that is gone."""
     if before.target_agent != after.target_agent:
         where = after.places.get("spec.targetAgent", after.place)
-        yield Lowered(
-            place=where, what="targetAgent", before=before.target_agent, after=after.target_agent
-        )
+        yield Lowered.at(where, "targetAgent", before.target_agent, after.target_agent)
     if before.sealed and not after.sealed and not is_sealed(after.path):
         where = after.places.get("spec.sealed", after.place)
-        yield Lowered(place=where, what="sealed", before="true", after="false")
+        yield Lowered.at(where, "sealed", "true", "false")
 
 
 def _scoring(before: Eval, after: Eval) -> Iterator[Lowered]:
@@ -182,7 +178,7 @@ def _scoring(before: Eval, after: Eval) -> Iterator[Lowered]:
     ):
         if less:
             at = after.places.get(f"spec.{key}", else_at)
-            yield Lowered(place=at, what=what, before=old, after=new)
+            yield Lowered.at(at, what, old, new)
 
 
 def asks_less(now: float | None, was: float | None) -> bool:
@@ -211,23 +207,23 @@ def _judge(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> Iterator
     if was.named != now.named:
         replaced = bool(now.scripts) and not was.scripts
         what = "real judge replaced by a scripted one" if replaced else "judge"
-        yield Lowered(place=place, what=what, before=was.named or "none", after=now.named or "none")
+        yield Lowered.at(place, what, was.named or "none", now.named or "none")
     else:
         for script in was.scripts:
             if _is_changed(script, tip, head):
-                yield Lowered(place=place, what=f"scripted judge {script} changed")
+                yield Lowered.at(place, f"scripted judge {script} changed")
     if was.models and now.models and was.split != now.split:
         spread, spreads = f"{was.split:g}", f"{now.split:g}"
-        yield Lowered(place=place, what="split of the jury", before=spread, after=spreads)
+        yield Lowered.at(place, "split of the jury", spread, spreads)
     if now.allow_self and not was.allow_self:
-        yield Lowered(place=place, what="allowSelf of the judge", before="false", after="true")
+        yield Lowered.at(place, "allowSelf of the judge", "false", "true")
     heat, heats = f"{was.temperature:g}", f"{now.temperature:g}"
     if was.temperature != now.temperature:
-        yield Lowered(place=place, what="temperature of the judge", before=heat, after=heats)
+        yield Lowered.at(place, "temperature of the judge", heat, heats)
     if was.min_agreement is not None and (now.min_agreement or -1) < was.min_agreement:
         least = "none" if now.min_agreement is None else f"{now.min_agreement:g}"
         asked = f"{was.min_agreement:g}"
-        yield Lowered(place=place, what="minAgreement", before=asked, after=least)
+        yield Lowered.at(place, "minAgreement", asked, least)
     yield from _calibration(before, after, tip, head)
 
 
@@ -237,11 +233,11 @@ def _calibration(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> It
         return
     place = after.places.get("spec.judge", after.place)
     if now != was:
-        yield Lowered(place=place, what="calibration", before=was, after=now or "none")
+        yield Lowered.at(place, "calibration", was, now or "none")
         return
     old, new = tip.catalogue.calibration(was), head.catalogue.calibration(was)
     if old and new and old.digest != new.digest:
-        yield Lowered(place=new.place, what=f"calibration {was} changed")
+        yield Lowered.at(new.place, f"calibration {was} changed")
 
 
 def _fixtures(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> Iterator[Lowered]:
@@ -275,7 +271,7 @@ def _no_longer(unselected: Sequence[Fixture], place: SourceLocation) -> Iterator
     more = f" and {len(unselected) - NAMES_SHOWN} more" if len(unselected) > NAMES_SHOWN else ""
     noun = "fixture" if len(unselected) == 1 else "fixtures"
     what = f"no longer selects {len(unselected)} {noun}: {', '.join(names)}{more}"
-    yield Lowered(place=place, what=what)
+    yield Lowered.at(place, what)
 
 
 SHOWN = 20

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from gateval.domain.base import canonical_json
+from gateval.domain.base import canonical_json, json_text
 from gateval.domain.manifests.agent import MODEL_RUNTIME, Agent
 from gateval.domain.manifests.evaluation import is_sealed, script_name
 from gateval.domain.manifests.fixture import DEFAULT_WEIGHTS, AssertionSpec, Fixture
@@ -61,10 +61,10 @@ def _lowered(
             yield from _changed(was, now, group)
         elif not group.more_asks_less:
             what = f"assertion {_called(was)} of {group.name} dropped"
-            yield Lowered(place=group.place, what=what)
+            yield Lowered.at(group.place, what)
     for added in new if group.more_asks_less else ():
         what = f"assertion {_called(added)} of {group.name} added, so that more passes"
-        yield Lowered(place=added.place, what=what)
+        yield Lowered.at(added.place, what)
 
 
 def _changed(was: AssertionSpec, now: AssertionSpec, group: _Group) -> Iterator[Lowered]:
@@ -72,17 +72,17 @@ def _changed(was: AssertionSpec, now: AssertionSpec, group: _Group) -> Iterator[
     if rubric != reworded:
         before, after = excerpts(rubric, reworded)
         what = f"rubric of {group.name} reworded"
-        yield Lowered(place=now.place, what=what, before=before, after=after)
+        yield Lowered.at(now.place, what, before, after)
     old = {key: value for key, value in was.options.items() if key != "rubric"}
     new = {key: value for key, value in now.options.items() if key != "rubric"}
     about = f"assertion {_called(was)} of {group.name}"
     if old != new:
         before, after = excerpts(old, new)
-        yield Lowered(place=now.place, what=f"{about} changed", before=before, after=after)
+        yield Lowered.at(now.place, f"{about} changed", before, after)
     if was.own and now.own and was.own.digest != now.own.digest:
-        yield Lowered(place=now.place, what=f"files of {about} changed")
+        yield Lowered.at(now.place, f"files of {about} changed")
     if was.script and now.script and was.script != now.script:
-        yield Lowered(place=now.place, what=f"scripted model of {about} changed")
+        yield Lowered.at(now.place, f"scripted model of {about} changed")
     for key, one, other in (
         ("weight", was.weight, now.weight),
         ("required", was.required, now.required),
@@ -90,7 +90,7 @@ def _changed(was: AssertionSpec, now: AssertionSpec, group: _Group) -> Iterator[
     ):
         if one != other:
             what = f"{key} of {about}"
-            yield Lowered(place=now.place, what=what, before=_shown(one), after=_shown(other))
+            yield Lowered.at(now.place, what, _shown(one), _shown(other))
     if was.parts or now.parts:
         inside = _Group(
             name=f"`{now.type}` of {group.name}",
@@ -160,7 +160,7 @@ def _subject(assertion: AssertionSpec) -> str:
     for key in _NAMING:
         if key in assertion.options:
             value = assertion.options[key]
-            return value if isinstance(value, str) else canonical_json(value)
+            return json_text(value)
     return ""
 
 
@@ -194,7 +194,7 @@ def lowered_in_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:
     """Yield what `after` asks less than `before`, or differently."""
     if is_sealed(before.path) or is_sealed(after.path):
         what = f"what the fixture {before.name} asks, which is sealed"
-        yield Lowered(place=after.place, what=what, before="", after="")
+        yield Lowered.at(after.place, what)
         return
     about = {"fixture": before.name, "family": before.family} if before.family else {}
     for one in _lowered_fixture(before, after):
@@ -204,11 +204,8 @@ def lowered_in_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:
 def _lowered_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:
     name = before.name
     if DEFAULT_WEIGHTS[after.severity] < DEFAULT_WEIGHTS[before.severity]:
-        yield Lowered(
-            place=after.place,
-            what=f"severity of fixture {name}",
-            before=before.severity,
-            after=after.severity,
+        yield Lowered.at(
+            after.place, f"severity of fixture {name}", before.severity, after.severity
         )
     for key, old, new in (
         ("input", before.input, after.input),
@@ -220,9 +217,9 @@ def _lowered_fixture(before: Fixture, after: Fixture) -> Iterator[Lowered]:
     ):
         if old != new:
             was, now = excerpts(_plain(old), _plain(new))
-            yield Lowered(place=after.place, what=f"{key} of fixture {name}", before=was, after=now)
+            yield Lowered.at(after.place, f"{key} of fixture {name}", was, now)
     if before.playground == after.playground and _ground(before) != _ground(after):
-        yield Lowered(place=after.place, what=f"files of the playground of fixture {name} changed")
+        yield Lowered.at(after.place, f"files of the playground of fixture {name} changed")
     group = _Group(f"fixture {name}", after.place)
     yield from _lowered(before.assertions, after.assertions, group)
 
@@ -264,11 +261,11 @@ def weaker_agents(
     for new, old in _modified(head, base, tip, changes):
         yield from _scripted(new, old)
         if new.runtime_type == MODEL_RUNTIME and old.runtime_type != MODEL_RUNTIME:
-            yield Lowered(
-                place=_place(new, "spec.runtime"),
-                what=f"Agent {new.name} is no longer run as the program that it was",
-                before=old.runtime_type,
-                after=new.runtime_type,
+            yield Lowered.at(
+                _place(new, "spec.runtime"),
+                f"Agent {new.name} is no longer run as the program that it was",
+                old.runtime_type,
+                new.runtime_type,
             )
 
 
@@ -280,11 +277,11 @@ def _scripted(new: Agent, old: Agent) -> Iterator[Lowered]:
     before, after = old.asked_models, new.asked_models
     added = [name for name in after if script_name(name) is not None and name not in before]
     if added or (now is not None and script_name(now) is not None):
-        yield Lowered(
-            place=_place(new, "spec.models", "spec.uses"),
-            what=f"real model of Agent {new.name} replaced by a scripted one",
-            before=", ".join(before),
-            after=", ".join(after),
+        yield Lowered.at(
+            _place(new, "spec.models", "spec.uses"),
+            f"real model of Agent {new.name} replaced by a scripted one",
+            ", ".join(before),
+            ", ".join(after),
         )
 
 
@@ -306,9 +303,9 @@ def narrowed_closures(
         if lost:
             names = listing([*map(show_path, lost)], NAMES_SHOWN)
             noun = "file" if len(lost) == 1 else "files"
-            yield Lowered(
-                place=_place(new, "spec.watch", "spec.runtime"),
-                what=f"Agent {new.name} no longer depends on {len(lost):,} {noun}: {names}",
+            yield Lowered.at(
+                _place(new, "spec.watch", "spec.runtime"),
+                f"Agent {new.name} no longer depends on {len(lost):,} {noun}: {names}",
             )
 
 

@@ -173,9 +173,8 @@ def _lost(asked: Eval, sides: _Sides) -> Iterator[Lowered]:
     """
     base, name = sides.base.catalogue, asked.target_agent
     if base.agent(name) is not None or base.is_broken("Agent", name):
-        yield Lowered(
-            place=asked.place,
-            what=f"Agent {asked.target_agent} removed: Eval {asked.name} has nothing to run",
+        yield Lowered.at(
+            asked.place, f"Agent {asked.target_agent} removed: Eval {asked.name} has nothing to run"
         )
     else:
         yield from lowered_parts(asked, sides.tip, sides.base, sides.head)
@@ -326,7 +325,7 @@ def _laxer(before: GateConfig, edit: RulesEdit) -> Iterator[Lowered]:
         if direction_of(path).laxer(old[path], new[path]):
             key = written(path)
             was, now = _show(old[path], key), _show(new[path], key)
-            yield Lowered(place=_place(key, edit), what=key, before=was, after=now)
+            yield Lowered.at(_place(key, edit), key, was, now)
 
 
 def _place(key: str, edit: RulesEdit) -> SourceLocation:
