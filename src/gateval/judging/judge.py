@@ -33,7 +33,6 @@ from gateval.domain.manifests.fixture import FixtureInput, input_of
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.doubts import binding_now, judge_doubt
-from gateval.domain.trials.jury import in_doubt, is_split, jury_assessment
 from gateval.domain.trials.model_call import (
     Caller,
     ModelReply,
@@ -43,9 +42,9 @@ from gateval.domain.trials.model_call import (
 )
 from gateval.domain.trials.trace import Trace, add_usage
 from gateval.domain.trials.trial import Answer, Cause, Juror, Side, Verdict, numbered_steps
-from gateval.judging.jury import JurorHeard, hear
 from gateval.judging.prompt import (
     PROMPT,
+    VERDICT_SCHEMA,
     JudgeLimits,
     Question,
     judge_request,
@@ -57,6 +56,7 @@ from gateval.judging.prompt import (
 from gateval.judging.quotes import check_evidence, evidence_defects
 from gateval.judging.verdict import (
     ANSWER,
+    CHECKS_SCHEMA,
     Check,
     Checklist,
     DefectiveVerdict,
@@ -137,7 +137,8 @@ class Judge:
 
     `new_nonce` gives the unpredictable part of a prompt's delimiters, new in each call. `denied`
     are the models whose provider refuses the key or the account, as it will the next time, and
-    `seen` the versions in which models have answered.
+    `seen` the versions in which models have answered; `schemaless` those whose provider refused a
+    question with a JSON Schema of the answer, and which are asked without.
     `caller` names the judgement for recordings of its calls.
     """
 
@@ -155,6 +156,7 @@ class Judge:
         self._caller = caller
         self.denied: set[str] = set()
         self.seen = SeenVersions()
+        self.schemaless: set[str] = set()
 
     def apart(self) -> Judge:
         """Return the same judge with its own eyes for versions."""
@@ -165,7 +167,7 @@ class Judge:
     def _same(self, caller: Caller | None) -> Judge:
         limits, nonce = self._limits, self._new_nonce
         same = Judge(self._calls, limits=limits, new_nonce=nonce, caller=caller)
-        same.denied, same.seen = self.denied, self.seen
+        same.denied, same.seen, same.schemaless = self.denied, self.seen, self.schemaless
         return same
 
     def of(self, caller: Caller | None) -> Judge:
@@ -255,6 +257,8 @@ class Judge:
 
     async def _ask(self, model: str, request: ModelRequest, spent: Usage | None) -> ModelReply:
         """Ask a model; a scripted one is head's for both sides, so that they can be compared."""
+        if model in self.schemaless:
+            request = request.replace(answer_schema=None)
         try:
             async with asyncio.timeout(self._limits.seconds):
                 reply = await self._calls.call(model, request, side=Side.HEAD)
@@ -265,6 +269,9 @@ class Judge:
             seconds = f"{self._limits.seconds:g}"
             why, cause = f"{model} did not answer within {seconds} seconds", Cause.JUDGE
         except ModelCallError as error:
+            if request.answer_schema is not None and error.status in _NO_SCHEMA:
+                self.schemaless.add(model)
+                return await self._ask(model, request, spent)
             if error.lasting:
                 self.denied.add(model)
             gate = error.cause is Cause.GATE
@@ -289,6 +296,10 @@ class Judge:
             return _Reading(verdict, (), found)
         missing = tuple(f"the check {name} is not answered." for name in found.missing)
         return _Reading(verdict, (*missing, *evidence_defects(verdict)), found)
+
+
+_NO_SCHEMA = (400, 422)
+"""How a provider refuses a parameter that it does not know."""
 
 
 def _reading(reply: ModelReply, read: _Read) -> _Reading:
@@ -349,7 +360,7 @@ async def replay(
 
 def prompt_digest() -> str:
     """Return the SHA-256 of what Gateval itself says to judges."""
-    return digest([*PROMPT, ANSWER])
+    return digest([*PROMPT, ANSWER, VERDICT_SCHEMA, CHECKS_SCHEMA])
 
 
 async def _judged(
@@ -366,6 +377,8 @@ async def _judged(
     )
     if not spec.is_panel:
         return await _judged_by(told, example, rubric, spec, judge)
+    from gateval.domain.trials.jury import in_doubt, is_split, jury_assessment
+    from gateval.judging.jury import JurorHeard, hear
 
     async def ask(one: JudgeSpec) -> JurorHeard:
         found, spent = await _judged_by(told, example, rubric, one, judge)

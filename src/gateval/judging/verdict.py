@@ -29,7 +29,16 @@ from gateval.domain.base import JsonObject, Share, Spec, Value, plain_message
 from gateval.domain.manifests.fixture import Severity
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Verdict, Violation
-from gateval.judging.prompt import JudgeLimits, Question, shorten
+from gateval.judging.prompt import (
+    NUMBER,
+    TEXT,
+    TRUTH,
+    WHOLE,
+    JudgeLimits,
+    Question,
+    closed,
+    shorten,
+)
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*?)\r?\n[ \t]*```", re.DOTALL)
 RULE_LIMIT = 200
@@ -312,4 +321,28 @@ def checklist_question(checks: Sequence[Check], about: str, limits: JudgeLimits)
     known.
     """
     answer = ANSWER.format(points=POINTS, quote_characters=limits.quote_characters)
-    return Question({"checks": asked_checks(checks), "context": about}, answer)
+    return Question({"checks": asked_checks(checks), "context": about}, answer, CHECKS_SCHEMA)
+
+
+def _or_null(schema: JsonObject) -> JsonObject:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+CHECKS_SCHEMA = closed(
+    checks={
+        "type": "array",
+        "items": closed(
+            id=TEXT,
+            satisfied=_or_null(TRUTH),
+            score=_or_null(WHOLE),
+            reasoning=TEXT,
+            evidence_step=_or_null(WHOLE),
+            quote=_or_null(TEXT),
+            absent=TRUTH,
+            cannot_determine=TRUTH,
+        ),
+    },
+    overall_reasoning=TEXT,
+    confidence=NUMBER,
+)
+"""The form of an answer to checks, as `VERDICT_SCHEMA` is that of a verdict."""

@@ -11,6 +11,7 @@ with the start of the message and with its end; the later one counts where both 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from pydantic import JsonValue
@@ -79,6 +80,7 @@ _REASONS = {
 class _Anthropic(WireFormat):
     base_path = ""
     path = stream_path = "/v1/messages"
+    schema_models = re.compile(r"claude-(?:opus|sonnet|haiku)-(?:4-(?:[5-9]|\d\d)(?!\d)|[5-9])")
     error_event = "error"
     error_types = {
         401: "authentication_error",
@@ -100,12 +102,16 @@ class _Anthropic(WireFormat):
         return write_json({"type": "error", "error": error})
 
     def request_out(self, request: ModelRequest) -> JsonObject:
-        system = [message.text for message in request.messages if message.role == "system"]
+        texts = [message.text for message in request.messages if message.role == "system"]
+        system: list[JsonValue] = [_text_block(text) for text in texts if text]
+        schema = self.schema_of(request)
+        form: JsonObject = {"type": "json_schema", "schema": schema}
         return present(
+            output_config={"format": form} if schema else None,
             model=request.model,
             max_tokens=DEFAULT_MAX_TOKENS if request.max_tokens is None else request.max_tokens,
-            system=[_text_block(text) for text in system if text] or None,
-            messages=_turns_out(request.messages),
+            system=system or None,
+            messages=_with_breakpoint(_turns_out(request.messages), request.shared_start),
             tools=[_tool_out(tool) for tool in request.tools] or None,
             temperature=request.temperature,
         )
@@ -183,6 +189,18 @@ class _Anthropic(WireFormat):
 
 
 anthropic = _Anthropic()
+
+
+def _with_breakpoint(turns: list[JsonValue], shared: int) -> list[JsonValue]:
+    """Return the turns with the first, if it is a text, cut where what requests share ends, and a
+    breakpoint for the cache there.
+    """
+    first = as_object(turns[0], "a turn") if shared and turns else {}
+    text = string_of(first, "content")
+    if not shared < len(text):
+        return turns
+    start: JsonObject = {**_text_block(text[:shared]), "cache_control": {"type": "ephemeral"}}
+    return [{**first, "content": [start, _text_block(text[shared:])]}, *turns[1:]]
 
 
 def _turns_out(messages: tuple[Message, ...]) -> list[JsonValue]:

@@ -150,6 +150,15 @@ class WireFormat(Format):
         """Write a request. Raises `WireError` for numbers that are not finite."""
         return write_json(self.request_out(request))
 
+    schema_models: ClassVar[re.Pattern[str]]
+    """The models that are known to answer by a JSON Schema in this format, from the beginning of
+    their ids on; a server of the same format that has others is asked without."""
+
+    def schema_of(self, request: ModelRequest) -> JsonObject | None:
+        """Return the schema that the reply is held to; None where the model is not known to be."""
+        bare = request.model.rpartition("/")[2]
+        return request.answer_schema if self.schema_models.match(bare) else None
+
     @abstractmethod
     def request_out(self, request: ModelRequest) -> JsonObject:
         """The fields of a request."""

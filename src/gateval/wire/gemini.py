@@ -107,12 +107,19 @@ class GoogleFormat(Format):
 class _Gemini(GoogleFormat, WireFormat):
     path = "/models/{model}:generateContent"
     stream_path = "/models/{model}:streamGenerateContent?alt=sse"
+    schema_models = re.compile(r"gemini-(?:2\.5|[3-9])")
 
     def request_out(self, request: ModelRequest) -> JsonObject:
         model_id(request.model)
         messages = request.messages
         system: list[JsonValue] = [{"text": one.text} for one in messages if one.role == "system"]
-        config = present(temperature=request.temperature, maxOutputTokens=request.max_tokens)
+        schema = self.schema_of(request)
+        config = present(
+            temperature=request.temperature,
+            maxOutputTokens=request.max_tokens,
+            responseMimeType="application/json" if schema else None,
+            responseJsonSchema=schema,
+        )
         return present(
             contents=_contents_out(messages),
             systemInstruction={"parts": system} if system else None,

@@ -11,6 +11,7 @@ without choices, and only for who asks for it by `stream_options.include_usage`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from pydantic import JsonValue
@@ -65,11 +66,19 @@ _FINISHES = {
 }
 
 
+SCHEMA_MODELS = re.compile(r"gpt-4o(?!-2024-05)|gpt-4\.[15]|gpt-[5-9]|o1(?!-mini|-preview)|o[34]")
+"""From gpt-4o-2024-08-06 on (https://platform.openai.com/docs/guides/structured-outputs)."""
+
+
 class _OpenAiChat(WireFormat):
     path = stream_path = "/chat/completions"
+    schema_models = SCHEMA_MODELS
 
     def request_out(self, request: ModelRequest) -> JsonObject:
+        schema = self.schema_of(request)
+        form: JsonObject = {"name": "answer", "strict": True, "schema": schema}
         return present(
+            response_format={"type": "json_schema", "json_schema": form} if schema else None,
             model=request.model,
             messages=[_message_out(message) for message in request.messages],
             tools=[_tool_out(tool) for tool in request.tools] or None,

@@ -48,7 +48,7 @@ from gateval.wire.base import (
     write_json,
     write_text,
 )
-from gateval.wire.openai_chat import cached_in
+from gateval.wire.openai_chat import SCHEMA_MODELS, cached_in
 
 NO_ID = "resp_gateval"
 """The id of a response that nobody stores."""
@@ -66,10 +66,14 @@ _TEXTS = {"response.output_text.delta", "response.refusal.delta"}
 
 class _OpenAiResponses(WireFormat):
     path = stream_path = "/responses"
+    schema_models = SCHEMA_MODELS
 
     def request_out(self, request: ModelRequest) -> JsonObject:
         """Nothing is stored at the provider."""
+        schema = self.schema_of(request)
+        form: JsonObject = {"type": "json_schema", "name": "answer", "strict": True}
         return present(
+            text={"format": {**form, "schema": schema}} if schema else None,
             model=request.model,
             input=[item for said in request.messages for item in _items_out(said)],
             store=False,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from gateval.domain.history.recorded import mark_of
@@ -100,3 +103,11 @@ def test_stored_trials_of_the_whole_jury_are_not_compared_with_those_of_a_part()
 def test_a_whole_jury_is_left_as_it_is() -> None:
     results = judged({})
     assert without_absent_jurors(results.plan, results.trials) is results.trials
+
+
+def test_a_run_without_a_jury_imports_nothing_of_one() -> None:
+    rooms = "engine.run, domain.decision.decision, render.report.usage, domain.history.recorded"
+    code = f"import sys\nimport {', '.join(f'gateval.{one}' for one in rooms.split(', '))}\n"
+    code += "print([one for one in sys.modules if 'jur' in one])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"

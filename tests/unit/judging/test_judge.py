@@ -163,5 +163,6 @@ def test_every_judgement_has_its_own_nonce() -> None:
     judge = Judge(calls)
     for _ in range(3):
         asyncio.run(judge.judge(rubric="r", spec=JUDGE, fixture_input=PROMPT, transcript=RUN))
-    first_lines = {request.messages[1].text.splitlines()[0] for _, request, _ in calls.asked}
-    assert len(first_lines) == 3
+    told = [(request.messages[1].text, request.shared_start) for _, request, _ in calls.asked]
+    assert len({text[shared:].splitlines()[0] for text, shared in told}) == 3
+    assert len({text[:shared] for text, shared in told}) == 1

@@ -26,8 +26,11 @@ from gateval.domain.plan.sealing import kept_apart, published_plan
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.compare import compare
 from gateval.domain.results.comparison import Comparison
-from gateval.domain.results.doubts import without_common_refusals, without_mere_claims
-from gateval.domain.results.juries import without_absent_jurors
+from gateval.domain.results.doubts import (
+    as_juries_count,
+    without_common_refusals,
+    without_mere_claims,
+)
 from gateval.domain.results.progress import is_public_warning, public_rate, result_parts
 from gateval.domain.results.results import Results, SealedVerdict, bits_of
 from gateval.domain.verdicts import (
@@ -281,7 +284,7 @@ def publishable(report: Report, keyed: Keyed = lambda _: "", *, rates: bool = Tr
 def _counted(results: Results) -> Results:
     """Return the results with every trial as it counts."""
     found = without_common_refusals(without_mere_claims(results))
-    trials = without_absent_jurors(found.plan, found.trials)
+    trials = as_juries_count(found.plan, found.trials)
     return found if trials is found.trials else found.replace(trials=trials)
 
 

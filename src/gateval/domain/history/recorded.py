@@ -34,7 +34,6 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import EarlierSet, Grouped, averages, group_trials
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, FixtureComparison
 from gateval.domain.results.doubts import was_seen
-from gateval.domain.results.juries import is_whole
 from gateval.domain.results.results import Results, SealedVerdict, run_of
 from gateval.domain.results.scoring import mean_rate, score_fixture
 from gateval.domain.trials.trace import add_usage
@@ -279,7 +278,7 @@ def _rests_on_claims(trials: Sequence[Trial]) -> bool:
 
 def mark_of(trial: Trial) -> TrialStatus:
     """Return how a trial ended; one of which a juror was left out measured nothing for others."""
-    if trial.passed is None or not is_whole(trial):
+    if trial.passed is None or not trial.judged_whole:
         return TrialStatus.LOST
     if trial.passed:
         return TrialStatus.PASSED

@@ -194,6 +194,15 @@ def without_common_refusals(results: Results) -> Results:
     return results if trials is results.trials else results.replace(trials=trials)
 
 
+def as_juries_count(plan: Plan, trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
+    """Return the trials, those of juries without the jurors that were out of reach."""
+    if not any(one.judge.models for one in plan.evals):
+        return trials
+    from gateval.domain.results.juries import without_absent_jurors
+
+    return without_absent_jurors(plan, trials)
+
+
 def refused_on_both(plan: Plan, trials: Iterable[Trial]) -> tuple[Trial, ...]:
     """Return the trials, those of fixtures that the provider refused on both sides not measured."""
     every = trials if isinstance(trials, tuple) else tuple(trials)

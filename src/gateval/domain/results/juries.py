@@ -41,11 +41,6 @@ def _is_measured(planned: PlannedEval) -> bool:
     return not (planned.judge.calibration is None and planned.judge.min_agreement is None)
 
 
-def is_whole(trial: Trial) -> bool:
-    """Whether no juror was left out of its judgement, so that it may stand for base later."""
-    return not any(juror.outage for one in trial.assessments for juror in _jurors(one))
-
-
 def _absent(trial: Trial) -> Iterator[str]:
     """The jurors whose provider was out of reach, where that left a trial without a verdict."""
     for one in trial.assessments:

@@ -23,7 +23,7 @@ from gateval.domain.plan.plan import Plan, planned_trials
 from gateval.domain.plan.planned_eval import Joint, PlannedEval
 from gateval.domain.plan.sealing import kept_apart, parts_of
 from gateval.domain.results.averages import Grouped, with_stored
-from gateval.domain.results.doubts import refused_on_both
+from gateval.domain.results.doubts import as_juries_count, refused_on_both
 from gateval.domain.results.fixture_progress import (
     AGREEING,
     FixtureProgress,
@@ -33,7 +33,6 @@ from gateval.domain.results.fixture_progress import (
     larger,
     rules_of,
 )
-from gateval.domain.results.juries import without_absent_jurors
 from gateval.domain.results.results import LEAST_FIXTURES, Results, in_steps
 from gateval.domain.results.scoring import threshold_repetitions
 from gateval.domain.statistics.broad import CONFIRMING_TRIALS, Broad
@@ -398,8 +397,7 @@ def next_trials(plan: Plan, finished: Iterable[Trial]) -> tuple[TrialKey, ...]:
 
     An empty answer ends the run.
     """
-    counted = without_absent_jurors(plan, refused_on_both(plan, finished))
-    trials = with_stored(plan, counted)
+    trials = with_stored(plan, as_juries_count(plan, refused_on_both(plan, finished)))
     keys: list[TrialKey] = []
     wanted: dict[_Name, Look] = {}
     for part in parts_of(plan):

@@ -92,7 +92,9 @@ class ModelRequest(Value):
 
     `continues` is the id of a stored reply whose conversation goes on with these messages. `draw`
     names the trial for scripted models, which draw anew for each, and `caller` who asks, where
-    calls are recorded; neither leaves the gate.
+    calls are recorded; neither leaves the gate. `answer_schema` is the JSON Schema of the reply,
+    for models whose provider holds them to one. With system messages and so many characters of the
+    first user message (`shared_start`) other requests begin, too: it is worth a place in a cache.
     """
 
     model: str
@@ -103,6 +105,8 @@ class ModelRequest(Value):
     tools: tuple[ToolDefinition, ...] = ()
     temperature: float | None = None
     max_tokens: int | None = None
+    answer_schema: JsonObject | None = None
+    shared_start: Count = 0
 
 
 class Usage(Value):

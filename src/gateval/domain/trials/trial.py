@@ -341,6 +341,12 @@ class Trial(Value):
         return self.cause is not Cause.CANDIDATE
 
     @property
+    def judged_whole(self) -> bool:
+        """Whether no juror was left out of its judgement, so that it may stand for base later."""
+        verdicts = (one.verdict for one in self.assessments if one.verdict is not None)
+        return not any(juror.outage for one in verdicts for juror in one.jurors)
+
+    @property
     def passed(self) -> bool | None:
         """Whether it counts as passed; None for a trial that was lost and says nothing."""
         if self.outcome is Outcome.PASS:

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from gateval.domain.base import known_of_last
-from gateval.domain.calibration import show_agreement
+from gateval.domain.calibration import CalibrationReplay, show_agreement
 from gateval.domain.decision.decision import Report
 from gateval.domain.decision.reasons import SPENDING_CODES
 from gateval.domain.manifests.catalogue import embedded
@@ -16,7 +16,6 @@ from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.comparison import EvalComparison, FixtureChange, Rise, Unit
 from gateval.domain.results.doubts import judge_doubt, replay_of
-from gateval.domain.results.jury_figures import jury_figures, jury_lines
 from gateval.domain.results.outlook import unseen_drop
 from gateval.domain.results.progress import left_after_planned
 from gateval.domain.statistics.walk import Ratio
@@ -340,12 +339,21 @@ def _judges(report: Report) -> Iterator[str]:
         policy = results.plan.policy.judge
         if asked and not any(judge_doubt(planned, (one,), policy) for planned in asked):
             earlier = f", measured by run {one.run}" if one.run else ""
-            figures = jury_figures(one)
-            yield from jury_lines(figures) if figures else ()
+            yield from _jury(one)
             yield (
                 f"The judge {one.binding.model} agrees with people, by {one.calibration}: "
                 f"{show_agreement(one.agreement)}{earlier}.{_other_rubrics(asked)}"
             )
+
+
+def _jury(replay: CalibrationReplay) -> Sequence[str]:
+    """What labels say of several judges."""
+    if replay.binding.panel is None:
+        return ()
+    from gateval.domain.results.jury_figures import jury_figures, jury_lines
+
+    figures = jury_figures(replay)
+    return jury_lines(figures) if figures else ()
 
 
 def _unsure(report: Report) -> Iterator[str]:
