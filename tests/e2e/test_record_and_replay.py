@@ -143,9 +143,10 @@ def test_a_recorded_failure_is_replayed_by_the_printed_command_without_keys(
         drawn.append(model.heard)
     folder = tmp_path / "out-1"
     first, second = files(folder / "recording"), files(tmp_path / "out-2/recording")
-    assert len(first) == model.calls / 2
-    assert "desk-eval/case-0/head-1/agent-002.json" in first
-    assert "desk-eval/case-0/base-1/judge-001.json" in first
+    calls = {name: json.loads(text) for name, text in first.items()}
+    assert sum(map(len, calls.values())) == model.calls / 2
+    asked = [(one["asks"], one["ordinal"]) for one in calls["desk-eval/case-0/base-1.json"]]
+    assert asked == [("agent", 1), ("agent", 1), ("judge", 1), ("judge", 2)], "judged again"
     assert first == second, "two recordings of the same run can be compared"
     kinds = ("gateval-", "127.0.0.1:", "candidate-")
     assert all(any(one.startswith(kind) for one in drawn[0]) for kind in kinds), drawn[0]
@@ -164,7 +165,7 @@ def test_a_recorded_failure_is_replayed_by_the_printed_command_without_keys(
     assert not (tmp_path / "again/plan.v1.json").exists(), "nobody goes on from a replay"
     assert not (tmp_path / "again/run.v1.json").exists(), "nothing of it is remembered"
 
-    shutil.rmtree(folder / "recording/desk-eval/case-1/head-1")
+    (folder / "recording/desk-eval/case-1/head-1.json").unlink()
     part = (*CHECK, "--fixture", "case-1", "--replay", str(folder), "--offline")
     lost = gateval(desk, *part, CRM_TOKEN=TOKEN)
     assert lost.returncode == 3, lost.stdout

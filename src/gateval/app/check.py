@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.machine import SystemClock, screen_of, show_here
@@ -57,7 +57,6 @@ def check_change(
     are recorded, or replayed from the folder `replay`, which neither knows of earlier checks nor is
     remembered.
     """
-    from gateval.app.replay import taping_asked
     from gateval.app.run.measure import local_memory
 
     settings = read_settings(environ)
@@ -75,7 +74,7 @@ def check_change(
             "it with.",
             hint="Name an older commit with --base REV; `gateval run EVAL` measures one revision.",
         )
-    taped = taping_asked(repository, record=record, replay=replay, offline=offline, decides=True)
+    taped = _taping(repository, record=record, replay=replay, offline=offline, decides=True)
     if replay is None:
         plan = memory.applied(plan, fresh=fresh)
     if accept_bar_change:
@@ -95,6 +94,13 @@ def _importing_the_run() -> Iterator[None]:
     with ThreadPoolExecutor(1) as aside:
         aside.submit(import_module, "gateval.app.run.evaluate")
         yield
+
+
+def _taping(repository: GitRepository, **asked: Any) -> Taping:
+    """Read the options of recordings, by what is imported beside planning."""
+    from gateval.app.replay import taping_asked
+
+    return taping_asked(repository, **asked)
 
 
 def _failed(repository: GitRepository) -> tuple[tuple[str, str], ...]:
@@ -120,8 +126,6 @@ def run_evals(
     offline: bool = False,
 ) -> int:
     """Run the named Evals on one revision, without a baseline, under that revision's rules."""
-    from gateval.app.replay import taping_asked
-
     settings = read_settings(environ)
     repository = open_repository()
     with _importing_the_run():
@@ -137,7 +141,7 @@ def run_evals(
             fixtures=fixtures,
             today=SystemClock().utc_now()[:10],
         )
-    taped = taping_asked(repository, record=record, replay=replay, offline=offline)
+    taped = _taping(repository, record=record, replay=replay, offline=offline)
     where = (repository, settings, results, minutes)
     return carry_out(plan, *where, resume=resume, taping=taped)
 
@@ -155,7 +159,6 @@ def run_plan_file(
 ) -> int:
     """Run a plan that was written before, `-` for standard input; None is that of the `replay`."""
     settings = read_settings(environ)
-    from gateval.app.replay import taping_asked
     from gateval.app.run.views import PLAN_FILE
     from gateval.app.stored import named_run, read_plan
 
@@ -164,7 +167,7 @@ def run_plan_file(
         plan_file = str(named_run(repository.root, replay or "") / PLAN_FILE)
     plan = read_plan(plan_file)
     confirm_revisions(repository, plan)
-    taped = taping_asked(repository, record=record, replay=replay, offline=offline)
+    taped = _taping(repository, record=record, replay=replay, offline=offline)
     where = (repository, settings, results, minutes)
     return carry_out(plan, *where, resume=resume, taping=taped)
 

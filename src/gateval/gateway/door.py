@@ -103,6 +103,7 @@ class Gateway:
             name: Retrier(policy, allowed_rates.get(name)) for name in upstreams
         }
         self._allowed = allowed
+        self._offline = tape is not None and tape.offline
         self._pins: dict[tuple[str, int], tuple[str, ...]] = {}
         self._clients = [
             HttpClient(timeouts, ca_file, pins=self._pins, allowed=allowed) for _ in range(2)
@@ -127,7 +128,7 @@ class Gateway:
             self._pins.update(await pins_of(asked))
             named = {port for _, port in self._pins}
             self.ports_here = frozenset(named | {port_of(one) for one in asked if leads_here(one)})
-        for client in self._clients:
+        for client in () if self._offline else self._clients:
             await self._stack.enter_async_context(client)
         return self
 

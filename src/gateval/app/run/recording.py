@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,6 +115,7 @@ def callers(asked: Taping, plan: Plan, gateway: Gateway) -> Callable[[TrialKey],
         return lambda _: NO_CALLERS
     address, apart = addresses(plan), kept_apart(plan)
 
+    @lru_cache(maxsize=_UNDER_WAY)
     def of(key: TrialKey) -> Callers:
         if key.eval in apart:
             return NO_CALLERS
@@ -128,6 +129,10 @@ def callers(asked: Taping, plan: Plan, gateway: Gateway) -> Callable[[TrialKey],
         )
 
     return of
+
+
+_UNDER_WAY = 1_024
+"""Trials whose callers are remembered: each is asked for twice, while the trial is under way."""
 
 
 def calibration_callers(asked: Taping, plan: Plan) -> Callable[[PlannedEval, str], Caller | None]:

@@ -76,9 +76,9 @@ class Message(Value):
 class Caller(Value):
     """Who makes a call, where calls are recorded or replayed.
 
-    `address` is that of the trial's answer or judgement, `place` the names of the folders that its
-    calls are in, and `asks` the first word of their files. `drawn` are the values that were drawn
-    at random for it (keys, ports, nonces), which no recording holds.
+    `address` is that of the trial's answer or judgement, `place` the names of the folders and of
+    the file that its calls are in, and `asks` a word for who asks. `drawn` are the values that were
+    drawn at random for it (keys, ports, nonces), which no recording holds.
     """
 
     address: str

@@ -1,8 +1,8 @@
-"""The folder of a recording: a folder for each trial, a file for each call.
+"""The folder of a recording: a folder for each fixture, in it a file for each trial, a list of its
+calls in the order in which they ended.
 
-    EVAL/FIXTURE/head-1/agent-001.json
-    EVAL/FIXTURE/head-1/judge-001.json
-    calibrations/NAME/judge-001.json
+    EVAL/FIXTURE/head-1.json
+    calibrations/NAME.json
     long/SHA-256.txt
 
 What is replayed may come from anywhere, so no link is followed, sizes are limited, and of a file
@@ -16,7 +16,7 @@ import hashlib
 import os
 import re
 import stat
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -29,23 +29,20 @@ from gateval.gateway.recordings.recorded_call import (
     Outcome,
     RecordedCall,
     lines_of,
-    read_call,
+    read_calls,
     write_call,
 )
 from gateval.safe.redaction import Redactor
 
 LONG = "long"
 
-FILE_LIMIT = 64 * 1024 * 1024
-"""Bytes read of one file: more than a request and its answer can have."""
+FILE_LIMIT = 256 * 1024 * 1024
+"""Bytes of one file."""
 
 MOST_BYTES = 2 * 1024 * 1024 * 1024
 """Bytes of a recording, whatever agents say."""
 
-PLACE_LIMIT = 512 * 1024 * 1024
-"""Bytes read of one trial."""
-
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _ODD = re.compile(r"[^a-zA-Z0-9._-]")
 
@@ -62,7 +59,7 @@ class RecordingWriter:
     def __init__(self, path: Path, redactor: Redactor, *, most: int = MOST_BYTES) -> None:
         self._path = path
         self._redactor = redactor
-        self._numbers: Counter[tuple[str, ...]] = Counter()
+        self._sizes: dict[Path, int] = {}
         self._left = most
         self._left_out = 0
         self._ended = ""
@@ -73,13 +70,8 @@ class RecordingWriter:
         secret = f"{self._left_out} calls are not recorded: a secret stood in them all the same."
         return " ".join(filter(None, (self._ended, secret if self._left_out else "")))
 
-    def number(self, caller: Caller) -> int:
-        """Return the number of a caller's next file."""
-        self._numbers[*caller.place, caller.asks] += 1
-        return self._numbers[*caller.place, caller.asks]
-
-    def write(self, caller: Caller, number: int, call: RecordedCall) -> None:
-        """Write a call, unless a secret stands in its file all the same."""
+    def write(self, caller: Caller, call: RecordedCall) -> None:
+        """Write a call, unless a secret stands in it all the same."""
         if self._ended:
             return
         text, long = write_call(call, self._redactor)
@@ -92,23 +84,48 @@ class RecordingWriter:
             self._ended = "The recording is not complete: it has grown too large."
             return
         try:
-            folder = self._path.joinpath(*map(folder_name, caller.place))
-            folder.mkdir(parents=True, exist_ok=True)
-            _write(folder / f"{caller.asks}-{number:03}.json", text)
+            self._append(_file_of(self._path, caller), text)
             for name, content in long.items():
                 (self._path / LONG).mkdir(exist_ok=True)
                 with suppress(FileExistsError):
-                    _write(self._path / LONG / f"{name}.txt", content)
+                    _write(self._path / LONG / f"{name}.txt", content, new=os.O_EXCL)
         except OSError as error:
             self._ended = (
                 f"The recording is not complete: {error.strerror}. Make room, or run without "
                 "--record."
             )
 
+    def _append(self, file: Path, text: str) -> None:
+        """Add to the list in a file, which is whole JSON before and after."""
+        size = self._sizes.get(file, 0)
+        if size:
+            added = _write(file, f",\n{text}{_END}", size - len(_END))
+        else:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            added = _write(file, f"[\n{text}{_END}")
+        self._sizes[file] = added
 
-def _write(file: Path, text: str) -> None:
-    with os.fdopen(os.open(file, _NEW, 0o644), "wb") as stream:
-        stream.write(text.encode("utf-8", "surrogatepass"))
+
+_END = "\n]\n"
+
+
+def _file_of(root: Path, caller: Caller) -> Path:
+    *folders, name = map(folder_name, caller.place)
+    return root.joinpath(*folders, f"{name}.json")
+
+
+def _write(file: Path, text: str, at: int = 0, *, new: int = 0) -> int:
+    """Write at a place of a file, and return its size then."""
+    content = text.encode("utf-8", "surrogatepass")
+    descriptor = os.open(file, _WRITE | new, 0o644)
+    try:
+        left, end = memoryview(content), at
+        while left:
+            done = os.pwrite(descriptor, left, end)
+            left, end = left[done:], end + done
+    finally:
+        os.close(descriptor)
+    return at + len(content)
 
 
 class _LongTexts(Mapping[str, str]):
@@ -135,12 +152,12 @@ class _LongTexts(Mapping[str, str]):
         return 0
 
 
-def _read(file: Path, limit: int = FILE_LIMIT) -> str:
+def _read(file: Path) -> str:
     with os.fdopen(os.open(file, _READ), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise BadRecording("is no plain file")
-        content = stream.read(min(limit, FILE_LIMIT) + 1)
-    if len(content) > min(limit, FILE_LIMIT):
+        content = stream.read(FILE_LIMIT + 1)
+    if len(content) > FILE_LIMIT:
         raise BadRecording("is larger than what is read of one trial")
     try:
         return content.decode("utf-8", "surrogatepass")
@@ -160,20 +177,20 @@ class RecordingReader:
         """Return what came of the next equal call of this caller; None if it made none. Raises
         `BadRecording`.
         """
-        place = (*caller.place, caller.asks)
-        if place not in self._known:
-            known: dict[tuple[str, ...], deque[Outcome]] = {}
+        known = self._known.get(caller.place)
+        if known is None:
+            known = self._known[caller.place] = {}
             for one in sorted(self._calls(caller), key=lambda one: one.ordinal):
-                known.setdefault((one.address, *one.asked.key), deque()).append(one.outcome)
-            self._known[place] = known
-        left = self._known[place].get((caller.address, *asked.key))
+                key = (one.asks, one.address, *one.asked.key)
+                known.setdefault(key, deque()).append(one.outcome)
+        left = known.get((caller.asks, caller.address, *asked.key))
         return left.popleft() if left else None
 
     def missing(self, caller: Caller, asked: AskedCall) -> str:
         """Say why there is no such call, with what differs from the one most like it."""
         shown = "/".join(map(folder_name, caller.place))
         try:
-            calls = list(self._calls(caller))
+            calls = [one for one in self._calls(caller) if one.asks == caller.asks]
         except BadRecording as bad:
             return f"{bad}."
         if not calls:
@@ -191,23 +208,16 @@ class RecordingReader:
             return f"This very request was made {equal} times in {shown} when it was recorded."
         return f"No request recorded in {shown} is this one. {_difference(asked, same)}"
 
-    def _calls(self, caller: Caller) -> Iterator[RecordedCall]:
-        folder = self.path.joinpath(*map(folder_name, caller.place))
+    def _calls(self, caller: Caller) -> list[RecordedCall]:
+        file = _file_of(self.path, caller)
         try:
-            names = sorted(one.name for one in folder.iterdir())
-        except OSError:
-            return
-        left = PLACE_LIMIT
-        for name in names:
-            if re.fullmatch(rf"{caller.asks}-[0-9]+\.json", name):
-                try:
-                    text = _read(folder / name, left)
-                    left -= len(text)
-                    yield read_call(text, self._long)
-                except OSError as error:
-                    raise BadRecording(f"{folder / name} cannot be read: {error.strerror}")
-                except BadRecording as bad:
-                    raise BadRecording(f"{folder / name} {bad}")
+            return read_calls(_read(file), self._long)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise BadRecording(f"{file} cannot be read: {error.strerror}")
+        except BadRecording as bad:
+            raise BadRecording(f"{file} {bad}")
 
 
 _LINES_COMPARED = 2_000

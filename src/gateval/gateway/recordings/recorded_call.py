@@ -1,4 +1,4 @@
-"""One recorded call of a model as a file that people read and compare. Does no I/O.
+"""A recorded call of a model as JSON that people read and compare. Does no I/O.
 
 A call is found again by its request, and no two runs make the very same one: keys, ports, folders
 and delimiters are drawn anew, identifiers and the day go on. So each such value is a placeholder
@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -81,7 +82,16 @@ class Placeholders:
 
 
 def _today() -> tuple[str, ...]:
-    now = datetime.now(UTC)
+    return _days(int(time.time()) // _LOOKED_AT_SECONDS)
+
+
+_LOOKED_AT_SECONDS = 60
+
+
+@lru_cache(maxsize=1)
+def _days(moment: int) -> tuple[str, ...]:
+    """Return what day it is, in UTC and here."""
+    now = datetime.fromtimestamp(moment * _LOOKED_AT_SECONDS, UTC)
     return tuple(sorted({f"{day:%Y-%m-%d %B %-d}" for day in (now, now.astimezone())}))
 
 
@@ -176,8 +186,9 @@ Outcome = Answered | Streamed | Failed | Unheard
 
 
 class RecordedCall(NamedTuple):
-    """A call as it is kept: of whom (`address`), the how many-th equal one (`ordinal`)."""
+    """A call as it is kept: of whom (`asks`, `address`), the how many-th equal one (`ordinal`)."""
 
+    asks: str
     address: str
     ordinal: int
     asked: AskedCall
@@ -185,14 +196,13 @@ class RecordedCall(NamedTuple):
 
 
 def write_call(call: RecordedCall, redactor: Redactor) -> tuple[str, dict[str, str]]:
-    """Return the text of a call's file, and the long texts that lie in files of their own, by their
-    SHA-256.
-    """
+    """Return a call as JSON, and the long texts that lie in files of their own, by SHA-256."""
     asked, outcome = call.asked, call.outcome
     said = json.loads(asked.names.known_in(json.dumps(_said(outcome), ensure_ascii=False)))
     long: dict[str, str] = {}
     told = {
         "version": VERSION,
+        "asks": call.asks,
         "address": call.address,
         "wire": asked.wire,
         "model": asked.model,
@@ -201,7 +211,7 @@ def write_call(call: RecordedCall, redactor: Redactor) -> tuple[str, dict[str, s
         "request": folded(asked.body, long),
         "answer": folded(without_secrets(said, redactor), long),
     }
-    return json.dumps(told, indent=2, ensure_ascii=False) + "\n", long
+    return json.dumps(told, indent=2, ensure_ascii=False), long
 
 
 def _said(outcome: Outcome) -> JsonObject:
@@ -222,30 +232,39 @@ def _said(outcome: Outcome) -> JsonObject:
     return {"unheard": True}
 
 
+_NONE_KNOWN = Placeholders((), ())
+
+
 class BadRecording(ValueError):
-    """A file is no recorded call; the text is a clause that follows the file's name."""
+    """A file holds no recorded calls; the text is a clause that follows the file's name."""
 
 
-def read_call(text: str, long: Mapping[str, str]) -> RecordedCall:
-    """Read the file of a call; `long` gives the texts of other files. Raises `BadRecording`."""
+def read_calls(text: str, long: Mapping[str, str]) -> list[RecordedCall]:
+    """Read a list of calls; `long` gives the texts of other files. Raises `BadRecording`."""
+
+    def unmarked(value: dict[str, JsonValue]) -> JsonValue:
+        return _unmarked(value, long)
+
     try:
-        told = json.loads(text)
-        if told["version"] != VERSION:
-            why = "was written by another version of Gateval; record again"
-            raise BadRecording(why)  # noqa: TRY301 - the reading of a file is one step
-        asked = AskedCall(
-            str(told["wire"]),
-            str(told["model"]),
-            unfolded(told["request"], long),
-            str(told["digest"]),
-            Placeholders((), ()),
-        )
-        outcome = _outcome(unfolded(told["answer"], long))
-        return RecordedCall(str(told["address"]), int(told["ordinal"]), asked, outcome)
+        return [_call(one) for one in json.loads(text, object_hook=unmarked)]
     except BadRecording:
         raise
     except (ValueError, TypeError, LookupError, RecursionError) as error:
-        raise BadRecording(f"is no recorded call ({type(error).__name__})") from error
+        raise BadRecording(f"holds no recorded calls ({type(error).__name__})") from error
+
+
+def _call(told: Any) -> RecordedCall:
+    if told["version"] != VERSION:
+        raise BadRecording("was written by another version of Gateval; record again")
+    asked = AskedCall(
+        str(told["wire"]),
+        str(told["model"]),
+        told["request"],
+        str(told["digest"]),
+        _NONE_KNOWN,
+    )
+    of = (str(told["asks"]), str(told["address"]), int(told["ordinal"]))
+    return RecordedCall(*of, asked, _outcome(told["answer"]))
 
 
 def _outcome(said: Any) -> Outcome:
@@ -292,22 +311,20 @@ def _is_marked(value: Mapping[str, JsonValue]) -> bool:
     return len(value) == 1 and next(iter(value)).startswith("$")
 
 
-def unfolded(value: JsonValue, long: Mapping[str, str]) -> JsonValue:
-    """Undo `folded`. Raises `BadRecording` where a text is missing."""
-    if isinstance(value, list):
-        return [unfolded(one, long) for one in value]
-    if not isinstance(value, dict):
+def _unmarked(value: dict[str, JsonValue], long: Mapping[str, str]) -> JsonValue:
+    """Undo `folded` of one object, whose parts are undone. Raises `BadRecording` where a text is
+    missing.
+    """
+    if not _is_marked(value):
         return value
-    if _is_marked(value):
-        ((key, held),) = value.items()
-        if key == _LINES and isinstance(held, list):
-            return "\n".join(map(str, held))
-        if key == _FILE:
-            if str(held) not in long:
-                raise BadRecording(f"names a text that is missing ({str(held)[:12]})")
-            return long[str(held)]
-        return {key[1:]: unfolded(held, long)}
-    return {key: unfolded(one, long) for key, one in value.items()}
+    ((key, held),) = value.items()
+    if key == _LINES and isinstance(held, list):
+        return "\n".join(map(str, held))
+    if key == _FILE:
+        if str(held) not in long:
+            raise BadRecording(f"names a text that is missing ({str(held)[:12]})")
+        return long[str(held)]
+    return {key[1:]: held}
 
 
 def lines_of(body: JsonValue) -> Iterator[str]:

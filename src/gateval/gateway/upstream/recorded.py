@@ -73,18 +73,16 @@ class Tape:
         asked = asked_call(wire, model, body, names, self.redactor)
         key = (*caller.place, caller.asks, caller.address, *asked.key)
         self._made[key] += 1
-        number = self.writer.number(caller) if self.writer else 0
-        return TapedCall(self, caller, asked, self._made[key], number)
+        return TapedCall(self, caller, asked, self._made[key])
 
 
 class TapedCall(NamedTuple):
-    """One call under way: the how many-th equal one of its caller, and the number of its file."""
+    """One call under way: the how many-th equal one of its caller."""
 
     tape: Tape
     caller: Caller
     asked: AskedCall
     ordinal: int
-    number: int
 
     def recorded(self) -> Outcome | None:
         """Return what came of it when it was recorded; None where it is to be made. Raises
@@ -104,8 +102,8 @@ class TapedCall(NamedTuple):
     def record(self, outcome: Outcome) -> None:
         """Write down what came of it, if anything is written."""
         if self.tape.writer is not None:
-            made = RecordedCall(self.caller.address, self.ordinal, self.asked, outcome)
-            self.tape.writer.write(self.caller, self.number, made)
+            of = (self.caller.asks, self.caller.address, self.ordinal)
+            self.tape.writer.write(self.caller, RecordedCall(*of, self.asked, outcome))
 
 
 def _unrecorded(why: str) -> ModelCallError:

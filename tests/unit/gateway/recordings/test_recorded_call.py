@@ -11,12 +11,11 @@ from pydantic import JsonValue
 from gateval.gateway.recordings.recorded_call import (
     MOST_PLACEHOLDERS,
     Answered,
+    AskedCall,
     Placeholders,
     RecordedCall,
     asked_call,
-    folded,
-    read_call,
-    unfolded,
+    read_calls,
     write_call,
 )
 from gateval.safe.redaction import Redactor
@@ -35,10 +34,13 @@ json_values = st.recursive(
 
 
 @given(json_values)
-def test_what_is_folded_for_people_is_unfolded_as_it_was(value: JsonValue) -> None:
-    long: dict[str, str] = {}
-    shown = json.loads(json.dumps(folded(value, long)))
-    assert unfolded(shown, long) == value
+def test_what_is_folded_for_people_is_read_as_it_was(value: JsonValue) -> None:
+    names = Placeholders((), ())
+    asked = AskedCall("openai-chat", "openai/m", value, "", names)
+    text, long = write_call(RecordedCall("agent", "a", 1, asked, Answered(200, value)), NOTHING)
+    (again,) = read_calls(f"[{text}]", long)
+    assert again.asked.body == value
+    assert again.outcome == Answered(200, value)
 
 
 def test_a_text_of_several_lines_is_a_line_each() -> None:
@@ -46,13 +48,13 @@ def test_a_text_of_several_lines_is_a_line_each() -> None:
     body = json.dumps({"messages": [{"content": "one\ntwo"}], "user": "me"}).encode()
     asked = asked_call("openai-chat", "openai/m", body, names, NOTHING)
     text, long = write_call(
-        RecordedCall("a", 1, asked, Answered(200, {"x": "y" * 40_000})), NOTHING
+        RecordedCall("agent", "a", 1, asked, Answered(200, {"x": "y" * 40_000})), NOTHING
     )
     assert '            "one",\n            "two"\n' in text
     assert '"me"' not in text
     assert len(text) < 1_000
     assert list(long.values()) == ["y" * 40_000]
-    again = read_call(text, long)
+    (again,) = read_calls(f"[{text}]", long)
     assert again.outcome == Answered(200, {"x": "y" * 40_000})
     assert again.asked.key == asked.key
 
