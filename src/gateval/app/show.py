@@ -14,12 +14,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from gateval.adapters.age import identities
 from gateval.adapters.machine import screen_of
 from gateval.adapters.results_folder import PARENTS, run_folders
 from gateval.app.run.finished import finished_fixture
 from gateval.app.run.views import DECISION_FILE, EVIDENCE_FILE, PLAN_FILE, RESULTS_FILE, RUN_IS
-from gateval.app.sealing import opened_results
 from gateval.app.stored import find_run, named_run, read_limited, read_results, root_here, runs_here
 from gateval.domain.base import JsonObject
 from gateval.domain.decision.decision import Report, make_report
@@ -167,7 +165,11 @@ def _report(environ: Mapping[str, str], folder: Path) -> Report:
 
 def _can_be_opened(environ: Mapping[str, str], folder: Path) -> bool:
     """Whether there is something sealed, and a key that may open it."""
-    return folder.is_dir() and (folder / EVIDENCE_FILE).exists() and bool(identities(environ))
+    if not (folder.is_dir() and (folder / EVIDENCE_FILE).exists()):
+        return False
+    from gateval.adapters.age import identities
+
+    return bool(identities(environ))
 
 
 def _looked_at(fact: FixtureFacts) -> FixtureFacts:
@@ -178,6 +180,8 @@ def _looked_at(fact: FixtureFacts) -> FixtureFacts:
 def _read(environ: Mapping[str, str], folder: Path) -> Results:
     """Return the results of a run; with a key that opens them, those of sealed Evals, too."""
     if _can_be_opened(environ, folder):
+        from gateval.app.sealing import opened_results
+
         try:
             return opened_results(environ, folder / EVIDENCE_FILE)
         except UsageError as error:
