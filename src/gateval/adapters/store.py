@@ -71,7 +71,8 @@ _BLOB = b'{"sha256":"%s","json":%s}'
 _BLOB_START = b'{"sha256":"'
 _BLOB_JSON = b'","json":'
 _STANDS_FOR = re.compile(rb'"\\u0000([0-9a-f]{64}):([0-9]{1,12})(?::([0-9]{1,9}))?"')
-_NO_STEPS = b'"trace":{"steps":[]'
+_MARK = b'"\\u0000'
+_TRACE = b'"trace":{'
 
 
 @cache
@@ -180,6 +181,10 @@ class TrialStore:
         )
 
 
+def _may_be_long(step: Step) -> bool:
+    return len(step.text) >= LONG_TEXT or step.arguments is not None
+
+
 class _Writing:
     """The segment that is being written. Raises `OSError`."""
 
@@ -202,16 +207,19 @@ class _Writing:
         lines: list[bytes] = []
         trace, stored, place = trial.trace, None, b""
         if trace is not None and trace.steps:
-            written = self._texts_once(_steps().dump_json(tuple(trace.steps)), lines)
+            steps = tuple(trace.steps)
+            written = _steps().dump_json(steps)
+            if _MARK in written or any(map(_may_be_long, steps)):
+                written = self._texts_once(written, lines)
             sha = self._once(written, lines)
-            place = _reference(sha, self._known[sha], len(trace.steps))
-            stored = self._known[sha], sha, len(trace.steps)
-            trial = trial.replace(trace=trace.replace(steps=()))
-        line = trial.model_dump_json().encode()
-        if (trial.output is not None and len(trial.output) >= LONG_TEXT) or b'"\\u0000' in line:
+            place = _reference(sha, self._known[sha], len(steps))
+            stored = self._known[sha], sha, len(steps)
+        apart = {"trace": {"steps"}} if place else None
+        line = trial.model_dump_json(exclude=apart).encode()
+        if (trial.output is not None and len(trial.output) >= LONG_TEXT) or _MARK in line:
             line = self._texts_once(line, lines)
         if place:
-            line = line.replace(_NO_STEPS, b'"trace":{"steps":' + place, 1)
+            line = line.replace(_TRACE, _TRACE + b'"steps":' + place + b",", 1)
         members = self._fixtures.setdefault((trial.key.eval, trial.key.fixture), [])
         if members[-1:] != [self._member]:
             members.append(self._member)
@@ -232,9 +240,6 @@ class _Writing:
         )
 
     def _texts_once(self, text: bytes, lines: list[bytes]) -> bytes:
-        if len(text) < LONG_TEXT:
-            return text
-
         def stored(found: re.Match[bytes]) -> bytes:
             sha = self._once(found.group(), lines)
             return _reference(sha, self._known[sha])
