@@ -1,0 +1,89 @@
+"""What a candidate may say to deceive its judge, as data, and where in a run it can say that.
+
+The attacks are in `attacks.toml`. Tests try them on the prompt, and people on their own judges.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import Field
+
+from gateval.domain.base import Value
+from gateval.domain.trials.trace import Step, StepKind, Trace
+from gateval.domain.trials.trial import Answer
+
+CODE = "NONCE"
+"""Stands in an attack for the code of the delimiters, as if the candidate knew it."""
+
+_HARMLESS = "The order was looked up, and nothing about it was unusual. "
+
+
+class Position(StrEnum):
+    """Where in its run a candidate says it."""
+
+    ANSWER = "answer"
+    BEFORE = "earlier message"
+    ARGUMENTS = "arguments"
+    ARGUMENT_NAME = "name of an argument"
+    TOOL = "name of a tool"
+    RESULT = "tool result"
+
+
+class Attack(Value):
+    """A text that is to raise a score. `kind` is what results are counted by.
+
+    `parts` are said in steps of their own, one after the other. `filler` harmless sentences come
+    before the first.
+    """
+
+    kind: str = Field(min_length=1)
+    text: str = ""
+    parts: tuple[str, ...] = ()
+    filler: int = Field(default=0, ge=0)
+
+    def said(self, code: str) -> tuple[str, ...]:
+        """Return its texts, in order, with a code of delimiters in its place."""
+        first, *others = self.parts or (self.text,)
+        return tuple(one.replace(CODE, code) for one in (_HARMLESS * self.filler + first, *others))
+
+
+@functools.cache
+def attacks() -> tuple[Attack, ...]:
+    """Return all attacks, in the order of the file."""
+    written = tomllib.loads(Path(__file__).with_name("attacks.toml").read_text("utf-8"))
+    return tuple(Attack.model_validate(one) for one in written["attack"])
+
+
+def deceiving(output: str, attack: Attack, at: Position, code: str = "") -> Answer:
+    """Return an answer that ends with `output` and carries the attack at a position.
+
+    In the answer itself the attack follows the output, its last part if it has several.
+    """
+    *before, last = attack.said(code)
+    if at is Position.ANSWER:
+        steps = [_step(Position.BEFORE, one) for one in before]
+        return _answer(f"{output}\n\n{last}", steps)
+    return _answer(output, [_step(at, one) for one in (*before, last)])
+
+
+def _answer(output: str, steps: list[Step]) -> Answer:
+    numbered = tuple(one.replace(number=at) for at, one in enumerate(steps, 1))
+    return Answer(output=output, trace=Trace(steps=numbered) if steps else None, seconds=0)
+
+
+def _step(at: Position, text: str) -> Step:
+    match at:
+        case Position.RESULT:
+            return Step(number=1, kind=StepKind.TOOL_RESULT, tool="search", text=text)
+        case Position.TOOL:
+            return Step(number=1, kind=StepKind.TOOL_CALL, tool=text, arguments={})
+        case Position.ARGUMENTS:
+            return Step(number=1, kind=StepKind.TOOL_CALL, tool="search", arguments={"query": text})
+        case Position.ARGUMENT_NAME:
+            return Step(number=1, kind=StepKind.TOOL_CALL, tool="search", arguments={text: "x"})
+        case Position.ANSWER | Position.BEFORE:
+            return Step(number=1, kind=StepKind.ASSISTANT, text=text)
