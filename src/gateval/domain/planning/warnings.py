@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER, script_name
+from gateval.domain.manifests.families import family
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.fixture_checks import NamedTool, known_tools, named_tools
 from gateval.domain.paths import match_any, nearest, show_path
@@ -120,9 +121,27 @@ def _asking(snapshot: Snapshot) -> Iterable[tuple[str, str, SourceLocation]]:
 def shown_warnings(
     planned: Sequence[PlannedEval], head: Snapshot, base: Snapshot | None
 ) -> Iterable[str]:
-    """Tell of files that manifests show and no candidate gets, where they concern what changed."""
+    """Tell of files that manifests show and no candidate gets, where they concern what changed, and
+    of jurors that may favour the agent.
+    """
+    yield from _kin(planned, head)
     changed = changed_paths(head.tree, base.tree) if base is not None else frozenset()
     yield from outside_warnings(head, {one.agent for one in planned}, changed)
+
+
+def _kin(planned: Sequence[PlannedEval], head: Snapshot) -> Iterable[str]:
+    """Name each of several judges that is of the family of the agent's own models."""
+    for one in planned:
+        agent = head.catalogue.agent(one.agent)
+        own = {family(model): model for model in agent.asked_models} if agent is not None else {}
+        for juror in one.judge.asked if one.judge.is_panel and one.is_judged else ():
+            kin = own.get(family(juror))
+            if kin is not None and family(juror):
+                who = "a sealed Eval" if one.sealed else one.shown_name
+                yield (
+                    f"{juror} judges {who}, whose agent asks {kin} of the same family "
+                    f"({family(juror)}): models like their own family's answers more."
+                )
 
 
 def _unsupported(planned: Sequence[PlannedEval]) -> Iterable[str]:
