@@ -144,6 +144,20 @@ def plain_message(message: str) -> str:
     return message.removeprefix("Value error, ")
 
 
+def mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
+    """Return JSON in which `leaf` has changed all that is neither an object nor a list."""
+    if isinstance(value, dict):
+        return {key: mapped(one, leaf) for key, one in value.items()}
+    return [mapped(one, leaf) for one in value] if isinstance(value, list) else leaf(value)
+
+
+def plain_numbers(value: Any) -> Any:
+    """Return `value` with 2.0 as 2: JSON does not tell them apart, and models write both."""
+    return mapped(
+        value, lambda one: int(one) if isinstance(one, float) and one.is_integer() else one
+    )
+
+
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -41,10 +41,13 @@ from gateval.wire.base import (
     as_text,
     content_text,
     error_text,
+    object_in,
+    objects_in,
     part_text,
     pieces_of,
     present,
     reply_id,
+    text_in,
     tool_call,
     tool_definition,
     unknown_role,
@@ -117,15 +120,15 @@ class _Anthropic(WireFormat):
         )
 
     def request_in(self, fields: JsonObject) -> ModelRequest:
-        items = as_list(fields.get("messages"), "`messages`")
+        items = objects_in(fields, "messages", "a message")
         given = fields.get("system")
         system = [given] if isinstance(given, str) else as_list(given, "`system`")
         messages = [Message(role="system", text=part_text(one, "`system`")) for one in system]
         for item in items:
-            messages.extend(_messages_in(as_object(item, "a message")))
-        tools = [as_object(item, "a tool") for item in as_list(fields.get("tools"), "`tools`")]
+            messages.extend(_messages_in(item))
+        tools = objects_in(fields, "tools", "a tool")
         return ModelRequest(
-            model=as_text(fields.get("model"), "`model`"),
+            model=text_in(fields, "model"),
             messages=tuple(messages),
             tools=tuple(map(_tool_in, tools)),
             temperature=as_number(fields.get("temperature")),
@@ -363,15 +366,15 @@ class _Reader(StreamReader):
         if kind == "error":
             return self._failed(event)
         if kind == "message_start":
-            self._message = dict(as_object(fields.get("message"), "`message`"))
+            self._message = dict(object_in(fields, "message"))
             self._count(self._message.get("usage"))
         elif kind == "content_block_start":
-            block = as_object(fields.get("content_block"), "`content_block`")
+            block = object_in(fields, "content_block")
             self._blocks[_index(fields)] = _Block(block)
         elif kind == "content_block_delta":
-            self._grow(_index(fields), as_object(fields.get("delta"), "`delta`"))
+            self._grow(_index(fields), object_in(fields, "delta"))
         elif kind == "message_delta":
-            self._message.update(as_object(fields.get("delta"), "`delta`"))
+            self._message.update(object_in(fields, "delta"))
             self._count(fields.get("usage"))
         self._done = self._done or kind == "message_stop"
         return EventRole(ends=kind == "message_stop")

@@ -364,6 +364,26 @@ def as_text(value: JsonValue, where: str) -> str:
     return value
 
 
+def object_in(fields: JsonObject, key: str) -> JsonObject:
+    """Return the object at a key. Raises `WireError`."""
+    return as_object(fields.get(key), f"`{key}`")
+
+
+def list_in(fields: JsonObject, key: str) -> list[JsonValue]:
+    """Return the list at a key, an empty one where there is none. Raises `WireError`."""
+    return as_list(fields.get(key), f"`{key}`")
+
+
+def objects_in(fields: JsonObject, key: str, one: str) -> list[JsonObject]:
+    """Return the objects in the list at a key; `one` is what each is. Raises `WireError`."""
+    return [as_object(item, one) for item in list_in(fields, key)]
+
+
+def text_in(fields: JsonObject, key: str) -> str:
+    """Return the text at a key. Raises `WireError`."""
+    return as_text(fields.get(key), f"`{key}`")
+
+
 def as_number(value: JsonValue) -> float | None:
     """Return a number as float; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -43,8 +43,11 @@ from gateval.wire.base import (
     as_object,
     as_text,
     error_text,
+    list_in,
+    objects_in,
     pieces_of,
     present,
+    text_in,
     tool_call,
     tool_definition,
     unknown_role,
@@ -136,7 +139,7 @@ class _Gemini(GoogleFormat, WireFormat):
         messages = [Message(role="system", text=text) for text in system]
         messages += _contents_in(fields.get("contents"))
         return ModelRequest(
-            model=as_text(fields.get("model"), "`model`"),
+            model=text_in(fields, "model"),
             messages=tuple(messages),
             tools=tuple(_tools_in(fields.get("tools"))),
             temperature=as_number(config.get("temperature")),
@@ -150,7 +153,7 @@ class _Gemini(GoogleFormat, WireFormat):
         return _frame_out(parts, reply, request, ends=True)
 
     def reply_in(self, fields: JsonObject) -> ModelReply:
-        candidates = as_list(fields.get("candidates"), "`candidates`")
+        candidates = list_in(fields, "candidates")
         blocked = pick(object_of(pick(fields, "promptFeedback")), "blockReason")
         if not candidates and not blocked:
             said = error_text(write_json(fields.get("error")))
@@ -220,7 +223,7 @@ def texts_in(content: JsonValue, where: str) -> list[str]:
 
 
 def _parts_in(content: JsonObject) -> list[JsonObject]:
-    return [as_object(part, "a part") for part in as_list(content.get("parts"), "`parts`")]
+    return objects_in(content, "parts", "a part")
 
 
 class _Calls:
@@ -441,7 +444,7 @@ class _Reader(StreamReader):
             return self._failed(event)
         names = ("usageMetadata", "modelVersion", "promptFeedback")
         self._rest |= present(**{name: pick(fields, name) for name in names})
-        for item in as_list(fields.get("candidates"), "`candidates`"):
+        for item in list_in(fields, "candidates"):
             candidate = as_object(item, "a candidate")
             if candidate.get("index", 0) == 0:
                 self._finish = pick(candidate, "finishReason") or self._finish

@@ -22,11 +22,13 @@ from gateval.wire.base import (
     InputFormat,
     WireError,
     as_count,
-    as_list,
     as_object,
     as_text,
+    object_in,
+    objects_in,
     part_text,
     present,
+    text_in,
     write_json,
 )
 from gateval.wire.gemini import GoogleFormat, model_id, pick, texts_in
@@ -60,7 +62,7 @@ class _OpenAiEmbeddings(InputFormat):
             for item in items
         ]
         return InputRequest(
-            model=as_text(fields.get("model"), "`model`"),
+            model=text_in(fields, "model"),
             texts=tuple(texts),
             dimensions=as_count(fields.get("dimensions")),
             is_tokens=any(isinstance(item, list) for item in items),
@@ -124,7 +126,7 @@ class _OpenAiModerations(InputFormat):
     def reply_in(self, fields: JsonObject) -> InputReply:
         flags = []
         for one in _items(fields, "results", "a result", "results"):
-            categories = as_object(one.get("categories"), "`categories`")
+            categories = object_in(one, "categories")
             flags.append(frozenset(name for name, found in categories.items() if found is True))
         return InputReply(flags=flags, usage=None, model=string_of(fields, "model"))
 
@@ -147,7 +149,7 @@ class _GeminiEmbeddings(GoogleFormat, InputFormat):
     def request_in(self, fields: JsonObject) -> InputRequest:
         requests = _requests(fields)
         return InputRequest(
-            model=as_text(fields.get("model"), "`model`"),
+            model=text_in(fields, "model"),
             texts=tuple(_joined(one.get("content")) for one in requests),
             dimensions=_dimensions(requests[0]) if requests else None,
         )
@@ -174,7 +176,7 @@ class _GeminiEmbedding(GoogleFormat, InputFormat):
 
     def request_in(self, fields: JsonObject) -> InputRequest:
         return InputRequest(
-            model=as_text(fields.get("model"), "`model`"),
+            model=text_in(fields, "model"),
             texts=(_joined(fields.get("content")),),
             dimensions=_dimensions(fields),
         )
@@ -183,7 +185,7 @@ class _GeminiEmbedding(GoogleFormat, InputFormat):
         return write_json({"embedding": {"values": [*reply.vectors[0]]}})
 
     def reply_in(self, fields: JsonObject) -> InputReply:
-        vector = _numbers(as_object(fields.get("embedding"), "`embedding`").get("values"))
+        vector = _numbers(object_in(fields, "embedding").get("values"))
         return InputReply(vectors=[vector], usage=_google_usage(fields))
 
 
@@ -199,7 +201,7 @@ def _listed(value: JsonValue) -> list[JsonValue]:
 
 def _items(fields: JsonObject, key: str, one: str, many: str) -> list[JsonObject]:
     """Return the objects of a list that has to hold some. Raises `WireError`."""
-    items = [as_object(item, one) for item in as_list(fields.get(key), f"`{key}`")]
+    items = objects_in(fields, key, one)
     if not items:
         raise WireError(f"a reply without {many}")
     return items
@@ -225,7 +227,7 @@ def _numbers(value: JsonValue) -> list[float]:
 
 
 def _requests(fields: JsonObject) -> list[JsonObject]:
-    return [as_object(one, "a request") for one in as_list(fields.get("requests"), "`requests`")]
+    return objects_in(fields, "requests", "a request")
 
 
 def _asked(text: str, size: int | None) -> JsonObject:

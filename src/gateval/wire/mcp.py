@@ -21,8 +21,9 @@ from gateval.domain.trials.model_call import ToolDefinition
 from gateval.domain.trials.trace import ToolAnswer
 from gateval.wire.base import (
     WireError,
-    as_list,
     as_object,
+    list_in,
+    objects_in,
     read_object,
     tool_definition,
     write_json,
@@ -181,7 +182,7 @@ def tools_in(listed: JsonObject) -> tuple[tuple[ToolDefinition, ...], str]:
 
     Raises `WireError`.
     """
-    tools = [as_object(item, "a tool") for item in as_list(listed.get("tools"), "`tools`")]
+    tools = objects_in(listed, "tools", "a tool")
     found = tuple(
         tool_definition(one.get("name"), one, one.get("inputSchema"), "inputSchema")
         for one in tools
@@ -192,7 +193,7 @@ def tools_in(listed: JsonObject) -> tuple[tuple[ToolDefinition, ...], str]:
 def answer_in(given: JsonObject) -> ToolAnswer:
     """Return what a call of a tool gave; what is no text is named. Raises `WireError`."""
     texts = []
-    for item in as_list(given.get("content"), "`content`"):
+    for item in list_in(given, "content"):
         part = as_object(item, "a part of `content`")
         kind = string_of(part, "type") or "nothing"
         texts.append(string_of(part, "text") if kind == "text" else f"[{kind[:40]}]")

@@ -35,15 +35,18 @@ from gateval.wire.base import (
     WireError,
     WireFormat,
     as_count,
-    as_list,
     as_number,
     as_object,
     as_text,
     content_text,
     error_text,
+    list_in,
+    object_in,
+    objects_in,
     pieces_of,
     present,
     reply_id,
+    text_in,
     tool_call,
     tool_definition,
     unknown_role,
@@ -92,11 +95,11 @@ class _OpenAiChat(WireFormat):
             raise WireError(
                 "`n` asks for several choices; only one per call can be traced, so drop it"
             )
-        messages = as_list(fields.get("messages"), "`messages`")
+        messages = objects_in(fields, "messages", "a message")
         limit = fields.get("max_completion_tokens")
         return ModelRequest(
-            model=as_text(fields.get("model"), "`model`"),
-            messages=tuple(_message_in(as_object(item, "a message")) for item in messages),
+            model=text_in(fields, "model"),
+            messages=tuple(map(_message_in, messages)),
             tools=_tools_in(fields),
             temperature=as_number(fields.get("temperature")),
             max_tokens=as_count(fields.get("max_tokens") if limit is None else limit),
@@ -123,14 +126,14 @@ class _OpenAiChat(WireFormat):
 
     def reply_in(self, fields: JsonObject) -> ModelReply:
         """Of several choices the first counts."""
-        choices = as_list(fields.get("choices"), "`choices`")
+        choices = list_in(fields, "choices")
         if not choices:
             said = error_text(write_json(fields.get("error")))
             raise WireError(
                 f"an error instead of a reply: {said}" if said else "a reply without choices"
             )
         choice = as_object(choices[0], "the first choice")
-        message = as_object(choice.get("message"), "`message`")
+        message = object_in(choice, "message")
         calls = _calls_in(message)
         refusal = string_of(message, "refusal")
         stop = _STOPS.get(string_of(choice, "finish_reason"), StopReason.OTHER)
@@ -262,10 +265,9 @@ def _message_in(fields: JsonObject) -> Message:
 def _calls_in(message: JsonObject) -> tuple[ToolCall, ...]:
     """Read the tool calls of an assistant message, the older single `function_call` included."""
     calls = []
-    for item in as_list(message.get("tool_calls"), "`tool_calls`"):
-        fields = as_object(item, "a tool call")
+    for fields in objects_in(message, "tool_calls", "a tool call"):
         kind, text = ("custom", "input") if fields.get("type") == "custom" else _FUNCTION
-        inner = as_object(fields.get(kind), f"`{kind}`")
+        inner = object_in(fields, kind)
         calls.append(tool_call(fields.get("id"), inner.get("name"), inner.get(text)))
     if message.get("function_call") is not None:
         older = as_object(message["function_call"], "`function_call`")
@@ -280,10 +282,9 @@ def _tools_in(fields: JsonObject) -> tuple[ToolDefinition, ...]:
     """Read the tools of a request, the older `functions` included."""
     definitions = [
         as_object(tool.get(string_of(tool, "type") or "function"), "a tool's definition")
-        for tool in (as_object(item, "a tool") for item in as_list(fields.get("tools"), "`tools`"))
+        for tool in objects_in(fields, "tools", "a tool")
     ]
-    older = as_list(fields.get("functions"), "`functions`")
-    definitions += [as_object(item, "a function") for item in older]
+    definitions += objects_in(fields, "functions", "a function")
     return tuple(
         tool_definition(one.get("name"), one, one.get("parameters")) for one in definitions
     )
@@ -340,7 +341,7 @@ class _Reader(StreamReader):
             return self._failed(event)
         self._model = string_of(fields, "model") or self._model
         self._tier = string_of(fields, "service_tier") or self._tier
-        choices = as_list(fields.get("choices"), "`choices`")
+        choices = list_in(fields, "choices")
         if isinstance(fields.get("usage"), dict):
             self._usage = fields["usage"]
             if not choices and not self._shows_usage:
@@ -355,7 +356,7 @@ class _Reader(StreamReader):
     def _delta(self, delta: JsonObject) -> None:
         self._content.extend(pieces_of(delta.get("content")))
         self._refusal.append(string_of(delta, "refusal"))
-        for position, item in enumerate(as_list(delta.get("tool_calls"), "`tool_calls`")):
+        for position, item in enumerate(list_in(delta, "tool_calls")):
             call = as_object(item, "a tool call")
             index = as_count(call.get("index"))
             self._calls.setdefault(position if index is None else index, _Call()).add(call)

@@ -40,8 +40,11 @@ from gateval.wire.base import (
     as_text,
     content_text,
     error_text,
+    object_in,
+    objects_in,
     pieces_of,
     present,
+    text_in,
     tool_call,
     tool_definition,
     unknown_role,
@@ -91,7 +94,7 @@ class _OpenAiResponses(WireFormat):
         instructions = string_of(fields, "instructions")
         system = (Message(role="system", text=instructions),) if instructions else ()
         return ModelRequest(
-            model=as_text(fields.get("model"), "`model`"),
+            model=text_in(fields, "model"),
             messages=(*system, *_messages_in(fields.get("input"))),
             tools=_tools_in(fields),
             temperature=as_number(fields.get("temperature")),
@@ -298,8 +301,7 @@ def _output_in(items: JsonValue) -> tuple[str, str, tuple[ToolCall, ...]]:
         item = as_object(each, "an item of `output`")
         kind = string_of(item, "type")
         if kind == "message":
-            for part in as_list(item.get("content"), "`content`"):
-                fields = as_object(part, "a part of `content`")
+            for fields in objects_in(item, "content", "a part of `content`"):
                 text += string_of(fields, "text")
                 refusal += string_of(fields, "refusal")
         elif kind.endswith("_call"):
@@ -329,7 +331,7 @@ def _tools_in(fields: JsonObject) -> tuple[ToolDefinition, ...]:
 
 
 def _tools(source: JsonObject) -> list[JsonObject]:
-    return [as_object(tool, "a tool") for tool in as_list(source.get("tools"), "`tools`")]
+    return objects_in(source, "tools", "a tool")
 
 
 def _output_out(reply: ModelReply) -> list[JsonObject]:
@@ -375,7 +377,7 @@ class _Reader(StreamReader):
         elif kind == "response.output_item.done":
             self._items.append(fields.get("item"))
         elif kind in _LAST:
-            self._last = as_object(fields.get("response"), "`response`")
+            self._last = object_in(fields, "response")
             return EventRole(ends=True)
         elif kind in {"error", "response.failed"}:
             inner = fields.get("response")

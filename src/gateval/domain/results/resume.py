@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from gateval.domain.base import JsonObject, digest
+from gateval.domain.base import JsonObject, digest, plain_numbers
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import kept_apart
@@ -102,15 +102,7 @@ def addresses(plan: Plan) -> Callable[[TrialKey], tuple[str, str]]:
 
 def _digest(value: JsonValue) -> str:
     """Hash a value in which 300 and 300.0 are alike: a plan that was stored has the second."""
-
-    def alike(one: JsonValue) -> JsonValue:
-        if isinstance(one, dict):
-            return {key: alike(each) for key, each in one.items()}
-        if isinstance(one, list):
-            return [alike(each) for each in one]
-        return int(one) if isinstance(one, float) and one.is_integer() else one
-
-    return digest(alike(value))
+    return digest(plain_numbers(value))
 
 
 class KeptTrials(NamedTuple):

@@ -8,10 +8,17 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, field_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, field_serializer
 from pydantic.json_schema import SkipJsonSchema
 
-from gateval.domain.base import JsonObject, Positive, Value, canonical_json, json_text
+from gateval.domain.base import (
+    JsonObject,
+    Positive,
+    Value,
+    canonical_json,
+    json_text,
+    plain_numbers,
+)
 from gateval.domain.manifests.agent import AgentTool
 from gateval.domain.manifests.fixture import ToolReplay
 from gateval.domain.trials.model_call import ModelOffer, ToolDefinition, Usage
@@ -253,16 +260,7 @@ class Replay:
 
 
 def _group(tool: str, arguments: JsonObject | None) -> tuple[str, str | None]:
-    return tool, None if arguments is None else canonical_json(_plain_numbers(arguments))
-
-
-def _plain_numbers(value: JsonValue) -> JsonValue:
-    """Return `value` with 2.0 as 2: JSON does not tell them apart, and models write both."""
-    if isinstance(value, dict):
-        return {key: _plain_numbers(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_plain_numbers(inner) for inner in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return tool, None if arguments is None else canonical_json(plain_numbers(arguments))
 
 
 def _answer(entry: ToolReplay) -> ToolAnswer:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from gateval.domain.tree import folders_of, is_lfs_pointer
 from gateval.formats.agentv.node import Node
 from gateval.formats.agentv.recognition import read_yaml
 from gateval.formats.base import TEXT_LIMIT, GatheringContext
+from gateval.formats.native.cases import name_part
 from gateval.formats.yaml_document import Document
 
 
@@ -290,15 +290,8 @@ def agent_name(target: str, home: str, cwd: str) -> str:
 
 
 def slug(text: str) -> str:
-    """Return `text` as a part of a name: small letters, digits, `-` and `.`.
-
-    Where more than case and punctuation is lost, a digest tells it from others.
-    """
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    word = re.sub(r"[^a-z0-9.]+", "-", plain).strip("-.")
-    if text.isascii() and word and len(word) <= _LONGEST:
-        return word
-    return f"{word[:_LONGEST]}-{digest(text)[:_DIGITS]}".lstrip("-")
+    """Return `text` as a part of a name of a suite."""
+    return name_part(text, _LONGEST)
 
 
 def _dotted(path: str) -> str:

@@ -165,12 +165,19 @@ def _word(values: JsonObject) -> str:
     """
     if "id" not in values:
         return digest(values)[:_DIGITS]
-    given = str(values["id"]).strip()
-    plain = unicodedata.normalize("NFKD", given).encode("ascii", "ignore").decode().lower()
+    return name_part(str(values["id"]).strip(), _LONGEST)
+
+
+def name_part(text: str, longest: int) -> str:
+    """Return `text` as a part of a name: small letters, digits, `-` and `.`.
+
+    Where more than case and punctuation is lost, a digest tells it from others.
+    """
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     word = re.sub(r"[^a-z0-9.]+", "-", plain).strip("-.")
-    if given.isascii() and word and len(word) <= _LONGEST:
+    if text.isascii() and word and len(word) <= longest:
         return word
-    return f"{word[:_LONGEST]}-{digest(given)[:_TELLING_APART]}".lstrip("-")
+    return f"{word[:longest]}-{digest(text)[:_TELLING_APART]}".lstrip("-")
 
 
 def _double(first: Case, second: Case, file: str) -> str:

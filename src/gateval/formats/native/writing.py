@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from gateval.domain.base import JsonObject
+from gateval.domain.base import JsonObject, mapped
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
@@ -122,11 +122,7 @@ def _quoted(value: Any) -> Any:
     """The same with every text in quotes: in brackets, readers differ on bare ones."""
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-    if isinstance(value, dict):
-        return {key: _quoted(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_quoted(one) for one in value]
-    return DoubleQuotedScalarString(value) if isinstance(value, str) else value
+    return mapped(value, lambda one: DoubleQuotedScalarString(one) if isinstance(one, str) else one)
 
 
 def _with_blocks(value: Any) -> Any:
