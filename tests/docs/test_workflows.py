@@ -31,9 +31,11 @@ NAMES = {
     "required.yml",
     "reusable.yml",
     "scheduled.yml",
+    "shards.yml",
     "untrusted-publish.yml",
     "untrusted-run.yml",
 }
+LONG = {"long-runs.yml", "shards.yml"}
 WRITES_NOTHING = {"untrusted-run.yml", "app.yml"}
 """With the job's own token; the App of `app.yml` has one of its own."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -71,7 +73,7 @@ def test_permissions_are_given_to_jobs_only_and_each_with_a_limit_of_time(path: 
     for job in workflow["jobs"].values():
         assert set(job["permissions"].values()) <= {"read", "write"}
         if "uses" not in job:  # of a job that calls, the called one says it
-            assert job["timeout-minutes"] <= (355 if path.name == "long-runs.yml" else 60)
+            assert job["timeout-minutes"] <= (355 if path.name in LONG else 60)
     assert "pull_request_target" not in workflow["on"]
 
 
@@ -88,7 +90,7 @@ def test_actions_of_others_are_pinned_by_commit_with_their_version(path: Path) -
 def test_a_sample_uses_the_action_as_it_is(path: Path) -> None:
     known = action()["inputs"]
     gates = gate_steps(path)
-    assert len(gates) == {"caller.yml": 0, "long-runs.yml": 2}.get(path.name, 1)
+    assert len(gates) == {"caller.yml": 0, "long-runs.yml": 2, "shards.yml": 7}.get(path.name, 1)
     for gate in gates:
         assert gate["uses"] == f"gateval/gateval@{VERSION}"
         assert set(gate.get("with", {})) <= set(known)

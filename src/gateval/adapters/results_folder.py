@@ -249,8 +249,8 @@ def _alone(folder: int) -> Iterator[None]:
         os.close(lock)
 
 
-MOST_PARTS = 256
-"""Jobs of a GitHub Actions matrix."""
+MOST_PARTS = 1_024
+"""Jobs of some matrices of GitHub Actions, which has up to 256 in one."""
 
 _HINT = (
     "Give `results` the folder that the run step of the same version wrote, or one that holds such "

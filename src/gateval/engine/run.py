@@ -40,7 +40,6 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.fixture_progress import has_real_judge
 from gateval.domain.results.offers import OfferCollector
-from gateval.domain.results.progress import next_trials
 from gateval.domain.results.resume import NO_TRIALS, KeptTrials
 from gateval.domain.results.trial_verdict import conclude_answer, conclude_no_answer, unanswered
 from gateval.domain.trials.model_call import Usage
@@ -57,6 +56,7 @@ from gateval.domain.trials.trial import (
     TrialKey,
 )
 from gateval.engine.spacing import StartSpacing
+from gateval.engine.stage import Stage, whole_run
 from gateval.events import (
     Event,
     RunFinished,
@@ -341,8 +341,8 @@ class RunContext:
     own checks are errors; without `embed`, likeness by embeddings is; without `agreements`, every
     judge's word counts; without `playgrounds`, what wants one is an error. `over` says why no model
     is asked any more, as a sentence; it is empty as long as the run has room for calls. `gave_up`
-    says of a model (`provider/model-id`) why it is asked no more, if so. `kept` is what an earlier
-    run measured of the same trials. `callers` names trials for recordings.
+    says of a model (`provider/model-id`) why it is asked no more, if so. `kept` is what was
+    measured elsewhere. `callers` names trials for recordings. `stage` is the piece made here.
     """
 
     candidates: Candidates
@@ -360,6 +360,7 @@ class RunContext:
     offers: OfferCollector = field(default_factory=lambda: OfferCollector({}))
     kept: KeptTrials = NO_TRIALS
     callers: Callable[[TrialKey], Callers] = lambda _: NO_CALLERS
+    stage: Stage | None = None
 
 
 UNLOOKED = (
@@ -384,8 +385,8 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     an answer, or from being judged, never was.
     When the task is cancelled, the trials under way are lost; finished ones are in the log already.
     """
-    run = _Run(plan, context)
-    kept, keys = len(run.trials), next_trials(plan, run.trials.values())
+    run, stage = _Run(plan, context), context.stage or whole_run(plan)
+    kept, keys = len(run.trials), stage.asks(run.trials.values())
     planned = kept + len(keys)
     context.tell(RunStarted(plan=plan, trials=len(keys), kept=kept))
     first: Side = Side.BASE
@@ -401,13 +402,13 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
             if run.waiting:
                 await run.conclude_waiting()
                 running = None  # they were ended
-            keys = () if context.over() else next_trials(plan, run.trials.values())
+            keys = () if context.over() else stage.asks(run.trials.values())
             planned += len(keys)
             if keys:
                 context.tell(TrialsAdded(keys=keys))
         if running is not None:
             await context.candidates.rest(running)
-        await run.judge_again()
+        await run.judge_again(stage)
     finally:
         if context.agreements:
             await context.agreements.close()
@@ -498,9 +499,9 @@ class _Run:
                 group.create_task(conclude(one))
         self.waiting.clear()
 
-    async def judge_again(self) -> None:
-        """Look at what judges waver on, where their word counts."""
-        if self._context.over():
+    async def judge_again(self, stage: Stage) -> None:
+        """Look at what judges waver on, where their word counts and the run ends here."""
+        if self._context.over() or not stage.ends:
             return
         doubted, evals = self._context.agreements, self._plan.evals
         trusted_judges = [one for one in evals if not (doubted and await doubted.doubt(one))]

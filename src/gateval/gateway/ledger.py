@@ -77,9 +77,9 @@ take. One that a candidate does not read to its end may wait for this very call.
 class SpendingLimits(Value):
     """The most that the calls of a run may take together; `usd` is None without a limit."""
 
-    calls: int = Field(default=250_000, ge=1)
-    tokens: int = Field(default=1_000_000_000, ge=1)
-    usd: float | None = Field(default=None, gt=0)
+    calls: int = Field(default=250_000, ge=0)
+    tokens: int = Field(default=1_000_000_000, ge=0)
+    usd: float | None = Field(default=None, ge=0)
 
     @classmethod
     def under(cls, policy: Policy) -> Self:

@@ -46,10 +46,10 @@ from gateval.app.action.measure import (
     shown_folder,
     since_when,
     store_part,
-    store_plan_only,
 )
 from gateval.app.action.publish import frame_of, publish_report, restate, upload_report
 from gateval.app.action.result import ActionProgress, ActionResult, RunnerOutput, published
+from gateval.app.action.shards import own_stage
 from gateval.app.guard import tell
 from gateval.app.readers import CLOSED, registries
 from gateval.app.status import due_evals, summary
@@ -197,8 +197,8 @@ def run_gate(context: ActionContext, progress: ActionProgress) -> ActionResult:
         return refused
     target = progress.about(_target(event.context, trigger, resolved, plan))
     event = replace(event, target=target)
-    if context.inputs.step is ActionStep.PLAN:
-        return store_plan_only(event, plan)
+    if one_of_several := own_stage(event, plan):
+        return one_of_several
     if resolved.draft and plan.evals and plan.policy.drafts is DraftPolicy.WAIT:
         return _wait(event)
     stored = same_plan(stored, plan)
@@ -314,7 +314,7 @@ def _wait(event: ActionEvent) -> ActionResult:
     context = event.context
     announcement = announce_draft(context.run_url)
     publication = Publication()
-    if context.inputs.step is not ActionStep.RUN:
+    if event.publishes:
         publication = publish(context.forge, event.target, announcement)
     trust, number = event.trigger.trust, event.resolved.number
     result = published(EXIT_NOT_EVALUATED, announcement, publication, trust, number)

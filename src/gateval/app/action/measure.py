@@ -26,7 +26,7 @@ from gateval.app.action.earlier_runs import sets_stored
 from gateval.app.action.result import ActionProgress, ActionResult
 from gateval.app.run.context import part_with_keys, refuse_missing_keys, refuse_unpriced
 from gateval.app.run.recording import Taping
-from gateval.app.run.views import PART_FILE, PLAN_FILE, TRIGGER_FILE
+from gateval.app.run.views import PART_FILE, TRIGGER_FILE
 from gateval.domain.decision.decision import Report
 from gateval.domain.forge.check_run import Room
 from gateval.domain.forge.trigger import (
@@ -42,9 +42,11 @@ from gateval.domain.manifests.gate_config import RecordingPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan, without_sealed
 from gateval.domain.results.results import WHY_CUT, Results, RunInfo, assemble
+from gateval.domain.results.rounds import one_part, said_by
+from gateval.domain.results.shards import busy_seconds
 from gateval.domain.text import LINES, markdown
 from gateval.domain.verdicts import GateVerdict
-from gateval.errors import EXIT_PASS, GatevalError, StageFileError, UsageError
+from gateval.errors import GatevalError, StageFileError, UsageError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.ports.storage import RUNS
 from gateval.publish.audit import store_run
@@ -106,7 +108,7 @@ def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool
     What they keep of `sealed` Evals needs the key, and counts only if one with this key kept it.
     Raises `StageFileError` for results of something else, of another shape, or too large.
     """
-    from gateval.app.run.sealing import opened_part
+    from gateval.app.run.sealing import opened_part, with_sealed
 
     info = RunInfo(run=run, started_at=context.clock.utc_now(), gateval=__version__)
     if plan.nothing:
@@ -115,14 +117,16 @@ def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool
     measured = plan.replace(evals=tuple(one.measured_anew for one in plan.evals))
     parts = [load_part(content) for content in contents]
     environ = context.settings.environ
-    opened = [opened_part(part, plan, environ) for part in parts if sealed and part.sealed]
-    warnings = () if all(opened) else (_UNOPENED,)
-    cut = {
-        name: next((why for one in parts if (why := getattr(one, name))), "") for name in WHY_CUT
-    }
+    opened = {at: opened_part(one, plan, environ) for at, one in enumerate(parts) if one.sealed}
+    opened = opened if sealed else {}
+    parts = [with_sealed(one, opened.get(at)) for at, one in enumerate(parts)]
+    if any(one.shard or one.border for one in parts):
+        parts = [one_part(measured, parts)]
+        info = info.replace(seconds=busy_seconds(measured, parts[0].trials))
+    warnings = () if all(opened.values()) else (_UNOPENED,)
+    cut = {name: said_by(parts, name) for name in WHY_CUT}
     info = info.replace(**cut, warnings=warnings)
-    results = assemble(measured, [*parts, *filter(None, opened)], info)
-    return results.replace(plan=plan)
+    return assemble(measured, parts, info).replace(plan=plan)
 
 
 _UNOPENED = (
@@ -160,14 +164,14 @@ def measure_plan(
 
     context = event.context
     if context.inputs.step is ActionStep.PUBLISH:
-        folder = _results_folder(context, "")
+        folder = results_folder(context, "")
         stored = stored_results(context, plan, folder.run, sealed=left is not Room.NONE)
         earlier = {"earlier": sets_stored(event, plan)}  # what parts say of it is not asked for
         whole = stored.replace(**earlier)
         rates = left < Room.VERDICTS
         public = seal_results(whole, folder, context.settings.environ, rates=rates)
         return MeasuredRun(public, whole, folder)
-    folder = _results_folder(context, context.inputs.results)
+    folder = results_folder(context, context.inputs.results)
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())
     part: Plan | None = plan
     if event.trigger.trust.verified:
@@ -216,21 +220,6 @@ def store_part(context: ActionContext, measured: MeasuredRun) -> None:
     measured.folder.write(PART_FILE, map(str.encode, part_pieces(measured.results, sealed)))
 
 
-def store_plan_only(event: ActionEvent, plan: Plan) -> ActionResult:
-    """Leave the plan where the next job finds it; nothing is decided and nothing said."""
-    from gateval.render.terminal.plan_table import render_plan
-
-    if event.trigger.trust.verified:
-        refuse_unpriced(plan)
-    context = event.context
-    folder = _results_folder(context, context.inputs.results)
-    folder.write(TRIGGER_FILE, dump(event.trigger).encode())
-    plan = shut_plan(plan)
-    folder.write(PLAN_FILE, dump(plan, indent=None).encode())
-    text = f"{plan.nothing}\n" if plan.nothing else render_plan(plan)
-    return ActionResult(EXIT_PASS, {"results": shown_folder(context, folder)}, text=text)
-
-
 def shown_folder(context: ActionContext, folder: ResultsFolder) -> str:
     """Hand the folder over, and name it as later steps find it.
 
@@ -242,7 +231,8 @@ def shown_folder(context: ActionContext, folder: ResultsFolder) -> str:
     return str(folder.path.relative_to(root) if inside else folder.path)
 
 
-def _results_folder(context: ActionContext, chosen: str) -> ResultsFolder:
+def results_folder(context: ActionContext, chosen: str) -> ResultsFolder:
+    """Create the folder for results: the one that was `chosen`, else a new one."""
     root = context.repository.root
     path = root / chosen if chosen else None
     return create_results_folder(root, context.clock, chosen=path)

@@ -42,10 +42,11 @@ from gateval.domain.results.resume import NO_TRIALS, KeptTrials
 from gateval.domain.text import listing
 from gateval.domain.trials.trial import Side, Trial
 from gateval.engine.run import RunContext
+from gateval.engine.stage import Stage, whole_run
 from gateval.errors import MissingKey, UsageError
 from gateval.events import Listener, RunWarned
 from gateval.gateway.door import Gateway, embed
-from gateval.gateway.ledger import Pricing, SpendingLimits, Taken
+from gateval.gateway.ledger import Pricing, Taken
 from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.peers import Allowed, no_candidate, nobody_tells
 from gateval.gateway.upstream.endpoints import Upstream, has_no_address, missing_keys
@@ -154,7 +155,8 @@ UNTOLD = (
 class EvaluationRun:
     """The values that the parts of one run share. No process is started without `isolation_level`.
 
-    `kept` is what an earlier run measured; it counts among what the policy lets this one take.
+    `kept` is what was measured before; it counts among what the policy lets this one take. `stage`
+    is the piece of a run that is made here, None for all of it.
     `replays` takes in the calibrations that the run replays, without secrets, `over_budget` why no
     model was asked any more, `silent` the models that answered no call at the end, with seconds.
     """
@@ -170,6 +172,7 @@ class EvaluationRun:
     minutes: float
     kept: KeptTrials = NO_TRIALS
     taping: Taping = NO_TAPING
+    stage: Stage | None = None
     replays: list[CalibrationReplay] = field(default_factory=list)
     over_budget: list[str] = field(default_factory=list)
     silent: dict[str, float] = field(default_factory=dict)
@@ -233,6 +236,7 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
             offers=run.offers,
             kept=run.kept,
             callers=callers(run.taping, plan, gateway),
+            stage=run.stage,
         )
         if tape is not None and tape.fault:
             run.listen(RunWarned(message=tape.fault))
@@ -276,7 +280,7 @@ def _redacted(
 async def _gateway(run: EvaluationRun, tape: Tape | None) -> AsyncIterator[Gateway]:
     """Open the gateway, which knows prices where a real model may be asked."""
     plan, settings = run.plan, run.settings
-    prices = ListPrices()
+    stage, prices = run.stage or whole_run(plan), ListPrices()
     scripted = f"{SCRIPTED_PROVIDER}/"
     real = any(not model.startswith(scripted) for model in _all_models(plan))
     if real or plan.policy.budget.usd is not None:
@@ -286,21 +290,28 @@ async def _gateway(run: EvaluationRun, tape: Tape | None) -> AsyncIterator[Gatew
         {one.side: {script.name: script for script in one.models} for one in plan.scripts},
         prices=prices,
         own_prices=plan.policy.prices,
-        limits=SpendingLimits.under(plan.policy),
-        rates=plan.policy.rates,
+        limits=stage.limits,
+        rates=stage.rates,
         policy=RetryPolicy.under(plan.policy, settings.outage_seconds),
         ca_file=settings.ca_file,
         allowed=_who_may_answer(run),
         rehearsal=settings.rehearsal,
         tape=tape,
     )
-    for trial in (*run.kept.measured, *run.kept.to_judge):
-        for usage in (trial.spent, trial.judge_usage):
-            taken = Taken(usage.total or 0, usage.usd or 0.0)
-            gateway.ledger.spent = gateway.ledger.spent.plus(taken)
-        gateway.ledger.calls += trial.trace.model_calls if trial.trace else 0
+    kept = (*run.kept.measured, *run.kept.to_judge)
+    gateway.ledger.calls, gateway.ledger.spent = taken_by(kept)
     async with gateway, outages_told(gateway, run.listen):
         yield gateway
+
+
+def taken_by(trials: Iterable[Trial]) -> tuple[int, Taken]:
+    """Return how many model calls trials made, as far as is known, and what they took."""
+    calls, taken = 0, Taken()
+    for trial in trials:
+        for usage in (trial.spent, trial.judge_usage):
+            taken = taken.plus(Taken(usage.total or 0, usage.usd or 0.0))
+        calls += trial.trace.model_calls if trial.trace else 0
+    return calls, taken
 
 
 def _who_may_answer(run: EvaluationRun) -> Allowed | None:

@@ -29,6 +29,7 @@ from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.results.resume import NOTHING_KEPT, Resumed
 from gateval.domain.trials.trial import Trial, TrialKey
 from gateval.engine.run import run_trials
+from gateval.engine.stage import Stage
 from gateval.events import CandidateWarned, Event, Listener, RunWarned, TrialFinished, TrialStarted
 from gateval.judging.prompt import shorten
 from gateval.settings import Settings
@@ -50,15 +51,16 @@ def evaluate(
     minutes: float,
     resumed: Resumed = NOTHING_KEPT,
     taping: Taping = NO_TAPING,
+    stage: Stage | None = None,
 ) -> Results:
-    """Run a plan to its end, for so many minutes, or to the first SIGINT, SIGTERM or SIGHUP.
+    """Run a plan, or a `stage` of it, for so many minutes, or to a SIGINT, SIGTERM or SIGHUP.
 
     What was `resumed` of an earlier run counts as if it were made here. Model calls are recorded or
     replayed as `taping` says. At most `at_once` trials run side by side; without it, as many as the
     Evals say. What is sealed is in the results, and nowhere else. Secrets are out of what the
     trials hold, but not yet out of the plan and the names in it. Raises `MissingKey` before
-    anything runs when a model of the plan
-    has no key, and `UsageError` when one has no price and the policy limits dollars.
+    anything runs when a model of the plan has no key, and `UsageError` when one has no price and
+    the policy limits dollars.
     """
     refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
@@ -73,7 +75,7 @@ def evaluate(
         log = SealingLog(file, plan)
         kept = resumed.kept._replace(measured=tuple(map(log.append, resumed.kept.measured)))
         noting = _noting(warnings, under_way, sealed_off(_begun_in(file, listen), plan))
-        how = (level, at_once, minutes, kept, taping)
+        how = (level, at_once, minutes, kept, taping, stage)
         run = EvaluationRun(plan, repository, settings, folder, log, noting, *how)
         trials, interrupted = _trials_of(run)
     timed_out = trials is None and not interrupted
@@ -198,6 +200,8 @@ async def _until_signalled(run: EvaluationRun) -> tuple[Trial, ...] | None:
     async with run_context(run) as context:
         try:
             async with asyncio.timeout(run.minutes * 60) as limit:
+                if run.stage and run.stage.calibrates and context.agreements:
+                    await asyncio.gather(*map(context.agreements.doubt, run.plan.evals))
                 return await run_trials(run.plan, context) if run.plan.evals else ()
         except TimeoutError:
             if not limit.expired():

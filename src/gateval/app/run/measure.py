@@ -44,6 +44,7 @@ from gateval.render.stage import dump
 from gateval.settings import FINDINGS, Settings
 
 if TYPE_CHECKING:
+    from gateval.engine.stage import Stage
     from gateval.safe.redaction import Redactor
 
 FIRST_WAVE_SECONDS = 0.15
@@ -64,6 +65,7 @@ def measure(
     minutes: float,
     resumed: Resumed = NOTHING_KEPT,
     taping: Taping = NO_TAPING,
+    stage: Stage | None = None,
 ) -> MeasuredRun:
     """Run a plan, or the part of it that can be run, and write plan and trials.
 
@@ -72,8 +74,8 @@ def measure(
     the verdicts on it, if the run `tells` them, and with `rates` how much of it passes. At most
     `at_once` trials run side by side, over all Evals; the run ends after `minutes`. What was
     `resumed` of an earlier run is kept; calls are recorded or replayed as `taping` says, and of a
-    replay, from which nobody goes on, no plan is written. Raises `MissingKey` when a model of the
-    part has no key.
+    replay, from which nobody goes on, no plan is written. A `stage` is a piece of a run. Raises
+    `MissingKey` when a model of the part has no key.
     """
     from gateval.app.run.evaluate import evaluate
     from gateval.safe.redaction import Redactor
@@ -94,8 +96,9 @@ def measure(
                 listening = _after(storing, listen)
                 asked = (runnable(part or plan), repository, settings, folder, listening)
                 found = evaluate(
-                    *asked, at_once=at_once, minutes=minutes, resumed=resumed, taping=taping
-                )
+                    *asked, at_once=at_once, minutes=minutes,
+                    resumed=resumed, taping=taping, stage=stage,
+                )  # fmt: skip
         finally:
             over.set()
         storing.result()

@@ -152,6 +152,18 @@ def opened_part(part: ResultsPart, plan: Plan, environ: Mapping[str, str]) -> Re
     return None if text is None else load_part(text.encode(), "The sealed part")
 
 
+def with_sealed(part: ResultsPart, opened: ResultsPart | None) -> ResultsPart:
+    """Return a part with what was `opened` of its sealed Evals, if that was."""
+    if opened is None:
+        return part
+    both = {
+        name: tuple(dict.fromkeys((*getattr(part.plan, name), *getattr(opened.plan, name))))
+        for name in ("agents", "evals", "scripts")
+    }
+    trials = (*part.trials, *opened.trials)
+    return part.replace(plan=part.plan.replace(**both), trials=trials)
+
+
 def _about(plan: Plan) -> str:
     return f"trials on {plan.head.commit or plan.head.tree}"
 

@@ -139,6 +139,15 @@ def _seconds(run: RunRecord) -> float:
     return run.seconds / trials if trials else 0.0
 
 
+def kept_seconds(plan: Plan, runs: Iterable[RunRecord]) -> dict[str, float]:
+    """Return how long a trial of each Eval took in its latest run that tells, by the Eval's own
+    name; `runs` come the newest first.
+    """
+    wanted = dict.fromkeys(planned.own_name for planned in plan.evals)
+    found = newest_of(runs, wanted, lambda run, one: one.spent if run.seconds else None)
+    return {name: _seconds(run) for name, (run, _) in found.items()}
+
+
 _Amounts: TypeAlias = list[int | None] | list[float | None]
 
 

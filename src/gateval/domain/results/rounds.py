@@ -12,6 +12,7 @@ from typing import NamedTuple
 from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.doubts import replay_of
+from gateval.domain.results.offers import OfferCollector, SharedOffer
 from gateval.domain.results.progress import next_trials
 from gateval.domain.results.results import (
     ResultsPart,
@@ -21,6 +22,7 @@ from gateval.domain.results.results import (
     refuse_other,
 )
 from gateval.domain.results.shards import (
+    MOST_SHARDS,
     Seconds,
     Shard,
     Share,
@@ -73,6 +75,7 @@ class Joined(NamedTuple):
     shards: int
     unfinished: str
     kept: Mapping[str, float]
+    offers: tuple[SharedOffer, ...] = ()
 
     def seconds(self, plan: Plan) -> Seconds:
         """Return what says how long trials take."""
@@ -133,14 +136,15 @@ def one_part(plan: Plan, parts: Sequence[ResultsPart]) -> ResultsPart:
     if whole:
         return max(whole, key=_attempt)
     joined = join(plan, parts)
+    lost = "The job that ends the run left nothing." if joined.left else ""
     return ResultsPart(
         plan=digest_of(plan),
         trials=joined.trials,
         calibrations=joined.calibrations,
-        ended=joined.unfinished or "The job that ends the run left nothing.",
+        ended=joined.unfinished or lost,
         unanswered=said_by(parts, "unanswered"),
         over_budget=said_by(parts, "over_budget"),
-        offers=tuple(offer for one in parts for offer in one.offers),
+        offers=joined.offers,
     )
 
 
@@ -157,9 +161,11 @@ def _joined(plan: Plan, parts: Sequence[ResultsPart], last: int) -> Joined:
     whole = ResultsPart(plan=digest_of(plan), trials=look.made)
     assemble(plan, [whole], RunInfo())  # refuses what no trial of this plan can say
     calibrations: dict[str, CalibrationReplay] = {}
-    for one in sorted(held, key=lambda one: (_attempt(one), _round(one))):
+    offers = OfferCollector({})
+    for one in sorted(held, key=_order):
         for replay in one.calibrations:
             calibrations.setdefault(replay.binding.digest, replay)
+        offers.add(() if one.border and one.border.whole else one.offers)
     borders = [one.border for one in parts if one.border and not one.border.whole]
     newest = sorted(borders, key=lambda one: (one.round, one.attempt))
     return Joined(
@@ -170,6 +176,7 @@ def _joined(plan: Plan, parts: Sequence[ResultsPart], last: int) -> Joined:
         shards=next((one.shards for one in reversed(newest) if one.round == last), 0),
         unfinished="",
         kept=next((one.seconds for one in reversed(newest) if one.round == 0), {}),
+        offers=offers.found(),
     )
 
 
@@ -297,6 +304,10 @@ def _round(part: ResultsPart) -> int:
     if part.shard:
         return part.shard.round
     return part.border.round if part.border else 0
+
+
+def _order(part: ResultsPart) -> tuple[int, int, int]:
+    return _round(part), part.shard.number if part.shard else MOST_SHARDS + 1, _attempt(part)
 
 
 def _attempt(part: ResultsPart) -> int:

@@ -115,6 +115,12 @@ def seconds_of(plan: Plan, trials: Iterable[Trial], kept: Mapping[str, float]) -
     return takes
 
 
+def busy_seconds(plan: Plan, trials: Iterable[Trial]) -> float:
+    """Return how long trials would have kept one machine busy, side by side as their Evals let."""
+    parallel = {one.name: one.execution.parallel for one in plan.evals}
+    return round(sum(one.seconds / parallel[one.key.eval] for one in trials), 3)
+
+
 class Share(NamedTuple):
     """What one shard measures, in the order of the plan, and of each Eval, by its own name, how
     many trials run side by side.

@@ -17,6 +17,7 @@ from gateval.domain.base import NAME_PATTERN, is_sha
 from gateval.domain.forge.check_run import CommentMode
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.paths import nearest, resolve_path
+from gateval.domain.results.shards import MOST_SHARDS, ShardName, shard_name
 from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.domain.text import quote
 from gateval.errors import UsageError
@@ -28,12 +29,14 @@ class ActionStep(StrEnum):
     ALL = "all"
     PLAN = "plan"
     RUN = "run"
+    NEXT = "next"
+    FINISH = "finish"
     PUBLISH = "publish"
 
 
 NAMES = (
     "token", "extends-token", "config", "pull-request", "head-sha", "agents", "evals", "comment",
-    "max-parallel", "max-minutes", "results", "step",
+    "max-parallel", "max-minutes", "results", "step", "shards", "shard", "round", "parts",
 )  # fmt: skip
 OF_THE_RUNNER = frozenset({"ARGS", "ENTRYPOINT"})
 """`with:` of a container action holds these two as well; they are the runner's."""
@@ -42,13 +45,16 @@ MOST_PARALLEL = 1_000
 MOST_MINUTES = 7_200
 """Five days, after which GitHub ends a job on a runner of one's own."""
 
+MOST_ROUNDS = 20
+
 
 @dataclass(frozen=True)
 class ActionInputs:
     """What `with:` says. `config` is a path in the repository, `results` one in the workspace.
 
     `agents` and `evals` are sorted; empty means all. `results` is empty for a new folder,
-    `extends_token` where the other token reads what the gate config extends.
+    `extends_token` where the other token reads what the gate config extends. `shards` is None where
+    nobody asks for any, 0 where as many are made as are worth it. `shard` is None for no share.
     """
 
     token: str = field(default="", repr=False)
@@ -63,6 +69,16 @@ class ActionInputs:
     max_minutes: float = RUN_MINUTES
     results: str = ""
     step: ActionStep = ActionStep.ALL
+    shards: int | None = None
+    shard: ShardName | None = None
+    round: int = 1
+    parts: str = ""
+
+    @property
+    def measures_a_stage(self) -> bool:
+        """Whether this is one job of several that measure a run together."""
+        asked = self.step is ActionStep.RUN and self.shard is not None
+        return asked or self.step in {ActionStep.NEXT, ActionStep.FINISH}
 
 
 def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
@@ -90,6 +106,8 @@ def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
             f"The input head-sha is {quote(sha)}, which is no whole id of a commit.",
             hint="Copy it from the pull request's list of commits: 40 digits and letters a to f.",
         )
+    step = _choice("step", values["step"], ActionStep.ALL)
+    _refuse_stray(step, values)
     return ActionInputs(
         token=values["token"],
         extends_token=values["extends-token"],
@@ -102,8 +120,55 @@ def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
         max_parallel=_number("max-parallel", values["max-parallel"], MOST_PARALLEL),
         max_minutes=_number("max-minutes", values["max-minutes"], MOST_MINUTES) or RUN_MINUTES,
         results=values["results"],
-        step=_choice("step", values["step"], ActionStep.ALL),
+        step=step,
+        shards=_shards(values["shards"]),
+        shard=_shard(values["shard"]),
+        round=_number("round", values["round"], MOST_ROUNDS) or 1,
+        parts=values["parts"],
     )
+
+
+_STAGES = {ActionStep.RUN, ActionStep.NEXT, ActionStep.FINISH}
+_GO_WITH = {
+    "shards": {ActionStep.PLAN, ActionStep.NEXT},
+    "shard": {ActionStep.RUN},
+    "round": {ActionStep.RUN},
+    "parts": _STAGES,
+}
+"""The steps that read an input; any other would obey it by nothing."""
+
+
+def _refuse_stray(step: ActionStep, values: Mapping[str, str]) -> None:
+    for name, steps in _GO_WITH.items():
+        if values[name] and step not in steps:
+            raise UsageError(
+                f"The input {name} is no matter of the step {step}.",
+                hint=f"It goes with {' and '.join(one for one in ActionStep if one in steps)}.",
+            )
+    needs = step in {ActionStep.NEXT, ActionStep.FINISH} or values["shard"]
+    if needs and not values["parts"]:
+        raise UsageError(
+            "The input parts is missing.",
+            hint="Name the folder into which the parts of the jobs before were downloaded.",
+        )
+    if values["parts"] and not needs:
+        raise UsageError("The input parts needs the input shard, such as 2-of-7.")
+
+
+def _shards(value: str) -> int | None:
+    if value == "auto":
+        return 0
+    return _number("shards", value, MOST_SHARDS)
+
+
+def _shard(value: str) -> ShardName | None:
+    found = shard_name(value)
+    if value and found is None:
+        raise UsageError(
+            f"The input shard is {quote(value)}.",
+            hint=f"It is one of so many, such as 2-of-7, of at most {MOST_SHARDS}.",
+        )
+    return found
 
 
 C = TypeVar("C", bound=StrEnum)

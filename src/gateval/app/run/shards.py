@@ -1,0 +1,216 @@
+"""One piece of a run that is measured on several machines: where the run is planned, one shard of a
+round, where a round is joined, and where the run ends.
+
+Each plans from git itself and reads what the others left, so that nothing but trials is taken from
+them; it leaves a part, which others join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from gateval.app.run.context import taken_by
+from gateval.app.run.sealing import MeasuredRun, opened_part, sealed_part, with_sealed
+from gateval.domain.manifests.gate_config import ProviderRate
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.offers import OfferCollector, SharedOffer
+from gateval.domain.results.results import ResultsPart, part_of
+from gateval.domain.results.resume import KeptTrials, Resumed
+from gateval.domain.results.rounds import Joined, join, look_at, tried_before
+from gateval.domain.results.shards import (
+    Border,
+    Shard,
+    ShardName,
+    Share,
+    seconds_of,
+    shards_for,
+    shared_plan,
+)
+from gateval.domain.trials.trial import Trial, TrialKey
+from gateval.engine.stage import Stage, whole_run
+from gateval.errors import UsageError
+from gateval.gateway.ledger import SpendingLimits
+from gateval.render.stage import dump, load_part
+
+
+class Piece(NamedTuple):
+    """What one machine measures: `plan` says of what, `stage` which trials; without one, nothing is
+    left to be measured. `resumed` is what was measured before; what of that other parts hold is
+    `elsewhere`. `offers` is what models were offered in the rest of it. At most `at_once` trials
+    run side by side.
+    """
+
+    plan: Plan
+    stage: Stage | None
+    resumed: Resumed
+    elsewhere: frozenset[TrialKey] = frozenset()
+    at_once: int | None = None
+    offers: tuple[SharedOffer, ...] = ()
+
+    def asked_of(self, trials: Iterable[Trial]) -> tuple[TrialKey, ...]:
+        """Return what is still asked for after these trials."""
+        return self.stage.asks(trials) if self.stage else ()
+
+
+def opened_parts(
+    contents: Iterable[bytes], plan: Plan, environ: Mapping[str, str]
+) -> list[ResultsPart]:
+    """Read parts, each with its trials of sealed Evals where these can be opened here.
+
+    Raises `StageFileError` for what is no part.
+    """
+    parts = [load_part(one) for one in contents]
+    return [
+        with_sealed(one, opened_part(one, plan, environ) if one.sealed else None) for one in parts
+    ]
+
+
+def first_border(plan: Plan, kept: Mapping[str, float], asked: int | None, attempt: int) -> Border:
+    """Return where the first round begins: in how many shards, by what `kept` runs tell of how long
+    trials of an Eval take.
+    """
+    left = look_at(plan, ()).missing
+    many = shards_for(plan, left, seconds_of(plan, (), kept), asked=asked)
+    return Border(round=0, shards=many, attempt=attempt, seconds=kept)
+
+
+def next_border(plan: Plan, joined: Joined, asked: int | None, attempt: int) -> Border:
+    """Return where the next round begins: nowhere, where what is left takes under ten minutes, or
+    where nobody may go on.
+    """
+    long = not joined.unfinished and joined.shards_next(plan, None)
+    many = joined.shards_next(plan, asked) if long else 0
+    return Border(round=joined.round, shards=many, attempt=attempt)
+
+
+def calibrating(plan: Plan) -> Piece:
+    """Measure the judges of a plan, which every shard would do else, and nothing else."""
+    evals = tuple(one for one in plan.evals if one.wants_calibration)
+    stage = whole_run(plan)._replace(asks=lambda _: (), ends=False, calibrates=True)
+    return Piece(plan.replace(evals=evals), stage if evals else None, Resumed())
+
+
+def shard_piece(
+    plan: Plan,
+    parts: Sequence[ResultsPart],
+    name: ShardName,
+    number: int,
+    attempt: int,
+    at_once: int | None,
+) -> tuple[Piece, Shard]:
+    """Return what a shard of the round `number` measures, and what its part says of it.
+
+    Raises `UsageError` where this is not the round that is next, or has another number of shards.
+    """
+    before = join(plan, parts, before=number)
+    if before.unfinished:
+        raise UsageError(f"Round {number} cannot begin. {before.unfinished}")
+    if before.shards and before.shards != name.of:
+        raise UsageError(
+            f"Round {number} has {before.shards} shards, and this is one of {name.of}.",
+            hint="Take the matrix from the output `shards` of the job before.",
+        )
+    shares = before.shares(plan, name.of)
+    share = shares[name.number - 1]
+    shard = Shard(
+        round=number, number=name.number, of=name.of, attempt=attempt, asked=share.asked(plan)
+    )
+    kept = tried_before(plan, parts, shard, share)
+    keys = share.keys
+    limits, rates = _limits(plan, before, share), _rates(plan, name.of)
+    stage = Stage(lambda done: _missing(keys, done), limits, rates)
+    of_plan = shared_plan(plan, share) if keys else plan
+    known = of_plan.replace(agreements=(*plan.agreements, *before.calibrations))
+    parallel = at_once and max(1, at_once // name.of + (name.number <= at_once % name.of))
+    left = _missing(keys, kept)
+    return Piece(known, stage if left else None, _kept(kept), at_once=parallel), shard
+
+
+def short_piece(plan: Plan, joined: Joined, at_once: int | None) -> Piece:
+    """Measure what is left as long as a look takes under ten minutes."""
+
+    def asks(done: Iterable[Trial]) -> tuple[TrialKey, ...]:
+        trials = tuple(done)
+        left = look_at(plan, trials).missing
+        return () if shards_for(plan, left, seconds_of(plan, trials, joined.kept)) else left
+
+    return _after(plan, joined, at_once, asks)
+
+
+def last_piece(plan: Plan, joined: Joined, at_once: int | None) -> Piece:
+    """Measure whatever is left, and have judges look again at what they waver on."""
+    piece = _after(plan, joined, at_once, lambda done: look_at(plan, done).missing, ends=True)
+    return piece._replace(elsewhere=frozenset(), offers=joined.offers)
+
+
+def _after(
+    plan: Plan,
+    joined: Joined,
+    at_once: int | None,
+    asks: Callable[[Iterable[Trial]], tuple[TrialKey, ...]],
+    *,
+    ends: bool = False,
+) -> Piece:
+    """Return a piece that goes on from all that was joined; where it is unfinished, nobody may."""
+    known = plan.replace(agreements=(*plan.agreements, *joined.calibrations))
+    stage = whole_run(plan)._replace(asks=asks, ends=ends)
+    may = not joined.unfinished and (ends or asks(joined.trials))
+    there = frozenset(one.key for one in joined.trials)
+    return Piece(known, stage if may else None, _kept(joined.trials), there, at_once)
+
+
+def part_of_piece(
+    measured: MeasuredRun,
+    piece: Piece,
+    environ: Mapping[str, str],
+    place: Shard | Border,
+    unfinished: str = "",
+) -> str:
+    """Return what a machine leaves for others: its trials, and where they belong in the run.
+
+    Those of sealed Evals are encrypted for the gate's own key.
+    """
+    public, whole = (
+        one.replace(trials=tuple(t for t in one.trials if t.key not in piece.elsewhere))
+        for one in (measured.results, measured.whole)
+    )
+    part = part_of(public).replace(sealed=sealed_part(whole, environ))
+    offers = OfferCollector({})
+    offers.add((*piece.offers, *part.offers))
+    where = {"shard": place} if isinstance(place, Shard) else {"border": place}
+    ended = " ".join(filter(None, (unfinished, part.ended)))
+    return dump(part.replace(**where, ended=ended, offers=offers.found()), indent=None)
+
+
+def _missing(keys: Iterable[TrialKey], done: Iterable[Trial]) -> tuple[TrialKey, ...]:
+    over = {one.key for one in done}
+    return tuple(key for key in keys if key not in over)
+
+
+def _kept(trials: tuple[Trial, ...]) -> Resumed:
+    return Resumed(KeptTrials(trials))
+
+
+def _limits(plan: Plan, before: Joined, share: Share) -> SpendingLimits:
+    """Return what a shard's calls may take: of what earlier rounds left, a part like its share."""
+    whole = SpendingLimits.under(plan.policy)
+    calls, taken = taken_by(before.trials)
+    part = Fraction(len(share.keys), max(1, len(before.left)))
+    usd = None if whole.usd is None else max(0.0, (whole.usd - taken.usd) * float(part))
+    return SpendingLimits(
+        calls=max(0, int((whole.calls - calls) * part)),
+        tokens=max(0, int((whole.tokens - taken.tokens) * part)),
+        usd=usd,
+    )
+
+
+def _rates(plan: Plan, shards: int) -> dict[str, ProviderRate]:
+    """Return what each of so many shards may ask of providers in a minute: the same part of it."""
+    return {
+        name: ProviderRate(
+            rpm=one.rpm and max(1, one.rpm // shards), tpm=one.tpm and max(1, one.tpm // shards)
+        )
+        for name, one in plan.policy.rates.items()
+    }
