@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -12,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from gateval.adapters.store import stored_trials
 from tests.helpers import stored
 from tests.helpers.command import gateval, start_gateval
 from tests.helpers.repo import Repo
+from tests.helpers.shop import build_shop
 
 COUNT = 12
 
@@ -216,3 +219,59 @@ def test_a_judge_that_was_lost_is_asked_again_without_its_agent(dice: Repo, tmp_
         after[key]["judge_usage"]["input_tokens"] > one["judge_usage"]["input_tokens"]
         for key, one in before.items()
     )
+
+
+def test_what_was_kept_counts_among_what_the_policy_gives_a_run(tmp_path: Path) -> None:
+    """Else a run that is cut short again and again would have its budget each time."""
+    shop = build_shop(tmp_path / "shop")
+    shop.checkout("main")
+    shop.write(".github/gateval.yml", "policy: {gateway: {callsPerRun: 2}}\n")
+    shop.commit()
+    begun = gateval(shop, "run", "support-eval", "--fixture", "greets")
+    assert begun.returncode == 0, begun.stderr
+    ended = gateval(shop, "run", "support-eval", "--resume")
+    assert "1 measured there count" in ended.stderr
+    assert "has made the 2 model calls that policy.gateway.callsPerRun" in " ".join(
+        ended.stdout.split()
+    )
+    assert ended.returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            {"outcome": "pass", "reason": "", "assessments": []},
+            "says pass, but its assertions do not",
+        ),
+        (
+            {"key": {"eval": "x", "fixture": "y", "side": "head", "repetition": 1}},
+            "nothing to go on",
+        ),
+        ({"score": 7}, "nothing to go on"),
+        (None, "nothing to go on"),
+        (0o777, "others may write to"),
+    ],
+    ids=["forged", "of nothing here", "no trial", "a pipe", "open to others"],
+)
+def test_a_folder_that_somebody_filled_is_not_gone_on_from(
+    tmp_path: Path, change: Any, sentence: str
+) -> None:
+    shop = build_shop(tmp_path / "shop")
+    shop.checkout("main")
+    begun = gateval(shop, "run", "support-eval", "--fixture", "greets")
+    (folder,) = (shop.path / ".gateval/results").glob("2*")
+    (trial,) = stored_trials(folder, "trials.jsonl")
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "plan.v1.json").write_bytes((folder / "plan.v1.json").read_bytes())
+    if change is None:
+        os.mkfifo(there / "trials.jsonl")
+    else:
+        said = json.loads(trial.model_dump_json()) | (change if isinstance(change, dict) else {})
+        (there / "trials.jsonl").write_text(json.dumps(said) + "\n")
+    there.chmod(change if isinstance(change, int) else 0o755)
+    ended = gateval(shop, "run", "support-eval", "--from", str(there))
+    assert (begun.returncode, ended.returncode) == (0, 2)
+    assert sentence in " ".join(ended.stderr.split())
+    assert "fault in Gateval" not in ended.stderr

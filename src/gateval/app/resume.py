@@ -1,6 +1,7 @@
 """Finds the run that another one goes on from, among those that were cut short in this clone.
 
-A change can bring a folder of results, too: what git has files of is not gone on from.
+A change can bring a folder of results, too: what git has files of is not gone on from. Nor is one
+that somebody else may write, or whose trials say something else than their assertions.
 """
 
 from __future__ import annotations
@@ -9,14 +10,19 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from gateval.adapters.folders import is_being_written
 from gateval.adapters.git.repository import GitRepository
+from gateval.adapters.layer_trust import refuse_way, trusted_owners
 from gateval.adapters.machine import show_here
 from gateval.adapters.results_folder import PARENTS, run_folders
 from gateval.adapters.store import STORE_FOLDER, read_begun, stored_trials
 from gateval.app.run.views import PLAN_FILE, RESULTS_FILE, TRIALS_FILE
 from gateval.app.stored import named_run, read_plan, read_results
+from gateval.domain.base import plain_message
 from gateval.domain.plan.plan import Plan
+from gateval.domain.results.results import RunInfo, results_of
 from gateval.domain.results.resume import Resumed, kept_trials, resumed_sentence
 from gateval.errors import StageFileError, UsageError
 
@@ -37,6 +43,7 @@ def resumed_run(plan: Plan, repository: GitRepository, named: str | None) -> Res
                 f"Git has files of {show_here(folder)}, which a change may have brought.",
                 hint="A run goes on from one that was made here.",
             )
+        _refuse_of_others(repository, folder)
         if not _is_over(folder / STORE_FOLDER):
             raise UsageError(f"The run {show_here(folder)} is still under way.", hint="Await it.")
         folders = iter([folder])
@@ -77,6 +84,19 @@ def _is_tracked(repository: GitRepository, folder: Path) -> bool:
     return real.is_relative_to(root) and repository.tracks(real.relative_to(root))
 
 
+def _refuse_of_others(repository: GitRepository, folder: Path) -> None:
+    """Raise `UsageError` where another user may have put there what is read."""
+    owners = trusted_owners(repository.root)
+    try:
+        for name in (PLAN_FILE, STORE_FOLDER, TRIALS_FILE):
+            refuse_way(folder.absolute() / name, owners)
+    except OSError as error:
+        raise UsageError(
+            f"The run {show_here(folder)} is not gone on from: {error.strerror}.",
+            hint="A run goes on from one that nobody else could change.",
+        ) from error
+
+
 def _resumed(plan: Plan, folder: Path) -> Resumed | None:
     """Return what `plan` keeps of the run in this folder; None where that is nothing."""
     try:
@@ -86,6 +106,14 @@ def _resumed(plan: Plan, folder: Path) -> Resumed | None:
         return None
     if not kept.measured and not kept.to_judge:
         return None
+    try:
+        results_of(plan, kept.measured, RunInfo())
+    except ValidationError as error:
+        said = plain_message(error.errors(include_url=False)[0]["msg"])
+        raise UsageError(
+            f"The run {show_here(folder)} is not gone on from: {said}.",
+            hint="What is there was changed, or another version of Gateval wrote it.",
+        ) from error
     over = {one.key for one in trials}
     if (folder / RESULTS_FILE).exists():
         lost = len(read_results(folder).info.started)

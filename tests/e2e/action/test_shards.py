@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gateval.ports.storage import RUNS
+from tests.helpers.calibrations import FIXTURES, calibration, script, verdict
 from tests.helpers.command import ROOT
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.main_branch import SHAKY
@@ -219,6 +220,32 @@ def test_where_the_last_measuring_job_is_lost_the_rounds_are_published(
     assert big.conclusions(pull.head_sha) == [conclusion]
     told = "The job that ends the run left nothing." in pull.comments[0].body
     assert told == (conclusion != "success")
+
+
+def test_judges_are_measured_once_where_the_run_is_planned(
+    shop: GitHubShop, tmp_path: Path
+) -> None:
+    judged = EVAL + "  judge: {model: scripted/judge, calibration: tone, minAgreement: 0.6}\n"
+    shop.push_main(
+        **{
+            ".gateval__scripted__judge.yaml": script(wrong=2, of=20, agent=verdict(1.0)),
+            "evals__tone.yaml": calibration(20),
+            "evals__fixtures.yaml": FIXTURES,
+            "evals__support-eval.yaml": judged,
+        }
+    )
+    pull = shop.open_pull(SAME)
+    alone = shop.on_pull(pull, run=700).run_action()
+    assert alone.code == 0, alone.errors
+    found = said(shop, pull, alone.results)
+    forget(shop, pull)
+    walk = WorkflowWalk(shop, pull, in_shards(tmp_path, 2), 700)
+    walk.walk()
+    (replay,) = json.loads(walk.artifacts["gateval-part-plan-1"]["part.v1.json"])["calibrations"]
+    assert len(replay["examples"]) == 20
+    last = walk.legs["publish"][""].ended
+    assert last is not None
+    assert said(shop, pull, last.results) == found
 
 
 @pytest.mark.parametrize(

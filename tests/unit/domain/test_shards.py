@@ -343,6 +343,8 @@ def test_how_long_a_trial_takes() -> None:
     assert [seconds_of(plan, trials, {})(key) for key in (f, g)] == [2, 2]
     assert [seconds_of(plan, trials, {"a-eval": 7})(key) for key in (f, g)] == [7, 7]
     assert seconds_of(plan, (), {})(f) == 0
+    sealed = plan_of("a-eval f base:pass head:pass", sealed=["a-eval"])
+    assert seconds_of(sealed, trials, {})(f) == 0
 
 
 @pytest.mark.parametrize(

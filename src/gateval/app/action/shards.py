@@ -5,6 +5,7 @@ own. None of them says anything on GitHub, and none decides.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gateval.adapters.results_folder import ResultsFolder, read_parts, results_path
@@ -17,11 +18,12 @@ from gateval.domain.forge.trigger import may_keep
 from gateval.domain.history.forecast import kept_seconds
 from gateval.domain.manifests.gate_config import DraftPolicy
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.sealing import shut_plan
+from gateval.domain.plan.sealing import kept_apart, shut_plan
 from gateval.domain.results.results import ResultsPart, RunInfo, results_of
 from gateval.domain.results.rounds import Joined, join
 from gateval.domain.results.shards import Border, Shard
 from gateval.domain.text import listing
+from gateval.domain.trials.trial import Trial
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS, GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.render.stage import dump
@@ -124,9 +126,9 @@ def _measure_shard(
     )
     measured = _measured(event, plan, piece, folder)
     _leave(event, measured, piece, shard)
-    made = len(measured.whole.trials)
+    made = len(measured.results.trials)
     whole = not piece.asked_of(measured.whole.trials)
-    kept = len(piece.resumed.kept.measured)
+    kept = len(_public(plan, piece.resumed.kept.measured))
     told = f"Shard {shard.name} of round {shard.round}: {made:,} runs measured"
     told += f", {kept:,} of them at an earlier try.\n" if kept else ".\n"
     if measured.interrupted:
@@ -154,7 +156,7 @@ def _measure_next(
     if inputs.shards is None or measured.interrupted or measured.results.info.ended:
         border = border.replace(shards=0)
     _leave(event, measured, piece, border)
-    made = len(measured.whole.trials) - len(joined.trials)
+    made = len(measured.results.trials) - len(_public(plan, joined.trials))
     told = f"{joined.unfinished}\n" if joined.unfinished else ""
     told += f"{made:,} runs measured here.\n" if made else ""
     code = EXIT_INTERRUPTED if measured.interrupted else EXIT_PASS
@@ -170,8 +172,8 @@ def _measure_rest(
     measured = _measured(event, plan, piece, folder)
     border = Border(round=joined.round, attempt=event.context.run.attempt, whole=True)
     _leave(event, measured, piece, border, joined.unfinished)
-    made = len(measured.whole.trials)
-    told = f"{made:,} runs measured, {made - len(joined.trials):,} of them here.\n"
+    made, before = len(measured.results.trials), len(_public(plan, joined.trials))
+    told = f"{made:,} runs measured, {made - before:,} of them here.\n"
     if measured.interrupted:
         return _ended(event, folder, EXIT_INTERRUPTED, f"{told}gateval: interrupted.\n")
     cut = joined.unfinished or measured.results.info.cut
@@ -229,6 +231,12 @@ def _ended(
 ) -> ActionResult:
     outputs = {"results": shown_folder(event.context, folder)}
     return ActionResult(code, outputs | ({"shards": shards} if shards else {}), text=text)
+
+
+def _public(plan: Plan, trials: Iterable[Trial]) -> list[Trial]:
+    """Return the trials that may be counted aloud: none of sealed Evals."""
+    apart = kept_apart(plan)
+    return [one for one in trials if one.key.eval not in apart]
 
 
 def _at_most(asked: int | None, parallel: int | None) -> int | None:

@@ -100,7 +100,8 @@ def seconds_of(plan: Plan, trials: Iterable[Trial], kept: Mapping[str, float]) -
         for each in one.fixtures
     }
     took: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for trial in trials:
+    apart = kept_apart(plan)  # how a run is divided would tell how long their trials took
+    for trial in (one for one in trials if one.key.eval not in apart):
         key, seconds = trial.key, trial.seconds / parallel[trial.key.eval]
         took[key.eval, key.fixture].append(seconds)
         took[key.eval, ""].append(seconds)
