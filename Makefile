@@ -73,8 +73,8 @@ docs: $(VENV)/dev.stamp ## Write the generated pages and schemas anew
 site: $(VENV)/site.stamp ## Build the documentation as a site with search, in build/site/html
 	@$(BIN)/python -m tools.site $(VENV)/site/bin/zensical
 
-pictures: $(VENV)/dev.stamp $(VENV)/agents.stamp ## Make the pictures of the docs anew, from the demo and the tutorial
-	@GATEVAL_PICTURES=1 $(BIN)/python -m pytest -q -n 0 tests/e2e/test_demo.py tests/e2e/test_getting_started.py
+pictures: $(VENV)/dev.stamp $(VENV)/agents.stamp ## Make the pictures of the docs anew, from the demo and the tutorial, and those of comments
+	@GATEVAL_PICTURES=1 $(BIN)/python -m pytest -q -n 0 tests/e2e/test_demo.py tests/e2e/test_getting_started.py tests/integration/render/test_github_markdown.py
 
 bench: $(VENV)/dev.stamp ## Measure what benchmarks/ promises
 	@$(BIN)/python -m benchmarks

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserType, Page, expect, sync_playwright
 
 ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -22,13 +22,18 @@ ARGUMENTS = (
 @contextmanager
 def browsing() -> Iterator[Browser]:
     """A browser of this machine; skips where it has none."""
+    with sync_playwright() as started:
+        browser = launched(started.chromium)
+        yield browser
+        browser.close()
+
+
+def launched(kind: BrowserType, *arguments: str) -> Browser:
+    """Return a browser with further arguments; skips where this machine has none."""
     found = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
     if found is None and not os.environ.get("GATEVAL_TEST_ALL"):
         pytest.skip("this machine has no Chromium")
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=found, args=list(ARGUMENTS))
-        yield browser
-        browser.close()
+    return kind.launch(executable_path=found, args=[*ARGUMENTS, *arguments])
 
 
 class Opened:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,15 +10,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from gateval.domain.decision.decision import Report, make_report
 from gateval.render.comment import render_comment
 from gateval.render.view import ReportView
 from gateval.safe.sanitize import block, code, inline
 from tests.helpers import sample_reports
-from tests.helpers.browser import browsing, opened
+from tests.helpers.browser import browsing, launched, opened
 from tests.helpers.github_markdown import FRAME, ON_GITHUB, as_shown, read
+from tests.helpers.golden_pictures import SCALE, Picture, difference, read_png, write_png
 from tests.helpers.hostile import ATTACK, ATTACKS, hostile_results
 from tests.helpers.reports import edit_plan
 from tests.helpers.tiers import examples
@@ -175,15 +177,35 @@ return shown.filter(one => one.getBoundingClientRect().right > right).map(one =>
 BELOW = """one => one.getBoundingClientRect().bottom + scrollY"""
 
 
+GOLDEN = Path(__file__).parent / "pictures"
+"""What comments look like: `make pictures` draws them anew, and so does `--snapshot-update`."""
+
+
+def picture(page: Page) -> Picture:
+    return read_png(page.screenshot(full_page=True))
+
+
+def name_of(case: str, width: int) -> str:
+    return f"{re.sub(r'[^a-z0-9]+', '-', case.lower())}-{width}.png"
+
+
 @pytest.mark.parametrize("case", ON_GITHUB)
 def test_it_is_seen_whole_on_a_desk_and_what_matters_on_a_phone(
-    case: str, browser: Browser, tmp_path: Path
+    case: str, browser: Browser, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
+    anew = request.config.getoption("--snapshot-update") or os.environ.get("GATEVAL_PICTURES")
     file = tmp_path / "comment.html"
     file.write_text(as_shown(render_comment(ReportView(ON_GITHUB[case](), FRAME))))
     for width in (766, 360):
-        with opened(browser, file, viewport={"width": width, "height": 900}) as shown:
+        size = {"width": width, "height": 900}
+        with opened(browser, file, viewport=size, device_scale_factor=SCALE) as shown:
             page = shown.page
+            seen, golden = picture(page), GOLDEN / name_of(case, width)
+            if anew:
+                golden.parent.mkdir(exist_ok=True)
+                golden.write_bytes(write_png(seen))
+            assert golden.is_file(), "run with --snapshot-update, look at it, and commit it"
+            assert difference(read_png(golden.read_bytes()), seen) == ""
             tables = page.evaluate(SHOWN)
             folds = page.locator("body > .comment > details")
             assert page.evaluate("document.documentElement.scrollWidth") == width
@@ -203,3 +225,47 @@ def test_it_is_seen_whole_on_a_desk_and_what_matters_on_a_phone(
                 if case != "long names":
                     first = page.locator("h3:has-text('Regressed') ~ p strong").first
                     assert first.evaluate(BELOW) < {766: 1, 360: 2}[width] * 900
+
+
+CHANGES = {
+    "moved down": "one => { one.style.paddingTop = '48px' }",
+    "moved right": "one => { one.style.marginLeft = '60px' }",
+    "cut": "one => { one.style.width = '50%'; one.style.overflow = 'hidden' }",
+    "gone": "one => one.remove()",
+}
+
+
+def test_a_block_that_is_moved_cut_or_gone_is_another_picture(
+    browser: Browser, tmp_path: Path
+) -> None:
+    file = tmp_path / "comment.html"
+    file.write_text(as_shown(render_comment(ReportView(ON_GITHUB["1 regression"](), FRAME))))
+    for width in (766, 360):
+        golden = read_png((GOLDEN / name_of("1 regression", width)).read_bytes())
+        size = {"width": width, "height": 900}
+        for change in CHANGES.values():
+            with opened(browser, file, viewport=size, device_scale_factor=SCALE) as shown:
+                shown.page.locator(".comment > ul").first.evaluate(change)
+                assert difference(golden, picture(shown.page)) != "", (width, change)
+
+
+def test_letters_that_are_drawn_otherwise_are_the_same_picture(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """As another version of the browser draws them: no hinting, no places between pixels."""
+    file = tmp_path / "comment.html"
+    file.write_text(as_shown(render_comment(ReportView(ON_GITHUB["1 regression"](), FRAME))))
+    other = ("--font-render-hinting=none", "--disable-font-subpixel-positioning")
+    drawing = launched(browser.browser_type, *other)
+    for width in (766, 360):
+        golden = read_png((GOLDEN / name_of("1 regression", width)).read_bytes())
+        size = {"width": width, "height": 900}
+        with opened(drawing, file, viewport=size, device_scale_factor=SCALE) as shown:
+            assert difference(golden, picture(shown.page)) == ""
+    drawing.close()
+
+
+def test_the_pictures_are_small_and_none_is_left_over() -> None:
+    names = {name_of(case, width) for case in ON_GITHUB for width in (766, 360)}
+    assert {one.name for one in GOLDEN.iterdir()} == names
+    assert sum(one.stat().st_size for one in GOLDEN.iterdir()) < 600_000
