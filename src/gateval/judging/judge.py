@@ -398,8 +398,8 @@ async def _judged(
     said = {"jurors": first, "split": is_split(spec, [one for one in first if one is not None])}
     if found.score is None:
         return told.replace(error=shorten(found.reason, _WORDS), **said), [heard.usage]
-    summary = found.verdict.summary if found.verdict else ""
-    return told.replace(score=found.score, summary=summary, **said), [heard.usage]
+    words = {"summary": found.verdict.summary if found.verdict else ""}
+    return told.replace(score=found.score, **words, **said), [heard.usage]
 
 
 async def _judged_by(
