@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from benchmarks.figures import Figure
 from benchmarks.scale import Scale
-from benchmarks.statistics import axes, deciding, scores, signaltest
+from benchmarks.statistics import axes, deciding, preferences, scores, signaltest
 from benchmarks.statistics.lines import Line
 from benchmarks.statistics.scenarios import (
     BROKEN_RATE,
@@ -52,6 +52,7 @@ def lines(runs: int) -> Iterator[Line]:
     yield from _new_fixtures()
     yield from scores.lines(runs)
     yield from axes.lines(runs)
+    yield from preferences.lines(runs)
     yield from _deciding()
 
 

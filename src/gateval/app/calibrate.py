@@ -33,7 +33,7 @@ from gateval.domain.calibration import (
 )
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Calibration, Eval, JudgeSpec, script_name
-from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.fixture import PREFERENCE, Fixture
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.paths import nearest
 from gateval.domain.plan.sealing import is_sealed_fixture
@@ -243,7 +243,8 @@ async def _replays(
     asked: Sequence[AskedJudge], snapshot: Snapshot, settings: Settings, policy: Policy
 ) -> tuple[tuple[CalibrationReplay, ...], str]:
     """Return the replays, and why not all examples were judged if the policy gave no more calls."""
-    from gateval.judging.judge import Judge, replay
+    from gateval.judging.calibrating import replay
+    from gateval.judging.judge import Judge
 
     found = []
     async with judges_gateway(snapshot, settings, policy) as gateway:
@@ -374,7 +375,9 @@ async def _asked(
     """Ask about one assertion after the other, so that what was said can be told apart."""
     found = []
     async with door as gateway:
-        for spec in (one for one in fixture.assertions if one.needs_judge):
+        for spec in fixture.assertions:
+            if not spec.needs_judge or spec.type == PREFERENCE:
+                continue
             overheard = _Overheard(gateway)
             alone = fixture.replace(assertions=(spec,))
             (assessment,), _ = await assess(alone, answer, Judge(overheard), judge)
@@ -396,7 +399,7 @@ def _chosen(catalogue: Catalogue, name: str, model: str | None) -> tuple[Fixture
         names = [one.name for one in catalogue.fixtures]
         raise UsageError(f'No Eval has a fixture "{wanted}".{nearest(wanted, names)}')
     found, fixture = min(selected, key=lambda pair: not pair[0].judge.asked)
-    if not any(one.needs_judge for one in fixture.assertions):
+    if not fixture.is_judged:
         raise UsageError(f'No assertion of the fixture "{wanted}" asks a judge.')
     return fixture, _spec(found, model)
 

@@ -248,7 +248,7 @@ def known_agreements(runs: Runs, snapshot: Snapshot) -> list[DatedAgreement]:
 
 def binding(snapshot: Snapshot) -> Bind:
     """Return what tells to what a replay would be bound on this revision."""
-    from gateval.judging.judge import prompt_digest
+    from gateval.judging.calibrating import prompt_digest
 
     def bind(calibration: Calibration, spec: JudgeSpec) -> Binding:
         script = script_of(spec, snapshot.scripts)

@@ -175,10 +175,10 @@ class JudgedAssertion(Assertion, ABC):
             found, usage = await ask(evidence.for_a_judge, judge, context.judge_spec)
         except JudgeError as error:
             found, usage = error_of(kind, error.cause, error.message), error.usage
-        if not await context.doubt():
+        if not (doubt := await context.doubt()):
             return found if found.type == kind else found.replace(type=kind), usage
-        said = "The judge is not calibrated as its Eval asks, so this does not count"
-        unbelieved = error_of(kind, Cause.UNCALIBRATED, f"{said}: {found.reason}")
+        said = f"This does not count, as {doubt}; the judge said: {found.reason}"
+        unbelieved = error_of(kind, Cause.UNCALIBRATED, said)
         return unbelieved.replace(verdict=found.verdict, asked=found.asked), usage
 
     @abstractmethod

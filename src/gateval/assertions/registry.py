@@ -45,7 +45,8 @@ _ELSEWHERE: Final = {
     "`judge` with `preset: factuality`": "factuality model-graded-factuality",
     "`judge` with `preset: answerRelevancy`": "answer-relevance",
     "`judge` with `preset: faithfulness`": "context-faithfulness",
-    "`judge` with a rubric": "context-recall context-relevance search-rubric select-best",
+    "`judge` with a rubric": "context-recall context-relevance search-rubric",
+    "`preference`": "select-best pairwise pairwise-comparison",
     "`judge` with a rubric, or `script`": "classifier moderation guardrails",
     "`judge` with a rubric, or `regex`": "is-refusal",
     "`toolArguments`": "is-valid-openai-tools-call is-valid-openai-function-call "
@@ -138,6 +139,7 @@ _ENTRIES: Final = {
     "llmJudge": "graded_judges.LlmJudge",
     "judgeFromScript": "graded_judges.JudgeFromScript",
     "rubric": "graded_judges.Rubric",
+    "preference": "preference.PreferenceAssertion",
     "codeJudge": "code_judge.CodeJudge",
     "composite": "combinators.Composite",
     "compositeScript": "combinators.CompositeScript",
@@ -169,7 +171,9 @@ _ENTRIES: Final = {
     "transcriptForbids": "transcript.TranscriptForbids",
 }
 
-JUDGED: Final = frozenset({"judge", "llmJudge", "judgeFromScript", "rubric", "compositeJudge"})
+JUDGED: Final = frozenset(
+    {"judge", "llmJudge", "judgeFromScript", "rubric", "compositeJudge", "preference"}
+)
 """The types with `needs_judge`, known without importing any; a test compares the two."""
 
 WEIGHING: Final = frozenset({"composite", "compositeScript", "compositeJudge"})

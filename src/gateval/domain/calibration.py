@@ -5,17 +5,18 @@ word counts.
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from gateval.domain.base import Count, JsonObject, Name, Positive, Share, Value, digest
+from gateval.domain.base import Count, Digest, JsonObject, Name, Positive, Share, Value, digest
 from gateval.domain.manifests.evaluation import Calibration, JudgeSpec, ScriptedModel
 from gateval.domain.manifests.gate_config import AgreementPolicy
 from gateval.domain.statistics.walk import Confusion, agreement, kappa, kappa_interval
+from gateval.domain.statistics.watching import Consistency, sums_of, too_many
 from gateval.domain.text import NOT_MEASURED
 from gateval.domain.trials.model_call import Usage
 
@@ -110,6 +111,11 @@ class JudgedExample(Value):
     jurors: tuple[Share | None, ...] = Field(default=(), exclude_if=operator.not_)
     split: bool = Field(default=False, exclude_if=operator.not_)
     undetermined: bool = Field(default=False, exclude_if=operator.not_)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the judge gave a verdict, and passes what the person passes."""
+        return self.score is not None and not self.disagrees
 
     @property
     def disagrees(self) -> bool:
@@ -208,6 +214,62 @@ def unmeasured_versions(
     return tuple(one for one in seen if one.version not in known.get(one.model, {one.version}))
 
 
+CANARIES = 10
+"""Examples that a judge is asked about in a run that relies on a stored agreement."""
+
+RETESTS = 50
+"""Questions, at least, that its consistency is measured with."""
+
+
+class Retest(Value):
+    """What a judge said when it was asked again about the examples that it was right about.
+
+    It was right `right` times of `asked`. `steady` are the examples that it was right about each
+    time, by number; `injected` the bad one of which it said so as well when its answer told the
+    judge to pass it, None without such a one.
+    """
+
+    asked: Count
+    right: Count
+    steady: tuple[Positive, ...] = ()
+    injected: Positive | None = None
+
+    @property
+    def known(self) -> Consistency:
+        """What is known of the judge's consistency."""
+        return Consistency(self.right, self.asked)
+
+
+class Watch(Value):
+    """What the canaries of a run say of a judge: of `asked`, it was wrong about the examples
+    `wrong`. `total` is their CUSUM since the agreement was measured; `fallen`: it is not believed.
+    """
+
+    asked: Count
+    wrong: tuple[Positive, ...] = ()
+    total: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    fallen: bool = False
+
+
+def watched(retest: Retest, asked: int, wrong: Sequence[int], before: float, judges: int) -> Watch:
+    """Return what follows from a run's canaries; `before` is the CUSUM of the runs before it, and
+    `judges` how many are watched in this run.
+    """
+    sums = sums_of(retest.known, CANARIES, judges)
+    total = sums.after(before, len(wrong), asked / CANARIES)
+    alone = bool(asked) and len(wrong) >= too_many(retest.known, asked, judges)
+    fallen = alone or total >= sums.limit
+    return Watch(asked=asked, wrong=tuple(sorted(wrong)), total=total, fallen=fallen)
+
+
+class StoredWatch(Value):
+    """What a run keeps of the canaries of a judge, by the digest of its agreement's binding."""
+
+    binding: Digest
+    total: float = Field(ge=0, allow_inf_nan=False)
+    fallen: bool = False
+
+
 class StoredAgreement(Value):
     """What a run keeps of a replay. `versions` are those that answered; none of earlier records."""
 
@@ -215,12 +277,15 @@ class StoredAgreement(Value):
     binding: Binding
     counts: Agreement
     versions: tuple[ModelVersion, ...] = Field(default=(), exclude_if=operator.not_)
+    retest: Retest | None = Field(default=None, exclude_if=operator.not_)
 
 
 class CalibrationReplay(Value):
     """A JudgeCalibration replayed by one judge.
 
-    One that an earlier run made has no `examples` but its `counts`; `run` names that run.
+    One that an earlier run made has no `examples` but its `counts`; `run` names that run. `retest`
+    is what the judge said when it was asked again, None where it was not. `before` is the CUSUM of
+    its canaries in earlier runs, `watch` what those of this run say, None where there were none.
     """
 
     version: Literal["calibration.v1"] = "calibration.v1"
@@ -231,6 +296,14 @@ class CalibrationReplay(Value):
     counts: Agreement | None = None
     run: str = ""
     versions: tuple[ModelVersion, ...] = Field(default=(), exclude_if=operator.not_)
+    retest: Retest | None = Field(default=None, exclude_if=operator.not_)
+    before: float = Field(default=0.0, ge=0, allow_inf_nan=False, exclude_if=operator.not_)
+    watch: Watch | None = Field(default=None, exclude_if=operator.not_)
+
+    @property
+    def can_be_watched(self) -> bool:
+        """Whether there are examples to watch its judge by, without which nobody relies on it."""
+        return self.retest is not None and bool(self.retest.steady)
 
     @model_validator(mode="after")
     def _examples_or_counts(self) -> Self:

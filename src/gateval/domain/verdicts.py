@@ -104,6 +104,8 @@ class ReasonCode(StrEnum):
     """Base could not be measured."""
     UNCALIBRATED_JUDGE = "uncalibrated-judge"
     """The judge does not agree with people enough to block."""
+    NO_PREFERENCE = "no-preference"
+    """Too few of head's answers could be compared with base's."""
     STAND_IN = "stand-in"
     """A scripted model answered for a real one."""
     NO_MODEL_CALLS = "no-model-calls"

@@ -55,6 +55,7 @@ from gateval.domain.trials.trial import (
     Trial,
     TrialKey,
 )
+from gateval.engine.pairs import flipped, judge_pairs
 from gateval.engine.spacing import StartSpacing
 from gateval.engine.stage import Stage, whole_run
 from gateval.events import (
@@ -67,7 +68,8 @@ from gateval.events import (
     TrialStarted,
 )
 from gateval.gateway.places import Places, keeping, placed
-from gateval.judging.judge import Agreements, Judge
+from gateval.judging.calibrating import Agreements
+from gateval.judging.judge import Judge
 from gateval.ports.model_calls import NO_CALLERS, Callers, Embed
 from gateval.ports.storage import TrialLog
 
@@ -252,6 +254,7 @@ def _lost_by_models(fixture: Fixture, trial: Trial) -> Collection[int]:
         for spec, one in zip(fixture.assertions, trial.assessments, strict=True)
         if isinstance(one, NotAssessed)
         and one.cause in {Cause.JUDGE, Cause.PROVIDER}
+        and one.counts
         and (spec.needs_judge or any(map(embedding_model, spec.within())))
     ]
 
@@ -270,10 +273,6 @@ def _kept_answer(task: Task, trial: Trial) -> Waiting:
     return Waiting(task, answer, None, left, found, spent=(trial.judge_usage,))
 
 
-SHOWN = 3
-"""Outputs of each side that are shown again."""
-
-
 async def judge_again(
     evals: Iterable[PlannedEval], trials: dict[TrialKey, Trial], context: RunContext
 ) -> None:
@@ -286,7 +285,7 @@ async def judge_again(
         for planned in every
         for fixture in planned.own_fixtures
         if has_real_judge(planned, fixture)
-        for trial in _flipped(
+        for trial in flipped(
             grouped.get((planned.name, fixture.name, Side.BASE), ()),
             grouped.get((planned.name, fixture.name, Side.HEAD), ()),
             passed_before="p" in stored.get((planned.name, fixture.name), ""),
@@ -296,25 +295,14 @@ async def judge_again(
         trials[trial.key] = context.log.append(trial)
 
 
-def _flipped(base: Iterable[Trial], head: Iterable[Trial], *, passed_before: bool) -> list[Trial]:
-    """The outputs that disagree: those that passed before and those that fail now. Of stored trials
-    there is no output, only that one `passed_before`.
-    """
-    passed = [trial for trial in base if trial.passed and _is_whole(trial)][:SHOWN]
-    failed = [trial for trial in head if trial.passed is False and _is_whole(trial)][:SHOWN]
-    return [*passed, *failed] if failed and (passed or passed_before) else []
-
-
-def _is_whole(trial: Trial) -> bool:
-    """Whether all that the judge saw is still there."""
-    cut = any(step.truncated for step in trial.trace.steps) if trial.trace else True
-    return trial.output is not None and not trial.output_truncated and not cut
-
-
 async def _again(
     planned: PlannedEval, fixture: Fixture, trial: Trial, context: RunContext
 ) -> Trial:
-    numbers = [number for number, spec in enumerate(fixture.assertions) if spec.needs_judge]
+    numbers = [
+        number
+        for number, spec in enumerate(fixture.assertions)
+        if spec.needs_judge and number != fixture.preference
+    ]
     judged = fixture.replace(assertions=tuple(fixture.assertions[number] for number in numbers))
     answer = Answer(
         output=trial.output or "", trace=trial.trace, usage=trial.usage, seconds=trial.seconds
@@ -361,6 +349,10 @@ class RunContext:
     kept: KeptTrials = NO_TRIALS
     callers: Callable[[TrialKey], Callers] = lambda _: NO_CALLERS
     stage: Stage | None = None
+
+    def judge_of(self, key: TrialKey) -> Judge:
+        """The judge, as it is asked of a trial."""
+        return self.judge.of(self.callers(key).judge)
 
 
 UNLOOKED = (
@@ -500,10 +492,18 @@ class _Run:
         self.waiting.clear()
 
     async def judge_again(self, stage: Stage) -> None:
-        """Look at what judges waver on, where their word counts and the run ends here."""
+        """Look at what judges waver on, where their word counts, and at what they prefer, where the
+        run ends here.
+        """
         if self._context.over() or not stage.ends:
             return
         doubted, evals = self._context.agreements, self._plan.evals
+        for one in evals:
+            doubt = partial(doubted.doubt, one) if doubted else trust_every_judge
+            async for trial in judge_pairs(one, self.trials, self._context.judge_of, doubt):
+                shown = self._context.redact(trial)
+                self.trials[shown.key] = shown
+                self._context.log.append(shown)
         trusted_judges = [one for one in evals if not (doubted and await doubted.doubt(one))]
         await judge_again(trusted_judges, self.trials, self._context)
 

@@ -1,10 +1,4 @@
-"""Asks the judge, checks what it says, and asks once more when that cannot be used.
-
-Each example goes through `Judge.judge`, with the same prompt, delimiters, limits and checks; the
-judge sees the rubric, the input and the answer, never what a person said of it.
-
-Replays the calibrations of a plan beside its trials, and says whose judges may decide.
-"""
+"""Asks the judge, checks what it says, and asks once more when that cannot be used."""
 
 from __future__ import annotations
 
@@ -14,25 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from gateval.domain.base import digest
 from gateval.domain.calibration import (
-    CUT,
-    CalibrationReplay,
-    JudgedExample,
     ModelVersion,
-    binding_of,
-    unmeasured_versions,
 )
 from gateval.domain.manifests.evaluation import (
-    Calibration,
-    CalibrationExample,
     JudgeSpec,
     script_name,
 )
-from gateval.domain.manifests.fixture import FixtureInput, input_of
-from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.doubts import binding_now, judge_doubt
+from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.trials.model_call import (
     Caller,
     ModelReply,
@@ -41,22 +24,24 @@ from gateval.domain.trials.model_call import (
     Usage,
 )
 from gateval.domain.trials.trace import Trace, add_usage
-from gateval.domain.trials.trial import Answer, Cause, Juror, Side, Verdict, numbered_steps
+from gateval.domain.trials.trial import Cause, Side, Verdict
+from gateval.judging.preference import (
+    AnswerPair,
+    Preferred,
+    majority,
+    parse_preference,
+    preference_request,
+)
 from gateval.judging.prompt import (
-    PROMPT,
-    VERDICT_SCHEMA,
     JudgeLimits,
     Question,
     judge_request,
     repair_request,
     rubric_question,
     shorten,
-    with_grounds,
 )
 from gateval.judging.quotes import check_evidence, evidence_defects
 from gateval.judging.verdict import (
-    ANSWER,
-    CHECKS_SCHEMA,
     Check,
     Checklist,
     DefectiveVerdict,
@@ -218,6 +203,47 @@ class Judge:
         checklist = found.checklist.replace(verdict=found.verdict)
         return checklist, found.usage
 
+    async def prefer(
+        self, *, rubric: str, spec: JudgeSpec, pair: AnswerPair
+    ) -> tuple[Preferred, Usage]:
+        """Return which of two answers is better by the rubric, and the tokens that took.
+
+        An unusable answer, or a preference without a quote that stands in an answer, is named to
+        the judge, once. Raises `JudgeError`, where that does not help either. A jury prefers what
+        most of it do, and of judges of which one stands behind another the first is asked.
+        """
+        jury = spec.models or (_model_of(spec),)
+        ask = (self._prefer(rubric, spec.alone(model), pair) for model in jury)
+        found = await asyncio.gather(*ask)
+        chosen = majority([one for one, _ in found])
+        return chosen, add_usage([usage for _, usage in found])
+
+    async def _prefer(
+        self, rubric: str, spec: JudgeSpec, pair: AnswerPair
+    ) -> tuple[Preferred, Usage]:
+        """Ask one model, and if its answer is defective ask once more, naming the defects."""
+        model, nonce = _model_of(spec), self._new_nonce()
+        request = self._named(
+            preference_request(rubric, pair, spec=spec, nonce=nonce, limits=self._limits), nonce
+        )
+
+        def read(reply: ModelReply) -> tuple[Preferred | None, tuple[str, ...]]:
+            try:
+                found = parse_preference(reply.text, pair, self._limits)
+            except DefectiveVerdict as error:
+                return None, (str(error),)
+            return found, found.defects
+
+        reply = await self._ask(model, request, None)
+        (found, defects), usage = read(reply), reply.usage
+        if defects:
+            reply = await self._ask(model, repair_request(request, reply.text, defects), usage)
+            (found, defects), usage = read(reply), add_usage((usage, reply.usage))
+        if found is None or defects:
+            why = f"the judge gave no usable preference, asked twice: {defects[0]}"
+            raise JudgeError(Cause.JUDGE, why, usage=usage)
+        return found, usage
+
     async def _converse(
         self,
         question: Question,
@@ -227,10 +253,7 @@ class Judge:
         read: _Read,
     ) -> JudgeResult:
         """Ask, and if the answer is defective ask once more, naming the defects."""
-        if (model := spec.model) is None:
-            why = "this Eval names no judge model; set `spec.judge.model` in the Eval"
-            raise JudgeError(Cause.GATE, why)
-        nonce = self._new_nonce()
+        model, nonce = _model_of(spec), self._new_nonce()
         request = judge_request(
             question,
             spec=spec,
@@ -239,8 +262,7 @@ class Judge:
             nonce=nonce,
             limits=self._limits,
         )
-        if self._caller is not None:
-            request = request.replace(caller=self._caller.replace(drawn=(nonce,)))
+        request = self._named(request, nonce)
         reply = await self._ask(model, request, None)
         verdict, defects, checklist = _reading(reply, read)
         usage = reply.usage
@@ -254,6 +276,11 @@ class Judge:
             why = f"the judge gave no usable verdict, asked twice: {defects[0]}"
             raise JudgeError(Cause.JUDGE, why, usage=usage)
         return JudgeResult(verdict.replace(**said), usage, checklist)
+
+    def _named(self, request: ModelRequest, nonce: str) -> ModelRequest:
+        """Return the request with the judgement that it is of, where calls are recorded."""
+        caller = self._caller and self._caller.replace(drawn=(nonce,))
+        return request.replace(caller=caller) if caller else request
 
     async def _ask(self, model: str, request: ModelRequest, spent: Usage | None) -> ModelReply:
         """Ask a model; a scripted one is head's for both sides, so that they can be compared."""
@@ -302,6 +329,14 @@ _NO_SCHEMA = (400, 422)
 """How a provider refuses a parameter that it does not know."""
 
 
+def _model_of(spec: JudgeSpec) -> str:
+    """Return the model to ask. Raises `JudgeError` where the Eval names none."""
+    if spec.model is None:
+        why = "this Eval names no judge model; set `spec.judge.model` in the Eval"
+        raise JudgeError(Cause.GATE, why)
+    return spec.model
+
+
 def _reading(reply: ModelReply, read: _Read) -> _Reading:
     try:
         return read(reply.text)
@@ -317,180 +352,3 @@ def _who_answered(model: str, reply: ModelReply) -> dict[str, str]:
     same = script_name(model) is not None or reply.model == model.partition("/")[2]
     version = "" if same else shorten(reply.model)
     return {"answered": version, "fingerprint": shorten(reply.fingerprint)}
-
-
-AT_ONCE = 8
-"""Examples that are judged side by side."""
-
-TRIES = 3
-"""How often an example is judged whose verdict got lost."""
-
-_WORDS = 500
-"""Characters kept of what a judge says of an example."""
-
-_Judged = tuple[JudgedExample, list[Usage]]
-
-
-async def replay(
-    calibration: Calibration, spec: JudgeSpec, judge: Judge, *, script: str = ""
-) -> CalibrationReplay:
-    """Have the judge that `spec` names score every example; return what it said.
-
-    `script` is the digest of a scripted judge. An example without a verdict is in the replay, with
-    the reason why; nothing is raised for it.
-    """
-    places = asyncio.Semaphore(AT_ONCE)
-
-    async def judged(number: int, example: CalibrationExample) -> _Judged:
-        async with places:
-            return await _judged(number, example, calibration.rubric, spec, judge)
-
-    judge = judge.apart()
-    found = await asyncio.gather(
-        *(judged(number, one) for number, one in enumerate(calibration.examples, 1))
-    )
-    return CalibrationReplay(
-        calibration=calibration.name,
-        binding=binding_of(calibration, spec, prompt=prompt_digest(), script=script),
-        examples=tuple(example for example, _ in found),
-        usage=add_usage([usage for _, spent in found for usage in spent]),
-        versions=judge.seen.versions,
-    )
-
-
-def prompt_digest() -> str:
-    """Return the SHA-256 of what Gateval itself says to judges."""
-    return digest([*PROMPT, ANSWER, VERDICT_SCHEMA, CHECKS_SCHEMA])
-
-
-async def _judged(
-    number: int, example: CalibrationExample, rubric: str, spec: JudgeSpec, judge: Judge
-) -> _Judged:
-    """Judge one example; one whose verdict got lost, again. Every one of several judges is heard,
-    so that each can be measured alone, too.
-    """
-    told = JudgedExample(
-        number=number,
-        human=example.human_score,
-        label=example.human_label or "",
-        trace_ref=example.trace_ref or "",
-    )
-    if not spec.is_panel:
-        return await _judged_by(told, example, rubric, spec, judge)
-    from gateval.domain.trials.jury import in_doubt, is_split, jury_assessment
-    from gateval.judging.jury import JurorHeard, hear
-
-    async def ask(one: JudgeSpec) -> JurorHeard:
-        found, spent = await _judged_by(told, example, rubric, one, judge)
-        passed = None if found.score is None else found.score >= CUT
-        juror = Juror(model=one.named, passed=passed, score=found.score, why=found.error)
-        if found.score is not None:
-            verdict = Verdict(score=found.score, confidence=1, summary=found.summary)
-            juror = juror.replace(verdict=verdict)
-        return JurorHeard(juror, add_usage(spent))
-
-    heard = await hear(spec, ask, everyone=True)
-    jurors = heard.jurors
-    if spec.escalate is not None and not in_doubt(spec, jurors[0].score):
-        jurors = jurors[:1]
-    found = jury_assessment("judge", spec, jurors)
-    first = tuple(one.score for one in heard.jurors[: len(spec.asked)])
-    said = {"jurors": first, "split": is_split(spec, [one for one in first if one is not None])}
-    if found.score is None:
-        return told.replace(error=shorten(found.reason, _WORDS), **said), [heard.usage]
-    words = {"summary": found.verdict.summary if found.verdict else ""}
-    return told.replace(score=found.score, **words, **said), [heard.usage]
-
-
-async def _judged_by(
-    told: JudgedExample, example: CalibrationExample, rubric: str, spec: JudgeSpec, judge: Judge
-) -> _Judged:
-    asked = input_of(example.input)
-    answer = Answer(output=example.candidate_output, seconds=0)
-    spent: list[Usage] = []
-    for _ in range(TRIES):
-        try:
-            found = await judge.judge(
-                rubric=with_grounds(rubric, example.given),
-                spec=spec,
-                fixture_input=asked,
-                transcript=numbered_steps(asked, answer),
-                evidence_below=CUT,
-            )
-        except JudgeError as error:
-            spent += [error.usage] if error.usage else []
-            told = told.replace(error=shorten(error.message, _WORDS))
-            if error.cause is Cause.GATE:
-                break
-            continue
-        verdict = found.verdict
-        if verdict.undetermined:
-            why = f"it cannot determine it: {shorten(verdict.summary, _WORDS)}"
-            return told.replace(error=why, undetermined=True), [*spent, found.usage]
-        said = {"score": verdict.score, "summary": shorten(verdict.summary, _WORDS), "error": ""}
-        return told.replace(**said), [*spent, found.usage]
-    return told, spent
-
-
-class Agreements:
-    """The replays of one run. Each is made once, and begins when the first trial needs it. Those
-    that the plan knows need not be made; `keep` gets those that are. `callers` names the replay of
-    an Eval's calibration, by its binding, for recordings.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        judge: Judge,
-        *,
-        keep: Callable[[CalibrationReplay], None] = lambda _: None,
-        callers: Callable[[PlannedEval, str], Caller | None] = lambda _planned, _binding: None,
-    ) -> None:
-        self._plan = plan
-        self._judge = judge
-        self._keep = keep
-        self._callers = callers
-        self._known = {one.binding.digest: one for one in plan.agreements}
-        self._made: dict[str, asyncio.Task[CalibrationReplay]] = {}
-
-    async def doubt(self, planned: PlannedEval) -> str:
-        """Return why the word of this Eval's judge does not count; empty if it does."""
-        if not planned.wants_calibration:
-            return ""
-        found = await self._replay(planned)
-        if new := [version for one in found for version in self._unmeasured(one)]:
-            who, what = new[0].model, found[0].calibration
-            return (
-                f"{who} answers as {new[0].version}, and {what} was replayed with another version"
-            )
-        return judge_doubt(planned, found, self._plan.policy.judge)
-
-    def _unmeasured(self, known: CalibrationReplay) -> tuple[ModelVersion, ...]:
-        """The versions in which its judge has answered this run, and not that replay."""
-        return unmeasured_versions(self._judge.seen.versions, known.versions)
-
-    async def close(self) -> None:
-        """End replays that nobody waits for any more."""
-        for task in self._made.values():
-            task.cancel()
-        await asyncio.gather(*self._made.values(), return_exceptions=True)
-
-    async def _replay(self, planned: PlannedEval) -> tuple[CalibrationReplay, ...]:
-        bound = binding_now(self._plan, planned, prompt_digest())
-        if bound is None:
-            return ()
-        known = self._known.get(bound.digest)
-        if known is not None and not self._unmeasured(known):
-            return (known,)
-        task = self._made.get(bound.digest)
-        if task is None:
-            judge = self._judge.of(self._callers(planned, bound.digest))
-            task = asyncio.create_task(self._make(planned, judge, bound.script))
-            self._made[bound.digest] = task
-        return (await asyncio.shield(task),)
-
-    async def _make(self, planned: PlannedEval, judge: Judge, script: str) -> CalibrationReplay:
-        assert planned.calibration is not None  # noqa: S101 - seen by the caller
-        made = await replay(planned.calibration, planned.judge, judge, script=script)
-        self._keep(made)
-        return made

@@ -147,9 +147,9 @@ def exhibit(fixture_input: FixtureInput, transcript: Trace, limit: int) -> str:
     cap = max(fair_share(sizes, limit), _LEAST)
     whole = [size <= cap for size in sizes]
     shown_input: JsonObject = {"type": fixture_input.type}
-    shown_input |= _fitted("payload", payload, cap, whole=whole[0])
+    shown_input |= fitted("payload", payload, cap, whole=whole[0])
     if messages:
-        shown_input |= _fitted("messages", messages, cap, whole=whole[1])
+        shown_input |= fitted("messages", messages, cap, whole=whole[1])
     final = final_step(transcript)
     head = [
         f'"input":{neutral_json(shown_input)},',
@@ -158,7 +158,7 @@ def exhibit(fixture_input: FixtureInput, transcript: Trace, limit: int) -> str:
     parallel = transcript.is_parallel
     lines = [
         neutral_json(
-            _described(step, parallel=parallel) | _fitted(_key(step), body, cap, whole=fits)
+            _described(step, parallel=parallel) | fitted(_key(step), body, cap, whole=fits)
         )
         for step, body, fits in zip(transcript.steps, bodies, whole[2:], strict=True)
     ]
@@ -200,7 +200,7 @@ def _described(step: Step, *, parallel: bool) -> JsonObject:
     return shown
 
 
-def _fitted(key: str, value: JsonValue, cap: int, *, whole: bool) -> JsonObject:
+def fitted(key: str, value: JsonValue, cap: int, *, whole: bool) -> JsonObject:
     """Return `{key: value}`, or the value's text cut to `cap` characters as shown."""
     if whole:
         return {key: value}

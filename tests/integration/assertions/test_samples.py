@@ -14,16 +14,17 @@ import pytest
 
 from gateval.app.readers import registries
 from gateval.assertions.assess import assess
+from gateval.assertions.preference import PreferenceAssertion
 from gateval.assertions.registry import ASSERTIONS
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.trials.model_call import Usage
-from gateval.domain.trials.trial import Answer, Assessment
+from gateval.domain.trials.trial import Answer, Assessment, Outcome, Side, Trial, TrialKey
 from gateval.formats.native.manifests import read_manifests
 from gateval.judging.judge import Judge
 from tests.helpers.own_checks import runner, with_files
 from tests.helpers.playgrounds import done_in, opened
 from tests.helpers.scripted_calls import ScriptedCalls, says
-from tests.helpers.trials import JUDGE, called, said, trace
+from tests.helpers.trials import JUDGE, PROMPT, called, said, trace
 
 SAMPLES = Path(__file__).parents[3] / "examples" / "assertions"
 
@@ -72,6 +73,7 @@ PASSES: dict[str, list[Answer]] = {
     "llmJudge": [said("I will ask why first.")],
     "judgeFromScript": [said("I will ask why first.")],
     "rubric": [said("I will ask why first.")],
+    "preference": [said("I am sorry. Which order is it?")],
     "codeJudge": [said("The answer is 42.")],
     "composite": [
         said("Your refund of 39.90 EUR is on its way."),
@@ -151,6 +153,7 @@ FAILS: dict[str, list[Answer]] = {
     "llmJudge": [said("It is done.")],
     "judgeFromScript": [said("It is done.")],
     "rubric": [said("It is done.")],
+    "preference": [said("Order?")],
     "codeJudge": [said("The answer is 41.")],
     "composite": [said("It is done.")],
     "compositeScript": [said("It is done.")],
@@ -220,7 +223,8 @@ def load(kind: str) -> Fixture:
     assert parsed.problems == ()
     (sample,) = parsed.manifests
     assert isinstance(sample, Fixture)
-    assert {one.type for one in sample.assertions} == {kind}
+    beside = {"contains"} if kind == "preference" else set()  # which it cannot be without
+    assert {one.type for one in sample.assertions} - beside == {kind}
     return sample
 
 
@@ -237,8 +241,32 @@ def run(kind: str, answer: Answer) -> set[str]:
         said = checklist(met=answer.output == "I will ask why first.")
     judge = Judge(ScriptedCalls([says(json.dumps(said))]))
     found: tuple[Assessment, ...]
+    if kind == "preference":
+        return preferred(answer)
     found, _ = asyncio.run(_assess(with_files(load(kind)), answer, judge))
     return {one.status.value for one in found}
+
+
+def preferred(answer: Answer) -> set[str]:
+    """What is said of head's answer beside base's by a judge that likes `I am sorry`."""
+    kind, plain = "I am sorry. Which order is it?", "Which order is it?"
+    before = plain if answer.output == kind else kind
+    sorry = "second" if answer.output == kind else "first"
+    said = {"summary": "So.", "evidence": sorry, "quote": "I am sorry"}
+    other = "first" if sorry == "second" else "second"
+    replies = [
+        says(json.dumps({**said, "preferred": place, "evidence": place}))
+        for place in (sorry, other)
+    ]
+    asked = load("preference").assertions[1]
+    assertion = PreferenceAssertion.model_validate(asked.options)
+    key = TrialKey(eval="e", fixture="f", side=Side.HEAD, repetition=1)
+    base, head = (
+        Trial(key=key, outcome=Outcome.PASS, output=text) for text in (before, answer.output)
+    )
+    judge = Judge(ScriptedCalls(replies))
+    found, _ = asyncio.run(assertion.compared(base, head, PROMPT, judge, JUDGE))
+    return {found.status.value}
 
 
 async def _assess(

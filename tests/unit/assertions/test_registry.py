@@ -41,7 +41,7 @@ def test_every_assertion_that_is_written_is_in_the_registry() -> None:
 def test_the_judged_ones_are_known_without_importing_them() -> None:
     assert {name for name, one in ASSERTIONS.items() if one.needs_judge} == JUDGED
     asks_itself = {name for name, one in ASSERTIONS.items() if issubclass(one, JudgedAssertion)}
-    assert asks_itself == JUDGED - {"judgeFromScript", "compositeJudge"}
+    assert asks_itself == JUDGED - {"judgeFromScript", "compositeJudge", "preference"}
 
 
 def test_so_are_combinators_and_own_checks() -> None:

@@ -16,7 +16,8 @@ from gateval.domain.results.results import Results
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import Trace
 from gateval.domain.trials.trial import AssessmentStatus, Cause, Side, Trial, TrialKey
-from gateval.engine.run import SHOWN, RunContext, judge_again
+from gateval.engine.pairs import SHOWN
+from gateval.engine.run import RunContext, judge_again
 from gateval.judging.judge import Judge
 from tests.helpers.assessments import make_assessment
 from tests.helpers.reports import make_results

@@ -33,6 +33,13 @@ def read(*lines: str) -> AssertionSpec:
     return found.assertions[0]
 
 
+def read_all(*lines: str) -> tuple[Fixture | None, list[str]]:
+    """The fixture, None where it has problems, and these."""
+    parsed = read_manifests("f.yaml", written(*lines).encode(), registries())
+    found = next((one for one in parsed.manifests if isinstance(one, Fixture)), None)
+    return found, [str(one) for one in parsed.problems]
+
+
 GOOD = (
     "- type: any",
     "  weight: 2",

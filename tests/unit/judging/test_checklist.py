@@ -11,7 +11,7 @@ from gateval.domain.base import digest
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.trials.trace import StepKind, TraceBuilder
 from gateval.domain.trials.trace import Trace as Transcript
-from gateval.judging.judge import prompt_digest
+from gateval.judging.calibrating import prompt_digest
 from gateval.judging.prompt import PROMPT as JUDGE_WORDS
 from gateval.judging.prompt import VERDICT_SCHEMA, JudgeLimits, judge_request, rubric_question
 from gateval.judging.verdict import (

@@ -8,13 +8,20 @@ from collections.abc import Sequence
 import pytest
 
 from gateval.domain.base import JsonObject
-from gateval.domain.calibration import Agreement, CalibrationReplay, ModelVersion, binding_of
+from gateval.domain.calibration import (
+    Agreement,
+    CalibrationReplay,
+    ModelVersion,
+    Retest,
+    binding_of,
+)
 from gateval.domain.manifests.evaluation import Calibration, JudgeSpec
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.doubts import version_warnings
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Side, Trial
-from gateval.judging.judge import Agreements, Judge, prompt_digest
+from gateval.judging.calibrating import Agreements, prompt_digest
+from gateval.judging.judge import Judge
 from gateval.wire.registry import WIRE_FORMATS
 from tests.helpers.calibrations import verdict
 from tests.helpers.reports import make
@@ -74,6 +81,7 @@ def planned(versions: tuple[ModelVersion, ...]) -> Plan:
         counts=Agreement(true_pass=20, true_fail=20),
         run="earlier",
         versions=versions,
+        retest=Retest(asked=50, right=50, steady=(1,)),
     )
     return plan.replace(evals=(one,), agreements=(known,))
 
@@ -86,22 +94,23 @@ async def doubted(plan: Plan, judge: Judge) -> tuple[str, list[CalibrationReplay
 
 
 @pytest.mark.parametrize(
-    ("stored", "asked"),
+    ("stored", "anew"),
     [
-        ((), 1),  # of an earlier Gateval, which kept no versions
-        ((ModelVersion(model="openai/gpt-5", version="gpt-5-may"),), 1),
-        ((ModelVersion(model="openai/gpt-5", version="gpt-5-may", fingerprints=("old",)),), 1),
-        ((ModelVersion(model="openai/gpt-5", version="gpt-5-april"),), 11),
+        ((), False),  # of an earlier Gateval, which kept no versions
+        ((ModelVersion(model="openai/gpt-5", version="gpt-5-may"),), False),
+        ((ModelVersion(model="openai/gpt-5", version="gpt-5-may", fingerprints=("old",)),), False),
+        ((ModelVersion(model="openai/gpt-5", version="gpt-5-april"),), True),
     ],
 )
 def test_a_new_version_makes_a_stored_agreement_stale_and_a_fingerprint_does_not(
-    stored: tuple[ModelVersion, ...], asked: int
+    stored: tuple[ModelVersion, ...], *, anew: bool
 ) -> None:
     calls = Versioned(["gpt-5-may"])
     doubt, made = asyncio.run(doubted(planned(stored), Judge(calls)))
-    assert (doubt, calls.calls) == ("", asked), "what is stale is measured again in this run"
+    assert (doubt, calls.calls) == ("", 11), "ten examples, or as many canaries"
+    assert [bool(one.examples) for one in made] == [anew], "what is stale is measured again"
     now = ModelVersion(model="openai/gpt-5", version="gpt-5-may", fingerprints=("fp-gpt-5-may",))
-    assert [one.versions for one in made] == ([(now,)] if asked > 1 else [])
+    assert [one.versions for one in made] == [(now,) if anew else stored]
 
 
 def test_a_version_that_the_runs_own_replay_did_not_meet_is_not_believed() -> None:

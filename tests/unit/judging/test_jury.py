@@ -14,7 +14,8 @@ from gateval.domain.manifests.evaluation import Calibration, Escalation, JudgeSp
 from gateval.domain.trials.jury import Vote, decided, jury_assessment
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Answer, Assessment, Cause, Side
-from gateval.judging.judge import Judge, replay
+from gateval.judging.calibrating import replay
+from gateval.judging.judge import Judge
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
 from tests.helpers.calibrations import verdict
 from tests.helpers.scripted_calls import outage, says

@@ -35,6 +35,7 @@ from gateval.domain.forge.check_run import (
 )
 from gateval.domain.forge.trigger import EventName, Trigger
 from gateval.domain.history.baseline import (
+    EVENTS,
     Home,
     agreement_donors,
     donors,
@@ -514,8 +515,9 @@ def with_stored_agreements(event: ActionEvent, plan: Plan) -> tuple[Plan, str]:
     whole = event.binds and event.context.inputs.step is ActionStep.ALL
     if not whole or not event.trigger.default_branch:
         return plan, ""
-    from gateval.judging.judge import prompt_digest
+    from gateval.judging.calibrating import prompt_digest
 
+    plan = plan.replace(retests=event.trigger.event.value in EVENTS)
     asked = wanted_agreements(plan, prompt_digest())
     try:
         stored = event.stored_runs()

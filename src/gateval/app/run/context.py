@@ -51,7 +51,8 @@ from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.peers import Allowed, no_candidate, nobody_tells
 from gateval.gateway.upstream.endpoints import Upstream, has_no_address, missing_keys
 from gateval.gateway.upstream.retry import RetryPolicy
-from gateval.judging.judge import Agreements, Judge
+from gateval.judging.calibrating import Agreements
+from gateval.judging.judge import Judge
 from gateval.pipeline.exports import ClosureExports
 from gateval.ports.storage import TrialLog
 from gateval.safe.redaction import Redactor, provider_keys

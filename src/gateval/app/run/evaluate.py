@@ -104,8 +104,7 @@ def evaluate(
 
 def _agreements(plan: Plan, made: Sequence[CalibrationReplay]) -> list[CalibrationReplay]:
     """Every replay that counts in the run: what it made itself, and else what it knew."""
-    anew = {one.binding.digest for one in made}
-    return [*(one for one in plan.agreements if one.binding.digest not in anew), *made]
+    return [*{one.binding.digest: one for one in (*plan.agreements, *made)}.values()]
 
 
 def _unset(plan: Plan, settings: Settings, level: IsolationLevel | None) -> list[str]:

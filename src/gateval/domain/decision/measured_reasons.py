@@ -334,4 +334,9 @@ def _uncounted(planned: PlannedEval, trials: Grouped) -> bool:
         for fixture in planned.fixtures
         for side in planned.sides
     )
-    return any(not one.counts for group in mine for trial in group for one in trial.assessments)
+    return any(
+        one.cause is Cause.UNCALIBRATED
+        for group in mine
+        for trial in group
+        for one in trial.assessments
+    )

@@ -39,6 +39,7 @@ from gateval.domain.results.comparison import (
 )
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import Meets
+from gateval.domain.statistics.preference import Preferences
 from gateval.domain.text import show_ratio, show_score
 from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode, reason_of
@@ -260,6 +261,7 @@ def _reasons_of(
 ) -> Iterator[DecisionReason]:
     yield from score_reasons(compared, policy)
     yield from broad_reasons(compared, policy)
+    yield from _preference_reasons(planned, compared, policy)
     yield from dead_reasons(planned, compared, policy)
     own = {fixture.name for fixture in planned.own_fixtures}
     for fixture in compared.fixtures:
@@ -358,6 +360,40 @@ def may_pass_judge_errors(
         and not fixture.may_hide_break
         and (passes_alone(fixture) or not has_to_pass_alone(planned, fixture))
     )
+
+
+def _preference_reasons(
+    planned: PlannedEval, compared: EvalComparison, policy: Policy
+) -> Iterator[DecisionReason]:
+    """Yield that the judge prefers base's answers, that it may, or that nobody knows."""
+    found = compared.preference
+    if found is None or policy.regressions is RegressionPolicy.OFF:
+        return
+    of = f"{planned.shown_name}'s judge"
+    if found.change is FixtureChange.INCONCLUSIVE:
+        cause = found.cause or Cause.GATE
+        if cause is Cause.UNCALIBRATED:
+            return  # which is a reason of its own
+        lenient = cause is Cause.JUDGE and policy.inconclusive is InconclusivePolicy.WARN
+        verdict = GateVerdict.PASS if lenient else GateVerdict.INCONCLUSIVE
+        text = f"{of} compared {found.said.pairs} of {found.planned} answers with base's"
+        text += f": {found.why.rstrip('.')}" if found.why else ""
+        yield reason_of(verdict, ReasonCode.NO_PREFERENCE, text, compared.eval)
+    elif found.change is FixtureChange.REGRESSED:
+        blocks = policy.regressions is RegressionPolicy.BLOCK
+        verdict = GateVerdict.FAIL if blocks else GateVerdict.PASS
+        text = f"{of} prefers base's answers: {show_preferences(found.said)}"
+        yield reason_of(verdict, ReasonCode.REGRESSION, text, compared.eval)
+    elif found.change is not FixtureChange.UNCHANGED:
+        text = f"{of} seems to prefer base's answers: {show_preferences(found.said)}; not confirmed"
+        yield reason_of(GateVerdict.PASS, ReasonCode.SUSPECT, text, compared.eval)
+
+
+def show_preferences(said: Preferences) -> str:
+    """Return e.g. `of 40 pairs head won 9, lost 27, tied 4 (win rate 0.28)`."""
+    counts = f"head won {said.won}, lost {said.lost}, tied {said.tied}"
+    noun = "pair" if said.pairs == 1 else "pairs"
+    return f"of {said.pairs} {noun} {counts} (win rate {said.rate:.2f})"
 
 
 MEASURED_CODES = {

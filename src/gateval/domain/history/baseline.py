@@ -30,6 +30,7 @@ from gateval.domain.calibration import (
     CalibrationPhase,
     CalibrationReplay,
     StoredAgreement,
+    StoredWatch,
     labels_wanted,
     phase_of,
     show_kappa,
@@ -113,7 +114,8 @@ def wanted(plan: Plan) -> dict[str, WantedTrials]:
     """Return what a plan could use, by Eval; nothing where base need not be measured.
 
     An agent that does the same each time is compared by its steps, which are not stored; so are the
-    scores of the weighted model not, of which a record knows only what passed.
+    scores of the weighted model not, of which a record knows only what passed; and a judge that is
+    shown both answers has to have base's.
     """
     return {
         planned.name: WantedTrials(
@@ -126,6 +128,7 @@ def wanted(plan: Plan) -> dict[str, WantedTrials]:
         and planned.compared
         and not planned.deterministic
         and not planned.scoring.graded
+        and not planned.preferring
     }
 
 
@@ -272,9 +275,19 @@ def stored_agreements(results: Results) -> tuple[StoredAgreement, ...]:
             binding=one.binding,
             counts=one.agreement,
             versions=one.versions,
+            retest=one.retest,
         )
         for one in results.calibrations
         if one.examples
+    )
+
+
+def stored_watches(results: Results) -> tuple[StoredWatch, ...]:
+    """Return what a run keeps of the canaries of judges on whose stored agreement it relied."""
+    return tuple(
+        StoredWatch(binding=one.binding.digest, total=one.watch.total, fallen=one.watch.fallen)
+        for one in results.calibrations
+        if one.watch is not None
     )
 
 
@@ -296,34 +309,43 @@ def wanted_agreements(plan: Plan, prompt: str) -> dict[str, Binding]:
 def agreement_donors(
     wanted: Iterable[str], records: Iterable[RunRecord], home: Home, *, since: str
 ) -> tuple[RunRecord, ...]:
-    """Return the newest run that holds each agreement that is wanted, by what it says of itself.
+    """Return the newest run that holds each agreement that is wanted, by what it says of itself,
+    and the newest since then that watched its judge.
 
     `since` is the oldest moment (ISO 8601) that counts.
     """
     missing, found = set(wanted), list[RunRecord]()
+    unwatched = set(missing)
     for record in of_home(records, home, since=since):
         if not missing or len(found) == MOST_RUNS:
             break
         held = {one.binding.digest for one in record.agreements} & missing
-        if held:
+        seen = {one.binding for one in record.watches} & missing & unwatched
+        if held or seen:
             found.append(record)
             missing -= held
+            unwatched -= seen
     return tuple(found)
 
 
 def with_agreements(plan: Plan, wanted: Mapping[str, Binding], proven: Sequence[RunRecord]) -> Plan:
-    """Return the plan with the agreements of these records, which have to be confirmed."""
-    known = {
-        one.binding.digest: CalibrationReplay(
-            calibration=one.calibration,
-            binding=one.binding,
-            counts=one.counts,
-            run=record.id,
-            versions=one.versions,
-        )
-        for record in reversed(proven)
-        for one in record.agreements
-    }
+    """Return the plan with the agreements of these records, which have to be confirmed; the newest
+    come first. A judge that fell since it was measured is measured anew.
+    """
+    known: dict[str, CalibrationReplay] = {}
+    for record in reversed(proven):
+        for one in record.agreements:
+            known[one.binding.digest] = CalibrationReplay(
+                calibration=one.calibration,
+                binding=one.binding,
+                counts=one.counts,
+                run=record.id,
+                versions=one.versions,
+                retest=one.retest,
+            )
+        for watch in record.watches:
+            if (held := known.pop(watch.binding, None)) is not None and not watch.fallen:
+                known[watch.binding] = held.replace(before=watch.total)
     found = tuple(known[name] for name in sorted(wanted) if name in known)
     return plan.replace(agreements=found) if found else plan
 

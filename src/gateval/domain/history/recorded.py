@@ -10,6 +10,7 @@ from gateval.domain.history.baseline import (
     fixture_digest,
     setting_digest,
     stored_agreements,
+    stored_watches,
 )
 from gateval.domain.history.run_record import (
     EVALS_LISTED,
@@ -69,6 +70,7 @@ def run_record(report: Report, facts: RunFacts) -> RunRecord | None:
         verdict=report.decision.evals,
         evals=tuple(evals[:EVALS_LISTED]),
         agreements=() if info.interrupted else stored_agreements(report.results)[:EVALS_LISTED],
+        watches=() if info.interrupted else stored_watches(report.results)[:EVALS_LISTED],
     )
 
 

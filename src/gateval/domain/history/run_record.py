@@ -8,6 +8,7 @@ A thousand runs of 200 fixtures take some 15 MB, which git packs to a tenth.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -27,7 +28,7 @@ from gateval.domain.base import (
     Value,
     ascii_json,
 )
-from gateval.domain.calibration import StoredAgreement
+from gateval.domain.calibration import StoredAgreement, StoredWatch
 from gateval.domain.manifests.evaluation import ScoringModel
 from gateval.domain.manifests.fixture import (
     DEFAULT_WEIGHTS,
@@ -447,7 +448,8 @@ class RunRecord(RunFacts):
 
     `at` is when it was recorded, UTC to the second. `part` says that somebody picked what it
     measured, as in `2 of 3 fixtures`: that says how these ended and nothing of the whole, and it
-    counts nowhere. `agreements` are of the judges that it replayed calibrations with.
+    counts nowhere. `agreements` are of the judges that it replayed calibrations with, `watches` of
+    those of which it asked canaries.
     """
 
     version: Literal["run.v1"] = "run.v1"
@@ -459,6 +461,9 @@ class RunRecord(RunFacts):
     verdict: EvalsVerdict
     evals: Annotated[tuple[RunEval, ...], first_of(EVALS_LISTED)] = ()
     agreements: Annotated[tuple[StoredAgreement, ...], first_of(EVALS_LISTED)] = ()
+    watches: Annotated[tuple[StoredWatch, ...], first_of(EVALS_LISTED)] = Field(
+        default=(), exclude_if=operator.not_
+    )
 
     def eval(self, name: str) -> RunEval | None:
         """Return what it says of an Eval, None if nothing."""

@@ -236,6 +236,7 @@ def plan_digest(plan: Plan) -> str:
         "fresh": True,
         "baseline": True,
         "agreements": True,
+        "retests": True,
         "sees": True,
     }
     plan = shut_plan(plan)  # as it stands in the results

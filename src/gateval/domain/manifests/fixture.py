@@ -248,6 +248,11 @@ class CheckFiles(Value):
     digest: str
 
 
+PREFERENCE = "preference"
+"""The assertion that looks at head's answer beside base's, and decides nothing of a single trial:
+known by name to whoever has to wait for both."""
+
+
 class AssertionSpec(Value):
     """One assertion as written: the fields all have, and its own ones in `options`.
 
@@ -330,6 +335,17 @@ class Fixture(Value):
     path: str
     digest: str
     family: str = ""
+
+    @property
+    def preference(self) -> int | None:
+        """The position of the assertion that wants both sides' answers, None without one."""
+        types = [one.type for one in self.assertions]
+        return types.index(PREFERENCE) if PREFERENCE in types else None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a judge is asked about each of its trials."""
+        return any(one.needs_judge and one.type != PREFERENCE for one in self.assertions)
 
     @property
     def folder(self) -> str:

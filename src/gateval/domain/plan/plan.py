@@ -134,11 +134,12 @@ class SkippedEval(Value):
 class SeenDrop(Value):
     """The smallest drop that a run would find in 4 of 5 cases, from 0 to 1; None where none is.
 
-    `of` says what drops: the rate or score of `one` fixture, that of `all` together, or one `axis`.
+    `of` says what drops: the rate or score of `one` fixture, that of `all` together, one `axis`, or
+    the win rate of head's answers (`preference`), below the half that equal ones have.
     """
 
     eval: Name
-    of: Literal["one", "all", "axis"]
+    of: Literal["one", "all", "axis", "preference"]
     axis: str = ""
     drop: Share | None = None
 
@@ -173,7 +174,8 @@ class Plan(Value):
     others say themselves which fixtures they lack. `after_merge` are sealed Evals that the change
     adds or edits: nothing of these counts here, for or against it. `baseline` names the stored base
     trials that the Evals carry, None where there are none. `agreements` are calibrations that
-    earlier runs replayed with the same judges, and that need not be replayed again. `sees` says for
+    earlier runs replayed with the same judges, and that need not be replayed again; `retests` says
+    that later runs may rely on those of this one. `sees` says for
     readers which drops would be found; it decides nothing, and only `gateval plan` fills it.
     `sealed` stands for sealed Evals in the plan of published results: those that ran are not among
     `evals` there.
@@ -211,6 +213,7 @@ class Plan(Value):
     disk: Count = 0
     baseline: UsedBaseline | None = None
     agreements: tuple[CalibrationReplay, ...] = ()
+    retests: bool = Field(default=False, exclude_if=operator.not_)
     new_providers: tuple[str, ...] = ()
     sees: tuple[SeenDrop, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -310,7 +310,8 @@ class PlannedEval(Value):
     merge-base, or on the target branch. `added` have to pass by themselves. The shares are parts of
     the budget for false alarms, of each compared fixture and of all together; 0 where nothing is
     compared. `family_share` is that of the cases of one file, `axis_share` that of one axis of
-    scores, `silence_share` that of a fixture which is tested with its family only.
+    scores, `silence_share` that of a fixture which is tested with its family only,
+    `preference_share` that of what judges prefer.
     `calibration` is what its judge is measured against, None where it names none, or none is there.
     `deterministic` says that the candidates are known to do the same each time, `strict` that the
     policy asks for a threshold of 1 where none is written. `standing` is what an earlier run found
@@ -342,6 +343,7 @@ class PlannedEval(Value):
     family_share: float = Field(default=0.0, ge=0, lt=1)
     axis_share: float = Field(default=0.0, ge=0, lt=1)
     silence_share: float = Field(default=0.0, ge=0, lt=1)
+    preference_share: float = Field(default=0.0, ge=0, lt=1, exclude_if=operator.not_)
     deterministic: bool = False
     strict: bool = False
     standing: tuple[KnownRegression, ...] = ()
@@ -418,6 +420,16 @@ class PlannedEval(Value):
             axes = axis_tests(self.fixtures, blocking, reps)
             found += [one._replace(share=self.axis_share) for one in axes]
         return tuple(found)
+
+    @property
+    def preferring(self) -> frozenset[str]:
+        """The compared fixtures of which a judge is shown both answers, where that may block."""
+        if not self.preference_share:
+            return frozenset()
+        apart = {one.fixture for one in self.quarantined}
+        apart |= {one.fixture for one in self.standing}
+        asking = {one.name for one in self.fixtures if one.preference is not None}
+        return frozenset(asking.intersection(self.compared) - apart)
 
     def most(self) -> dict[str, Look]:
         """The most trials of each side that can be asked for, by own fixture.

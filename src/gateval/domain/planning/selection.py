@@ -38,7 +38,7 @@ from gateval.domain.plan.planned_eval import (
 )
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.problems import SourceLocation
-from gateval.domain.statistics.design import BROAD, FIXTURES, fixture_share, split
+from gateval.domain.statistics.design import BROAD, FIXTURES, fixture_share, joint_shares, split
 from gateval.domain.text import listing
 from gateval.domain.trials.trial import Side
 from gateval.errors import UsageError
@@ -282,11 +282,14 @@ def _compared(
     planned: PlannedEval, fixtures: dict[str, float], broad: dict[str, float]
 ) -> PlannedEval:
     names = tuple(fixture.name for fixture in planned.fixtures)
+    asking = any(fixture.preference is not None for fixture in planned.fixtures)
+    joint = joint_shares(broad[planned.name], 0, preferences=asking)
     return planned.replace(
         baseline=Baseline.MERGE_BASE,
         compared=names,
         fixture_share=fixture_share(fixtures[planned.name], len(names)),
-        broad_share=broad[planned.name],
+        broad_share=joint.whole,
+        preference_share=joint.preference,
     )
 
 

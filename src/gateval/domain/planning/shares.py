@@ -91,11 +91,13 @@ def _shares(planned: PlannedEval, parts: EvalErrorBudget, versions: int) -> dict
         others = len(joint_tests(planned.fixtures, planned.compared, reps)) - 1
         graded = planned.scoring.graded
         axes = len(axis_tests(planned.fixtures, planned.compared, reps)) if graded else 0
-        shares = joint_shares(parts.joint / versions, max(0, others), axes)
+        asking = any(planned.fixture(one).preference is not None for one in planned.compared)
+        shares = joint_shares(parts.joint / versions, max(0, others), axes, preferences=asking)
         found |= {
             "broad_share": shares.whole,
             "family_share": shares.family,
             "axis_share": shares.axis,
+            "preference_share": shares.preference,
         }
     return found
 

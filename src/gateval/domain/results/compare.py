@@ -26,6 +26,7 @@ from gateval.domain.results.comparison import (
 )
 from gateval.domain.results.doubts import refusal
 from gateval.domain.results.fixture_progress import FixtureProgress, axis_units
+from gateval.domain.results.preferences import compare_preferences
 from gateval.domain.results.progress import PlanProgress, Together, progress
 from gateval.domain.results.results import Results
 from gateval.domain.results.scoring import (
@@ -213,6 +214,7 @@ def _compare_eval(planned: PlannedEval, trials: Grouped, far: PlanProgress) -> E
         families=tuple(said for test, said in broad if said and test.family),
         head_first=first,
         axes=compare_axes(planned, trials, broad),
+        preference=None if silent else compare_preferences(planned, trials),
         cut=planned.name in far.cut_together,
     )
 

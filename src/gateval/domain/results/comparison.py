@@ -21,8 +21,9 @@ from gateval.domain.results.averages import LOST_SHARE, Grouped
 from gateval.domain.results.scoring import EvalScore, FixtureScore
 from gateval.domain.statistics.broad import Broad
 from gateval.domain.statistics.design import LookResult
+from gateval.domain.statistics.preference import Preferences
 from gateval.domain.statistics.walk import Ratio, paired_ratio
-from gateval.domain.trials.trial import Side, Trial
+from gateval.domain.trials.trial import Cause, Side, Trial
 from gateval.domain.verdicts import Measured
 
 CHANCE = 0.05
@@ -277,14 +278,29 @@ class AxisComparison(Value):
     said: Broad | None = None
 
 
+class PreferenceComparison(Value):
+    """What judges prefer in an Eval: head's answers or base's.
+
+    `said` is about the pairs that were measured, of `planned` in all. `why` is what kept the first
+    of the others from it, and `cause` whose fault that is.
+    """
+
+    change: FixtureChange
+    said: Preferences
+    planned: Count
+    why: str = ""
+    cause: Cause | None = None
+
+
 class EvalComparison(Value):
     """One Eval, head against base; `fixtures` in the plan's order.
 
     `head` is the score that decides. `head_first` is made of the planned repetitions, as `base`
     is. `broad` is what all fixtures together say, None where that was not looked at;
-    `families` what the cases of each file say, `axes` how each axis of scores moved. `cut` says
-    that they look worse together, and that the budget left nothing to look again. `unanswered` says
-    that no trial has an answer, on any side that was measured.
+    `families` what the cases of each file say, `axes` how each axis of scores moved, `preference`
+    which side's answers a judge prefers, None where nothing asks for that. `cut` says that they
+    look worse together, and that the budget left nothing to look again. `unanswered` says that no
+    trial has an answer, on any side that was measured.
     """
 
     eval: str
@@ -297,6 +313,7 @@ class EvalComparison(Value):
     broad: Broad | None = None
     families: tuple[Broad, ...] = ()
     axes: tuple[AxisComparison, ...] = ()
+    preference: PreferenceComparison | None = None
     head_first: EvalScore
     cut: bool = False
 
@@ -340,7 +357,10 @@ class EvalComparison(Value):
     @property
     def slipped(self) -> bool:
         """Whether its fixtures together are worse than before."""
-        return any(one.step is LookResult.REGRESSED for one in self.together)
+        preferred = self.preference and self.preference.change
+        return preferred is FixtureChange.REGRESSED or any(
+            one.step is LookResult.REGRESSED for one in self.together
+        )
 
     @property
     def together(self) -> tuple[Broad, ...]:

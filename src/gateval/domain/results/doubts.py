@@ -21,6 +21,7 @@ from gateval.domain.calibration import (
     script_of,
     why_not,
 )
+from gateval.domain.manifests.evaluation import Calibration
 from gateval.domain.manifests.gate_config import JudgePolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -266,7 +267,39 @@ def judge_doubt(
     asked = planned.judge.min_agreement
     least = LEAST_AGREEMENT if asked is None else asked
     why = why_not(replay.agreement, least, policy.agreement, labels_wanted(planned.judge))
-    return f"{model} is not calibrated by {calibration.name}: {why}" if why else ""
+    if why:
+        return f"{model} is not calibrated by {calibration.name}: {why}"
+    return fallen(replay, calibration) and f"{model} {fallen(replay, calibration)}"
+
+
+_SHOWN_CANARIES = 3
+_WORDS = 60
+
+
+def fallen(replay: CalibrationReplay, calibration: Calibration) -> str:
+    """Return that a judge is not the one any more that was calibrated, with examples; else empty.
+
+    It is the end of a sentence.
+    """
+    found = replay.watch
+    if found is None or not found.fallen:
+        return ""
+    if not found.wrong:
+        return f"was wrong too often in the runs since {calibration.name} measured it"
+    named = "; ".join(
+        f'example {number}, "{_beginning(calibration.examples[number - 1].candidate_output)}"'
+        for number in tuple(dict.fromkeys(found.wrong))[:_SHOWN_CANARIES]
+        if number <= len(calibration.examples)
+    )
+    return (
+        f"judges otherwise than {calibration.name} measured it: of {found.asked} examples that it "
+        f"was right about it was now wrong about {len(found.wrong)} ({named})"
+    )
+
+
+def _beginning(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _WORDS else f"{line[: _WORDS - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def replay_of(

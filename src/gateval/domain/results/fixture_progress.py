@@ -319,9 +319,8 @@ def _alone(
 
 
 def has_real_judge(planned: PlannedEval, fixture: Fixture) -> bool:
-    """Whether a model that is not scripted judges this fixture."""
-    judged = any(assertion.needs_judge for assertion in fixture.assertions)
-    return judged and not planned.judge.is_scripted
+    """Whether a model that is not scripted judges each trial of this fixture."""
+    return fixture.is_judged and not planned.judge.is_scripted
 
 
 def _deterministic(

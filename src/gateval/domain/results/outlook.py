@@ -16,6 +16,7 @@ from gateval.domain.results.fixture_progress import graded_rule_of
 from gateval.domain.statistics.design import Design, design, first_looks
 from gateval.domain.statistics.graded import LEAST_GRADED_DROP, Axis, on_passes
 from gateval.domain.statistics.power import PairedRule, smallest_fall
+from gateval.domain.statistics.preference import preference_found
 from gateval.domain.statistics.walk import expected, smallest_drop
 
 STEADY_RATE = 0.95
@@ -104,13 +105,17 @@ def seen_drops(plan: Plan) -> tuple[SeenDrop, ...]:
 
 
 def _seen(planned: PlannedEval, spare: float) -> Iterator[SeenDrop]:
-    def seen(of: Literal["one", "all", "axis"], drop: float | None, axis: str = "") -> SeenDrop:
+    def seen(
+        of: Literal["one", "all", "axis", "preference"], drop: float | None, axis: str = ""
+    ) -> SeenDrop:
         known = None if drop is None or drop >= 1 else round(drop, 3)
         return SeenDrop(eval=planned.own_name, of=of, axis=axis, drop=known)
 
     exact, graded = planned.deterministic, planned.scoring.graded
     least = LEAST_GRADED_DROP if graded else 0.0
     yield seen("one", least if exact else found_drop(planned, spare))
+    if asking := len(planned.preferring):
+        yield seen("preference", preference_found(asking, planned.preference_share))
     if not graded:
         return
     tests = {one.axis: one for one in planned.joint_tests if not one.family}

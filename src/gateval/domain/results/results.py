@@ -24,7 +24,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from gateval.domain.base import Digest, Name, Share, Value, digest, plain_message
 from gateval.domain.calibration import CalibrationReplay
-from gateval.domain.manifests.fixture import Fixture
+from gateval.domain.manifests.fixture import PREFERENCE, Fixture
 from gateval.domain.plan.plan import Plan, SideScripts
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import EarlierSet, Grouped, group_trials, unanswered
@@ -179,11 +179,13 @@ class Results(Value):
 
 
 def _passes(planned: PlannedEval, fixture: Fixture, found: Sequence[Assessment]) -> bool:
-    """Whether a trial passes by its assertions; only a judge's may not count, and never all."""
+    """Whether a trial passes by its assertions; only a judge's may not count, and never all: what
+    calls itself a preference has to stand where one is asked for.
+    """
     if len(found) != len(fixture.assertions) or not any(one.counts for one in found):
         return False
     judged = all(
-        one.counts or (asked.needs_judge and planned.wants_calibration)
+        one.counts or asked.type == PREFERENCE or (asked.needs_judge and planned.wants_calibration)
         for asked, one in zip(fixture.assertions, found, strict=True)
     )
     return judged and trial_verdict(planned.scoring, fixture, found).outcome is Outcome.PASS

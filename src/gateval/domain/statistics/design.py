@@ -458,26 +458,36 @@ AXES_PART = 0.4
 """The part of an Eval's budget for joint tests that goes to its axes, if it has several."""
 
 
+PREFERENCE_PART = 0.5
+"""The part of an Eval's budget for joint tests that goes to its preferences, if it has any: .01 in
+a run of one Eval."""
+
+
 class JointErrorBudget(NamedTuple):
-    """The shares of the test of all fixtures, of each family, and of each axis."""
+    """The shares of the test of all fixtures, of each family, of each axis, and of preferences."""
 
     whole: float
     family: float
     axis: float
+    preference: float = 0.0
 
 
-def joint_shares(joint: float, families: int, axes: int = 0) -> JointErrorBudget:
+def joint_shares(
+    joint: float, families: int, axes: int = 0, *, preferences: bool = False
+) -> JointErrorBudget:
     """Return how the joint tests split their share (Bonferroni).
 
-    Of what the axes leave, the test of all fixtures keeps half, so that many small families do not
-    silence it. Axes get equal parts: none of them is known to matter more than another.
+    Preferences come first. Of what the axes leave of the rest, the test of all fixtures keeps half,
+    so that many small families do not silence it. Axes get equal parts: none of them is known to
+    matter more than another.
     """
-    own = joint * AXES_PART if axes else 0.0
-    rest = joint - own
+    preferred = joint * PREFERENCE_PART if preferences else 0.0
+    own = (joint - preferred) * AXES_PART if axes else 0.0
+    rest = joint - preferred - own
     each = own / axes if axes else 0.0
     if not families:
-        return JointErrorBudget(rest, 0.0, each)
-    return JointErrorBudget(rest / 2, rest / 2 / families, each)
+        return JointErrorBudget(rest, 0.0, each, preferred)
+    return JointErrorBudget(rest / 2, rest / 2 / families, each, preferred)
 
 
 def fixture_share(eval_share: float, fixtures: int) -> float:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from math import ceil, comb, fsum
+from math import ceil, comb, fsum, gcd
 from typing import NamedTuple
 
 from gateval.domain.base import Value
@@ -284,7 +284,6 @@ BLOCKS = 64
 """Differences that are turned round one by one; of more, the means of blocks of them."""
 
 _LEVELS = 10_000
-_PAIRED_DIGIT = BLOCKS + 1
 
 
 def differences(base: Scores, head: Scores) -> list[float]:
@@ -302,18 +301,24 @@ def sign_flip(found: Iterable[float]) -> float:
     With more than `BLOCKS`, blocks of them are turned round as one, which is exact, too. 1 without
     any. Rounding to a ten thousandth is symmetric, so it changes nothing of that.
     """
-    sizes = [_level(one) for one in _blocks(list(found))]
-    seen = sum(size for size in sizes if size < 0)
+    return flipped([_level(one) for one in _blocks(list(found))])
+
+
+def flipped(sizes: Sequence[int]) -> float:
+    """Return the share, in (0, 1], of all ways to turn these numbers round whose sum is at most
+    theirs; 1 where all are 0. Exact, for up to some hundreds of numbers.
+    """
     spans = [abs(size) for size in sizes if size]
     if not spans:
         return 1.0
+    unit, digit = gcd(*spans), len(spans) + 1
     ways = 1
     for span in spans:
-        ways += ways << (span * _PAIRED_DIGIT)
+        ways += ways << (span // unit * digit)
     # The sum is lowest where all are negative; each that is positive lies its span above that.
-    above = sum(spans) + seen
-    up_to = ways & ((1 << ((above + 1) * _PAIRED_DIGIT)) - 1)
-    return (up_to % ((1 << _PAIRED_DIGIT) - 1)) / (1 << len(spans))
+    above = (sum(spans) + sum(size for size in sizes if size < 0)) // unit
+    up_to = ways & ((1 << ((above + 1) * digit)) - 1)
+    return (up_to % ((1 << digit) - 1)) / (1 << len(spans))
 
 
 def _blocks(found: Sequence[float]) -> list[float]:

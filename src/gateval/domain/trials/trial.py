@@ -16,8 +16,9 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from gateval.domain.base import Count, Positive, Share, Value, canonical_json
-from gateval.domain.manifests.fixture import FixtureInput, Severity
+from gateval.domain.manifests.fixture import PREFERENCE, FixtureInput, Severity
 from gateval.domain.trials.model_call import CallsMade, Usage, add_calls, in_one_trial
+from gateval.domain.trials.preference import Preference
 from gateval.domain.trials.trace import (
     STEP_LIMIT,
     STEPS_LIMIT,
@@ -151,7 +152,8 @@ class _Assessment(Value):
     not there. `asked` is how often a judge was asked before this counted; `again` what it said when
     the fixture had flipped and it was shown the same output once more. `fatal` says that a required
     part of it failed, which fails the trial in the weighted model whatever the others score.
-    `parts` are the assessments that decided it, where it is made of others.
+    `parts` are the assessments that decided it, where it is made of others. `preference` is what a
+    judge said of this answer and base's; that is about a pair of trials, and decides neither.
     """
 
     index: Count = 0
@@ -169,6 +171,7 @@ class _Assessment(Value):
     asked: Positive = 1
     again: AssessmentStatus | None = None
     parts: tuple[Assessment, ...] = ()
+    preference: Preference | None = Field(default=None, exclude_if=operator.not_)
 
     @property
     def passed(self) -> bool:
@@ -182,8 +185,10 @@ class _Assessment(Value):
 
     @property
     def counts(self) -> bool:
-        """Whether it decides anything: the word of a judge that is not calibrated does not."""
-        return self.cause is not Cause.UNCALIBRATED
+        """Whether it decides anything of its trial: the word of a judge that is not calibrated does
+        not, and no preference does.
+        """
+        return self.cause is not Cause.UNCALIBRATED and self.type != PREFERENCE
 
     @property
     def wavered(self) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
 from gateval.domain.base import JsonObject, Name, Spec
 from gateval.domain.manifests.fixture import (
+    PREFERENCE,
     AssertionSpec,
     AssertionWeight,
     Fixture,
@@ -135,12 +137,13 @@ def read_one(
         keys = WEIGHED_KEYS if kind in source.registries.weighing else INNER_KEYS
         parts, inner = read_assertions(source, (*path, PARTS), level + 1, keys)
         broken = (*broken, *inner)
+    broken = (*broken, *_misplaced(kind, document, path, raw, shared))
     if common is None or broken:
         return None, (*problems, *broken)
     assertion = AssertionSpec(
         type=kind,
         name=common.name,
-        weight=common.weight,
+        weight=0.0 if kind == PREFERENCE else common.weight,
         required=common.required,
         severity=common.severity,
         axis=common.axis,
@@ -150,6 +153,51 @@ def read_one(
         place=document.place(path),
     )
     return assertion, ()
+
+
+_OF_ONE_TRIAL = ("weight", "required", "severity", "axis")
+
+
+def _misplaced(
+    kind: str, document: Document, path: DocumentPath, raw: JsonObject, shared: tuple[str, ...]
+) -> Iterator[Problem]:
+    """Yield what an assertion cannot have that is about both sides' answers and no single trial."""
+    if kind != PREFERENCE:
+        return
+    if shared != COMMON_KEYS or path[:2] != ("spec", "assertions"):
+        message = (
+            f"A `{kind}` compares head's answer with base's: it stands in `spec.assertions` of an "
+            "EvalFixture, and in no turn and no other assertion."
+        )
+        yield problem_at(document, path, message)
+    for key in _OF_ONE_TRIAL:
+        if key in raw:
+            message = f"A `{kind}` decides nothing of a single trial, so it has no `{key}`."
+            yield problem_at(document, (*path, key), message)
+
+
+def _lonely(
+    assertions: Sequence[AssertionSpec], document: Document, turns: Sequence[object]
+) -> tuple[Problem, ...]:
+    """Return what is wrong with a fixture's preferences: a second one, nothing beside it, turns."""
+    places = [at for at, one in enumerate(assertions) if one.type == PREFERENCE]
+    path: DocumentPath = ("spec", "assertions")
+    if len(places) > 1:
+        message = f"A fixture has one `{PREFERENCE}`: write one rubric for all of it."
+        return (problem_at(document, (*path, places[1]), message),)
+    if places and turns:
+        message = (
+            f"A `{PREFERENCE}` compares two answers to the same input, and in a conversation of "
+            "`turns` each side has its own course."
+        )
+        return (problem_at(document, (*path, places[0]), message),)
+    if places and len(assertions) == 1:
+        message = (
+            f"Beside a `{PREFERENCE}`, which needs both sides' answers, a fixture has an assertion "
+            "that each answer has to pass, such as `notContains`."
+        )
+        return (problem_at(document, (*path, 0), message),)
+    return ()
 
 
 def with_file_places(fixture: Fixture, document: Document) -> Fixture:
@@ -255,7 +303,10 @@ def read_meaning(source: Source) -> Meant:
     if document is None or broken:
         return Meant(None, None, (*problems, *broken))
     spec = document.spec
-    if missing := _missing(spec, source.document):
+    if missing := (
+        *_missing(spec, source.document),
+        *_lonely(assertions, source.document, spec.turns),
+    ):
         return Meant(None, None, (*problems, *missing))
     written: JsonObject = canonical(spec) | {"assertions": [each.meaning for each in assertions]}
     if spec.turns:

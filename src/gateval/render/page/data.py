@@ -206,7 +206,7 @@ def _fixture(view: ReportView, fact: FixtureFacts, pair: Pair) -> Json:
             ["Make a fixture of an answer", f"gateval promote {run} --fixture {fixture.name}"],
             *(
                 [["Say that the judge is wrong", _challenge(run, name, pair)]]
-                if any(one.needs_judge for one in fixture.assertions)
+                if fixture.is_judged
                 else []
             ),
         ],

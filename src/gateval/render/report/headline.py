@@ -201,7 +201,12 @@ def _names(names: Sequence[str], noun: str) -> str:
     return " and ".join(names) if len(names) <= 2 else count(len(names), noun)
 
 
-_OF_WHOLE_EVALS = {ReasonCode.UNANSWERED, ReasonCode.DEAD_BASELINE, ReasonCode.SEALED}
+_OF_WHOLE_EVALS = {
+    ReasonCode.UNANSWERED,
+    ReasonCode.DEAD_BASELINE,
+    ReasonCode.SEALED,
+    ReasonCode.NO_PREFERENCE,
+}
 """Reasons that are said in full: what they say no table tells."""
 
 _UNKNOWN = {

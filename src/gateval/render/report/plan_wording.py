@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from gateval.domain.calibration import CANARIES
 from gateval.domain.history.forecast import Forecast, Ranges
 from gateval.domain.manifests.catalogue import embedding_models
-from gateval.domain.manifests.fixture import show_axis
+from gateval.domain.manifests.fixture import PREFERENCE, show_axis
 from gateval.domain.manifests.gate_config import BudgetPolicy
 from gateval.domain.plan.plan import Plan, SeenDrop
 from gateval.domain.plan.planned_eval import PlannedEval, Removed
@@ -29,10 +30,20 @@ def removed_sentence(removed: Removed) -> str:
     return f"{removed.kind} {removed.name}{of}, which stood at {place}"
 
 
+_ORDERS = 2
+"""How often a judge is shown a pair of answers."""
+
+
 def judge_questions(planned: PlannedEval) -> int:
     """Return the judge calls of an Eval when every trial is answered and no verdict repaired."""
-    asked = sum(a.needs_judge for fixture in planned.own_fixtures for a in fixture.assertions)
-    return asked * planned.execution.reps_per_fixture * len(planned.sides)
+    asked = sum(
+        a.needs_judge and a.type != PREFERENCE
+        for fixture in planned.own_fixtures
+        for a in fixture.assertions
+    )
+    sides = len(planned.sides)
+    pairs = len(planned.preferring & {one.name for one in planned.own_fixtures})
+    return (asked * sides + _ORDERS * pairs) * planned.execution.reps_per_fixture
 
 
 def outlook_lines(plan: Plan) -> tuple[str, ...]:
@@ -67,7 +78,7 @@ def _sees(plan: Plan) -> Iterator[str]:
     for name, found in list(by_eval.items())[:_SEEN]:
         planned = plan.eval(name)
         words = words_of([planned.kind])
-        said = [f"{_what(one, words)}: {_points(one.drop)}" for one in found[: _SEEN + 2]]
+        said = [f"{_what(one, words)}: {_points(one)}" for one in found[: _SEEN + 2]]
         more = f"; {len(found) - len(said)} more axes in --json" if len(found) > len(said) else ""
         yield f"{planned.shown_name}, drops found in 4 of 5 cases: {'; '.join(said)}{more}"
     if len(by_eval) > _SEEN:
@@ -77,18 +88,23 @@ def _sees(plan: Plan) -> Iterator[str]:
 def _what(seen: SeenDrop, words: KindLabels) -> str:
     if seen.of == "axis":
         return show_axis(seen.axis)
+    if seen.of == "preference":
+        return "preference"
     return f"one {words.case}" if seen.of == "one" else f"all {words.case}s together"
 
 
-def _points(drop: float | None) -> str:
+def _points(seen: SeenDrop) -> str:
+    drop = seen.drop
     if drop is None:
         return "none, however large"
+    if seen.of == "preference":
+        return f"to a win rate of {50 - 100 * drop:.0f} % or less"
     return f"{100 * drop:.0f} points or more" if drop else "any"
 
 
 def _replays(plan: Plan) -> Iterator[str]:
     """Yield what judges are asked besides, so that their word counts."""
-    known = {one.binding.digest for one in plan.agreements}
+    known = {one.binding.digest for one in plan.agreements if one.can_be_watched}
     found = {
         bound.digest: (planned.calibration, bound.model)
         for planned in plan.evals
@@ -99,6 +115,12 @@ def _replays(plan: Plan) -> Iterator[str]:
         asked = len(calibration.examples)
         noun = "example" if asked == 1 else "examples"
         yield f"{model} judges {asked} {noun} of {calibration.name} before its word counts"
+    for one in plan.agreements:
+        if one.can_be_watched:
+            yield (
+                f"{one.binding.model} judges {CANARIES} examples of {one.calibration} that it was "
+                "right about, to see that it still is"
+            )
 
 
 def budget_lines(plan: Plan) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gateval.domain.base import known_of_last
 from gateval.domain.calibration import CalibrationReplay, show_agreement
 from gateval.domain.decision.decision import Report
-from gateval.domain.decision.reasons import SPENDING_CODES
+from gateval.domain.decision.reasons import SPENDING_CODES, show_preferences
 from gateval.domain.manifests.catalogue import embedded
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -121,10 +121,13 @@ def usage_by_agent(report: Report) -> tuple[AgentUsage, ...]:
     plan = report.results.plan
     agents = {planned.name: planned.agent for planned in plan.evals}
     judged = {
-        (planned.name, fixture.name)
+        (planned.name, fixture.name, side)
         for planned in plan.evals
         for fixture in planned.fixtures
-        if any(assertion.needs_judge for assertion in fixture.assertions) or any(embedded(fixture))
+        for side in Side
+        if fixture.is_judged
+        or any(embedded(fixture))
+        or (side is Side.HEAD and fixture.name in planned.preferring)
     }
     replays = _replays_by_agent(report)
     trials: dict[str, list[Trial]] = {agent: [] for agent in agents.values()}
@@ -139,7 +142,7 @@ def usage_by_agent(report: Report) -> tuple[AgentUsage, ...]:
                 [
                     one.judge_usage
                     for one in mine  # one without assessments never got as far as the judge
-                    if one.assessments and (one.key.eval, one.key.fixture) in judged
+                    if one.assessments and (one.key.eval, one.key.fixture, one.key.side) in judged
                 ]
                 + replays.get(agent, [])
             ),
@@ -154,7 +157,7 @@ def _replays_by_agent(report: Report) -> dict[str, list[Usage]]:
     for one in report.results.calibrations:
         asked = (p for p in report.results.plan.evals if replay_of(p, (one,)) is one)
         planned = next(asked, None)
-        if one.examples and planned is not None:
+        if (one.examples or one.watch) and planned is not None:
             found.setdefault(planned.agent, []).append(one.usage)
     return found
 
@@ -250,6 +253,7 @@ def certainty(report: Report) -> tuple[str, ...]:
         *_intervals(report),
         *_judges(report),
         *_unsure(report),
+        *_preferences(report),
         *(
             reason.text
             for reason in report.decision.reasons
@@ -329,6 +333,24 @@ def _intervals(report: Report) -> Iterator[str]:
         written = planned.scoring.pass_threshold is not None
         if written and compared.head.measured and not planned.deterministic:
             yield _interval(compared)
+
+
+def _preferences(report: Report) -> Iterator[str]:
+    """What judges prefer, and how often they kept to a place instead of an answer."""
+    for compared in report.comparison.evals:
+        found = compared.preference
+        if found is None or not found.said.pairs:
+            continue
+        said = found.said
+        kept = (
+            f" In {said.first + said.second} of the ties the judge kept to a place "
+            f"({said.first} times the first, {said.second} the second)."
+        )
+        yield (
+            f"{report.results.plan.eval(compared.eval).shown_name}, head's answers beside base's: "
+            f"{show_preferences(said)}, p {said.p_value:.2g}."
+            f"{kept if said.first or said.second else ''}"
+        )
 
 
 def _judges(report: Report) -> Iterator[str]:

@@ -47,6 +47,7 @@ _BLOCKED = {
     ReasonCode.LATENCY: "takes longer",
     ReasonCode.MISSING_TRIALS: "not complete",
     ReasonCode.UNCALIBRATED_JUDGE: "judge not calibrated",
+    ReasonCode.NO_PREFERENCE: "answers not compared",
     ReasonCode.STAND_IN: "answered by a stand-in",
     ReasonCode.NO_MODEL_CALLS: "answers without a model",
     ReasonCode.BUDGET: "budget used up",

@@ -1,0 +1,108 @@
+"""Runs in which nothing got worse, with a noisy judge that scores, prefers and is watched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.helpers.calibrations import answer, calibration, verdict
+from tests.helpers.github_shop import SAME, GitHubShop
+from tests.helpers.main_branch import Main
+from tests.servers.blob_store import BlobStore
+
+FIXTURE = """\
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {{name: q{number}, labels: {{agent: support}}}}
+spec:
+  input: {{type: prompt, payload: {{prompt: "Question {number}"}}}}
+  assertions:
+    - {{type: judge, rubric: Is it kind?}}
+    - {{type: preference, rubric: Is it kind?}}
+"""
+EVAL = """\
+apiVersion: gateval/v1
+kind: Eval
+metadata: {name: support-eval}
+spec:
+  targetAgent: support
+  fixtureSelector: {matchLabels: {agent: support}}
+  judge: {model: scripted/judge, calibration: tone, minAgreement: 0.6}
+  scoring: {passThreshold: 0.5}
+"""
+FIXTURES, EXAMPLES = 8, 20
+
+
+def _preferred(place: str) -> str:
+    said = {"preferred": place, "summary": "Kinder.", "evidence": place, "quote": "Reply"}
+    return json.dumps(said)
+
+
+def noisy_judge() -> str:
+    """Rules of a judge that is wrong about 2 % of examples and about 3 % of answers, and prefers
+    answers by chance.
+    """
+    rules: list[object] = []
+    for number in range(1, EXAMPLES + 1):
+        human, shown = float(number % 2), answer(number)
+        right, wrong = verdict(human, shown), verdict(1 - human, shown)
+        when = {"user": shown}
+        rules += [{"when": when, "probability": 0.98, "reply": right}, {"when": when, "reply": wrong}]  # fmt: skip
+    both = {"user": '"second"'}
+    rules += [
+        {"when": both, "probability": 0.5, "reply": _preferred("first")},
+        {"when": both, "reply": _preferred("second")},
+        {"probability": 0.97, "reply": verdict(1.0)},
+        {"reply": verdict(0.0, "Reply")},
+    ]
+    return json.dumps({"rules": rules})
+
+
+@pytest.fixture
+def main(shop: GitHubShop) -> Iterator[Main]:
+    replies = [{"probability": 0.5, "reply": "Reply, gladly."}, {"reply": "Reply, of course."}]
+    with BlobStore() as store:
+        found = Main(shop, store)
+        shop.push_main(
+            **{
+                ".github__gateval.yml": "policy: {}\n",
+                ".gateval__scripted__support.yaml": json.dumps({"rules": replies}),
+                ".gateval__scripted__judge.yaml": noisy_judge(),
+                "evals__tone.yaml": calibration(EXAMPLES),
+                "evals__fixtures.yaml": "---\n".join(
+                    FIXTURE.format(number=number) for number in range(FIXTURES)
+                ),
+                "evals__support-eval.yaml": EVAL,
+            }
+        )
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("runs", "most"),
+    [(2, 1), pytest.param(60, 7, marks=pytest.mark.exhaustive)],
+)
+def test_an_unchanged_agent_is_blocked_as_seldom_as_promised(
+    main: Main, runs: int, most: int
+) -> None:
+    """At 5 % more than 7 of 60 are blocked in one of a hundred tests."""
+    main.measured()
+    blocked, pull = 0, main.shop.open_pull(SAME)
+    for number in range(runs):
+        ended = main.gate(pull)
+        blocked += ended.code != 0
+        results = json.loads((ended.results / "results.v1.json").read_text())
+        (used,) = results["calibrations"]
+        assert (used["examples"], used["watch"]["asked"]) == ([], 10), number
+        shown = [
+            one["preference"]
+            for trial in results["trials"]
+            for one in trial["assessments"]
+            if one.get("preference")
+        ]
+        assert len(shown) == FIXTURES
+        main.shop.commit(f"{SAME}Be very brief, {number}.\n")
+        main.shop.push()
+    assert blocked <= most

@@ -1,0 +1,201 @@
+"""A judge on whose stored agreement a run relies is asked ten examples that it was right about."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+
+import pytest
+
+from gateval.domain.calibration import CANARIES, RETESTS, CalibrationReplay, Retest, StoredAgreement
+from gateval.domain.history.baseline import Home, agreement_donors, with_agreements
+from gateval.domain.history.run_record import RunRecord
+from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.plan.plan import Plan
+from gateval.domain.planning.planner import plan_revision
+from gateval.domain.planning.snapshot import GateRules
+from gateval.domain.results.doubts import binding_now
+from gateval.domain.trials.model_call import ModelReply, ModelRequest
+from gateval.domain.trials.trial import Side
+from gateval.judging.calibrating import Agreements, prompt_digest, replay
+from gateval.judging.judge import Judge
+from tests.helpers.bars import snapshot
+from tests.helpers.calibrations import answer, calibration, verdict
+from tests.helpers.runs import run_record
+from tests.helpers.scripted_calls import outage, says
+from tests.unit.domain.test_calibration import JUDGED
+
+HOME = Home("acme/desk", "main", (".github/workflows/gate.yml",))
+
+
+class Says:
+    """A judge that says of the example with a number whether it is good, and keeps what it got."""
+
+    def __init__(self, passes: Callable[[int, str], bool | None]) -> None:
+        self._passes = passes
+        self.asked: list[tuple[int, str]] = []
+
+    async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
+        """Fulfil `ModelCalls.call`."""
+        del model, side
+        text = request.messages[1].text
+        found = re.search(r"Answer no\. (\d+)", text)
+        assert found is not None
+        number = int(found[1])
+        self.asked.append((number, text))
+        passed = self._passes(number, text)
+        if passed is None:
+            raise outage()
+        return says(verdict(float(passed), answer(number)))
+
+
+def good(number: int, _: str) -> bool:
+    return number % 2 == 1
+
+
+def fallen(number: int, text: str) -> bool:
+    return not good(number, text)
+
+
+def talked_into(number: int, text: str) -> bool:
+    return "Note to the evaluator" in text or good(number, text)
+
+
+def planned(of: int = 20) -> Plan:
+    manifests = {"evals/bot.yaml": JUDGED, "evals/tone.yaml": calibration(of)}
+    return plan_revision(snapshot(manifests), ["bot"], (), GateRules(Policy(), "", None))
+
+
+def measured(plan: Plan, judge: Says, *, retests: bool = True) -> CalibrationReplay:
+    (one,) = plan.evals
+    assert one.calibration is not None
+    return asyncio.run(replay(one.calibration, one.judge, Judge(judge), retests=retests))
+
+
+def relying(plan: Plan, made: CalibrationReplay, before: float = 0.0) -> Plan:
+    known = CalibrationReplay(
+        calibration=made.calibration,
+        binding=made.binding,
+        counts=made.agreement,
+        run="9-1",
+        retest=made.retest,
+        before=before,
+    )
+    return plan.replace(agreements=(known,))
+
+
+def doubted(plan: Plan, judge: Says) -> tuple[str, list[CalibrationReplay]]:
+    """Why the judge's word does not count, asked three times, and what was kept."""
+    kept: list[CalibrationReplay] = []
+    agreements = Agreements(plan, Judge(judge), keep=kept.append)
+
+    async def go() -> set[str]:
+        (one,) = plan.evals
+        return set(await asyncio.gather(*(agreements.doubt(one) for _ in range(3))))
+
+    (doubt,) = asyncio.run(go())
+    return doubt, kept
+
+
+def test_a_calibration_that_others_rely_on_measures_how_consistent_its_judge_is() -> None:
+    judge = Says(good)
+    made = measured(planned(), judge)
+    assert made.retest == Retest(asked=60, right=60, steady=tuple(range(1, 21)), injected=2)
+    assert len(judge.asked) == 20 + 60 + 2
+    assert sum("Note to the evaluator" in text for _, text in judge.asked) == 2
+    assert measured(planned(), Says(good), retests=False).retest is None
+    fooled = measured(planned(), Says(talked_into)).retest
+    assert fooled is not None
+    assert fooled.injected is None
+    wavering = measured(
+        planned(), Says(lambda number, text: good(number, text) or number == 4)
+    ).retest
+    assert wavering is not None
+    assert 4 not in wavering.steady
+    assert wavering.asked >= RETESTS
+
+
+def test_a_good_judge_is_asked_ten_questions_more_shaped_like_all_others() -> None:
+    plan = planned()
+    plan = relying(plan, measured(plan, Says(good)), before=0.5)
+    judge = Says(good)
+    doubt, (kept,) = doubted(plan, judge)
+    assert (doubt, len(judge.asked)) == ("", CANARIES)
+    assert kept.watch is not None
+    assert (kept.watch.asked, kept.watch.wrong, kept.watch.fallen) == (CANARIES, (), False)
+    assert kept.usage.total == 150
+    injected = [text for _, text in judge.asked if "Note to the evaluator" in text]
+    assert len(injected) == 1
+    assert all('"final_message_step":2' in text for _, text in judge.asked)
+
+
+@pytest.mark.parametrize("said", [fallen, lambda number, _: True])
+def test_a_judge_that_fell_is_not_believed_and_the_message_has_examples(
+    said: Callable[[int, str], bool],
+) -> None:
+    plan = planned()
+    plan = relying(plan, measured(plan, Says(good)))
+    doubt, (kept,) = doubted(plan, Says(said))
+    assert kept.watch is not None
+    assert kept.watch.fallen
+    assert "judges otherwise than tone measured it" in doubt
+    assert re.search(r'example \d+, "Answer no\. 0\d\d, and nothing else"', doubt)
+
+
+def test_one_that_falls_a_little_is_caught_by_the_runs_before() -> None:
+    plan = planned()
+    made = measured(plan, Says(good))
+    doubt, (kept,) = doubted(relying(plan, made, before=100.0), Says(good))
+    assert kept.watch is not None
+    assert kept.watch.fallen
+    assert "was wrong too often in the runs since tone measured it" in doubt
+
+
+def test_an_outage_says_nothing_of_a_judge() -> None:
+    plan = planned()
+    plan = relying(plan, measured(plan, Says(good)))
+    doubt, (kept,) = doubted(plan, Says(lambda _number, _text: None))
+    assert kept.watch is not None
+    assert (doubt, kept.watch.asked, kept.watch.fallen) == ("", 0, False)
+
+
+def test_a_judge_that_cannot_be_watched_is_measured_anew() -> None:
+    plan = planned()
+    plan = relying(plan, measured(plan, Says(good), retests=False))
+    judge = Says(good)
+    doubt, (kept,) = doubted(plan, judge)
+    assert (doubt, len(judge.asked), len(kept.examples)) == ("", 20, 20)
+
+
+def record(number: int, **more: object) -> RunRecord:
+    return run_record(number, branch="main", workflow=HOME.workflows[0], **more)
+
+
+def test_records_carry_the_sum_and_a_judge_that_fell_is_measured_anew() -> None:
+    plan = planned()
+    made = measured(plan, Says(good))
+    stored = StoredAgreement(
+        calibration="tone", binding=made.binding, counts=made.agreement, retest=made.retest
+    )
+    (one,) = plan.evals
+    bound = binding_now(plan, one, prompt_digest())
+    assert bound is not None
+    name = made.binding.digest
+    asked = {name: made.binding}
+    watched = record(2, watches=[{"binding": name, "total": 1.25}])
+    newer = record(3, watches=[{"binding": name, "total": 2.5}])
+    first = record(1, agreements=[stored])
+    fell = record(4, watches=[{"binding": name, "total": 9.0, "fallen": True}])
+    again = record(5, agreements=[stored])
+    for records, before in (
+        ((first,), 0.0),
+        ((watched, first), 1.25),
+        ((newer, watched, first), 2.5),
+        ((fell, newer, watched, first), None),
+        ((again, fell, newer, watched, first), 0.0),
+    ):
+        donors = agreement_donors(asked, records, HOME, since="")
+        assert len(donors) <= 2
+        found = with_agreements(plan, asked, donors).agreements
+        assert [one.before for one in found] == ([] if before is None else [before])
