@@ -196,7 +196,6 @@ def carry_out(
     from gateval.app.run.views import write_views
     from gateval.app.run_history import stored_runs
     from gateval.app.show import with_spent_here
-    from gateval.domain.decision.decision import make_report
     from gateval.domain.history.recorded import earlier_sets, experiments
     from gateval.domain.history.run_record import RunFacts
     from gateval.domain.results.resume import NOTHING_KEPT
@@ -217,8 +216,7 @@ def carry_out(
     earlier = earlier_sets(plan, stored_runs(repository).newest(names)) if names else ()
     asked = (plan, repository, settings, folder)
     measured = measure(*asked, earlier=earlier, minutes=minutes, resumed=resumed, taping=taped)
-    report = make_report(measured.results)
-    whole = make_report(measured.whole)
+    report, whole = measured.reports()
     if taped.replay is None:
         remember(whole, measured, RunFacts(id=folder.run, at=SystemClock().utc_now()))
     views = write_views(report, folder, settings.views, measured.whole.trials)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateval.domain.decision.decision import make_report
+from gateval.domain.decision.decision import counted, make_report
 from gateval.domain.results.doubts import (
     without_common_refusals,
     without_mere_claims,
@@ -75,6 +75,12 @@ def test_a_stand_in_that_answers_too_often_makes_an_eval_say_little(
             f": on head, {SECOND} answered in {found[0]} of {found[1]} {noun} in place of {FIRST}"
             in reasons[0].text
         )
+
+
+def test_results_that_count_as_they_are_stay_the_very_same() -> None:
+    for results in (make_results(BOTH), edit_evals(make_results(BOTH), base_seen=True)):
+        assert counted(results) is results
+        assert make_report(results).results == results
 
 
 NONE, ASKED = CallsMade(), CallsMade(made=2, answered=2)

@@ -53,7 +53,7 @@ from gateval.app.action.shards import own_stage
 from gateval.app.guard import tell
 from gateval.app.readers import CLOSED, registries
 from gateval.app.status import due_evals, summary
-from gateval.domain.decision.decision import make_report, unverified
+from gateval.domain.decision.decision import unverified
 from gateval.domain.forge.trigger import CommentSubject, EventName, Trigger
 from gateval.domain.history.run_record import RunRecord
 from gateval.domain.history.trend import measured_lately
@@ -151,13 +151,13 @@ def end_cancelled(
     from gateval.render.github import announce
     from gateval.render.view import ReportView
 
-    report, folder = make_report(measured.results), measured.folder
+    (report, whole), folder = measured.reports(), measured.folder
     plan, trust = report.results.plan, event.trigger.trust
     claim = unverified(trust, plan, event.resolved.number)
     asked = event.context.settings.views
     views = write_views(report, folder, asked, measured.whole.trials)
     unfinished = progress.cancel()
-    _, unkept = keep_run(event, make_report(measured.whole), measured)
+    _, unkept = keep_run(event, whole, measured)
     frame = frame_of(event, plan.policy, unverified=claim)
     return ActionResult(
         EXIT_INTERRUPTED,

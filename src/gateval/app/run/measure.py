@@ -152,7 +152,8 @@ def remember(whole: Report, measured: MeasuredRun, facts: RunFacts) -> RunRecord
     """
     record = run_record(whole, facts)
     if record is not None:
-        record = public_record(record, measured.results)
+        if measured.results is not measured.whole:
+            record = public_record(record, measured.results)
         measured.folder.write(RUN_FILE, record_line(record))
     return record
 

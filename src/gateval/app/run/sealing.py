@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gateval.adapters.age import own_digest, own_key, seal
 from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.run.views import EVIDENCE_FILE
-from gateval.domain.decision.decision import make_report, publishable, untold
+from gateval.domain.decision.decision import Report, counted, make_report, publishable, untold
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import is_open, is_shut, kept_apart, published_plan
 from gateval.domain.results.progress import result_parts, sealed_agents
@@ -47,6 +47,11 @@ class MeasuredRun(NamedTuple):
     whole: Results
     folder: ResultsFolder
     interrupted: bool = False
+
+    def reports(self) -> tuple[Report, Report]:
+        """Decide what everybody may see, and the whole; where they are one, once."""
+        shown = make_report(self.results)
+        return shown, shown if self.whole is self.results else make_report(self.whole)
 
 
 class SealingLog:
@@ -118,9 +123,12 @@ def seal_results(
     """Return the results as everybody may see them; with the key to them, the whole is stored.
 
     Whoever `policy.recipients` names can open what is stored. A run that does not tell how sealed
-    Evals ended stores nothing of them: that is for the one that tells.
+    Evals ended stores nothing of them: that is for the one that tells. Where nothing is sealed and
+    every trial counts as it is, the results are the whole itself.
     """
-    shown = publishable(make_report(whole), own_digest(environ), rates=rates)
+    shown = counted(whole)
+    if kept_apart(whole.plan):
+        shown = publishable(make_report(whole), own_digest(environ), rates=rates)
     if not tells:
         return untold(shown)
     unread = any(map(is_shut, whole.plan.evals))

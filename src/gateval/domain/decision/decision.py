@@ -15,6 +15,7 @@ anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from operator import is_
 from typing import Literal, NamedTuple
 
 from gateval.domain.base import Value
@@ -281,23 +282,26 @@ def publishable(report: Report, keyed: Keyed = lambda _: "", *, rates: bool = Tr
     return published(report.results, reasons, accepted, keyed, rates=rates)
 
 
-def _counted(results: Results) -> Results:
-    """Return the results with every trial as it counts."""
+def counted(results: Results) -> Results:
+    """Return the results, of which nothing is sealed, with every trial as it counts; where each
+    counts as it is, the very same.
+    """
     found = without_common_refusals(without_mere_claims(results))
     trials = as_juries_count(found.plan, found.trials)
-    return found if trials is found.trials else found.replace(trials=trials)
+    same = len(trials) == len(results.trials) and all(map(is_, trials, results.trials))
+    return results if same else results.replace(trials=trials)
 
 
 def _decided(results: Results) -> tuple[Results, Comparison, list[DecisionReason]]:
     """Return the results as they count, how they compare, and every reason, part by part."""
     (first, beside), *others = result_parts(results)
-    first = _counted(first)
+    first = counted(first)
     comparison = compare(first, beside)
     reasons = [*all_reasons(first, comparison, first.plan.policy), *recorded_reasons(results)]
     if not others:
         return first, comparison, reasons
     ((shut, beside),) = others
-    shut = _counted(shut)
+    shut = counted(shut)
     held = compare(shut, beside)
     names = {one.name for one in shut.plan.evals}
     reasons += sealed_reasons(shut, held, names)
