@@ -10,7 +10,6 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TypeVar, cast, overload
 
-from gateval.domain.base import Value
 from gateval.domain.trials.trace import Step, Trace
 from gateval.domain.trials.trial import Trial, TrialKey
 
@@ -52,13 +51,16 @@ class KeptSteps(Sequence[Step]):
 _SHARED = 20_000
 """Different parts that are remembered at most."""
 
+_KEY_FIELDS, _TRIAL_FIELDS, _TRACE_FIELDS = (
+    set(kind.model_fields) for kind in (TrialKey, Trial, Trace)
+)
+
 
 class Sharing:
     """Gives one object for parts of trials that are equal."""
 
     def __init__(self) -> None:
         self._known: dict[object, object] = {}
-        self._fields: dict[type[Value], set[str]] = {}
 
     def kept(self, trial: Trial, steps: KeptSteps | None) -> Trial:
         """Return the trial with these steps, None for a trial that has no trace."""
@@ -66,7 +68,7 @@ class Sharing:
         names = {"eval": self._one(key.eval), "fixture": self._one(key.fixture)}
         parts: dict[str, object] = {
             **trial.__dict__,
-            "key": self._made(TrialKey, {**key.__dict__, **names}),
+            "key": TrialKey.of_valid({**key.__dict__, **names}, _KEY_FIELDS),
             "assessments": tuple(map(self._one, trial.assessments)),
             "calls": self._one(trial.calls),
             "usage": self._one(trial.usage),
@@ -78,12 +80,8 @@ class Sharing:
         if trace is not None and steps is not None:
             usage, models = self._one(trace.usage), self._one(trace.models)
             told = {**trace.__dict__, "steps": steps, "usage": usage, "models": models}
-            parts["trace"] = self._made(Trace, told)
-        return cast("Trial", self._made(Trial, parts))
-
-    def _made(self, kind: type[Value], parts: dict[str, object]) -> Value:
-        fields = self._fields.setdefault(kind, set(kind.model_fields))
-        return kind.model_construct(_fields_set=fields, **parts)
+            parts["trace"] = Trace.of_valid(told, _TRACE_FIELDS)
+        return Trial.of_valid(parts, _TRIAL_FIELDS)
 
     def _one(self, part: V) -> V:
         if len(self._known) > _SHARED:
