@@ -227,17 +227,16 @@ class ModelConversation:
     def calls(self) -> CallsMade:
         """What became of the model calls since the user last spoke."""
         answered = len(self._usages)
-        made = CallsMade(made=answered + len(self._failed), answered=answered)
         if not self._failed:
-            return made.model_copy(update={"made": max(answered, int(self.asked_at is not None))})
+            asked = max(answered, int(self.asked_at is not None))
+            return CallsMade(made=asked, answered=answered)
         outages = [one for one in self._failed if one.cause is not Cause.CANDIDATE]
         last = (outages or self._failed)[-1]
-        return made.model_copy(
-            update={
-                "refused_by": RefusedBy.OUTAGE if outages else RefusedBy.PROVIDER,
-                "status": last.status,
-                "said": " ".join(last.message.split())[:SAID_LIMIT],
-            }
+        made = CallsMade(made=answered + len(self._failed), answered=answered)
+        return made.replace(
+            refused_by=RefusedBy.OUTAGE if outages else RefusedBy.PROVIDER,
+            status=last.status,
+            said=" ".join(last.message.split())[:SAID_LIMIT],
         )
 
     def trace(self) -> Trace:
@@ -339,7 +338,7 @@ class ModelRuntime(Runtime):
             else:
                 trace, calls = conversation.trace(), conversation.calls
                 said = Answer(output=reply.text, trace=trace, usage=trace.usage, seconds=spent())
-                return said.model_copy(update={"calls": calls})
+                return said.replace(calls=calls)
         except ModelCallError as error:
             reason, cause, lasting = error.message, error.cause, error.lasting
         except ServerFault as fault:

@@ -194,7 +194,7 @@ class Gateway:
         finally:
             tries.over()
         usage = self.pricing.usage(model, reply.usage, answered=reply.model, tier=reply.tier)
-        return reply.model_copy(update={**tries.cost._asdict(), "usage": usage})
+        return reply.replace(**tries.cost._asdict(), usage=usage)
 
     def upstream(self, model: str) -> Upstream:
         """Return where `model` is asked. Raises `ModelCallError` if nothing is set up for it."""
@@ -228,7 +228,7 @@ class Gateway:
         wire = WIRE_FORMATS[upstream.wires[0]]
         try:
             if request.model != model_id:
-                request = request.model_copy(update={"model": model_id})
+                request = request.replace(model=model_id)
             body = wire.encode_request(request)
         except WireError as error:
             message = sentence(f"The request cannot be sent to {provider}: {error}")
@@ -237,7 +237,7 @@ class Gateway:
         if got.reply is None:
             raise status_error(provider, got.status, wire.decode_error(got.body))
         reply = got.reply
-        return reply if reply.model else reply.model_copy(update={"model": model_id})
+        return reply if reply.model else reply.replace(model=model_id)
 
     async def _ask_script(
         self, name: str, request: ModelRequest, side: Side, tries: Tries
@@ -290,7 +290,7 @@ async def measure(
     whose scripted models answer. Raises `ModelCallError`.
     """
     provider, _, model_id = model.partition("/")
-    request = request.model_copy(update={"model": model_id})
+    request = request.replace(model=model_id)
     if provider == SCRIPTED_PROVIDER:
         script = gateway.script(model_id, side)
         if scripted.is_too_much(script, request):

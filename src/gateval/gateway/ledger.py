@@ -40,7 +40,7 @@ class Pricing:
     def reply(self, model: str, reply: ModelReply) -> ModelReply:
         """Return a reply of `model` (`provider/model-id`) with the price of its tokens."""
         usage = self.usage(model, reply.usage, answered=reply.model, tier=reply.tier)
-        return reply if usage is reply.usage else reply.model_copy(update={"usage": usage})
+        return reply if usage is reply.usage else reply.replace(usage=usage)
 
     def usage(self, model: str, usage: Usage, *, answered: str = "", tier: str = "") -> Usage:
         """Return the usage with its price; what has one, or no tokens, stays as it is. Rules in the
@@ -49,14 +49,14 @@ class Pricing:
         if usage.usd is not None or usage.input_tokens is None or usage.output_tokens is None:
             return usage
         if model.startswith(f"{SCRIPTED_PROVIDER}/"):
-            return usage.model_copy(update={"usd": 0.0})
+            return usage.replace(usd=0.0)
         if own := self._own.get(model):
             usd = round(own.usd(usage.input_tokens, usage.output_tokens), USD_DIGITS)
-            return usage.model_copy(update={"usd": usd})
+            return usage.replace(usd=usd)
         if self._prices is None:
             return usage
         found = self._prices.price(model, usage, answered=answered, tier=tier)
-        return usage.model_copy(update={"unpriced": (model,)} if found is None else {"usd": found})
+        return usage.replace(unpriced=(model,)) if found is None else usage.replace(usd=found)
 
     def knows(self, model: str) -> bool:
         """Whether there is a price of `model`."""
