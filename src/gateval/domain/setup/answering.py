@@ -21,6 +21,18 @@ _TAKES = re.compile(
     r"(?:\w+_)?(?:prompt|question|message|messages|query|input|text|ask|task|topic|request|goal"
     r"|instructions?|content|user_input|problem)"
 )
+_FILE = re.compile(
+    r"(?:\w+_)?(?:path|paths|file|files|filename|filepath|dir|directory|folder|pdf|csv|docs?|document)"
+)
+"""How a parameter is called that is a file's place: no question is one."""
+
+_MAKES = re.compile(
+    r"(?:get|create|build|make|load|init|setup)_(?:\w+_)?"
+    r"(?:engine|agent|chain|tools?|client|llm|model|graph|retriever|index|runner|crew)s?"
+)
+"""How a function is called that makes what answers, and answers nothing."""
+
+_OPENS = frozenset({"open", "Path", "listdir", "SimpleDirectoryReader", "isfile", "exists"})
 
 
 def answering_functions(text: str) -> Iterator[str]:
@@ -57,10 +69,23 @@ def _is_one(node: ast.FunctionDef | ast.AsyncFunctionDef, one: ast.arg, text: st
         return False
     if not _VERBS.fullmatch(node.name) or names_other_work(f"{node.name}."):
         return False
+    if _MAKES.fullmatch(node.name) or _FILE.fullmatch(one.arg) or _is_opened(node, one.arg):
+        return False
     if re.search(rf"\btools\s*[=:]\s*\[[^\]]*\b{node.name}\b", text):
         return False
     called = (one.func for one in ast.walk(node) if isinstance(one, ast.Call))
     return any(_ASKING.search(ast.unparse(one).lower()) for one in called)
+
+
+def _is_opened(node: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+    """Whether a function opens what its parameter names."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Call) and one.args:
+            named, first = one.func, one.args[0]
+            called = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
+            if called in _OPENS and isinstance(first, ast.Name) and first.id == name:
+                return True
+    return False
 
 
 _STARTING = frozenset({"input", "main", "cli", "app", "parse_args", "cli_app", "to_cli_sync"})

@@ -106,6 +106,14 @@ _USUAL = re.compile(
 _TOOL = re.compile(r"^@(\w+)\.tool(?:_plain)?\b", re.M)
 _RUNS = re.compile(r"\b(\w+)\.run(?:_sync|_stream)?\(")
 _NEEDS = re.compile(r"\bdeps_type\s*=\s*(?!None\b|str\b|dict\b)")
+_F_STRING = re.compile(
+    r"\bf(?:\"\"\"|''\'|\"[^\"\n]*\{|'[^'\n]*\{)|\.format\(|_PROMPT\b|\bprompt\s*="
+)
+_QUESTION = re.compile(
+    r"^[ \t]+(?:messages[ \t]*:|\w*(?:question|query|prompt|input|topic|task|message|text)[ \t]*:"
+    r"[ \t]*(?:str\b|Optional\[str|NotRequired\[str|Annotated|[Ll]ist\b|Sequence))",
+    re.M,
+)
 _OF_CHATKIT = re.compile(r"^from chatkit\.agents import[^#]{0,300}?\bAgentContext\b", re.M)
 """How a module's tools show what they do on the page of a ChatKit server: without it they fail."""
 
@@ -230,13 +238,34 @@ def _objects(
     for one in _FACTORY.finditer(text) if path.endswith(".py") and not found else ():
         body = _body(text, one.start())
         if not _wants(one[2]) and re.search(rf"\b(?:{makers})\(", body):
-            found[_object(path, f"{one[1]}()", framework, body, 14)] = body
+            agent = _object(path, f"{one[1]}()", framework, body, 14)
+            worded = _is_filled_in(one[1], text)
+            found[agent._replace(score=LEAST - 6) if worded else agent] = body
+    found = {
+        one._replace(score=LEAST - 6) if _takes_no_messages(body, text) else one: body
+        for one, body in found.items()
+    }
     if _OF_CHATKIT.search(text):
         found = {
             one if _HANDS_ON.search(body) else one._replace(score=LEAST - 6): body
             for one, body in found.items()
         }
     return found or (_instances(path, text, framework) if path.endswith(".py") else {})
+
+
+def _is_filled_in(factory: str, text: str) -> bool:
+    """Whether a command line asks the agent that a function of its own makes, in its own words."""
+    used = re.search(rf"(?<!def )\b{factory}\(", text)
+    return bool(used and "add_argument(" in text and _F_STRING.search(text))
+
+
+def _takes_no_messages(body: str, text: str) -> bool:
+    """Whether a graph's state, a class of its module, has no place for a bare question."""
+    state = re.search(r"\bStateGraph\(\s*(?:state_schema\s*=\s*)?(\w+)", body)
+    own = re.search(rf"^class {state[1]}\(([^)]*)\)", text, re.M) if state else None
+    if own is None or not re.fullmatch(r"(?:\w+\.)?(?:TypedDict|BaseModel).*", own[1]):
+        return False
+    return not _QUESTION.search(_body(text, own.start()))
 
 
 def _wants(parameters: str) -> bool:

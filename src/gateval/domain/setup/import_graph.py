@@ -21,6 +21,8 @@ _IMPORTING_LINE = re.compile(
 )
 _IN_BRACKETS = re.compile(r"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]*\(([^()]*)\)", re.M)
 _NAME = re.compile(r"[\w-]+")
+_DOTTED = re.compile(r"[\w-]+(?:\.[\w-]+)+?(?=\.[cm]?[jt]sx?\b|[^\w.-])")
+"""A name as `chat.routes`, which Node's files have, without its ending."""
 _KINDS = {".py": "py", ".go": "go"}
 
 MOST_REACHED = 50
@@ -51,7 +53,9 @@ def node_packages(text: str) -> set[str]:
 def importing_names(text: str) -> frozenset[str]:
     """Return every name on the lines with which a file imports."""
     lines = _IMPORTING_LINE.findall(text) + _IN_BRACKETS.findall(text)
-    return frozenset(name for line in lines for name in _NAME.findall(line))
+    return frozenset(
+        name for line in lines for one in (_NAME, _DOTTED) for name in one.findall(line)
+    )
 
 
 class ImportGraph:

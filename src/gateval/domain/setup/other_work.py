@@ -12,21 +12,34 @@ from typing import NamedTuple
 _OTHER_WORK = re.compile(
     r"(?:^|[/_.-])(?:deploy\w*|train(?:ing)?|tests?|migrat\w*|seed(?:s|er|ing)?|ingest\w*|loader|load"
     r"|populate|insert\w*|prepare|backfill|replay|upload\w*|download\w*|bench\w*|evals?|evaluat\w*"
-    r"|create|build|setup|install|embed\w*|index(?:er|ing)|reset|infra)(?=[/_.-])",
+    r"|create|build|setup|install|embed\w*|index(?:er|ing)|reset|infra|mcp[_-]?servers?)(?=[/_.-])",
     re.I,
 )
 """Words in the name of a program that is no agent: it deploys one, trains it, or loads its data."""
 
 _OTHER_CALLS = re.compile(
     r"agent_engines\.|reasoning_engines|AdkApp\(|insert_rows|load_table_from|import_files\("
+    r"|\bFastMCP\(|\bnew McpServer\(|\bstdio_server\(|\bStdioServerTransport\("
 )
+_STORES = re.compile(
+    r"\bvector_?[sS]tores\.(?:create|files|fileBatches|file_batches|upload)\b|\bfiles\.(?:create|upload)\("
+    r"|\.upload_(?:file|blob|fileobj)\(|\.upsert\(|\bfrom_documents\("
+)
+_ASKED = re.compile(
+    r"\binput\(|Prompt\.ask\(|sys\.(?:stdin|argv)|add_argument\(|process\.(?:stdin|argv)|readline"
+    r"|\.(?:post|route)\(|\bPOST\b"
+)
+"""What a program has that is asked, though it fills its store first."""
 
 _PAGE = re.compile(
     r"^[\"']use client[\"']|\b(?:from|require\()\s*[\"'](?:react|react-dom|electron)[/\"']", re.M
 )
 _PYTHON_PAGE = re.compile(
-    r"^(?:import|from) (streamlit|gradio|chainlit|nicegui|tkinter)\b|\bGradioUI\(", re.M
+    r"^(?:import|from) (streamlit|gradio|chainlit|nicegui|tkinter|textual|curses|urwid)\b"
+    r"|\bGradioUI\(",
+    re.M,
 )
+_TERMINAL = frozenset({"textual", "curses", "urwid"})
 """What a file has that draws a page or a window: a person types into it."""
 
 _FILLED_IN = re.compile(r"^[ \t]*\{%|\{\{[ \t-]*cookiecutter\.", re.M)
@@ -57,6 +70,14 @@ _LOOKED = (
 )
 MUTE = Refusal(
     "takes no question: nothing in it reads its arguments, its input or a request.", _NAMED
+)
+FORM = Refusal("takes questions from the form of a page, which nothing here fills in.", _NAMED)
+AZURE = Refusal(
+    "has handlers of Azure Functions (`app.http`), which the program `func` of their Core Tools "
+    "alone starts.",
+    "Name what answers, `gateval init FILE:OBJECT` (docs/guides/bridges.md); or write the Agent by "
+    'hand, `runtime: {type: http, command: [func, start, --port, "{port}"]}`, where `func` is '
+    "installed.",
 )
 SILENT = Refusal(
     "serves no POST route that takes a question, as far as its handlers and their models tell.",
@@ -91,8 +112,9 @@ def page_of(text: str) -> Refusal | None:
     found = _PYTHON_PAGE.search(text)
     if not found:
         return None
+    page = "a page in the terminal" if found[1] in _TERMINAL else "a page"
     return Refusal(
-        f"draws a page with {(found[1] or 'gradio').capitalize()}, which a person types into and "
+        f"draws {page} with {(found[1] or 'gradio').capitalize()}, which a person types into and "
         "nothing here does.",
         "Name a function or an object that answers, `gateval init FILE:OBJECT` "
         "(docs/guides/bridges.md); a file without the page is best. "
@@ -125,6 +147,8 @@ def names_other_work(name: str) -> bool:
 def does_other_work(path: str, text: str) -> bool:
     """Whether a program is there to deploy, train, test, migrate, load or draw something."""
     if _OTHER_WORK.search(path):
+        return True
+    if _STORES.search(text) and not _ASKED.search(text):
         return True
     return any(one.search(text) for one in (_OTHER_CALLS, _PAGE, _PYTHON_PAGE))
 

@@ -5,6 +5,7 @@ A set-up builds the program, so that trials start a file and need neither compil
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -177,10 +178,19 @@ MESSAGES = "messages"
 ASKED = (*QUESTION.split("|"), "content", "user_input", "user_message", MESSAGES)
 ANSWERED = ("answer", "reply", "response", "output", "text", "message", "result", "content")
 
-_MAKERS = r"(?:FastAPI|Starlette|Flask|create_app|make_app|build_app|get_app)"
+_MAKERS = r"(?:FastAPI|Starlette|Flask|BedrockAgentCoreApp|create_app|make_app|build_app|get_app)"
 _APPLICATION = re.compile(rf"^(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
 _FACTORY = re.compile(r"^def (create_app|make_app|build_app|get_app)\(", re.M)
 _PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*[\"'](/[^\"']*)[\"']")
+_ENTRYPOINT = re.compile(
+    r"^@\w+\.entrypoint\b[^\n]*\n(?:async )?def \w+\(\s*(\w+)(.*?)(?=^[^\s)]|\Z)", re.M | re.S
+)
+"""The handler of a `BedrockAgentCoreApp`, which is asked at `/invocations`."""
+
+_BESIDE = re.compile(
+    r"log-?(?:in|out)|sign-?(?:in|up|out)|auth|regist|upload|webhook|health|callback|token|feedback"
+)
+_FORM = re.compile(r"\brequest\.form\b|await request\.form\(")
 _PREFIX = re.compile(
     r"(?:APIRouter|include_router|Blueprint|register_blueprint)\([^)]*prefix\s*=\s*[\"'](/[^\"']*)"
 )
@@ -228,7 +238,7 @@ def serves(path: str, text: str, behind: str = "") -> bool:
 def _is_asked_at(path: str, text: str, behind: str) -> bool:
     routes = _PYTHON_ROUTE if path.endswith(".py") else _NODE_ROUTE
     whole = f"{text}\n{behind}"
-    return bool(routes.search(whole) or protocol_of(path, text, behind))
+    return bool(routes.search(whole) or protocol_of(path, text, behind) or _ENTRYPOINT.search(text))
 
 
 _STREAMS = re.compile(
@@ -267,8 +277,10 @@ _CHATKIT = re.compile(r"^class \w+\((?:\w+\.)?ChatKitServer\b", re.M)
 def served(path: str, text: str) -> Invocation:
     """Return how a server is asked, from its text and that of the files it imports."""
     python = path.endswith(".py")
+    if python and (entry := _ENTRYPOINT.search(text)):
+        return _entered(entry)
     routes = list((_PYTHON_ROUTE if python else _NODE_ROUTE).finditer(text))
-    route = max(routes, key=lambda one: (is_asked(_group(one)), -one.start()))
+    route = max(routes, key=_likelihood)
     prefix = _PREFIX.search(text) if python else None
     path = (prefix[1].rstrip("/") if prefix else "") + _group(route)
     if python and _CHATKIT.search(text) and ".process(" in text[route.end() :]:
@@ -280,6 +292,36 @@ def served(path: str, text: str) -> Invocation:
         answer=_likeliest(map(_group, _ANSWERS.finditer(text, route.end())), ANSWERED),
         sure=bool(field),
     )
+
+
+def _likelihood(route: re.Match[str]) -> tuple[bool, bool, bool, int]:
+    """Return how likely a route takes questions; it never is one to log in, if another is there."""
+    place = _group(route)
+    return not _BESIDE.search(place.lower()), is_asked(place), ":" not in place, -route.start()
+
+
+def _entered(entry: re.Match[str]) -> Invocation:
+    """Return how a handler is asked at `/invocations`, by the keys that it reads."""
+    keys = re.findall(rf"\b{entry[1]}(?:\.get\(\s*|\[)[\"'](\w+)[\"']\s*[\])]", entry[2])
+    named = [one for one in keys if re.search(QUESTION, one)]
+    field = next(iter([*(one for one in named if one in ASKED), *named, *keys]), "")
+    more = {one: PROMPT if one == field else "text" for one in dict.fromkeys(keys)}
+    return Invocation(
+        route="/invocations",
+        field=field or "prompt",
+        sure=bool(field),
+        body=json.dumps(more) if len(more) > 1 else "",
+    )
+
+
+def takes_form(path: str, text: str, route: str) -> bool:
+    """Whether the handler of a route reads a form, which nothing here sends."""
+    if not path.endswith(".py"):
+        return False
+    starts = list(_PYTHON_ROUTE.finditer(text))
+    ends = [*(one.start() for one in starts[1:]), len(text)]
+    own = (text[one.end() : end] for one, end in zip(starts, ends, strict=True) if one[1] == route)
+    return any(_FORM.search(one) for one in own)
 
 
 def _asked(text: str, start: int, *, python: bool) -> Iterator[str]:
@@ -302,9 +344,14 @@ def is_asked(route: str) -> bool:
     return bool(re.search(r"chat|ask|agent|message|quer|complet|invoke|run|prompt|answer", route))
 
 
+_STATUS = frozenset({"success", "ok", "status", "error"})
+"""Keys that say how it went, and hold no text of anybody."""
+
+
 def _likeliest(names: Iterable[str], wanted: Sequence[str]) -> str:
     """Return the first name that is wanted, else the first of all; "" if there is none."""
-    return min(filter(None, names), key=lambda one: one not in wanted, default="")
+    named = (one for one in names if one and one not in _STATUS)
+    return min(named, key=lambda one: one not in wanted, default="")
 
 
 def _group(found: re.Match[str]) -> str:

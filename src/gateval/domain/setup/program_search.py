@@ -21,6 +21,7 @@ from gateval.domain.setup.declared import (
     leads,
     variables_of,
 )
+from gateval.domain.setup.express import with_mounts
 from gateval.domain.setup.import_graph import (
     ImportGraph,
     node_packages,
@@ -33,7 +34,9 @@ from gateval.domain.setup.libraries import PLAIN_NAMES, framework_of, models_in
 from gateval.domain.setup.no_edits import needs
 from gateval.domain.setup.openapi import SOME_TEXT
 from gateval.domain.setup.other_work import (
+    AZURE,
     FOREIGN,
+    FORM,
     MUTE,
     NOTEBOOKS,
     OTHER_ENDINGS,
@@ -59,6 +62,7 @@ from gateval.domain.setup.program import (
     reads_input,
     server_of,
     streams_only,
+    takes_form,
 )
 from gateval.domain.setup.program_install import (
     PROJECT_TEXTS,
@@ -299,7 +303,8 @@ def find_programs(
     if asked or found:
         found += _orchestrating(asked, found, around)
     else:
-        found = [*_pages(around)] or programs or _unstarted(known, around)
+        found = [*_pages(around), *_functions(known, around)]
+        found = found or programs or _unstarted(known, around)
     return tuple(sorted(found, key=lambda one: (-one.score, one.path.count("/"), one.path)))
 
 
@@ -327,6 +332,17 @@ def _unstarted(known: Mapping[str, str], around: RepositoryFiles) -> list[FoundP
     using = [path for path in known if around.frameworks[path]]
     made = [_program(path, known[path], around)._replace(refused=UNSTARTED) for path in using]
     return sorted(made, key=lambda one: -one.score)[:1]
+
+
+_AZURE = re.compile(r"\bapp\.(?:http|post)\(\s*[\"'`]\w")
+
+
+def _functions(known: Mapping[str, str], around: RepositoryFiles) -> Iterator[FoundProgram]:
+    """Yield the handlers of Azure Functions that ask a model."""
+    for path, framework in known.items():
+        handles = "@azure/functions" in around.modules[path] and _AZURE.search(around.texts[path])
+        if handles and around.frameworks[path]:
+            yield _program(path, framework, around)._replace(refused=AZURE)
 
 
 def _pages(around: RepositoryFiles) -> Iterator[FoundProgram]:
@@ -374,12 +390,19 @@ def _wanted(wanted: str, found: Sequence[FoundProgram], around: RepositoryFiles)
 def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | None]:
     """Return how a program is asked, and why it cannot be, if so."""
     text, behind = around.texts[path], around.reach.behind(path)
+    if not path.endswith((".py", ".go")):
+        near = with_mounts({one: around.texts[one] for one in around.reach.from_(path)})
+        text, behind = near.pop(path), "\n".join(near.values())
     asked = invocation_of(path, text, behind)
     if streams_only(path, text, behind):
         return asked, STREAMS
     refused = template_of(path, text)
     if not asked.route or asked.preset:
         return asked, refused
+    if asked.route == "/invocations":
+        return asked, refused
+    if takes_form(path, f"{text}\n{behind}", asked.route):
+        return asked, refused or FORM
     if not path.endswith(".py"):
         return as_schema_demands(asked, f"{text}\n{behind}"), refused
     written = asked_as_written({one: around.texts[one] for one in around.reach.from_(path)})

@@ -1,0 +1,130 @@
+"""Programs in shapes that a draw of public repositories showed: which is asked, and how."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from gateval.domain.setup.other_work import AZURE, FORM
+from gateval.domain.setup.program import FoundProgram
+from gateval.domain.setup.program_search import (
+    find_programs,
+    tells_of_project,
+    worth_reading,
+)
+
+MAIN = "\nif __name__ == '__main__':\n    main()\n"
+
+
+def found(files: Mapping[str, str]) -> tuple[FoundProgram, ...]:
+    texts = {
+        path: text for path, text in files.items() if worth_reading(path) or tells_of_project(path)
+    }
+    return find_programs(texts, files)
+
+
+GRAPH = """from langgraph.graph import StateGraph
+from bedrock_agentcore.runtime import BedrockAgentCoreApp
+app = BedrockAgentCoreApp()
+
+class Told(TypedDict):
+    session: str
+    {field}
+
+def create_graph():
+    graph = StateGraph(Told)
+    return graph.compile()
+
+@app.entrypoint
+async def invoke(payload):
+    return work(payload.get("input_data"), payload["locale"])
+
+if __name__ == "__main__":
+    app.run()
+"""
+
+
+def test_a_graph_that_takes_no_question_does_not_beat_the_server_that_fills_it() -> None:
+    first, *_ = found({"adviser.py": GRAPH.format(field="given: dict")})
+    asked = first.invocation
+    assert (first.target, asked.route, asked.field) == ("", "/invocations", "input_data")
+    assert first.refused is None
+    assert json.loads(asked.body) == {"input_data": "{{ prompt }}", "locale": "text"}
+    assert first.command[-4:] == ("uvicorn", "adviser:app", "--port", "{port}")
+    other, *_ = found({"adviser.py": GRAPH.format(field="messages: list")})
+    assert other.target == "adviser.py:create_graph()"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "def query_report(file_path: str):\n    return engine.query(file_path)",
+        "def analyze(report: str):\n    return llm.ask(open(report).read())",
+        "def get_query_engine(topic: str):\n    return index.as_query_engine(topic)",
+    ],
+    ids=["by its name", "by its use", "a factory"],
+)
+def test_a_function_that_takes_a_file_or_makes_what_answers_is_asked_nothing(function: str) -> None:
+    (program,) = found({"desk.py": f"import openai\n{function}\n{MAIN}"})
+    assert program.target == ""
+    assert program.refused is not None
+
+
+def test_a_command_line_that_words_the_question_comes_before_the_agent_it_makes() -> None:
+    text = "import argparse\nfrom smolagents import CodeAgent\ndef create_agent():\n    return CodeAgent(tools=[])\ndef main():\n    p = argparse.ArgumentParser()\n    p.add_argument('question')\n    create_agent().run(f'''Review this: {p.parse_args().question}''')\n"
+    first, second = found({"review.py": text + MAIN})
+    assert (first.target, first.command[-1]) == ("", "{{ prompt }}")
+    assert second.target == "review.py:create_agent()"
+
+
+def test_a_form_is_refused_and_a_login_is_no_question() -> None:
+    pages = "from flask import Flask, request\nimport openai\napp = Flask(__name__)\n@app.post('/login')\ndef login():\n    return enter(request.json['user'])\n"
+    form = "@app.post('/')\ndef query():\n    return ask(request.form.get('query'))\n"
+    assert [one.refused for one in found({"app.py": pages + form})] == [FORM]
+    (program,) = found({"app.py": pages + form.replace("form.get('query')", "json['query']")})
+    assert (program.invocation.route, program.invocation.field) == ("/", "query")
+    assert program.refused is None
+
+
+EXPRESS = {
+    "src/app.ts": "import express from 'express';\nimport cors from 'cors';\nimport chatRoutes from './chat/chat.routes';\nconst app = express();\napp.use(cors());\napp.use('/api/chat', limit(10), chatRoutes);\napp.listen(process.env.PORT);\n",
+    "src/chat/chat.routes.ts": "import { Chat } from './chat.controller';\nconst router = Router();\nrouter.post('/message/:id', keep, (req, res) => chat.send(req, res));\nrouter.post('/message', keep, upload.single('pdf'), (req, res) => chat.send(req, res));\nexport default router;\n",
+    "src/chat/chat.controller.ts": "import OpenAI from 'openai';\nexport class Chat {\n  async send(req, res) {\n    const { message } = req.body;\n    res.json({ success: true, data: await ask(message) });\n  }\n}\n",
+    "package.json": "{}",
+}
+
+
+def test_the_routers_of_express_stand_in_files_of_their_own() -> None:
+    first, *_ = found(EXPRESS)
+    asked = first.invocation
+    assert (first.path, first.refused) == ("src/app.ts", None)
+    assert (asked.route, asked.field, asked.answer) == ("/api/chat/message", "message", "")
+
+
+def test_handlers_of_azure_functions_are_refused_by_their_name() -> None:
+    text = "import { app } from '@azure/functions';\nimport { ChatOpenAI } from '@langchain/openai';\napp.http('chats', { route: 'chats', methods: ['POST'], handler: post });\n"
+    assert [one.refused for one in found({"src/functions/chats.ts": text})] == [AZURE]
+
+
+def test_a_page_in_the_terminal_is_named() -> None:
+    (program,) = found({"desk/app.py": "from textual.app import App\nimport openai\n" + MAIN})
+    assert program.refused is not None
+    assert program.refused.why.startswith("draws a page in the terminal with Textual,")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("tools.py", "from mcp.server.fastmcp import FastMCP\nimport openai\nmcp = FastMCP('x')\n"),
+        ("files.py", "import openai\nclient.vector_stores.create(name='x')\n"),
+        ("files.ts", "import OpenAI from 'openai';\nawait client.files.create({ file });\n"),
+        ("mcp_server.py", "import openai\n"),
+    ],
+)
+def test_what_makes_stores_or_serves_tools_is_never_tried(path: str, text: str) -> None:
+    desk = {"desk.py": "import openai\ninput()" + MAIN}
+    assert [one.path for one in found({**desk, path: text + MAIN * path.endswith(".py")})] == [
+        "desk.py"
+    ]
