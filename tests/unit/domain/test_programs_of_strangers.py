@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from gateval.domain.setup.no_edits import address_advice
 from gateval.domain.setup.other_work import AZURE, FORM
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.program_search import (
@@ -128,3 +129,29 @@ def test_what_makes_stores_or_serves_tools_is_never_tried(path: str, text: str) 
     assert [one.path for one in found({**desk, path: text + MAIN * path.endswith(".py")})] == [
         "desk.py"
     ]
+
+
+def test_requirements_may_be_called_otherwise() -> None:
+    desk = {"desk.py": "import openai\ninput()" + MAIN, "requirements-dev.txt": ""}
+    (program,) = found({**desk, "requirements-new.txt": "openai"})
+    assert program.setup is not None
+    assert program.setup.inputs == ("requirements-new.txt",)
+    assert program.setup.run[-1].endswith("-r requirements-new.txt")
+    assert [one.setup for one in found(desk)] == [None]
+
+
+def test_routes_that_keep_files_are_no_agents() -> None:
+    route = "import OpenAI from 'openai';\nexport async function POST(request) {}\n"
+    places = ("turn_response", "vector_stores/add_file", "upload")
+    told = [one.path for one in found({f"app/api/{one}/route.ts": route for one in places})]
+    assert told == ["app/api/turn_response/route.ts"]
+
+
+def test_a_python_that_uv_had_to_download_is_named() -> None:
+    lines = [
+        "error: Failed to install cpython-3.13.1-linux-x86_64-gnu",
+        "  Caused by: client error (Connect): Temporary failure in name resolution",
+    ]
+    advice = address_advice(lines, redirected=False, calls=0)
+    assert advice.startswith("uv wanted to download the Python")
+    assert "redirect" not in advice

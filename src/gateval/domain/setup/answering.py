@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from gateval.domain.setup.import_graph import python_tree
 from gateval.domain.setup.other_work import names_other_work
 
 _VERBS = re.compile(
@@ -39,9 +40,8 @@ def answering_functions(text: str) -> Iterator[str]:
     """Yield the functions at a module's top that take one thing, a question, and ask a model, the
     likeliest first. What is decorated, a tool of a model or a helper by its name is none.
     """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = python_tree(text)
+    if tree is None:
         return
     found = [
         (bool(_TAKES.fullmatch(needed[0].arg)), -place, node.name)
@@ -96,10 +96,8 @@ def acts_at_top(text: str) -> bool:
     """Whether a module without a guard asks, reads its arguments or calls its `main` at its top,
     in a loop or a condition too.
     """
-    try:
-        waiting: list[ast.AST] = list(ast.parse(text).body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+    tree = python_tree(text)
+    waiting: list[ast.AST] = list(tree.body) if tree else []
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):

@@ -89,6 +89,12 @@ _FLOW = re.compile(r"^class (\w+)\((?:\w+\.)?Flow\b", re.M)
 _WORKFLOW = re.compile(r"^class (\w+)\((?:\w+\.)?Workflow\)", re.M)
 _ROOT_AGENT = re.compile(r"^(root_agent)[ \t]*(?::[^=\n]+)?=[ \t]*(\w+)", re.M)
 _ROUTE = re.compile(r"(?:^|/)app/(?:.*/)?route\.(?:ts|tsx|js|mjs)$")
+_STORES = re.compile(
+    r"/(?:[\w-]*(?:upload|store|webhook|login|auth|health|feedback)[\w-]*|add_\w+|create_\w+)/",
+    re.I,
+)
+"""How routes are called that keep files, let people in or look after the server."""
+
 _POST = re.compile(r"^export\s+(?:async\s+function|function|const)\s+POST\b", re.M)
 _MASTRA = re.compile(r"^export const (\w+)\s*=\s*new Mastra\(", re.M)
 _MASTRA_AGENTS = re.compile(r"\bagents:\s*\{([^}]*)\}")
@@ -203,7 +209,8 @@ def _classes(path: str, text: str, framework: str) -> Iterator[DeclaredAgent]:
 
 def _handlers(path: str, text: str, reached: Callable[[str], str]) -> Iterator[DeclaredAgent]:
     """Yield route handlers that ask a model, and a Mastra with one agent."""
-    if _ROUTE.search(path) and _POST.search(text) and (framework := reached(path)):
+    asks = _ROUTE.search(path) and _POST.search(text) and not _STORES.search(path)
+    if asks and (framework := reached(path)):
         names = tuple(one for one in reversed(dirname(path).split("/")) if one.isidentifier())
         place = re.sub(r"\([^)]*\)/", "", path)
         told = 2 * bool(_ASKED.search(place)) + place.endswith(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from functools import lru_cache
 from posixpath import basename, dirname, join, splitext
 
 _PLAIN_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.M)
@@ -27,6 +29,15 @@ _KINDS = {".py": "py", ".go": "go"}
 
 MOST_REACHED = 50
 """How many files are followed from one program."""
+
+
+@lru_cache(maxsize=512)
+def python_tree(text: str) -> ast.Module | None:
+    """Return a Python file as parsed, which is kept; None where it cannot be."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def python_modules(text: str) -> set[str]:

@@ -109,10 +109,24 @@ _REFUSED_KEY = re.compile(
 """What providers say to the throw-away key of an instance."""
 
 
+_NO_PYTHON = re.compile(
+    r"python-build-standalone|Failed to (?:install|download) (?:cpython|pypy)"
+    r"|No interpreter found for Python"
+)
+"""How uv says that it wanted to download the Python that a project asks for."""
+
+
 def address_advice(lines: Iterable[str], *, redirected: bool, calls: int | None) -> str:
     """Return what to do where a program called a provider at its own address; empty if no line
     tells of one. `calls` are those that came to the gateway, None where nobody counted.
     """
+    lines = list(lines)
+    if any(map(_NO_PYTHON.search, lines)):
+        return (
+            "uv wanted to download the Python that `requires-python` or `.python-version` asks "
+            "for, which is not on this machine; an agent has no network for that. Install that "
+            "version (`uv python install VERSION`), or allow one that is here."
+        )
     host = next(_hosts(lines), None)
     if host is None or (not host and calls):
         return ""

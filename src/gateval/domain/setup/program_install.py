@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
-from posixpath import dirname, join, normpath
+from collections.abc import Callable, Collection, Iterable, Mapping
+from posixpath import basename, dirname, join, normpath
 
 from gateval.domain.setup.import_graph import folders_above
 from gateval.domain.setup.program import SetUp, go_set_up
@@ -79,7 +79,18 @@ PROJECT_FILES = frozenset(
 """Files that say what a project is made of and what it depends on."""
 
 
-def project_of(path: str, files: Container[str]) -> tuple[str, SetUp | None]:
+def _other_requirements(folder: str, files: Collection[str]) -> str:
+    """Return the one file of requirements under another name than the usual, "" for none."""
+    inside = [basename(one) for one in files if dirname(one) == folder]
+    found = [one for one in inside if _REQUIREMENTS.fullmatch(one)]
+    return found[0] if len(found) == 1 else ""
+
+
+_USUAL = "requirements.txt"
+_REQUIREMENTS = re.compile(r"requirements[-_.](?!dev|test|lint|doc|ci\b)\w[\w.-]*\.txt")
+
+
+def project_of(path: str, files: Collection[str]) -> tuple[str, SetUp | None]:
     """Return the folder that a program works in, and how its dependencies are installed.
 
     That is the nearest folder above it with a lock file, else with a project file, else its own.
@@ -97,6 +108,8 @@ def project_of(path: str, files: Container[str]) -> tuple[str, SetUp | None]:
     for folder in folders_above(path):
         if any(join(folder, one) in files for one in _PROJECTS):
             return folder, None
+        if path.endswith(".py") and (name := _other_requirements(folder, files)):
+            return folder, SetUp(("sh", "-c", _PIP.replace(_USUAL, name)), (name,), _VENV)
     return dirname(path), None
 
 
@@ -273,7 +286,7 @@ _COMMAND = re.compile(
 slash is a file of the program's own."""
 
 
-def set_up_advice(lines: Iterable[str], cwd: str, tracked: Container[str]) -> str:
+def set_up_advice(lines: Iterable[str], cwd: str, tracked: Collection[str]) -> str:
     """Return what is missing and which `setup` installs it; empty if no line tells of that.
 
     `lines` is what the program printed, `cwd` where it worked, `tracked` all files of the revision.
@@ -357,7 +370,7 @@ def _package(name: str) -> str:
     return "/".join(parts[:2]) if name.startswith("@") else parts[0]
 
 
-def _sentence(what: str, cwd: str, tracked: Container[str], *programs: str) -> str:
+def _sentence(what: str, cwd: str, tracked: Collection[str], *programs: str) -> str:
     for program in programs:
         folder, setup = project_of(join(cwd, program), tracked)
         if setup is not None:

@@ -15,6 +15,7 @@ from functools import cached_property
 from posixpath import basename, dirname, splitext
 from typing import Any
 
+from gateval.domain.setup.import_graph import python_tree
 from gateval.domain.setup.openapi import SOME, SOME_TEXT, SOME_UUID
 from gateval.domain.setup.program import (
     ANSWERED,
@@ -60,10 +61,8 @@ class Modules:
         for path, text in texts.items():
             if not _TELLS.search(text):
                 continue
-            try:
-                trees[path] = ast.parse(text)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                continue
+            if tree := python_tree(text):
+                trees[path] = tree
         return Modules(trees)
 
     def nodes(self, path: str) -> Iterator[ast.AST]:
