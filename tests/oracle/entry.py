@@ -267,13 +267,13 @@ def _history_record(report: Report, found: Any) -> HistoryRecord | None:
 
 _NEW = {
     "record": {"base", "base_score", "own"},
-    "plan": {"after_merge", "sealed_bits", "notify", "says"},
+    "plan": {"after_merge", "sealed_bits", "notify", "says", "rates", "max_outage"},
     "finding": {"says", "scores", "means"},
     "check": {"kept"},
 }
 """What is held now and was not before: by a record of Evals and fixtures (`compare` knows what was
 measured as base, and what a run called a fixture's score), by a plan (what a change adds to sealed
-Evals runs after the merge; `policy.sealedBits` and `policy.notify`; what failed of a finding that stands), by a
+Evals runs after the merge; `policy.sealedBits`, `notify`, `rates` and `maxOutage`; what failed of a finding that stands), by a
 finding (what it says and scores), and by a check run (findings on sealed Evals)."""
 
 

@@ -100,7 +100,7 @@ def _as_before(plan: Json) -> Json:
     return {**plan, "policy": known, "policy_digest": policy_digest_of(known)}
 
 
-_NEW = {"sealed_bits", "notify"}
+_NEW = {"sealed_bits", "notify", "rates", "max_outage"}
 
 
 def policy_digest_of(rules: Json) -> str:

@@ -459,7 +459,7 @@ class Policy(Spec):
     rates: dict[ProviderName, ProviderRate] = Field(default={}, max_length=100)
     """What providers allow in a minute, by name, as `{rpm: 500, tpm: 200000}`: calls are spread so
     that they keep to it."""
-    max_outage: float = Field(default=3, ge=0, le=1_440, allow_inf_nan=False)
+    max_outage: float = Field(default=3.0, ge=0, le=1_440, allow_inf_nan=False)
     """Minutes for which all calls of a model may fail, while one call at a time tries it, before
     what needs it is not tried any more in this run."""
     baseline: BaselinePolicy = BaselinePolicy()
