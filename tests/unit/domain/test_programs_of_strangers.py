@@ -155,3 +155,12 @@ def test_a_python_that_uv_had_to_download_is_named() -> None:
     advice = address_advice(lines, redirected=False, calls=0)
     assert advice.startswith("uv wanted to download the Python")
     assert "redirect" not in advice
+
+
+def test_an_application_may_be_of_an_own_class_that_takes_its_routers_in() -> None:
+    kind = "import fastapi\nfrom .chat import router\nclass Desk(fastapi.FastAPI):\n    def __init__(self):\n        super().__init__()\n        self.include_router(router, prefix='/support')\n"
+    chat = "import openai\nfrom fastapi import APIRouter\nrouter = APIRouter()\n@router.post('/ask')\ndef ask(question: str): ...\n"
+    main = "from .desk import Desk\napp = Desk()\n"
+    first, *_ = found({"api/main.py": main, "api/desk.py": kind, "api/chat.py": chat})
+    assert (first.path, first.refused) == ("api/main.py", None)
+    assert first.invocation.route.startswith("/support/ask?question=")

@@ -180,6 +180,7 @@ ANSWERED = ("answer", "reply", "response", "output", "text", "message", "result"
 
 _MAKERS = r"(?:FastAPI|Starlette|Flask|BedrockAgentCoreApp|create_app|make_app|build_app|get_app)"
 _APPLICATION = re.compile(rf"^(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
+_KIND = re.compile(r"^class (\w+)\((?:\w+\.)?FastAPI\b", re.M)
 _FACTORY = re.compile(r"^def (create_app|make_app|build_app|get_app)\(", re.M)
 _PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*[\"'](/[^\"']*)[\"']")
 _ENTRYPOINT = re.compile(
@@ -220,12 +221,19 @@ def server_of(path: str, text: str, behind: str = "") -> str:
     """
     if not path.endswith(".py"):
         return "app" if _NODE_LISTENS.search(text) and _is_asked_at(path, text, behind) else ""
-    made, found = _FACTORY.search(text), _APPLICATION.search(text)
+    made = _FACTORY.search(text)
+    found = _APPLICATION.search(text) or _of_own_class(text, behind)
     application = found[1] if found else f"{made[1]}()" if made else ""
     spoken = protocol_of(path, text, behind if application else "")
     if spoken and spoken.application:
         return spoken.application
     return application if application and _is_asked_at(path, text, behind) else ""
+
+
+def _of_own_class(text: str, behind: str) -> re.Match[str] | None:
+    """Return the application at a module's top that is of the program's own kind of FastAPI."""
+    own = "|".join(_KIND.findall(f"{text}\n{behind}"))
+    return re.search(rf"^(\w+)\s*(?::[^=\n]+)?=\s*(?:{own})\(", text, re.M) if own else None
 
 
 def serves(path: str, text: str, behind: str = "") -> bool:
