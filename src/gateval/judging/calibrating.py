@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from gateval.domain.base import digest
 from gateval.domain.calibration import (
@@ -212,11 +213,14 @@ async def _judged(
         jurors = jurors[:1]
     found = jury_assessment("judge", spec, jurors)
     first = tuple(one.score for one in heard.jurors[: len(spec.asked)])
-    said = {"jurors": first, "split": is_split(spec, [one for one in first if one is not None])}
+    said: dict[str, Any] = {
+        "jurors": first,
+        "split": is_split(spec, [one for one in first if one is not None]),
+    }
     if found.score is None:
         return told.replace(error=shorten(found.reason, _WORDS), **said), [heard.usage]
-    summary = found.verdict.summary if found.verdict else ""
-    return told.replace(score=found.score, summary=summary, **said), [heard.usage]
+    said["summary"] = found.verdict.summary if found.verdict else ""
+    return told.replace(score=found.score, **said), [heard.usage]
 
 
 async def _judged_by(

@@ -32,6 +32,25 @@ def test_a_lowered_bar_is_found_and_said(case: str) -> None:
     assert len(said(found)) == 1
 
 
+@pytest.mark.parametrize(
+    ("was", "now", "words"),
+    [
+        ("", ", minAgreement: 0.1", ["minAgreement 0.6 → 0.1"]),
+        ("", ", minAgreement: 0.7", []),
+        (", minAgreement: -0.5", ", minAgreement: 0", []),
+        (", minAgreement: 0", ", minAgreement: -0.5", ["minAgreement 0 → -0.5"]),
+    ],
+)
+def test_what_is_asked_of_a_judge_without_a_word_counts_too(
+    was: str, now: str, words: list[str]
+) -> None:
+    told = ", minAgreement: 0.6"
+    found = bar(snapshot(edited(EVAL, told, now)), snapshot(edited(EVAL, told, was)))
+    lowered = said(found)
+    assert len(lowered) == len(words)
+    assert all(word in line for word, line in zip(words, lowered, strict=True))
+
+
 WEIGHTED = "passThreshold: 0.85\n    model: weighted\n    passScore: "
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from gateval.domain.calibration import LEAST_AGREEMENT
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.catalogue import Broken, Catalogue, Contained, select_fixtures
 from gateval.domain.manifests.evaluation import (
@@ -220,10 +221,11 @@ def _judge(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> Iterator
     heat, heats = f"{was.temperature:g}", f"{now.temperature:g}"
     if was.temperature != now.temperature:
         yield Lowered.at(place, "temperature of the judge", heat, heats)
-    if was.min_agreement is not None and (now.min_agreement or -1) < was.min_agreement:
-        least = "none" if now.min_agreement is None else f"{now.min_agreement:g}"
-        asked = f"{was.min_agreement:g}"
-        yield Lowered.at(place, "minAgreement", asked, least)
+    own, unsaid = now.min_agreement, LEAST_AGREEMENT if was.calibration else None
+    asked = unsaid if was.min_agreement is None else was.min_agreement
+    if asked is not None and own != was.min_agreement and (own is None or own < asked):
+        least = "none" if own is None else f"{own:g}"
+        yield Lowered.at(place, "minAgreement", f"{asked:g}", least)
     yield from _calibration(before, after, tip, head)
 
 
