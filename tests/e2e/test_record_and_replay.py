@@ -68,6 +68,9 @@ spec:
     - {type: contains, value: polite}
     - {type: judge, rubric: Is it polite?}
 """
+QUIET = FIXTURE.replace("NUMBER", "quiet").replace(
+    "    - {type: judge, rubric: Is it polite?}\n", ""
+)
 VERDICT = {
     "score": 1.0,
     "confidence": 0.9,
@@ -172,6 +175,30 @@ def test_a_recorded_failure_is_replayed_by_the_printed_command_without_keys(
     assert "Nothing of agent is recorded in desk-eval/case-1/head-1" in " ".join(
         lost.stdout.split()
     )
+
+
+def test_a_run_that_calls_no_model_has_no_recording_and_says_so(desk: Repo, tmp_path: Path) -> None:
+    desk.write("desk.py", "print('a polite answer')\n")
+    desk.write("evals/desk.yaml", EVAL.replace("  judge: {model: openai/judge}\n", "") + QUIET)
+    desk.commit("Answers without a model")
+    out = tmp_path / "out"
+    done = gateval(
+        desk,
+        "run",
+        "desk-eval",
+        "--record",
+        "--results",
+        str(out),
+        CRM_TOKEN=TOKEN,
+        OPENAI_API_KEY=KEY,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "There is no recording: no model was called." in done.stdout + done.stderr
+    again = gateval(
+        desk, "run", "--replay", str(out), "--offline", CRM_TOKEN=TOKEN, OPENAI_API_KEY=KEY
+    )
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "has no recording to replay" in again.stderr
 
 
 def test_a_changed_agent_is_not_answered_for_by_its_recording(desk: Repo, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from gateval.domain.manifests.fixture import FixtureInput, InputType, ToolReplay
 from gateval.domain.plan.absent import Surroundings
 from gateval.domain.plan.plan import AgentDefinition, LayerInputs
 from gateval.domain.problems import SourceLocation
-from gateval.domain.trials.model_call import CallsMade, ToolDefinition
+from gateval.domain.trials.model_call import Caller, CallsMade, ToolDefinition
 from gateval.domain.trials.trace import Replay, Trace
 from gateval.domain.trials.trial import Side, TrialKey
 from gateval.errors import RepositoryError
@@ -102,7 +102,9 @@ class Door:
     def calls(self) -> CallsMade | None:
         return None
 
-    def begin(self, repetition: int = 1, replay: Replay | None = None) -> None:
+    def begin(
+        self, repetition: int = 1, replay: Replay | None = None, caller: Caller | None = None
+    ) -> None:
         self.begun += 1
 
     def end(self) -> Trace | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.machine import show_here
 from gateval.app.run.recording import FOLDER, Taping
+from gateval.app.run.views import RESULTS_FILE
 from gateval.app.stored import find_run
 from gateval.errors import UsageError
 
@@ -36,6 +37,11 @@ def taping_asked(
         )
     inside = found / FOLDER
     folder = inside if inside.is_dir() else found
+    if folder == found and (found / RESULTS_FILE).exists():
+        raise UsageError(
+            f"The run in {show_here(found)} has no recording to replay.",
+            hint="Make one with --record. A run that calls no model has none.",
+        )
     root = repository.root.resolve()
     real = folder.resolve()
     if decides and real.is_relative_to(root) and repository.tracks(real.relative_to(root)):

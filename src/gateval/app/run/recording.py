@@ -54,6 +54,8 @@ class Taping:
         """Say how the run in this folder can be seen again; empty where it was not recorded."""
         if not self.record:
             return ""
+        if not (results / FOLDER).is_dir():
+            return "There is no recording: no model was called."
         command = f"gateval run --replay {show_here(results)} --offline"
         return f"Its model calls are recorded; without keys, replay them with: {command}"
 
