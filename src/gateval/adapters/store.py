@@ -101,11 +101,14 @@ class TrialStore:
     """Fulfils `ports.storage.TrialLog` with a folder, made or continued. Use it as a context.
 
     As long as it is open, the folder is locked (`is_being_written`). Raises `EvaluationError` when
-    the system refuses to open or write.
+    the system refuses to open or write. After so many bytes of lines a member or a segment ends.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, member_bytes: int = MEMBER_BYTES, segment_bytes: int = SEGMENT_BYTES
+    ) -> None:
         self._folder = folder
+        self._sizes = (member_bytes, segment_bytes)
         self._reader = StoreReader(folder)
         self._sharing = Sharing()
         self._writing: _Writing | None = None
@@ -129,7 +132,7 @@ class TrialStore:
         try:
             if self._writing is None:
                 self._number += 1
-                self._writing = _Writing(self._lock, self._number)
+                self._writing = _Writing(self._lock, self._number, *self._sizes)
             steps = self._writing.add(trial)
             if self._writing.is_full:
                 self.rotate()
@@ -188,8 +191,9 @@ def _may_be_long(step: Step) -> bool:
 class _Writing:
     """The segment that is being written. Raises `OSError`."""
 
-    def __init__(self, folder: int, number: int) -> None:
+    def __init__(self, folder: int, number: int, member_bytes: int, segment_bytes: int) -> None:
         self._name = segment_name(number)
+        self._member_bytes, self._segment_bytes = member_bytes, segment_bytes
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         self._file = os.open(self._name, flags, 0o644, dir_fd=folder)
         self._digest = hashlib.sha256()
@@ -200,7 +204,7 @@ class _Writing:
 
     @property
     def is_full(self) -> bool:
-        return self._whole >= SEGMENT_BYTES
+        return self._whole >= self._segment_bytes
 
     def add(self, trial: Trial) -> tuple[int, bytes, int] | None:
         """Write a trial; return member, digest and number of its steps, None if it has none."""
@@ -258,7 +262,7 @@ class _Writing:
         self._lines += len(lines)
         self._whole += len(lines)
         packed = self._packer.compress(lines)
-        if self._lines < MEMBER_BYTES:
+        if self._lines < self._member_bytes:
             self._put(packed + self._packer.flush(zlib.Z_SYNC_FLUSH))
             return
         self._put(packed + self._packer.flush())

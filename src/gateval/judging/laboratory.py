@@ -1,6 +1,6 @@
 """What a candidate may say to deceive its judge, as data, and where in a run it can say that.
 
-The attacks are in `attacks.toml`. Tests try them on the prompt, and people on their own judges.
+The attacks are in `attacks.toml`. Tests try them on the prompt.
 """
 
 from __future__ import annotations

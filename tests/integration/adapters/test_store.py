@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from gateval.adapters import store as store_module
 from gateval.adapters.folders import is_being_written
 from gateval.adapters.store import (
     INDEX,
@@ -49,8 +48,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / STORE_FOLDER
 
 
-def store(folder: Path, trials: tuple[Trial, ...]) -> None:
-    with TrialStore(folder) as open_store:
+def store(folder: Path, trials: tuple[Trial, ...], *sizes: int) -> None:
+    with TrialStore(folder, *sizes) as open_store:
         log: TrialLog = open_store
         for each in trials:
             assert log.append(each) == each
@@ -112,11 +111,8 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert read(folder) == (*TRIALS, trial(7))
 
 
-def test_torn_at_any_byte_all_before_that_is_there_and_a_run_goes_on(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store_module, "MEMBER_BYTES", 4_000)
-    store(folder, TRIALS)
+def test_torn_at_any_byte_all_before_that_is_there_and_a_run_goes_on(folder: Path) -> None:
+    store(folder, TRIALS, 4_000)
     whole = first(folder).read_bytes()
     assert whole.count(b"\x1f\x8b\x08") >= 2, "several members"
     (folder / INDEX).unlink()
@@ -166,17 +162,13 @@ def test_a_part_that_is_not_there_or_is_another_is_said(folder: Path) -> None:
             [*map(Trial.model_dump_json, read(folder))]
 
 
-def test_one_fixture_is_read_from_its_members(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store_module, "MEMBER_BYTES", 8_000)
-    monkeypatch.setattr(store_module, "SEGMENT_BYTES", 60_000)
+def test_one_fixture_is_read_from_its_members(folder: Path) -> None:
     many = tuple(
         trial(number, LONG, f"{number}", fixture=f"f{at}")
         for number in range(1, 20)
         for at in range(10)
     )
-    store(folder, many)
+    store(folder, many, 8_000, 60_000)
     assert len(closed_segments(folder)) > 1
     reader = StoreReader(folder)
     mine = tuple(one for one in many if one.key.fixture == "f3")
