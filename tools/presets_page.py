@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.judging.presets import PRESETS, Example, Preset, preset
+from gateval.judging.presets import PRESETS, Example, RubricPreset, preset
 
 _INTRODUCTION = """\
 # Rubrics that come with the gate
@@ -20,7 +20,7 @@ def page() -> str:
     return "\n".join([_INTRODUCTION, *(_section(preset(name)) for name in PRESETS)])
 
 
-def _section(one: Preset) -> str:
+def _section(one: RubricPreset) -> str:
     needs = " or ".join(_SHOWN[key] for key in one.needs)
     steps = "\n".join(f"{number}. {step}" for number, step in enumerate(one.steps, 1))
     rows = "\n".join(_row(example) for example in one.examples)

@@ -251,7 +251,7 @@ DIGITS = 32
 """Of the digest, in a layer's path: enough to be unique, short enough for a `#!` line."""
 
 
-class Places:
+class LayerFolders:
     """The folders of layers, in one below `parent` for all that is kept in the folder `kept`.
 
     Raises `OSError` if it is not ours alone.
@@ -351,7 +351,7 @@ class LayerStore:
         self._tell = tell
         self._owners = trusted_owners(workspace)
         refuse_way(parent.resolve(), self._owners)
-        self._places = Places(parent, folder)
+        self._places = LayerFolders(parent, folder)
         self._names: dict[Path, str] = {}
         self._given: dict[str, Path | None] = {}
 

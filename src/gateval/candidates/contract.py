@@ -32,7 +32,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, Vali
 
 from gateval.candidates import bounded
 from gateval.candidates.answer_streams import StreamError, read_stream
-from gateval.candidates.options import HttpResponse, Response
+from gateval.candidates.options import HttpResponseOptions, Response
 from gateval.domain.base import JsonObject, json_text
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.plan.plan import AgentDefinition
@@ -417,7 +417,7 @@ def read_response(paths: Response, body: bytes, kind: str | None = None) -> Prog
     """
     shown = quote(body[:200].decode("utf-8", "replace"))
     try:
-        if isinstance(paths, HttpResponse) and paths.stream is not None:
+        if isinstance(paths, HttpResponseOptions) and paths.stream is not None:
             text = read_stream(paths.stream, body, paths.output, join=paths.join)
             return claimed_answer(text, "the final message of the stream", None, None)
         refuse_stream(body, "program" if kind is None else "server", kind or "")

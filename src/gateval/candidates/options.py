@@ -55,7 +55,7 @@ class Response(Spec):
         return self
 
 
-class HttpResponse(Response):
+class HttpResponseOptions(Response):
     """Where the answer stands in a response, which may be a stream."""
 
     stream: (
@@ -306,8 +306,8 @@ class HttpOptions(Spec):
 
     ready: Ready = Field(default=Ready(), description="When the server can be asked.")
     request: Request = Field(description="What is sent in each trial.")
-    response: HttpResponse = Field(
-        default=HttpResponse(),
+    response: HttpResponseOptions = Field(
+        default=HttpResponseOptions(),
         description="Where the answer stands in the response. With `request.preset`, by default "
         "its protocol says.",
     )
@@ -319,11 +319,11 @@ class HttpOptions(Spec):
     )
 
     @property
-    def answer(self) -> HttpResponse:
+    def answer(self) -> HttpResponseOptions:
         """How the response is read: as written, else as the protocol says."""
         if self.request.preset is None or "response" in self.model_fields_set:
             return self.response
-        return HttpResponse.model_validate({"stream": PRESETS[self.request.preset].stream})
+        return HttpResponseOptions.model_validate({"stream": PRESETS[self.request.preset].stream})
 
 
 def _checked(where: str, text: str) -> None:

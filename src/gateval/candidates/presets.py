@@ -58,7 +58,7 @@ class Asked(NamedTuple):
         return self.input.prompt
 
 
-class Preset(NamedTuple):
+class ProtocolPreset(NamedTuple):
     """A protocol: where its servers are asked unless the manifest says, and what they answer with
     (`answer_streams`). `body` makes the question; A2A has none, because the card of the agent says
     which version it speaks.
@@ -126,17 +126,17 @@ def _langserve(asked: Asked) -> JsonObject:
     return {"input": asked.alone, "config": {"configurable": ids}}
 
 
-PRESETS: Mapping[str, Preset] = {
-    "aisdk": Preset("/api/chat", "aisdk", _aisdk),
-    "openai": Preset("/v1/chat/completions", "openai", _openai),
-    "openai-responses": Preset("/v1/responses", "openai", _responses),
-    "anthropic": Preset(
+PRESETS: Mapping[str, ProtocolPreset] = {
+    "aisdk": ProtocolPreset("/api/chat", "aisdk", _aisdk),
+    "openai": ProtocolPreset("/v1/chat/completions", "openai", _openai),
+    "openai-responses": ProtocolPreset("/v1/responses", "openai", _responses),
+    "anthropic": ProtocolPreset(
         "/v1/messages", "anthropic", _anthropic, {"anthropic-version": "2023-06-01"}
     ),
-    "ag-ui": Preset("/", "ag-ui", _ag_ui),
-    "chatkit": Preset("/chatkit", "chatkit", _chatkit),
-    "langserve": Preset("/stream", "langserve", _langserve),
-    "a2a": Preset("", "a2a"),
+    "ag-ui": ProtocolPreset("/", "ag-ui", _ag_ui),
+    "chatkit": ProtocolPreset("/chatkit", "chatkit", _chatkit),
+    "langserve": ProtocolPreset("/stream", "langserve", _langserve),
+    "a2a": ProtocolPreset("", "a2a"),
 }
 """The protocols by the names that manifests have for them."""
 

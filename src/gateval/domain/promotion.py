@@ -23,7 +23,7 @@ class NoRun(Exception):
     """A record holds no run that can be promoted; the message is the end of a sentence."""
 
 
-class RecordedCall(Value):
+class RecordedToolCall(Value):
     """A call of a tool, and what it answered: a `result`, or the text of an `error`.
 
     `answered` says whether that was recorded.
@@ -42,7 +42,7 @@ class RecordedMessage(Value):
 
     role: Role
     text: str = ""
-    calls: tuple[RecordedCall, ...] = ()
+    calls: tuple[RecordedToolCall, ...] = ()
     call_id: str = ""
     result: JsonValue = None
     is_error: bool = False
@@ -62,7 +62,7 @@ class Recorded(Value):
     failed: str = ""
     input: FixtureInput
     turns: tuple[str, ...] = ()
-    calls: tuple[RecordedCall, ...] = ()
+    calls: tuple[RecordedToolCall, ...] = ()
     output: str = ""
 
 
@@ -90,7 +90,7 @@ def recorded_run(messages: Sequence[RecordedMessage], trace_id: str = "") -> Rec
     )
 
 
-def answered_calls(messages: Sequence[RecordedMessage]) -> Iterator[RecordedCall]:
+def answered_calls(messages: Sequence[RecordedMessage]) -> Iterator[RecordedToolCall]:
     """Yield the calls of tools in order, each with the answer that came to it."""
     results = [one for one in messages if one.role is Role.TOOL]
     for message in messages:
@@ -244,7 +244,7 @@ def is_unfinished(document: JsonObject) -> bool:
     return isinstance(spec, dict) and not spec["assertions"]
 
 
-def _assertions(run: Recorded, calls: Sequence[RecordedCall]) -> Iterator[JsonValue]:
+def _assertions(run: Recorded, calls: Sequence[RecordedToolCall]) -> Iterator[JsonValue]:
     for tool in dict.fromkeys(call.tool for call in calls):
         yield {"type": "toolCalled", "tool": tool}
     if part := telling_part(run.output, _sources(run)):
@@ -261,7 +261,7 @@ def _sources(run: Recorded) -> Iterator[str]:
         yield json_text(call.result)
 
 
-def _replay(calls: Sequence[RecordedCall]) -> Iterator[JsonValue]:
+def _replay(calls: Sequence[RecordedToolCall]) -> Iterator[JsonValue]:
     """What the tools answered, but not what the gate answered for them. Arguments tell calls apart
     where a tool was called differently.
     """
@@ -277,7 +277,7 @@ def _replay(calls: Sequence[RecordedCall]) -> Iterator[JsonValue]:
         yield entry
 
 
-def _is_shadow(call: RecordedCall) -> bool:
+def _is_shadow(call: RecordedToolCall) -> bool:
     """Whether the gate answered, however the program wrote that down: spread over lines, as Python
     prints it, as JSON in JSON, as a part of a message.
     """

@@ -16,8 +16,8 @@ from gateval.domain.manifests.messages import Role, files_in, text_of
 from gateval.domain.promotion import (
     NoRun,
     Recorded,
-    RecordedCall,
     RecordedMessage,
+    RecordedToolCall,
     answered_calls,
     recorded_run,
 )
@@ -109,7 +109,7 @@ def read_message(message: JsonObject) -> Iterator[RecordedMessage]:
         yield RecordedMessage(role=role, text=text, calls=calls)
 
 
-def _calls(message: JsonObject, blocks: list[JsonObject]) -> Iterator[RecordedCall]:
+def _calls(message: JsonObject, blocks: list[JsonObject]) -> Iterator[RecordedToolCall]:
     """The calls of a message as OpenAI has them, old and new, and Anthropic in its blocks."""
     if isinstance(old := message.get("function_call"), dict):
         yield _call(old, str(old.get("name", "")))
@@ -139,13 +139,13 @@ def _text(blocks: list[JsonObject]) -> str:
     return "\n".join(text for text in said if isinstance(text, str))
 
 
-def _call(named: JsonObject, call_id: str) -> RecordedCall:
+def _call(named: JsonObject, call_id: str) -> RecordedToolCall:
     arguments = named.get("arguments", named.get("args"))
     read = as_json(arguments)
     tool = str(named.get("name", ""))
     if not tool:
         raise NoRun("a call in it names no tool")
-    return RecordedCall(id=call_id, tool=tool, arguments=object_of(read))
+    return RecordedToolCall(id=call_id, tool=tool, arguments=object_of(read))
 
 
 def as_json(value: JsonValue) -> JsonValue:
@@ -276,7 +276,9 @@ def _conversation(spans: list[JsonObject]) -> Iterator[RecordedMessage]:
         yield RecordedMessage(role=Role.ASSISTANT, calls=tuple(tools))
 
 
-def _answered(call: RecordedCall, tools: list[RecordedCall], answered: set[str]) -> RecordedCall:
+def _answered(
+    call: RecordedToolCall, tools: list[RecordedToolCall], answered: set[str]
+) -> RecordedToolCall:
     """The call with what the span of its tool says, where no message does."""
     if call.id in answered:
         return call
@@ -331,7 +333,7 @@ def _said(message: JsonObject) -> Iterator[RecordedMessage]:
         )
 
 
-def _tool(given: Attributes) -> RecordedCall | None:
+def _tool(given: Attributes) -> RecordedToolCall | None:
     """The call that a span of a tool is about, None for other spans."""
     kind = given.get("gen_ai.operation.name"), given.get("openinference.span.kind")
     looped = given.get("traceloop.span.kind")
@@ -342,7 +344,7 @@ def _tool(given: Attributes) -> RecordedCall | None:
         return None
     arguments = as_json(next((given[key] for key in _ARGUMENTS if key in given), {}))
     results = [given[key] for key in _RESULTS if key in given]
-    return RecordedCall(
+    return RecordedToolCall(
         id=str(given.get("gen_ai.tool.call.id", "")),
         tool=name,
         arguments=object_of(arguments),
@@ -429,7 +431,7 @@ def _said_traces(steps: list[Step]) -> Iterator[RecordedMessage]:
                 and not one.call_id
             )
             call_id = call_id or next(after, "")
-            call = RecordedCall(id=call_id, tool=step.tool, arguments=step.arguments or {})
+            call = RecordedToolCall(id=call_id, tool=step.tool, arguments=step.arguments or {})
             yield RecordedMessage(role=Role.ASSISTANT, calls=(call,))
         elif step.kind is StepKind.TOOL_RESULT:
             call_id = call_id or f"step-{step.number}"

@@ -103,6 +103,12 @@ class NotTheirs(Exception):
     """Somebody else is at the other end. The text is a clause to be put after who was meant."""
 
 
+class ResetPeer(NotTheirs):
+    """Whoever took the connection has reset it before anybody could tell who that is: one of
+    several who listen there may have ended. Another connection tells.
+    """
+
+
 class Tables:
     """The kernel's tables of TCP sockets. `diag` False reads /proc alone."""
 
@@ -164,8 +170,8 @@ class Peers:
         self._tables = tables or Tables()
 
     async def check(self, ours: socket.socket, allowed: Allowed) -> None:
-        """Return if a fresh connection leads to whom it may. Raises `NotTheirs`. What leads off
-        this machine is not looked at.
+        """Return if a fresh connection leads to whom it may. Raises `NotTheirs`, of one that is
+        reset meanwhile `ResetPeer`. What leads off this machine is not looked at.
         """
         there = _place(ours.getpeername())
         if not is_own(there[0]):
@@ -202,7 +208,7 @@ class Peers:
             with suppress(OSError):
                 ours.getpeername()
                 return [UNTOLD], None
-            raise _taken(there[1]) from None  # the far end knows nothing of it
+            raise _taken(there[1], ResetPeer) from None  # the far end knows nothing of it
 
 
 class SignOfLife:
@@ -247,8 +253,8 @@ class SignOfLife:
         return False
 
 
-def _taken(port: int) -> NotTheirs:
-    return NotTheirs(f"is not who listens on port {port} of this machine")
+def _taken(port: int, kind: type[NotTheirs] = NotTheirs) -> NotTheirs:
+    return kind(f"is not who listens on port {port} of this machine")
 
 
 def nobody_tells(untold: Callable[[], bool]) -> Allowed:

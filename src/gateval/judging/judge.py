@@ -34,7 +34,7 @@ from gateval.judging.preference import (
 )
 from gateval.judging.prompt import (
     JudgeLimits,
-    Question,
+    JudgeQuestion,
     judge_request,
     repair_request,
     rubric_question,
@@ -246,7 +246,7 @@ class Judge:
 
     async def _converse(
         self,
-        question: Question,
+        question: JudgeQuestion,
         spec: JudgeSpec,
         fixture_input: FixtureInput,
         transcript: Trace,

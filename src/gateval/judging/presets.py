@@ -38,7 +38,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Preset:
+class RubricPreset:
     """A rubric with its source. 1 is the best score in each of them, also of `toxicity`.
 
     `measures` is a sentence, `source` a publication, `needs` what of `expected` and `reference` the
@@ -114,7 +114,7 @@ PRESETS: Final = (
 """Their names: the word in YAML, and the file in `rubrics/`."""
 
 
-def preset(written: str) -> Preset:
+def preset(written: str) -> RubricPreset:
     """Return the preset of this name, which may end in `@VERSION`.
 
     Raises `ValueError` with a sentence for one that is not there, or has another version.
@@ -136,7 +136,7 @@ def preset(written: str) -> Preset:
 
 
 @functools.cache
-def _loaded(name: str) -> Preset:
+def _loaded(name: str) -> RubricPreset:
     file = Path(__file__).with_name("rubrics") / f"{name}.toml"
     written = tomllib.loads(file.read_text("utf-8"))
-    return TypeAdapter(Preset).validate_python({"name": name, **written})
+    return TypeAdapter(RubricPreset).validate_python({"name": name, **written})

@@ -306,7 +306,7 @@ agreement holds for these words only."""
 _REPLY_SHOWN = 8 * 1024
 
 
-class Question(NamedTuple):
+class JudgeQuestion(NamedTuple):
     """What a judge is asked about a run: what it is scored against, and how it is to answer, in
     words and as a JSON Schema.
     """
@@ -316,14 +316,14 @@ class Question(NamedTuple):
     schema: JsonObject
 
 
-def rubric_question(rubric: str, limits: JudgeLimits) -> Question:
+def rubric_question(rubric: str, limits: JudgeLimits) -> JudgeQuestion:
     """Return the question how far a run meets this rubric."""
     answer = _ANSWER.format(
         violations=limits.violations,
         quote_characters=limits.quote_characters,
         reasoning_bytes=limits.reasoning_bytes,
     )
-    return Question({"rubric": rubric}, answer, VERDICT_SCHEMA)
+    return JudgeQuestion({"rubric": rubric}, answer, VERDICT_SCHEMA)
 
 
 def closed(**properties: JsonValue) -> JsonObject:
@@ -365,7 +365,7 @@ same."""
 
 
 def judge_request(
-    question: Question,
+    question: JudgeQuestion,
     *,
     spec: JudgeSpec,
     fixture_input: FixtureInput,

@@ -35,7 +35,7 @@ from gateval.judging.prompt import (
     TRUTH,
     WHOLE,
     JudgeLimits,
-    Question,
+    JudgeQuestion,
     closed,
     shorten,
 )
@@ -316,12 +316,12 @@ without a quote that stands in its step does not count.\
 """What a judge is told of lists of checks, besides `PROMPT`."""
 
 
-def checklist_question(checks: Sequence[Check], about: str, limits: JudgeLimits) -> Question:
+def checklist_question(checks: Sequence[Check], about: str, limits: JudgeLimits) -> JudgeQuestion:
     """Return the question which of these checks a run satisfies; `about` says what else is to be
     known.
     """
     answer = ANSWER.format(points=POINTS, quote_characters=limits.quote_characters)
-    return Question({"checks": asked_checks(checks), "context": about}, answer, CHECKS_SCHEMA)
+    return JudgeQuestion({"checks": asked_checks(checks), "context": about}, answer, CHECKS_SCHEMA)
 
 
 def _or_null(schema: JsonObject) -> JsonObject:

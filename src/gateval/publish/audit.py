@@ -128,7 +128,7 @@ def _failed(sink: str, error: GatevalError | OSError) -> Delivery:
 
 
 @dataclass(frozen=True)
-class AuditLog:
+class AuditWriter:
     """The audit log as one run writes it.
 
     `about` is what all its events have in common. `now` gives the time of an event, and `clean`
@@ -199,7 +199,7 @@ _GRANT = {
 
 
 def settle(
-    decided: LabelDecision, ledger: AuditLog, labels: LabelSource, *, carried: bool = False
+    decided: LabelDecision, ledger: AuditWriter, labels: LabelSource, *, carried: bool = False
 ) -> tuple[LabelDecision, Sequence[str]]:
     """Record a ruling; take an ended label off. Raises nothing that the forge or git did.
 

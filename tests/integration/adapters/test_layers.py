@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from gateval.adapters.layer_store import (
+    LayerFolders,
     LayerStore,
     NotPacked,
-    Places,
     holds,
     pack,
     read_pack,
@@ -208,15 +208,15 @@ def test_a_layer_that_is_not_had_once_is_not_had_later_in_the_run(tmp_path: Path
 
 
 def test_a_place_that_somebody_else_made_is_not_used(tmp_path: Path) -> None:
-    Places(tmp_path, tmp_path / "kept").close([])
+    LayerFolders(tmp_path, tmp_path / "kept").close([])
     (taken,) = tmp_path.iterdir()
     taken.chmod(0o777)
     with pytest.raises(PermissionError):
-        Places(tmp_path, tmp_path / "kept")
+        LayerFolders(tmp_path, tmp_path / "kept")
     taken.rmdir()
     taken.symlink_to(tmp_path)
     with pytest.raises(PermissionError):
-        Places(tmp_path, tmp_path / "kept")
+        LayerFolders(tmp_path, tmp_path / "kept")
 
 
 @pytest.mark.parametrize("event", EventName)

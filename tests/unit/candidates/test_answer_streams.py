@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from gateval.candidates.answer_streams import STREAMS, StreamError, read_stream
-from gateval.candidates.options import HttpResponse
+from gateval.candidates.options import HttpResponseOptions
 
 
 def sse(*values: JsonValue, names: tuple[str, ...] = ()) -> bytes:
@@ -240,7 +240,7 @@ def test_nothing_found_is_no_answer() -> None:
 
 
 def test_the_manifest_knows_every_kind() -> None:
-    kinds = HttpResponse.model_fields["stream"].annotation
+    kinds = HttpResponseOptions.model_fields["stream"].annotation
     assert {one for part in get_args(kinds) for one in get_args(part)} == set(STREAMS)
 
 
@@ -254,4 +254,4 @@ def test_the_manifest_knows_every_kind() -> None:
 )
 def test_what_does_not_go_together(options: dict[str, str], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        HttpResponse.model_validate(options)
+        HttpResponseOptions.model_validate(options)

@@ -11,7 +11,7 @@ from gateval.domain.promotion import (
     Promoter,
     PromotionTarget,
     Recorded,
-    RecordedCall,
+    RecordedToolCall,
     propose,
     telling_part,
 )
@@ -56,7 +56,8 @@ def test_what_is_long_is_looked_at_in_time(output: str, source: str) -> None:
 
 def test_calls_by_the_thousand_are_compared_once_each() -> None:
     calls = tuple(
-        RecordedCall(tool="look_up", arguments={"order": n}, answered=True) for n in range(3_000)
+        RecordedToolCall(tool="look_up", arguments={"order": n}, answered=True)
+        for n in range(3_000)
     )
     run = Recorded(input=FixtureInput(type=InputType.PROMPT, payload={"prompt": "q"}), calls=calls)
     begun = time.process_time()

@@ -12,7 +12,7 @@ from gateval.domain.manifests.fixture import Reference
 from gateval.domain.trials.trial import Answer, Assessment, Cause
 from gateval.judging import presets
 from gateval.judging.judge import Judge
-from gateval.judging.presets import EXPECTED, PRESETS, REFERENCE, Preset, preset
+from gateval.judging.presets import EXPECTED, PRESETS, REFERENCE, RubricPreset, preset
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import assessed
 
@@ -22,13 +22,13 @@ GOOD = json.dumps({"score": 1, "confidence": 1, "summary": "So it is.", "violati
                    "what_would_raise_score": ""})  # fmt: skip
 
 
-def content(one: Preset) -> str:
+def content(one: RubricPreset) -> str:
     """The digest of all that a version promises."""
     return digest([one.rubric, *([*map(repr, one.examples)])])
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
-def test_each_is_called_what_its_file_says_and_names_a_source(one: Preset) -> None:
+def test_each_is_called_what_its_file_says_and_names_a_source(one: RubricPreset) -> None:
     assert preset(one.name) == one
     assert preset(f"{one.name}@{one.version}") == one
     assert one.source
@@ -37,7 +37,7 @@ def test_each_is_called_what_its_file_says_and_names_a_source(one: Preset) -> No
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
-def test_six_examples_let_a_judge_be_right_and_wrong(one: Preset) -> None:
+def test_six_examples_let_a_judge_be_right_and_wrong(one: RubricPreset) -> None:
     assert len(one.examples) == 6
     assert {example.score >= 0.5 for example in one.examples} == {True, False}
     assert len({(str(example.input), example.output) for example in one.examples}) == 6
@@ -47,7 +47,7 @@ def test_six_examples_let_a_judge_be_right_and_wrong(one: Preset) -> None:
 
 
 @pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)
-def test_another_wording_is_another_version(one: Preset) -> None:
+def test_another_wording_is_another_version(one: RubricPreset) -> None:
     known = json.loads(DIGESTS.read_text())
     assert known[f"{one.name}@{one.version}"] == content(one), (
         f"{one.name} says something else than version {one.version} did: raise its version, and "

@@ -35,7 +35,7 @@ from gateval.pipeline.resolved_event import (
     read_pull,
 )
 from gateval.ports.storage import AUDIT_LOG
-from gateval.publish.audit import AuditLog, settle
+from gateval.publish.audit import AuditWriter, settle
 
 if TYPE_CHECKING:
     from gateval.safe.redaction import Redactor
@@ -91,10 +91,10 @@ class LabelReview:
         except ForgeError:
             return False
 
-    def ledger(self, about: AuditEvent) -> AuditLog:
+    def ledger(self, about: AuditEvent) -> AuditWriter:
         """Return the audit log for what happens to this verdict."""
         context = self.event.context
-        return AuditLog(
+        return AuditWriter(
             policy=self.policy.audit,
             about=about,
             open_records=context.open_records,

@@ -37,7 +37,7 @@ from gateval.errors import StageFileError
 _HINT = "Run all jobs again, so that each of them plans and measures the same."
 
 
-class Look(NamedTuple):
+class JoinedLook(NamedTuple):
     """The trials that were asked for and measured, in that order, and those that are `missing` of
     the last that were asked for; none where nothing is asked for any more.
     """
@@ -46,7 +46,7 @@ class Look(NamedTuple):
     missing: tuple[TrialKey, ...]
 
 
-def look_at(plan: Plan, trials: Iterable[Trial]) -> Look:
+def look_at(plan: Plan, trials: Iterable[Trial]) -> JoinedLook:
     """Ask for trials at the same borders as a run on one machine does, and say which are there.
 
     What no border asks for is not among those made.
@@ -56,8 +56,8 @@ def look_at(plan: Plan, trials: Iterable[Trial]) -> Look:
     while keys := next_trials(plan, made.values()):
         made |= {key: known[key] for key in keys if key in known}
         if missing := tuple(key for key in keys if key not in known):
-            return Look(tuple(made.values()), missing)
-    return Look(tuple(made.values()), ())
+            return JoinedLook(tuple(made.values()), missing)
+    return JoinedLook(tuple(made.values()), ())
 
 
 class Joined(NamedTuple):

@@ -31,7 +31,7 @@ from pydantic import Field
 from gateval.domain.base import Value
 from gateval.domain.trials.model_call import InputReply, ModelReply
 from gateval.errors import CERTIFICATE_HINT
-from gateval.gateway.peers import Allowed, NotTheirs, Peers, is_own, plain_address
+from gateval.gateway.peers import Allowed, NotTheirs, Peers, ResetPeer, is_own, plain_address
 from gateval.gateway.upstream.retry import Transient, Unanswerable, Unreached, Untrusted
 
 
@@ -56,11 +56,16 @@ class PooledClient:
         return self._pool
 
 
+CONNECTIONS_TRIED = 3
+"""Connections that a call makes at most, where each is reset while it is looked at."""
+
+
 class LookingConnector(aiohttp.TCPConnector):
     """Has `look` at each fresh connection: before TLS, and before anything is said.
 
-    What it raises ends the attempt. aiohttp offers no hook there, so this stands in for the step
-    that connects (docs/adr/0067). Raises `RuntimeError` for an aiohttp that has no such step.
+    What it raises ends the attempt; only after `ResetPeer` it connects anew, a few times. aiohttp
+    offers no hook there, so this stands in for the step that connects (docs/adr/0067). Raises
+    `RuntimeError` for an aiohttp that has no such step.
     """
 
     def __init__(self, look: Callable[[socket.socket], Awaitable[None]], **options: Any) -> None:
@@ -78,20 +83,23 @@ class LookingConnector(aiohttp.TCPConnector):
         client_error: type[Exception] = aiohttp.ClientConnectorError,
         **kwargs: Any,
     ) -> tuple[asyncio.Transport, ResponseHandler]:
-        try:
-            async with asyncio.timeout(timeout.sock_connect):
-                made = await aiohappyeyeballs.start_connection(
-                    addr_infos, happy_eyeballs_delay=self._happy_eyeballs_delay
-                )
-        except TimeoutError:
-            raise aiohttp.ConnectionTimeoutError
-        except OSError as error:
-            raise client_error(req.connection_key, error) from error
-        try:
-            await self._look(made)
-        except BaseException:
-            made.close()
-            raise
+        for tries_left in reversed(range(CONNECTIONS_TRIED)):
+            try:
+                async with asyncio.timeout(timeout.sock_connect):
+                    made = await aiohappyeyeballs.start_connection(
+                        addr_infos, happy_eyeballs_delay=self._happy_eyeballs_delay
+                    )
+            except TimeoutError:
+                raise aiohttp.ConnectionTimeoutError
+            except OSError as error:
+                raise client_error(req.connection_key, error) from error
+            try:
+                await self._look(made)
+                break
+            except BaseException as error:
+                made.close()
+                if not isinstance(error, ResetPeer) or not tries_left:
+                    raise
         return await self._wrap_existing_connection(
             *args, req=req, timeout=timeout, client_error=client_error, sock=made, **kwargs
         )
