@@ -13,13 +13,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
 
+import aiohttp
 import pytest
 from yarl import URL
 
 from gateval.gateway import peers
-from gateval.gateway.peers import BoundSocket, NotTheirs, Peers, Tables, is_own, no_candidate
+from gateval.gateway.peers import (
+    BoundSocket,
+    NotTheirs,
+    Peers,
+    ResetPeer,
+    Tables,
+    is_own,
+    no_candidate,
+)
 from gateval.gateway.processes import Holders
-from gateval.gateway.upstream.http_client import PinnedResolver, Pins, pins_of
+from gateval.gateway.upstream.http_client import LookingConnector, PinnedResolver, Pins, pins_of
 
 SO_BINDTODEVICE = 25
 
@@ -257,6 +266,42 @@ def test_a_name_that_comes_home_later_is_refused() -> None:
     assert asyncio.run(resolved("LOCALHOST.", {("localhost", 8000): ("::1",)})) == ["::1"]
     with pytest.raises(NotTheirs, match="did not lead to this machine"):
         asyncio.run(resolved("localhost", {("localhost", 9000): ("::1",)}))
+
+
+@pytest.mark.parametrize(
+    ("resets", "looks", "answered"), [(0, 1, True), (2, 3, True), (9, 3, False)]
+)
+def test_a_connection_that_is_reset_while_it_is_looked_at_is_made_anew_a_few_times(
+    resets: int, looks: int, *, answered: bool
+) -> None:
+    """One of several who listen there may have ended: whoever has it then is looked at, too."""
+    looked: list[socket.socket] = []
+
+    async def look(made: socket.socket) -> None:
+        looked.append(made)
+        if len(looked) <= resets:
+            raise ResetPeer("is not who listens there")
+
+    async def asked(port: int) -> int:
+        client = aiohttp.ClientSession(connector=LookingConnector(look))
+        async with client, client.get(f"http://127.0.0.1:{port}") as response:
+            return response.status
+
+    async def run() -> int:
+        async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 204 Yes\r\nConnection: close\r\n\r\n")
+            writer.close()
+
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+            return await asked(server.sockets[0].getsockname()[1])
+
+    if answered:
+        assert asyncio.run(run()) == 204
+    else:
+        with pytest.raises(ResetPeer):
+            asyncio.run(run())
+    assert len(looked) == looks
+    assert all(made.fileno() == -1 for made in looked[:resets]), "each is closed"
 
 
 _BECOMES_THE_GATE = """\
