@@ -23,7 +23,7 @@ Row = tuple[bool, tuple[float, ...]]
 """What people say of an example, and the score of each juror."""
 
 JURY = JudgeSpec(models=("x/a", "y/b", "z/c"))
-LABELS = 4_000
+LABELS = 1_000
 
 
 def replayed(spec: JudgeSpec, rows: list[Row]) -> CalibrationReplay:
@@ -88,7 +88,7 @@ def test_three_jurors_with_the_same_errors_are_no_better_than_one(
 ) -> None:
     draw = random.Random(7)
     rows: list[Row] = []
-    for _ in range(LABELS):
+    for _ in range(4_000):
         human = draw.random() < 0.5
         rows.append((human, tuple(0.9 if human is not e else 0.2 for e in errs(draw, kind))))
     found = figures(JURY, rows)

@@ -105,15 +105,14 @@ def _at_most(count: int, total: int, rate: float) -> float:
     if rate >= 1.0:
         return float(count >= total)
     odds = rate / (1 - rate)
-    term = whole = 1.0
+    term = 1.0
     terms = [term]
     for number in range(1, total + 1):
         term *= odds * (total - number + 1) / number
         if term > 1e200:  # only the ratio of both sums counts
             terms, term = [one / 1e200 for one in terms], term / 1e200
         terms.append(term)
-    whole = fsum(terms)
-    return fsum(terms[: count + 1]) / whole
+    return sum(terms[: count + 1]) / sum(terms)  # none is below 0: nothing is lost that counts
 
 
 def mcnemar(one: int, other: int) -> float:
