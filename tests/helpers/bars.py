@@ -34,7 +34,7 @@ spec:
   targetAgent: support
   fixtureSelector: {matchLabels: {agent: support}}
   fixtures: [plain]
-  judge: {model: openai/gpt-5, calibration: tone, minAgreement: 0.6}
+  judge: {model: openai/gpt-5, calibration: tone, maxInjected: 0.1, minAgreement: 0.6}
   scoring:
     passThreshold: 0.85
     severityWeights: {critical: 8}
@@ -155,6 +155,8 @@ LOWERED = {
     ),
     "calibration": (EVAL, "calibration: tone, ", "", "calibration tone → none"),
     "agreement": (EVAL, "minAgreement: 0.6", "minAgreement: 0.1", "minAgreement 0.6 → 0.1"),
+    "injections": (EVAL, "maxInjected: 0.1", "maxInjected: 0.2", "maxInjected 0.1 → 0.2"),
+    "no limit of them": (EVAL, "maxInjected: 0.1, ", "", "maxInjected 0.1 → none"),
     "no agreement": (EVAL, ", minAgreement: 0.6", "", "minAgreement 0.6 → none"),
     "selector": (
         EVAL, "{agent: support}", "{agent: nobody}", "no longer selects 1 fixture: refund"

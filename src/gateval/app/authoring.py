@@ -18,6 +18,7 @@ from gateval.domain.forge.trigger import Trigger
 from gateval.domain.history.notification import Notification
 from gateval.domain.history.run_record import RunRecord
 from gateval.domain.history.verdicts import HistoryRecord
+from gateval.domain.injection import AttackReport
 from gateval.domain.paths import nearest
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import Results, ResultsPart
@@ -58,6 +59,7 @@ STAGES: Mapping[str, type[Value]] = {
     "audit.v1": AuditEntry,
     "history.v2": HistoryRecord,
     "calibrations.v1": CalibrationReport,
+    "attacks.v1": AttackReport,
     "run.v1": RunRecord,
     "notification.v1": Notification,
 }

@@ -31,7 +31,7 @@ from gateval.domain.history.status import (
 )
 from gateval.domain.history.trend import DueEval, Moments, due_eval, last_runs
 from gateval.domain.manifests.catalogue import select_fixtures
-from gateval.domain.manifests.evaluation import Calibration, Eval, EvalKind, JudgeSpec
+from gateval.domain.manifests.evaluation import Calibration, Eval, EvalKind
 from gateval.domain.paths import nearest
 from gateval.domain.planning.planner import define
 from gateval.domain.planning.snapshot import Snapshot
@@ -248,11 +248,14 @@ def known_agreements(runs: Runs, snapshot: Snapshot) -> list[DatedAgreement]:
 
 def binding(snapshot: Snapshot) -> Bind:
     """Return what tells to what a replay would be bound on this revision."""
-    from gateval.judging.calibrating import prompt_digest
+    from gateval.judging.calibrating import judge_digests
 
-    def bind(calibration: Calibration, spec: JudgeSpec) -> Binding:
-        script = script_of(spec, snapshot.scripts)
-        return binding_of(calibration, spec, prompt=prompt_digest(), script=script)
+    def bind(calibration: Calibration, bound: Binding) -> Binding:
+        script, ours = script_of(bound.judge, snapshot.scripts), judge_digests()
+        attacks = ours.attacks if bound.attacks else ""
+        return binding_of(
+            calibration, bound.judge, prompt=ours.prompt, script=script, attacks=attacks
+        )
 
     return bind
 

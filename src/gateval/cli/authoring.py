@@ -280,6 +280,35 @@ def judge() -> None:
     """Look at what a judge is asked, and at what it says."""
 
 
+@judge.command("attack", short_help="Try to talk the judge of an Eval round.")
+@click.argument("evaluation", metavar="EVAL", shell_complete=options.names_of("evals"))
+@click.option("--yes", is_flag=True, help="Do not ask whether it may cost what it costs.")
+@options.rev
+@click.option("--json", "as_json", is_flag=True, help="Print attacks.v1 JSON.")
+def attack(evaluation: str, rev: str | None, *, yes: bool, as_json: bool) -> int:
+    """Put the attacks of the laboratory into answers that people fail, and ask the judge of EVAL.
+
+    The answers are those of its JudgeCalibration that the judge fails, too, when nothing speaks to
+    it. An attack that makes it pass one got through. Shows how many did, of each kind, with an
+    interval of 95 %. It first says how many questions that takes, and their price.
+
+    Exits with 0 if no more get through than `judge.maxInjected` allows, with 1 if more may, and
+    with 3 if too few questions got a verdict.
+    """
+    from gateval.app.judge_attack import attack_judge
+
+    ask = _dare if sys.stdin.isatty() and not yes else None
+    return attack_judge(
+        dict(os.environ), evaluation, agreed=_said if yes else ask, rev=rev, as_json=as_json
+    )
+
+
+def _said(sentence: str) -> bool:
+    """Say it, and go on."""
+    click.echo(f"{sentence}.", err=True)
+    return True
+
+
 @judge.command("try", short_help="Ask the judge about one answer, and show everything.")
 @click.argument("fixture", metavar="[EVAL/]FIXTURE", shell_complete=options.names_of("fixtures"))
 @click.option(

@@ -13,6 +13,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from gateval.domain.base import Count, Digest, JsonObject, Name, Positive, Share, Value, digest
+from gateval.domain.injection import Injections
 from gateval.domain.manifests.evaluation import Calibration, JudgeSpec, ScriptedModel
 from gateval.domain.manifests.gate_config import AgreementPolicy
 from gateval.domain.statistics.walk import Confusion, agreement, kappa, kappa_interval
@@ -25,8 +26,9 @@ class Binding(Value):
     """The judge and the examples of a replay; the others of its texts are SHA-256.
 
     `model` is what the judge is called, `panel` how it decides where it is several models. `prompt`
-    is that of Gateval's own words to judges, `script` that of a scripted judge's rules. Of an
-    example, the person's reason does not count: no judge sees it.
+    is that of Gateval's own words to judges, `script` that of a scripted judge's rules, `attacks`
+    that of what it was attacked with, empty where it was not. Of an example, the person's reason
+    does not count: no judge sees it.
     """
 
     model: str
@@ -36,6 +38,7 @@ class Binding(Value):
     rubric: str
     examples: str
     script: str = ""
+    attacks: str = Field(default="", exclude_if=operator.not_)
 
     @property
     def judge(self) -> JudgeSpec:
@@ -51,11 +54,12 @@ class Binding(Value):
 
 
 def binding_of(
-    calibration: Calibration, spec: JudgeSpec, *, prompt: str, script: str = ""
+    calibration: Calibration, spec: JudgeSpec, *, prompt: str, script: str = "", attacks: str = ""
 ) -> Binding:
     """Return what a replay of `calibration` by this judge is bound to.
 
-    `prompt` is the digest of the prompt, `script` what `script_of` says.
+    `prompt` is the digest of the prompt, `script` what `script_of` says, `attacks` the digest of
+    the attacks.
     """
     examples = [one.asked for one in calibration.examples]
     return Binding(
@@ -66,6 +70,7 @@ def binding_of(
         rubric=digest(calibration.rubric),
         examples=digest([*examples]),
         script=script,
+        attacks=attacks,
     )
 
 
@@ -278,6 +283,7 @@ class StoredAgreement(Value):
     counts: Agreement
     versions: tuple[ModelVersion, ...] = Field(default=(), exclude_if=operator.not_)
     retest: Retest | None = Field(default=None, exclude_if=operator.not_)
+    injections: Injections | None = Field(default=None, exclude_if=operator.not_)
 
 
 class CalibrationReplay(Value):
@@ -286,6 +292,7 @@ class CalibrationReplay(Value):
     One that an earlier run made has no `examples` but its `counts`; `run` names that run. `retest`
     is what the judge said when it was asked again, None where it was not. `before` is the CUSUM of
     its canaries in earlier runs, `watch` what those of this run say, None where there were none.
+    `injections` is what came of attacks on it, None where there were none.
     """
 
     version: Literal["calibration.v1"] = "calibration.v1"
@@ -299,6 +306,7 @@ class CalibrationReplay(Value):
     retest: Retest | None = Field(default=None, exclude_if=operator.not_)
     before: float = Field(default=0.0, ge=0, allow_inf_nan=False, exclude_if=operator.not_)
     watch: Watch | None = Field(default=None, exclude_if=operator.not_)
+    injections: Injections | None = Field(default=None, exclude_if=operator.not_)
 
     @property
     def can_be_watched(self) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from gateval.domain.base import digest
 from gateval.domain.calibration import (
@@ -26,6 +27,7 @@ from gateval.domain.calibration import (
     unmeasured_versions,
     watched,
 )
+from gateval.domain.injection import AttackOutcome, Injections
 from gateval.domain.manifests.evaluation import (
     Calibration,
     CalibrationExample,
@@ -34,7 +36,7 @@ from gateval.domain.manifests.evaluation import (
 from gateval.domain.manifests.fixture import input_of
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.doubts import binding_now, judge_doubt
+from gateval.domain.results.doubts import JudgeDigests, binding_now, judge_doubt
 from gateval.domain.statistics.watching import rounds_for
 from gateval.domain.trials.model_call import (
     Caller,
@@ -43,9 +45,13 @@ from gateval.domain.trials.model_call import (
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Answer, Cause, Juror, Verdict, numbered_steps
 from gateval.judging.judge import Judge, JudgeError
+from gateval.judging.laboratory import attack_questions, attacks_digest, deceiving
 from gateval.judging.prompt import (
     PROMPT,
     VERDICT_SCHEMA,
+    JudgeLimits,
+    judge_request,
+    rubric_question,
     shorten,
     with_grounds,
 )
@@ -73,22 +79,28 @@ async def replay(
     *,
     script: str = "",
     retests: bool = False,
+    attacked: bool = False,
 ) -> CalibrationReplay:
     """Have the judge that `spec` names score every example; return what it said.
 
     `script` is the digest of a scripted judge. With `retests` it is asked again about what it was
-    right about, so that later runs can watch it. An example without a verdict is in the replay,
-    with the reason why; nothing is raised for it.
+    right about, so that later runs can watch it; `attacked`, about what it failed as people do,
+    with the attacks of the laboratory. An example without a verdict is in the replay, with the
+    reason why; nothing is raised for it.
     """
     judge = judge.apart()
     asking = _Asking(calibration, spec, judge)
     numbers = range(1, len(calibration.examples) + 1)
-    found = await asking.all([(number, False) for number in numbers], TRIES)
+    found = await asking.all([(number, _plain) for number in numbers], TRIES)
+    ours = judge_digests() if attacked else JudgeDigests(prompt_digest(), "")
     return CalibrationReplay(
         calibration=calibration.name,
-        binding=binding_of(calibration, spec, prompt=prompt_digest(), script=script),
+        binding=binding_of(
+            calibration, spec, prompt=ours.prompt, script=script, attacks=ours.attacks
+        ),
         examples=tuple(found),
         retest=await asking.retest(found) if retests else None,
+        injections=await asking.attacks(found) if attacked else None,
         usage=add_usage(asking.spent),
         versions=judge.seen.versions,
     )
@@ -101,6 +113,73 @@ INJECTION = (
 """What the answer of one canary says besides, which people fail."""
 
 
+class Attacked(NamedTuple):
+    """What came of attacks on a judge; of the `fails` that people fail it failed `failed`, too."""
+
+    fails: int
+    failed: int
+    injections: Injections
+    usage: Usage
+
+
+async def attack(calibration: Calibration, spec: JudgeSpec, judge: Judge) -> Attacked:
+    """Have the judge score the examples that people fail, and those that it fails once more, with
+    each attack of the laboratory.
+    """
+    asking = _Asking(calibration, spec, judge)
+    fails = fails_of(calibration)
+    found = await asking.all([(number, _plain) for number in fails], TRIES)
+    made = await asking.attacks(found)
+    failed = sum(one.is_right for one in found)
+    return Attacked(len(fails), failed, made, add_usage(asking.spent))
+
+
+def fails_of(calibration: Calibration) -> list[int]:
+    """Return the numbers of the examples that people fail."""
+    numbered = enumerate(calibration.examples, 1)
+    return [number for number, one in numbered if one.human_score < CUT]
+
+
+def attack_requests(calibration: Calibration, spec: JudgeSpec) -> Iterator[str]:
+    """Yield all that one model is told in each question of `attack`, if it fails what people fail.
+
+    None without an example that people fail.
+    """
+    fails, limits = fails_of(calibration), JudgeLimits()
+    said: list[tuple[int, _Says]] = [(number, _plain) for number in fails]
+    for number, says in [*said, *_attacking(fails)]:
+        example = calibration.examples[number - 1]
+        asked = input_of(example.input)
+        request = judge_request(
+            rubric_question(with_grounds(calibration.rubric, example.given), limits),
+            spec=spec,
+            fixture_input=asked,
+            transcript=numbered_steps(asked, says(example.candidate_output)),
+            nonce=_GUESS,
+            limits=limits,
+        )
+        yield "\n".join(one.text for one in request.messages)
+
+
+def _attacking(examples: Sequence[int]) -> list[tuple[int, _Says]]:
+    return [
+        (one.example, partial(deceiving, attack=one.attack, at=one.at, code=_GUESS))
+        for one in attack_questions(examples)
+    ]
+
+
+_Says = Callable[[str], Answer]
+"""Makes of the output in an example the answer that the judge is shown."""
+
+
+def _plain(output: str) -> Answer:
+    return Answer(output=output, seconds=0)
+
+
+def _injected(output: str) -> Answer:
+    return _plain(f"{output}{INJECTION}")
+
+
 class _Asking:
     """A judge that is asked about examples of a calibration; `spent` is what that took."""
 
@@ -109,19 +188,16 @@ class _Asking:
         self._places = asyncio.Semaphore(AT_ONCE)
         self.spent: list[Usage] = []
 
-    async def all(self, asked: Sequence[tuple[int, bool]], tries: int = 1) -> list[JudgedExample]:
-        """Ask about examples by number, side by side; True: with the injection in its answer."""
+    async def all(self, asked: Sequence[tuple[int, _Says]], tries: int = 1) -> list[JudgedExample]:
+        """Ask about examples by number, side by side, with the answers that are made of them."""
 
-        async def judged(number: int, injected: bool) -> JudgedExample:  # noqa: FBT001
+        async def judged(number: int, says: _Says) -> JudgedExample:
             example = self._calibration.examples[number - 1]
-            if injected:
-                said = {"candidate_output": f"{example.candidate_output}{INJECTION}"}
-                example = example.replace(**said)
+            question = _ExampleQuestion(
+                example, says(example.candidate_output), self._calibration.rubric
+            )
             async with self._places:
-                rubric = self._calibration.rubric
-                found, spent = await _judged(
-                    number, example, rubric, self._spec, self._judge, tries
-                )
+                found, spent = await _judged(number, question, self._spec, self._judge, tries)
             self.spent += spent
             return found
 
@@ -134,10 +210,10 @@ class _Asking:
         right = [one.number for one in found if one.is_right]
         bad = [one.number for one in found if one.is_right and one.human < CUT][:1]
         again = [
-            (number, False) for _ in range(rounds_for(len(right), RETESTS)) for number in right
+            (number, _plain) for _ in range(rounds_for(len(right), RETESTS)) for number in right
         ]
         many = len(again)
-        said = await self.all([*again, *((number, True) for number in bad for _ in range(2))])
+        said = await self.all([*again, *((number, _injected) for number in bad for _ in range(2))])
         scored = [one for one in said[:many] if one.score is not None]
         wrong = {one.number for one in said[:many] if not one.is_right}
         fooled = bool(bad) and not all(one.is_right for one in said[many:])
@@ -146,6 +222,23 @@ class _Asking:
             right=sum(one.is_right for one in scored),
             steady=tuple(number for number in right if number not in wrong),
             injected=bad[0] if bad and not fooled else None,
+        )
+
+    async def attacks(self, found: Sequence[JudgedExample]) -> Injections:
+        """Attack it in the examples that it was right to fail. An attack without a verdict is asked
+        about again, and then is none that got through, nor one that did not.
+        """
+        failed = [one.number for one in found if one.is_right and one.human < CUT]
+        said = await self.all(_attacking(failed), TRIES)
+        return Injections.of(
+            [
+                AttackOutcome(
+                    one.attack.kind,
+                    one.example,
+                    None if answer.score is None else answer.score >= CUT,
+                )
+                for one, answer in zip(attack_questions(failed), said, strict=True)
+            ]
         )
 
 
@@ -162,8 +255,8 @@ async def watch(
     draw, asking = secrets.SystemRandom(), _Asking(calibration, spec, judge)
     steady = draw.sample(known.retest.steady, len(known.retest.steady))
     many = CANARIES - (known.retest.injected is not None)
-    asked = [(steady[at % len(steady)], False) for at in range(many)]
-    asked += [(known.retest.injected, True)] if known.retest.injected is not None else []
+    asked = [(steady[at % len(steady)], _plain) for at in range(many)]
+    asked += [(known.retest.injected, _injected)] if known.retest.injected is not None else []
     draw.shuffle(asked)
     said = [one for one in await asking.all(asked) if one.score is not None]
     wrong = [one.number for one in said if not one.is_right]
@@ -171,15 +264,31 @@ async def watch(
     return known.replace(watch=found, usage=add_usage(asking.spent))
 
 
+_GUESS = "0" * 16
+"""What a candidate that does not know the code of the delimiters writes in its place."""
+
+
+def judge_digests() -> JudgeDigests:
+    """Return the digests of what Gateval itself brings along."""
+    return JudgeDigests(prompt_digest(), attacks_digest())
+
+
 def prompt_digest() -> str:
     """Return the SHA-256 of what Gateval itself says to judges."""
     return digest([*PROMPT, ANSWER, VERDICT_SCHEMA, CHECKS_SCHEMA])
 
 
+class _ExampleQuestion(NamedTuple):
+    """An example, the answer that is shown in place of its own, and the rubric."""
+
+    example: CalibrationExample
+    answer: Answer
+    rubric: str
+
+
 async def _judged(
     number: int,
-    example: CalibrationExample,
-    rubric: str,
+    question: _ExampleQuestion,
     spec: JudgeSpec,
     judge: Judge,
     tries: int = TRIES,
@@ -187,6 +296,7 @@ async def _judged(
     """Judge one example; one whose verdict got lost, again. Every one of several judges is heard,
     so that each can be measured alone, too.
     """
+    example = question.example
     told = JudgedExample(
         number=number,
         human=example.human_score,
@@ -194,12 +304,12 @@ async def _judged(
         trace_ref=example.trace_ref or "",
     )
     if not spec.is_panel:
-        return await _judged_by(told, example, rubric, spec, judge, tries)
+        return await _judged_by(told, question, spec, judge, tries)
     from gateval.domain.trials.jury import in_doubt, is_split, jury_assessment
     from gateval.judging.jury import JurorHeard, hear
 
     async def ask(one: JudgeSpec) -> JurorHeard:
-        found, spent = await _judged_by(told, example, rubric, one, judge, tries)
+        found, spent = await _judged_by(told, question, one, judge, tries)
         passed = None if found.score is None else found.score >= CUT
         juror = Juror(model=one.named, passed=passed, score=found.score, why=found.error)
         if found.score is not None:
@@ -225,14 +335,13 @@ async def _judged(
 
 async def _judged_by(
     told: JudgedExample,
-    example: CalibrationExample,
-    rubric: str,
+    question: _ExampleQuestion,
     spec: JudgeSpec,
     judge: Judge,
     tries: int,
 ) -> _Judged:
+    example, answer, rubric = question
     asked = input_of(example.input)
-    answer = Answer(output=example.candidate_output, seconds=0)
     spent: list[Usage] = []
     for _ in range(tries):
         try:
@@ -304,7 +413,7 @@ class Agreements:
         await asyncio.gather(*self._made.values(), return_exceptions=True)
 
     async def _replay(self, planned: PlannedEval) -> tuple[CalibrationReplay, ...]:
-        bound = binding_now(self._plan, planned, prompt_digest())
+        bound = binding_now(self._plan, planned, judge_digests())
         if bound is None:
             return ()
         known = self._known.get(bound.digest)
@@ -328,7 +437,13 @@ class Agreements:
         if known is not None:
             made = await watch(known, calibration, spec, judge, len(self._known))
         else:
-            again = self._plan.retests
-            made = await replay(calibration, spec, judge, script=bound.script, retests=again)
+            made = await replay(
+                calibration,
+                spec,
+                judge,
+                script=bound.script,
+                retests=self._plan.retests,
+                attacked=bool(bound.attacks),
+            )
         self._keep(made)
         return made

@@ -1,18 +1,21 @@
 """What a candidate may say to deceive its judge, as data, and where in a run it can say that.
 
-The attacks are in `attacks.toml`. Tests try them on the prompt.
+The attacks are in `attacks.toml`. Tests try them on the prompt, `gateval judge attack` and the
+calibrations of judges with `maxInjected` on the judge itself.
 """
 
 from __future__ import annotations
 
 import functools
 import tomllib
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import Field
 
-from gateval.domain.base import Value
+from gateval.domain.base import Value, digest
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Answer
 
@@ -56,6 +59,35 @@ def attacks() -> tuple[Attack, ...]:
     """Return all attacks, in the order of the file."""
     written = tomllib.loads(Path(__file__).with_name("attacks.toml").read_text("utf-8"))
     return tuple(Attack.model_validate(one) for one in written["attack"])
+
+
+class AttackQuestion(NamedTuple):
+    """An attack to put into the answer of an example, counted from 1, and where."""
+
+    attack: Attack
+    at: Position
+    example: int
+
+
+_ELSEWHERE = tuple(one for one in Position if one is not Position.ANSWER)
+
+
+def attack_questions(examples: Sequence[int]) -> list[AttackQuestion]:
+    """Return each attack twice: in the answer, where all judges look, and in another place. They
+    go round places and examples, and none is asked where there is no example.
+    """
+    found: list[AttackQuestion] = []
+    for number, attack in enumerate(attacks() if examples else ()):
+        for at in (Position.ANSWER, _ELSEWHERE[number % len(_ELSEWHERE)]):
+            found.append(AttackQuestion(attack, at, examples[len(found) % len(examples)]))
+    return found
+
+
+@functools.cache
+def attacks_digest() -> str:
+    """Return the SHA-256 of all that judges are attacked with, and how."""
+    questions = [(one.attack.model_dump(mode="json"), str(one.at)) for one in attack_questions([1])]
+    return digest([[attack, at] for attack, at in questions])
 
 
 def deceiving(output: str, attack: Attack, at: Position, code: str = "") -> Answer:

@@ -197,6 +197,7 @@ def test_commands_that_look_back_show_nothing_of_it(tmp_path: Path) -> None:
             ["get", "fixtures", "-o", "json"],
             ["history", "held-out"],
             ["judge", "try", "greets"],
+            ["judge", "attack", "held-out", "--yes"],
             ["challenge", "greets", "--score", "1", "--reason", "lenient"],
             ["run", "held-out"],
             ["doctor"],
@@ -210,6 +211,8 @@ def test_commands_that_look_back_show_nothing_of_it(tmp_path: Path) -> None:
         assert "quokka" in gateval(shop, "show", "greets", **environ, **KEY).stdout
         refused = gateval(shop, "judge", "try", "greets", **environ, **KEY)
         assert "greets is sealed, and this would print its rubric" in refused.stderr
+        refused = gateval(shop, "judge", "attack", "held-out", "--yes", **environ, **KEY)
+        assert "held-out is sealed, and this would show" in refused.stderr
 
 
 @pytest.mark.parametrize("away", [False, True])

@@ -200,6 +200,7 @@ def test_harmless_edits_cause_no_friction(case: str) -> None:
 ASKS_MORE = {
     "higher severity": edited(FIXTURES, "value: hello, weight: 2, severity: high}]", "value: hello, weight: 2, severity: high}]\n  severity: high"),
     "another assertion": edited(FIXTURES, "    - {type: toolNotCalled, tool: send_email}\n", "    - {type: toolNotCalled, tool: send_email}\n    - {type: contains, value: why}\n"),
+    "fewer injections": edited(EVAL, "maxInjected: 0.1", "maxInjected: 0.05"),
     "more agreement": edited(EVAL, "minAgreement: 0.6", "minAgreement: 0.9"),
     "another fixture": {**FILES, "evals/more.yaml": FILES[FIXTURES].split("---\n")[0].replace("name: refund", "name: return")},
     "another Eval": {**FILES, "evals/more.yaml": FILES[EVAL].replace("name: support-eval", "name: more")},

@@ -18,7 +18,7 @@ from gateval.domain.planning.snapshot import GateRules
 from gateval.domain.results.doubts import binding_now
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Side
-from gateval.judging.calibrating import Agreements, prompt_digest, replay
+from gateval.judging.calibrating import Agreements, judge_digests, replay
 from gateval.judging.judge import Judge
 from tests.helpers.bars import snapshot
 from tests.helpers.calibrations import answer, calibration, verdict
@@ -179,7 +179,7 @@ def test_records_carry_the_sum_and_a_judge_that_fell_is_measured_anew() -> None:
         calibration="tone", binding=made.binding, counts=made.agreement, retest=made.retest
     )
     (one,) = plan.evals
-    bound = binding_now(plan, one, prompt_digest())
+    bound = binding_now(plan, one, judge_digests())
     assert bound is not None
     name = made.binding.digest
     asked = {name: made.binding}

@@ -515,10 +515,10 @@ def with_stored_agreements(event: ActionEvent, plan: Plan) -> tuple[Plan, str]:
     whole = event.binds and event.context.inputs.step is ActionStep.ALL
     if not whole or not event.trigger.default_branch:
         return plan, ""
-    from gateval.judging.calibrating import prompt_digest
+    from gateval.judging.calibrating import judge_digests
 
     plan = plan.replace(retests=event.trigger.event.value in EVENTS)
-    asked = wanted_agreements(plan, prompt_digest())
+    asked = wanted_agreements(plan, judge_digests())
     try:
         stored = event.stored_runs()
         home, since = home_of(event, plan)

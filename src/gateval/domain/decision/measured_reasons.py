@@ -303,6 +303,8 @@ def _uncalibrated(results: Results, planned: PlannedEval, trials: Grouped) -> st
     asks = [f"`calibration: {planned.judge.calibration}`"] if planned.judge.calibration else []
     if planned.judge.min_agreement is not None:
         asks.append(f"`minAgreement: {planned.judge.min_agreement:g}`")
+    if planned.judge.max_injected is not None:
+        asks.append(f"`maxInjected: {planned.judge.max_injected:g}`")
     return (
         f"{planned.shown_name} wants a judge that agrees with people ({' and '.join(asks)}), and "
         f"{doubt}. So the judge passed and failed nothing here; other assertions count. {_NEXT} "

@@ -38,8 +38,9 @@ from gateval.domain.calibration import (
 from gateval.domain.forge.trigger import WorkflowRun
 from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
 from gateval.domain.history.status import StatusRow
+from gateval.domain.injection import why_injectable
 from gateval.domain.manifests.catalogue import Catalogue
-from gateval.domain.manifests.evaluation import Calibration, Eval, JudgeSpec
+from gateval.domain.manifests.evaluation import Calibration, Eval
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import (
@@ -49,7 +50,7 @@ from gateval.domain.plan.planned_eval import (
     StoredTrials,
     UsedBaseline,
 )
-from gateval.domain.results.doubts import binding_now, judge_doubt
+from gateval.domain.results.doubts import JudgeDigests, binding_now, judge_doubt
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Side
 
@@ -276,6 +277,7 @@ def stored_agreements(results: Results) -> tuple[StoredAgreement, ...]:
             counts=one.agreement,
             versions=one.versions,
             retest=one.retest,
+            injections=one.injections,
         )
         for one in results.calibrations
         if one.examples
@@ -300,9 +302,9 @@ def believed_setting(results: Results, planned: PlannedEval, setting: str) -> st
     return digest([setting, "uncalibrated"]) if doubt else setting
 
 
-def wanted_agreements(plan: Plan, prompt: str) -> dict[str, Binding]:
-    """Return what a plan would replay, by digest; `prompt` is that of our words to judges."""
-    bound = (binding_now(plan, one, prompt) for one in plan.evals if one.wants_calibration)
+def wanted_agreements(plan: Plan, ours: JudgeDigests) -> dict[str, Binding]:
+    """Return what a plan would replay, by digest."""
+    bound = (binding_now(plan, one, ours) for one in plan.evals if one.wants_calibration)
     return {one.digest: one for one in bound if one is not None}
 
 
@@ -342,6 +344,7 @@ def with_agreements(plan: Plan, wanted: Mapping[str, Binding], proven: Sequence[
                 run=record.id,
                 versions=one.versions,
                 retest=one.retest,
+                injections=one.injections,
             )
         for watch in record.watches:
             if (held := known.pop(watch.binding, None)) is not None and not watch.fallen:
@@ -352,8 +355,8 @@ def with_agreements(plan: Plan, wanted: Mapping[str, Binding], proven: Sequence[
 
 _BEST_FIRST = (CalibrationPhase.CALIBRATED, CalibrationPhase.STALE, CalibrationPhase.FAILED)
 
-Bind = Callable[[Calibration, JudgeSpec], Binding]
-"""Returns what a replay of a calibration by a judge would be bound to now."""
+Bind = Callable[[Calibration, Binding], Binding]
+"""Returns what a replay of a calibration by the judge of an earlier one would be bound to now."""
 
 
 class DatedAgreement(NamedTuple):
@@ -402,6 +405,13 @@ def _newest(name: str, measured: Iterable[DatedAgreement]) -> list[DatedAgreemen
     return list(found.values())
 
 
+def _is_injectable(found: StoredAgreement, evals: Sequence[Eval]) -> bool:
+    """Whether attacks say that its judge's word does not count in one of these Evals."""
+    mine = [one.judge for one in evals if one.judge.terms == found.binding.judge.terms]
+    asked = [one.max_injected for one in mine if one.max_injected is not None]
+    return bool(asked) and bool(why_injectable(found.injections, min(asked)))
+
+
 def _standing(
     calibration: Calibration, evals: Sequence[Eval], newest: Sequence[DatedAgreement], bind: Bind
 ) -> StatusRow:
@@ -414,10 +424,8 @@ def _standing(
     by_model: dict[str, JsonValue] = {}
     for one in newest:
         bound, counts = one.agreement.binding, one.agreement.counts
-        now = bind(calibration, bound.judge)
-        phases.append(
-            phase_of(counts, least, changed=bound != now, labels=labels_wanted(bound.judge))
-        )
+        changed = bound != bind(calibration, bound) or _is_injectable(one.agreement, evals)
+        phases.append(phase_of(counts, least, changed=changed, labels=labels_wanted(bound.judge)))
         by_model[bound.model] = show_kappa(counts)
         if counts.scored:
             scored.append(counts)

@@ -366,6 +366,9 @@ class JudgeSpec(Spec):
     min_agreement: float | None = Field(default=None, ge=-1, le=1)
     """Cohen's kappa that the judge has to reach in its calibration, or its word counts for nothing.
     0.6, if it has a calibration and this is absent."""
+    max_injected: Share | None = Field(default=None, exclude_if=lambda most: most is None)
+    """The largest share of attacks that may talk this judge round, or its word counts for nothing:
+    bounds the upper limit of 95 % for it. Wants a calibration."""
 
     @model_validator(mode="after")
     def _is_one_judge(self) -> Self:
@@ -401,6 +404,12 @@ class JudgeSpec(Spec):
         return len(self.asked) > 1
 
     @property
+    def wants_measure(self) -> bool:
+        """Whether its word counts only if it was measured."""
+        asked = (self.calibration, self.min_agreement, self.max_injected)
+        return any(one is not None for one in asked)
+
+    @property
     def scripts(self) -> tuple[str, ...]:
         """The names of the scripted models that it may ask."""
         return tuple(name for model in self.asked if (name := script_name(model)) is not None)
@@ -413,7 +422,7 @@ class JudgeSpec(Spec):
     @property
     def terms(self) -> JsonObject:
         """All of it that decides what it says; not by what it is measured."""
-        apart = {"calibration", "min_agreement", "allow_self"}
+        apart = {"calibration", "min_agreement", "max_injected", "allow_self"}
         return self.model_dump(mode="json", exclude=apart)
 
     def alone(self, model: str) -> JudgeSpec:

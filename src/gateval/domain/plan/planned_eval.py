@@ -363,9 +363,8 @@ class PlannedEval(Value):
 
     @property
     def wants_calibration(self) -> bool:
-        """Whether the word of its judge counts only if that was measured against people."""
-        asked = self.judge.calibration is not None or self.judge.min_agreement is not None
-        return asked and self.is_judged
+        """Whether the word of its judge counts only if that was measured."""
+        return self.judge.wants_measure and self.is_judged
 
     @model_validator(mode="after")
     def _scores_are_not_stored(self) -> Self:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from gateval.domain.calibration import (
     LEAST_AGREEMENT,
@@ -21,6 +22,7 @@ from gateval.domain.calibration import (
     script_of,
     why_not,
 )
+from gateval.domain.injection import why_injectable
 from gateval.domain.manifests.evaluation import Calibration
 from gateval.domain.manifests.gate_config import JudgePolicy
 from gateval.domain.plan.plan import Plan
@@ -259,7 +261,8 @@ def judge_doubt(
     model, calibration = planned.judge.named or "its judge", planned.calibration
     if calibration is None:
         if planned.judge.calibration is None:
-            return f"{model} has `minAgreement`, but no `calibration` to measure it by"
+            asks = "maxInjected" if planned.judge.min_agreement is None else "minAgreement"
+            return f"{model} has `{asks}`, but no `calibration` to measure it by"
         return f"there is no JudgeCalibration {planned.judge.calibration} to measure {model} by"
     replay = replay_of(planned, replays)
     if replay is None:
@@ -269,6 +272,9 @@ def judge_doubt(
     why = why_not(replay.agreement, least, policy.agreement, labels_wanted(planned.judge))
     if why:
         return f"{model} is not calibrated by {calibration.name}: {why}"
+    most = planned.judge.max_injected
+    if most is not None and (why := why_injectable(replay.injections, most)):
+        return f"{model} can be talked round, for all that is known: {why}"
     return fallen(replay, calibration) and f"{model} {fallen(replay, calibration)}"
 
 
@@ -311,20 +317,34 @@ def replay_of(
     for one in replays:
         said = one.binding
         asked = binding_of(
-            planned.calibration, planned.judge, prompt=said.prompt, script=said.script
+            planned.calibration,
+            planned.judge,
+            prompt=said.prompt,
+            script=said.script,
+            attacks=said.attacks,
         )
-        if said == asked:
+        if said == asked and bool(said.attacks) is (planned.judge.max_injected is not None):
             return one
     return None
 
 
-def binding_now(plan: Plan, planned: PlannedEval, prompt: str) -> Binding | None:
+class JudgeDigests(NamedTuple):
+    """The digests of what Gateval itself brings along: its words to judges, and its attacks."""
+
+    prompt: str
+    attacks: str
+
+
+def binding_now(plan: Plan, planned: PlannedEval, ours: JudgeDigests) -> Binding | None:
     """Return what a replay of this Eval's calibration by its judge is bound to, None without one.
 
-    `prompt` is the digest of Gateval's words to judges.
+    To the attacks it is where the Eval says how many may get through.
     """
     if planned.calibration is None or not planned.judge.asked:
         return None
     head = (one.models for one in plan.scripts if one.side is Side.HEAD)
     script = script_of(planned.judge, {one.name: one for models in head for one in models})
-    return binding_of(planned.calibration, planned.judge, prompt=prompt, script=script)
+    attacks = "" if planned.judge.max_injected is None else ours.attacks
+    return binding_of(
+        planned.calibration, planned.judge, prompt=ours.prompt, script=script, attacks=attacks
+    )

@@ -21,7 +21,8 @@ from gateval.domain.trials.trial import Assessment, Juror, NotAssessed, Side, Tr
 def without_absent_jurors(plan: Plan, trials: Iterable[Trial]) -> tuple[Trial, ...]:
     """Return the trials, those of a fixture judged anew by the jurors that all of them had."""
     every = trials if isinstance(trials, tuple) else tuple(trials)
-    juries = {one.name: one for one in plan.evals if one.judge.models and not _is_measured(one)}
+    juries = {one.name: one for one in plan.evals if one.judge.models}
+    juries = {name: one for name, one in juries.items() if not one.judge.wants_measure}
     if not juries:
         return every
     grouped, changed = group_trials(every), dict[object, Trial]()
@@ -34,11 +35,6 @@ def without_absent_jurors(plan: Plan, trials: Iterable[Trial]) -> tuple[Trial, .
             if absent and is_jury and name not in before:
                 changed |= {one.key: _judged_by_others(planned, one, absent) for one in mine}
     return tuple(changed.get(one.key, one) for one in every) if changed else every
-
-
-def _is_measured(planned: PlannedEval) -> bool:
-    """Whether the jury counts by what a calibration says of the whole of it."""
-    return not (planned.judge.calibration is None and planned.judge.min_agreement is None)
 
 
 def _absent(trial: Trial) -> Iterator[str]:

@@ -11,7 +11,7 @@ from gateval.domain.manifests.fixture import PREFERENCE, show_axis
 from gateval.domain.manifests.gate_config import BudgetPolicy
 from gateval.domain.plan.plan import Plan, SeenDrop
 from gateval.domain.plan.planned_eval import PlannedEval, Removed
-from gateval.domain.results.doubts import binding_now
+from gateval.domain.results.doubts import JudgeDigests, binding_now, replay_of
 from gateval.domain.text import listing, show_usd
 from gateval.render.report.wording import KindLabels, words_of
 
@@ -102,19 +102,32 @@ def _points(seen: SeenDrop) -> str:
     return f"{100 * drop:.0f} points or more" if drop else "any"
 
 
+_ATTACKS = "attacks"
+"""Stands for their digest, which nothing here is compared with."""
+
+
+def _attacks() -> int:
+    from gateval.judging.laboratory import attack_questions
+
+    return len(attack_questions([1]))
+
+
 def _replays(plan: Plan) -> Iterator[str]:
     """Yield what judges are asked besides, so that their word counts."""
-    known = {one.binding.digest for one in plan.agreements if one.can_be_watched}
+    known = [one for one in plan.agreements if one.can_be_watched]
     found = {
-        bound.digest: (planned.calibration, bound.model)
+        bound.digest: (planned.calibration, bound)
         for planned in plan.evals
         if planned.wants_calibration and planned.calibration is not None
-        if (bound := binding_now(plan, planned, "")) is not None and bound.digest not in known
+        if replay_of(planned, known) is None
+        if (bound := binding_now(plan, planned, JudgeDigests("", _ATTACKS))) is not None
     }
-    for calibration, model in found.values():
+    for calibration, bound in found.values():
         asked = len(calibration.examples)
         noun = "example" if asked == 1 else "examples"
-        yield f"{model} judges {asked} {noun} of {calibration.name} before its word counts"
+        besides = f" and {_attacks()} attacks" if bound.attacks else ""
+        of = f"{asked} {noun} of {calibration.name}{besides}"
+        yield f"{bound.model} judges {of} before its word counts"
     for one in plan.agreements:
         if one.can_be_watched:
             yield (

@@ -11,6 +11,7 @@ from gateval.domain.base import known_of_last
 from gateval.domain.calibration import CalibrationReplay, show_agreement
 from gateval.domain.decision.decision import Report
 from gateval.domain.decision.reasons import SPENDING_CODES, show_preferences
+from gateval.domain.injection import show_injections
 from gateval.domain.manifests.catalogue import embedded
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.plan.planned_eval import PlannedEval
@@ -366,6 +367,8 @@ def _judges(report: Report) -> Iterator[str]:
                 f"The judge {one.binding.model} agrees with people, by {one.calibration}: "
                 f"{show_agreement(one.agreement)}{earlier}.{_other_rubrics(asked)}"
             )
+            if one.injections is not None:
+                yield f"To talk it round, {show_injections(one.injections)}."
 
 
 def _jury(replay: CalibrationReplay) -> Sequence[str]:

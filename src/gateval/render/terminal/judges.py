@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gateval.domain.calibration import CalibrationPhase, JudgedExample
+from gateval.domain.injection import AttackRate, AttackReport
 from gateval.domain.manifests.fixture import AssertionSpec, Fixture
 from gateval.domain.manifests.gate_config import AgreementPolicy
 from gateval.domain.results.jury_figures import jury_lines
 from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport, SelfCheck
-from gateval.domain.text import DASH, PAPER, Screen, show_figure, show_percent
+from gateval.domain.text import DASH, NOT_MEASURED, PAPER, Screen, show_figure, show_percent
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Answer, Assessed, Assessment, Verdict
 from gateval.render.report.wording import count, evidence_icon, evidence_mark, what_happened
@@ -149,6 +150,37 @@ def _examples(page: TerminalReport, title: str, examples: Sequence[JudgedExample
         page.line(said, indent=4)
     if len(examples) > SHOWN:
         page.line(f"and {len(examples) - SHOWN} more, in the JSON", indent=2)
+
+
+def render_attacks(found: AttackReport, screen: Screen = PAPER) -> str:
+    """Return what came of attacks on a judge, by kind."""
+    page = TerminalReport(screen)
+    page.line(
+        f"{found.judge} failed {found.failed} of {count(found.fails, 'example')} of "
+        f"{found.calibration} that people fail; the attacks are put into these."
+    )
+    rows = [*found.kinds, found.attacks.replace(name="all")]
+    page.table(
+        ("kind", "got through", "95 %", "not measured"),
+        [(_attack_row(one), "red" if one.through else "") for one in rows],
+    )
+    page.line(f"Examples in which any got through: {_rate(found.talked_round)}.")
+    if found.most is not None and not found.why:
+        page.line(f"No more than {found.most:g} of attacks get through, as asked.", style="green")
+    if found.why:
+        what = "Not measured" if found.most is None else f"{found.judge} may not block"
+        page.line(f"{what}: {found.why}.", style="red")
+    return page.text()
+
+
+def _rate(one: AttackRate) -> str:
+    return f"{one.through} of {one.asked} (95 % {one.low:.3f} to {one.high:.3f})"
+
+
+def _attack_row(one: AttackRate) -> tuple[str, ...]:
+    got = f"{one.through} of {one.asked}" if one.asked else NOT_MEASURED
+    limits = f"{one.low:.3f} to {one.high:.3f}" if one.asked else DASH
+    return one.name, got, limits, str(one.missing or DASH)
 
 
 class JudgeExchange(NamedTuple):

@@ -51,6 +51,8 @@ def as_calibrated(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> b
     """Whether the word of both judges counts on the same terms."""
     if before.judge.min_agreement != after.judge.min_agreement:
         return False
+    if before.judge.max_injected != after.judge.max_injected:
+        return False
     old, new = (
         snapshot.catalogue.calibration(one.judge.calibration or "")
         for one, snapshot in ((before, tip), (after, head))
@@ -226,6 +228,11 @@ def _judge(before: Eval, after: Eval, tip: Snapshot, head: Snapshot) -> Iterator
     if asked is not None and own != was.min_agreement and (own is None or own < asked):
         least = "none" if own is None else f"{own:g}"
         yield Lowered.at(place, "minAgreement", f"{asked:g}", least)
+    if was.max_injected is not None and (
+        now.max_injected is None or now.max_injected > was.max_injected
+    ):
+        most = "none" if now.max_injected is None else f"{now.max_injected:g}"
+        yield Lowered.at(place, "maxInjected", f"{was.max_injected:g}", most)
     yield from _calibration(before, after, tip, head)
 
 
