@@ -74,7 +74,7 @@ def test_a_judge_that_is_wrong_in_4_of_10_decides_nothing(tmp_path: Path, agent:
     assert codes(decision) == ["uncalibrated-judge"]
     assert (
         "scripted/judge is not calibrated by tone: its agreement with people is κ 0.20 "
-        "(95 % -0.24 to 0.57, 20 examples), below 0.6" in said
+        "(95 % -0.25 to 0.58, 20 examples), below 0.6" in said
     )
 
 
@@ -93,7 +93,7 @@ def test_a_judge_that_agrees_with_people_decides(
     code, decision, said = measured(shop, tmp_path / "out", "--accept-bar-change")
     assert (code, decision["verdict"]) == outcome, said
     assert "uncalibrated-judge" not in codes(decision)
-    assert "The judge scripted/judge agrees with people, by tone: κ 0.80 (95 % 0.36 to" in said
+    assert "The judge scripted/judge agrees with people, by tone: κ 0.80 (95 % 0.34 to" in said
 
 
 def test_assertions_that_ask_by_another_rubric_are_counted(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_by_policy_the_lower_limit_has_to_be_reached(tmp_path: Path) -> None:
     change_agent(shop)
     code, _, said = measured(shop, tmp_path / "out")
     assert code == 3, said
-    assert "κ 0.80 (95 % 0.36 to 0.97, 20 examples), and the lower limit is below 0.6" in said
+    assert "κ 0.80 (95 % 0.34 to 0.97, 20 examples), and the lower limit is below 0.6" in said
 
 
 def test_a_pull_request_cannot_rid_itself_of_the_calibration(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_the_command_shows_table_plot_and_disagreements(tmp_path: Path) -> None:
     assert elsewhere.read_text() == "mine", "a link in the place of the plot is not followed"
     said = " ".join(done.stdout.split())
     assert "tone: 20 examples, of which people pass 10" in said
-    assert "scripted/judge 0.80 0.36 to 0.97 90 % 90 % 90 % 0 of 20 Calibrated" in said
+    assert "scripted/judge 0.80 0.34 to 0.97 90 % 90 % 90 % 0 of 20 Calibrated" in said
     assert 'A judge that always says "pass" would agree in 50 %, with κ 0.' in said
     assert "judge: pass 9 1 judge: fail 1 9" in said
     assert "They disagree on example 1 (conv-1): person 1: It is kind judge 0.00: Not kind." in said

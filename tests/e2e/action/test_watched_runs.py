@@ -1,4 +1,4 @@
-"""Runs in which nothing got worse, with a noisy judge that scores, prefers and is watched."""
+"""Runs in which nothing got worse, with a noisy jury that scores, prefers and is watched."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ metadata: {name: support-eval}
 spec:
   targetAgent: support
   fixtureSelector: {matchLabels: {agent: support}}
-  judge: {model: scripted/judge, calibration: tone, minAgreement: 0.6}
+  judge: {models: [scripted/one, scripted/two, scripted/three], calibration: tone}
   scoring: {passThreshold: 0.5}
 """
 FIXTURES, EXAMPLES = 8, 20
+JURORS = ("scripted/one", "scripted/two", "scripted/three")
 
 
 def _preferred(place: str) -> str:
@@ -41,20 +42,20 @@ def _preferred(place: str) -> str:
 
 
 def noisy_judge() -> str:
-    """Rules of a judge that is wrong about 2 % of examples and about 3 % of answers, and prefers
-    answers by chance.
+    """Rules of a juror that is wrong about 8 % of examples and of answers, three of them together
+    about 2 %, and prefers answers by chance.
     """
     rules: list[object] = []
     for number in range(1, EXAMPLES + 1):
         human, shown = float(number % 2), answer(number)
         right, wrong = verdict(human, shown), verdict(1 - human, shown)
         when = {"user": shown}
-        rules += [{"when": when, "probability": 0.98, "reply": right}, {"when": when, "reply": wrong}]  # fmt: skip
+        rules += [{"when": when, "probability": 0.92, "reply": right}, {"when": when, "reply": wrong}]  # fmt: skip
     both = {"user": '"second"'}
     rules += [
         {"when": both, "probability": 0.5, "reply": _preferred("first")},
         {"when": both, "reply": _preferred("second")},
-        {"probability": 0.97, "reply": verdict(1.0)},
+        {"probability": 0.92, "reply": verdict(1.0)},
         {"reply": verdict(0.0, "Reply")},
     ]
     return json.dumps({"rules": rules})
@@ -69,8 +70,8 @@ def main(shop: GitHubShop) -> Iterator[Main]:
             **{
                 ".github__gateval.yml": "policy: {}\n",
                 ".gateval__scripted__support.yaml": json.dumps({"rules": replies}),
-                ".gateval__scripted__judge.yaml": noisy_judge(),
-                "evals__tone.yaml": calibration(EXAMPLES),
+                **{f".gateval__{one.replace('/', '__')}.yaml": noisy_judge() for one in JURORS},
+                "evals__tone.yaml": calibration(EXAMPLES, judgeModels=[*JURORS]),
                 "evals__fixtures.yaml": "---\n".join(
                     FIXTURE.format(number=number) for number in range(FIXTURES)
                 ),

@@ -142,7 +142,7 @@ def test_what_makes_a_measured_agreement_stale(now: Binding, what: list[str]) ->
         (
             Agreement(true_pass=6, false_pass=4, false_fail=4, true_fail=6),
             CalibrationPhase.STALE,
-            "its agreement with people is κ 0.20 (95 % -0.24 to 0.57, 20 examples), below 0.6",
+            "its agreement with people is κ 0.20 (95 % -0.25 to 0.58, 20 examples), below 0.6",
         ),
     ],
 )
@@ -156,7 +156,7 @@ def test_the_lower_limit_may_be_what_is_asked() -> None:
     assert why_not(few, 0.6, AgreementPolicy.POINT) == ""
     why = why_not(few, 0.6, AgreementPolicy.LOWER_BOUND)
     assert why == (
-        "its agreement with people is κ 0.80 (95 % 0.36 to 0.97, 20 examples), and the lower limit "
+        "its agreement with people is κ 0.80 (95 % 0.34 to 0.97, 20 examples), and the lower limit "
         "is below 0.6"
     )
     many = Agreement(true_pass=95, false_pass=5, false_fail=5, true_fail=95)
