@@ -17,7 +17,7 @@ from gateval.domain.label_decision import (
 )
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import AssertionSpec, Severity
-from gateval.domain.plan.plan import AgentChange, ChangeKind
+from gateval.domain.plan.plan import AgentChange, ChangeKind, FileEdit
 from gateval.domain.plan.planned_eval import Reason, Removed
 from gateval.domain.problems import SourceLocation
 from gateval.domain.results.results import Results, RunInfo
@@ -204,6 +204,14 @@ def regressed_results() -> Results:
     return edit_plan(
         results,
         evals=evals,
+        edits=(
+            FileEdit(
+                where="src/support/tools.py",
+                diff="@@ -3,3 +3,3 @@ def lookup_order(order_id):\n     order = ORDERS[order_id]\n"
+                '-    return order\n+    return {**order, "refund": "now"}',
+                left=4,
+            ),
+        ),
         changes=(
             AgentChange(
                 agent="support",

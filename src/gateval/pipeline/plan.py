@@ -14,6 +14,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.planning.change import why_locked
 from gateval.domain.planning.closure import Closure, closure_of
+from gateval.domain.planning.file_edits import LARGEST_FILE, edited_files, file_edits
 from gateval.domain.planning.fixture_files import check_closure, ground_closure
 from gateval.domain.planning.planner import plan_change, plan_revision, plan_without_rules
 from gateval.domain.planning.selection import (
@@ -30,9 +31,10 @@ from gateval.domain.planning.shares import with_quarantine
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.problems import InvalidManifests
 from gateval.domain.tree import Revision
-from gateval.errors import StageFileError, UsageError
+from gateval.errors import RepositoryError, StageFileError, UsageError
 from gateval.formats.base import Registries
 from gateval.pipeline.read import (
+    ChangeRead,
     Revisions,
     pointer_problems,
     read_change,
@@ -86,7 +88,7 @@ def plan_a_change(
     plan = picked(narrow(whole, narrowing), pick, asked_of.catalogue)
     here = (change.head.catalogue, change.base.catalogue)
     plan = with_quarantine(plan, today, here) if today else plan
-    return _finished(repository, plan, change.head)
+    return _finished(repository, _with_edits(repository, plan, change), change.head)
 
 
 @reading
@@ -176,6 +178,32 @@ def _finished(repository: Repository, plan: Plan, head: Snapshot) -> Plan:
     from gateval.pipeline.exports import disk_needed  # asyncio: not where nothing is planned
 
     return plan.replace(disk=disk_needed(repository, plan))
+
+
+def _with_edits(repository: Repository, plan: Plan, change: ChangeRead) -> Plan:
+    """Return the plan with the changed lines of its Agents' files. Without the content of a file
+    there are none: what is missing for a candidate is told when it starts.
+    """
+    files = edited_files(plan, change.head, change.base, change.tip)
+    entries = {
+        one: one.entries(change.head, change.base) for mine in files.values() for one in mine
+    }
+    if not entries:
+        return plan
+    try:
+        sizes = repository.sizes(
+            entry.oid for mine in entries.values() for entry in mine if not entry.is_submodule
+        )
+        large = {
+            one
+            for one, mine in entries.items()
+            if any(sizes.get(entry.oid, 0) > LARGEST_FILE for entry in mine)
+        }
+        paths = sorted({path for one in entries if one not in large for path in one.paths})
+        hunks = repository.diff(change.base.revision, change.head.revision, paths)
+    except RepositoryError:
+        return plan
+    return plan.replace(edits=file_edits(files, large, hunks))
 
 
 Empty = Mapping[str, str]

@@ -63,6 +63,12 @@ class Repository(Protocol):
     def blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes | None]:
         """The contents of these blobs; None for one larger than `limit` bytes."""
 
+    def diff(self, base: Revision, head: Revision, paths: Sequence[str]) -> Mapping[str, bytes]:
+        """The hunks of a unified diff of each of these paths that differs, as if it were text.
+
+        A file that moved among them is told by its path on head; one without other lines is empty.
+        """
+
     def sizes(self, oids: Iterable[str]) -> Mapping[str, int]:
         """The sizes of these blobs in bytes."""
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from gateval.domain.decision.decision import make_report
+from gateval.domain.plan.plan import FileEdit
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Side, Verdict
 from gateval.safe.redaction import MARK, Redactor
@@ -60,7 +61,8 @@ def small() -> Results:
     results = edit_fixture(results, "one", description="x")
     prompts = {Side.HEAD: "", Side.BASE: "x"}  # so that a prompt's diff is shown
     agents = (one.model_copy(update={"system": prompts[one.side]}) for one in results.plan.agents)
-    results = edit_plan(results, agents=tuple(agents))
+    edits = (FileEdit(where="agents/support.yaml:4", diff="x", unread="x"),)
+    results = edit_plan(results, agents=tuple(agents), edits=edits)
     assert isinstance(judged.verdict, Verdict)
     return edit(
         results,

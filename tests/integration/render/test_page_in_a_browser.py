@@ -127,6 +127,20 @@ def test_an_address_opens_the_step_and_the_first_difference_is_marked(
         assert page.evaluate("document.activeElement.id") == "step-head-2"
 
 
+def test_changed_lines_of_files_stand_beside_scores_and_beside_the_first_difference(
+    browser: Browser, refund: Path
+) -> None:
+    with opened(browser, refund, REFUND) as shown:
+        page = shown.page
+        article = page.locator("#changes article").first
+        assert "support-eval\t0.38\t0.85" in article.inner_text()
+        for place in (article, page.locator(".diverges")):
+            edit = place.locator("details")
+            assert edit.locator("summary").inner_text() == "src/support/tools.py 4 lines left out"
+            assert edit.locator(".cut").inner_text() == "-    return order"
+            assert edit.locator(".add").is_visible()
+
+
 def test_quotes_are_marked_where_they_stand_or_struck_out(browser: Browser, tmp_path: Path) -> None:
     results = regressed_results()
     head = next(

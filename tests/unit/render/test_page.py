@@ -8,6 +8,8 @@ import re
 import pytest
 
 from gateval.domain.decision.decision import Report, make_report
+from gateval.domain.plan.plan import FileEdit
+from gateval.domain.planning.file_edits import OF_RUN
 from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import AssessmentStatus
 from gateval.render.page import data as page_of
@@ -18,7 +20,7 @@ from gateval.render.view import ReportView
 from tests.helpers.assessments import make_assessment
 from tests.helpers.hostile import ATTACK, hostile_results
 from tests.helpers.page import ReadPage
-from tests.helpers.reports import edit, make, make_results
+from tests.helpers.reports import edit, edit_plan, make, make_results
 from tests.helpers.sample_reports import regressed_results, stored
 from tests.helpers.sealed import hidden_words
 from tests.helpers.trials import trace
@@ -195,6 +197,19 @@ def test_what_does_not_fit_is_left_out_by_a_fixed_rule(monkeypatch: pytest.Monke
 
 
 page_of_name = 1
+
+
+def test_all_lines_of_changed_files_that_a_plan_may_hold_fit() -> None:
+    """Even such as take the most room: each is escaped, or named."""
+    rows = "\n".join(f"a{at}-eval f base:pass head:fail" for at in range(60))
+    results = make_results(rows)
+    said = "\n".join(["+" + '"\ufeff' * 30] * (OF_RUN // 60 // 122))
+    of = [one.reasons[0].where for one in results.plan.changes]
+    edits = tuple(FileEdit(where=where, diff=said) for where in of)
+    assert len(edits) == 60
+    shown = render_page(ReportView(make_report(edit_plan(results, edits=edits))))
+    assert len(shown.encode()) <= page_of.LIMIT
+    assert len(ReadPage(shown).blocks) == 1 + 2 * 60
 
 
 def test_lines_of_very_many_fixtures_fit() -> None:

@@ -178,6 +178,40 @@ def entries_like(
     return MappingProxyType(found)
 
 
+_MOVED = re.compile(rb":[^\0]* (?P<status>[A-Z])\d*\0")
+_PATCH = re.compile(rb"^diff --git ", re.MULTILINE)
+_HUNKS = re.compile(rb"^@@ .*", re.MULTILINE | re.DOTALL)
+
+
+def diff(git: Git, base: str, head: str, paths: Sequence[str]) -> dict[str, bytes]:
+    """Return the hunks of a unified diff of these paths between two trees: by path on head, else
+    base. Files that only moved, or got another mode, have none.
+
+    What `.gitattributes` says of files does not count: a pull request writes that.
+    """
+    options = ("-r", "-z", "--patch-with-raw", "--text", "-M", "--no-ext-diff", "--no-textconv")
+    literal = [f":(literal){path}" for path in paths]
+    if not literal:
+        return {}
+    out = git.run("diff-tree", *options, "--end-of-options", base, head, "--", *literal).out
+    listed: list[str] = []
+    at = 0
+    while one := _MOVED.match(out, at):
+        moved, split = one["status"] in b"RC", one["status"] == b"T"
+        names = out[one.end() :].split(b"\0", 2)[: 2 if moved else 1]
+        at = one.end() + sum(len(name) + 1 for name in names)
+        listed += [os.fsdecode(names[-1])] * (2 if split else 1)
+    rest = out[at:].removeprefix(b"\0")
+    patches = _PATCH.split(rest)[1:]  # a line of a file begins with another character
+    if len(patches) != len(listed):
+        raise RepositoryError("`git diff-tree` names other files than it compares.")
+    found = dict.fromkeys(listed, b"")
+    for path, patch in zip(listed, patches, strict=True):
+        hunks = _HUNKS.search(patch)
+        found[path] += hunks[0] if hunks else b""
+    return found
+
+
 _MODULES_LIMIT = 1_000
 """Folders of objects that are looked into; a repository with more has other troubles."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from pathlib import Path, PurePath
@@ -361,6 +361,13 @@ class GitRepository(WorkingTree):
     def blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes | None]:
         """The contents of these blobs; None for one larger than `limit` bytes."""
         return objects.read_blobs(self._git, oids, limit)
+
+    def diff(self, base: Revision, head: Revision, paths: Sequence[str]) -> Mapping[str, bytes]:
+        """The hunks of a unified diff of each of these paths that differs, as if it were text.
+
+        A file that moved among them is told by its path on head; one without other lines is empty.
+        """
+        return objects.diff(self._git, base.tree, head.tree, paths)
 
     def export(
         self,

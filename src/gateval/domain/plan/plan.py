@@ -91,6 +91,19 @@ class AgentChange(Value):
     reasons: tuple[Reason, ...] = Field(min_length=1)
 
 
+class FileEdit(Value):
+    """How a file that an Agent depends on differs from base, for readers: it decides nothing.
+
+    `where` is that of the reason for which the Agent counts as changed. `diff` holds the hunks of a
+    unified diff, whole lines, of which `left` did not fit; `unread` says why there are none.
+    """
+
+    where: str
+    diff: str = ""
+    left: Count = Field(default=0, exclude_if=operator.not_)
+    unread: str = Field(default="", exclude_if=operator.not_)
+
+
 class AgentDefinition(Value):
     """An Agent resolved at one revision, ready to be started from an export of it.
 
@@ -167,7 +180,8 @@ class Plan(Value):
     Evals from being planned. `rules_unread` says why the rules could
     not be read whole; empty if they were. `findings_lost` says that an earlier run found what can
     be named no more; empty if none did. `budget_spent` says that one used up what the policy gives
-    a run. `fresh` says that what earlier runs found was set aside,
+    a run. `edits` are lines of changed files of the Agents that are asked something, each file
+    once. `fresh` says that what earlier runs found was set aside,
     because somebody asked for that. `locked` are sealed files that may ask something of this
     change, and for which there is no key. `bar_accepted` says who accepted that the bar is
     lowered; empty if nobody did. `left_out` are whole Evals that a check of a part leaves out; the
@@ -191,6 +205,7 @@ class Plan(Value):
     adds_config: bool = False
     adds_gate: bool = False
     changes: tuple[AgentChange, ...] = ()
+    edits: tuple[FileEdit, ...] = Field(default=(), exclude_if=operator.not_)
     agents: tuple[AgentDefinition, ...] = ()
     evals: tuple[PlannedEval, ...] = ()
     sealed: tuple[SealedEval, ...] = Field(default=(), exclude_if=operator.not_)

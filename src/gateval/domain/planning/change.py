@@ -159,7 +159,7 @@ def _agent_change(
         return AgentChange(agent=agent.name, kind=kind, reasons=(reason,))
     left = tuple(departures(ours, theirs, head, base))
     told = {reason.where for reason in left}
-    files = _file_reasons(ours, theirs, head, base, changed)
+    files = [one.reason for one in changed_files(ours, theirs, head, base, changed)]
     reasons = (
         *_spec_reasons(ours, theirs, head, base),
         *_script_reasons(ours, theirs, head, base),
@@ -208,10 +208,24 @@ def _script_reasons(ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot) 
             yield Reason(where=show_path(new.path), what=f"scripted model {name}")
 
 
-def _file_reasons(
+class ChangedFile(NamedTuple):
+    """A file that makes an Agent count as changed: its paths on head and base, None where it is no
+    file of this Agent, and the reason that names it.
+    """
+
+    head: str | None
+    base: str | None
+    reason: Reason
+
+
+def changed_files(
     ours: Agent, theirs: Agent, head: Snapshot, base: Snapshot, changed: Sequence[str]
-) -> Iterator[Reason]:
-    """Compare the files of both closures, but list them only if one of them may differ."""
+) -> Iterator[ChangedFile]:
+    """Yield the files that differ between both closures, by path as seen from the Agent's folder.
+
+    They are listed only if one of the sorted paths that are `changed` may be among them. A prompt's
+    file is not: its text is part of what the manifest means.
+    """
     new_closure, old_closure = closure_of(ours, head), closure_of(theirs, base)
     differing = (path for one in (new_closure, old_closure) for path in one.among(changed))
     if new_closure.same_paths(old_closure) and next(differing, None) is None:
@@ -219,11 +233,13 @@ def _file_reasons(
     new, old = closure_files(new_closure, head), closure_files(old_closure, base)
     prompt = ours.spec.system.file if isinstance(ours.spec.system, SystemFile) else None
     for path in sorted({path for path, _ in new.items() ^ old.items()}):
-        full = resolve_path((ours if path in new else theirs).folder, path)
+        there = resolve_path(ours.folder, path) if path in new else None
+        before = resolve_path(theirs.folder, path) if path in old else None
+        full = there if path in new else before
         if prompt is not None and full == resolve_path(ours.folder, prompt):
             continue
         what = "changed" if path in new and path in old else "added" if path in new else "removed"
-        yield Reason(where=show_path(full or path), what=what)
+        yield ChangedFile(there, before, Reason(where=show_path(full or path), what=what))
 
 
 Kind = Literal["file", "link", "submodule"]

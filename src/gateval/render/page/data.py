@@ -24,6 +24,7 @@ from gateval.render.report.evidence import (
     first_difference,
     nearest_base,
     prompt_edit,
+    shown_edits,
 )
 from gateval.render.report.facts import FixtureFacts, in_order, told
 from gateval.render.report.reproduce import one_fixture_command
@@ -335,12 +336,18 @@ def _agents(plan: Plan) -> Json:
 def _agent(plan: Plan, name: str) -> Json:
     edit = prompt_edit(plan, name)
     changes = [beside_prompt(one, edit) for one in plan.changes if one.agent == name]
-    reasons = [reason for change in changes for reason in change.reasons]
+    shown = [shown_edits(plan, one) for one in changes]
+    reasons = [reason for _, others in shown if others for reason in others.reasons]
     return {
         "models": [_models(plan, name, side) for side in (Side.HEAD, Side.BASE)],
         "tools": _tools(plan, name),
         "prompt": seen(edit.diff, _DIFF) if edit else "",
         "where": seen(edit.where, 300) if edit else "",
+        "files": [
+            [seen(one.name, 300), seen("\n".join(one.lines)), one.note]
+            for edits, _ in shown
+            for one in edits
+        ],
         "changes": [
             [seen(text, 500) for text in (str(one), one.before, one.after)] for one in reasons[:50]
         ],

@@ -22,10 +22,12 @@ from gateval.render.page.template import as_json, environment, markup, own_file,
 from gateval.render.report.evidence import (
     WORSE,
     Difference,
+    ShownEdit,
     beside_prompt,
     nearest_base,
     page_address,
     prompt_edit,
+    shown_edits,
 )
 from gateval.render.report.facts import FixtureFacts
 from gateval.render.report.findings import UnmeasuredTrials
@@ -215,6 +217,7 @@ class Change(NamedTuple):
     more: int
     diff: list[str]
     where: str
+    files: list[ShownEdit]
     evals: list[EvalRow]
 
 
@@ -228,7 +231,8 @@ def changes(view: ReportView) -> list[Change]:
 
 def _change(view: ReportView, one: AgentChange) -> Change:
     edit = prompt_edit(view.plan, one.agent)
-    reasons = [(str(each), each.before, each.after) for each in beside_prompt(one, edit).reasons]
+    files, others = shown_edits(view.plan, beside_prompt(one, edit))
+    reasons = [(str(each), each.before, each.after) for each in others.reasons] if others else []
     return Change(
         one.agent,
         one.kind.value,
@@ -236,6 +240,7 @@ def _change(view: ReportView, one: AgentChange) -> Change:
         max(0, len(reasons) - _REASONS),
         list(edit.lines[:_DIFF]) if edit else [],
         edit.where if edit else "",
+        files,
         [row for row in rows_of(view) if row.agent == one.agent],
     )
 

@@ -465,10 +465,17 @@ function ended(trial) {
 const diffLines = (text) =>
   text.split("\n").map((one) => el("span", { class: one.startsWith("+") ? "add" : one.startsWith("-") ? "cut" : one.startsWith("@@") ? "at" : "same" }, one));
 
+function editOf([name, diff, note], at) {
+  const said = [el("code", {}, name), note ? el("small", {}, ` ${note}`) : ""];
+  if (!diff) return el("p", {}, said);
+  const lines = diffLines(diff);
+  return el("details", { open: at < 3 && lines.length <= 40 }, el("summary", {}, said), el("pre", { class: "diff", tabindex: "0", role: "region", "aria-label": `Changed lines of ${name}` }, lines));
+}
+
 function diverges(view) {
   const { agent } = view;
   const found = view.block.difference;
-  const changed = agent?.prompt || agent?.changes.length;
+  const changed = agent?.prompt || agent?.files.length || agent?.changes.length;
   if (!(view.usual && found) && !changed) return null;
   return el(
     "div",
@@ -476,6 +483,7 @@ function diverges(view) {
     view.usual && found ? el("p", { class: "first" }, "First difference. ", coded(found.said), ". ", el("button", { onclick: toDifference }, "Go there (d)")) : "",
     changed ? el("p", {}, el("b", {}, "Changed here"), el("small", {}, " what this revision changes in the agent; whether it is the cause is for you to say")) : "",
     agent?.prompt ? el("pre", { class: "diff", tabindex: "0", role: "region", "aria-label": "Changed lines of the prompt" }, el("small", {}, agent.where), diffLines(agent.prompt)) : "",
+    agent?.files.map(editOf) ?? "",
     agent?.changes.length ? el("ul", {}, agent.changes.slice(0, 8).map(([what, before, after]) => el("li", {}, el("code", {}, what), before ? [" ", el("del", {}, before)] : "", after ? [" → ", el("ins", {}, after)] : ""))) : "",
   );
 }

@@ -270,6 +270,28 @@ def beside_prompt(change: AgentChange, edit: PromptEdit | None) -> AgentChange:
     return change.replace(reasons=reasons)
 
 
+class ShownEdit(NamedTuple):
+    """The changed lines of a file that an Agent depends on; `note` says what of them is missing."""
+
+    name: str
+    lines: Sequence[str]
+    note: str
+
+
+def shown_edits(plan: Plan, change: AgentChange) -> tuple[list[ShownEdit], AgentChange | None]:
+    """Return the files of a changed Agent whose lines are known, and what else changed in it."""
+    known = {one.where: one for one in plan.edits}
+    found, others = [], []
+    for reason in change.reasons:
+        edit = known.get(reason.where)
+        if edit is None or reason.before or reason.after:
+            others.append(reason)
+            continue
+        left = f"{count(edit.left, 'line')} left out" if edit.left else edit.unread
+        found.append(ShownEdit(str(reason), edit.diff.split("\n") if edit.diff else [], left))
+    return found, change.replace(reasons=tuple(others)) if others else None
+
+
 _TRIED = 8
 """Repetitions of base that are held beside head's to find the nearest."""
 
