@@ -1,6 +1,7 @@
 """What a candidate may say to deceive its judge, as data, and where in a run it can say that.
 
-The attacks are in `attacks.toml`. Tests try them on the prompt, `gateval judge attack` and the
+The attacks are in `attacks.toml`, and in `independent_attacks.toml` those of an author who had not
+seen the defences. Tests try them on the prompt, `gateval judge attack` and the
 calibrations of judges with `maxInjected` on the judge itself.
 """
 
@@ -54,11 +55,16 @@ class Attack(Value):
         return tuple(one.replace(CODE, code) for one in (_HARMLESS * self.filler + first, *others))
 
 
+_FILES = ("attacks.toml", "independent_attacks.toml")
+
+
 @functools.cache
 def attacks() -> tuple[Attack, ...]:
-    """Return all attacks, in the order of the file."""
-    written = tomllib.loads(Path(__file__).with_name("attacks.toml").read_text("utf-8"))
-    return tuple(Attack.model_validate(one) for one in written["attack"])
+    """Return all attacks, in the order of the files."""
+    here = Path(__file__)
+    texts = [here.with_name(name).read_text("utf-8") for name in _FILES]
+    written = [one for text in texts for one in tomllib.loads(text)["attack"]]
+    return tuple(map(Attack.model_validate, written))
 
 
 class AttackQuestion(NamedTuple):
