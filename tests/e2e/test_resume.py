@@ -275,3 +275,19 @@ def test_a_folder_that_somebody_filled_is_not_gone_on_from(
     assert (begun.returncode, ended.returncode) == (0, 2)
     assert sentence in " ".join(ended.stderr.split())
     assert "fault in Gateval" not in ended.stderr
+
+
+@pytest.mark.parametrize("engine", [None, "0" * 64], ids=["an earlier one", "another one"])
+def test_a_run_of_another_version_of_gateval_is_not_gone_on_from(
+    dice: Repo, engine: str | None
+) -> None:
+    """It asked Agents and judges in its own way: with both in one run, the verdict is of neither."""
+    gateval(dice, "run", "dice-eval")
+    file = newest(dice) / "plan.v1.json"
+    plan = json.loads(file.read_text())
+    assert plan.pop("engine")
+    file.write_text(json.dumps(plan | ({"engine": engine} if engine else {})))
+    for asked in (["--resume"], ["--from", newest(dice).name]):
+        ended = gateval(dice, "run", "dice-eval", *asked)
+        assert ended.returncode == 2, ended.stdout
+        assert "another version of Gateval measured it" in " ".join(ended.stderr.split())

@@ -16,6 +16,7 @@ from gateval.adapters.folders import is_being_written
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.layer_trust import refuse_way, trusted_owners
 from gateval.adapters.machine import show_here
+from gateval.adapters.own_code import engine_digest
 from gateval.adapters.results_folder import PARENTS, run_folders
 from gateval.adapters.store import STORE_FOLDER, read_begun, stored_trials
 from gateval.app.run.views import PLAN_FILE, RESULTS_FILE, TRIALS_FILE
@@ -30,8 +31,8 @@ from gateval.errors import StageFileError, UsageError
 def resumed_run(plan: Plan, repository: GitRepository, named: str | None) -> Resumed:
     """Return what `plan` keeps of the run `named` by id or path, or of the newest that fits.
 
-    Raises `UsageError` where nothing fits: no run measured any of the same trials, or it is still
-    under way.
+    Raises `UsageError` where nothing fits: no run measured any of the same trials by the same code,
+    or it is still under way.
     """
     if named is None:
         folders = _folders(repository)
@@ -47,14 +48,24 @@ def resumed_run(plan: Plan, repository: GitRepository, named: str | None) -> Res
         if not _is_over(folder / STORE_FOLDER):
             raise UsageError(f"The run {show_here(folder)} is still under way.", hint="Await it.")
         folders = iter([folder])
-    found = next(filter(None, (_resumed(plan, each) for each in folders)), None)
-    if found is None:
-        raise UsageError(
-            "There is nothing to go on from: no earlier run here measured any of the same "
-            "revisions, Agents, fixtures and judges.",
-            hint="Without --resume, everything is measured.",
-        )
-    return found
+    other = list[OtherVersion]()
+    for each in folders:
+        try:
+            if found := _resumed(plan, each):
+                return found
+        except OtherVersion as error:
+            other.append(error)
+    if other:
+        raise other[0]
+    raise UsageError(
+        "There is nothing to go on from: no earlier run here measured any of the same "
+        "revisions, Agents, fixtures and judges.",
+        hint="Without --resume, everything is measured.",
+    )
+
+
+class OtherVersion(UsageError):
+    """A run was measured by other code than this."""
 
 
 def _folders(repository: GitRepository) -> Iterator[Path]:
@@ -101,11 +112,18 @@ def _resumed(plan: Plan, folder: Path) -> Resumed | None:
     """Return what `plan` keeps of the run in this folder; None where that is nothing."""
     try:
         trials = stored_trials(folder, TRIALS_FILE)
-        kept = kept_trials(plan, read_plan(str(folder / PLAN_FILE)), trials)
+        earlier = read_plan(str(folder / PLAN_FILE))
+        kept = kept_trials(plan, earlier, trials)
     except StageFileError:  # torn, or of another version: nothing of it can be kept
         return None
     if not kept.measured and not kept.to_judge:
         return None
+    if earlier.engine != engine_digest():
+        raise OtherVersion(
+            f"The run {show_here(folder)} is not gone on from: another version of Gateval measured "
+            "it, which may ask Agents or judges otherwise.",
+            hint="Without --resume and --from, everything is measured anew.",
+        )
     try:
         results_of(plan, kept.measured, RunInfo())
     except ValidationError as error:

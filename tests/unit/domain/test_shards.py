@@ -224,6 +224,11 @@ def _another_eval(parts: list[ResultsPart]) -> list[ResultsPart]:
     return [*before, last.replace(plan=last.plan.replace(evals=("0" * 64,)))]
 
 
+def _other_code(parts: list[ResultsPart]) -> list[ResultsPart]:
+    *before, last = parts
+    return [*before, last.replace(plan=last.plan.replace(engine="0" * 64))]
+
+
 def _green(parts: list[ResultsPart]) -> list[ResultsPart]:
     """What a shard measured, all passed: its assertions still say what failed."""
     *before, last = parts
@@ -242,13 +247,14 @@ def _green(parts: list[ResultsPart]) -> list[ResultsPart]:
         (_asked_otherwise, "shard 2-of-2 of round 1 hold other runs"),
         (_another_head, "another head"),
         (_another_eval, "an Eval that is not so"),
+        (_other_code, "another version of Gateval"),
         (_green, "not those of this plan"),
     ],
 )
 def test_a_foreign_or_altered_part_is_refused(
     alter: Callable[[list[ResultsPart]], list[ResultsPart]], sentence: str
 ) -> None:
-    machines = Machines(plan_of(), 1, 2)
+    machines = Machines(plan_of().replace(engine="1" * 64), 1, 2)
     machines.border()
     machines.measure(1, 1, 2)
     machines.measure(1, 2, 2)

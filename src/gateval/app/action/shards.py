@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from gateval.adapters.own_code import engine_digest
 from gateval.adapters.results_folder import ResultsFolder, read_parts, results_path
 from gateval.app.action.context import ActionEvent, reads_unsigned
 from gateval.app.action.measure import claim_limit, results_folder, shown_folder
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 def own_stage(event: ActionEvent, plan: Plan) -> ActionResult | None:
     """Plan, or measure one piece of a run, where that is all of this job; else None."""
-    inputs = event.context.inputs
+    inputs, plan = event.context.inputs, plan.replace(engine=engine_digest())
     if inputs.step is ActionStep.PLAN:
         return _plan_only(event, plan)
     return (

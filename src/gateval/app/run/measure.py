@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gateval.adapters.folders import real_path
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.machine import SystemClock, show_here
+from gateval.adapters.own_code import engine_digest
 from gateval.adapters.progress import show_progress
 from gateval.adapters.results_folder import FindingsFile, ResultsFolder
 from gateval.app.run.evaluate import small_collections
@@ -137,11 +138,13 @@ def _after(storing: Future[None], listen: Listener) -> Listener:
 
 
 def store_plan(plan: Plan, folder: ResultsFolder) -> None:
-    """Write the plan for a report on a run that crashes, without what is sealed.
+    """Write the plan for a report on a run that crashes, without what is sealed, and for a run that
+    goes on from there, with what tells by which code it was measured.
 
     Secrets have to be out of it before, as they are of results.
     """
-    folder.write(PLAN_FILE, dump(shut_plan(plan), indent=None).encode())
+    stored = shut_plan(plan).replace(engine=engine_digest())
+    folder.write(PLAN_FILE, dump(stored, indent=None).encode())
 
 
 def remember(whole: Report, measured: MeasuredRun, facts: RunFacts) -> RunRecord | None:

@@ -192,7 +192,8 @@ class Plan(Value):
     that later runs may rely on those of this one. `sees` says for
     readers which drops would be found; it decides nothing, and only `gateval plan` fills it.
     `sealed` stands for sealed Evals in the plan of published results: those that ran are not among
-    `evals` there.
+    `evals` there. `engine` is the digest of the code that measured by a plan that is stored; empty
+    in one that nobody has measured by.
     """
 
     version: Literal["plan.v1"] = "plan.v1"
@@ -233,6 +234,7 @@ class Plan(Value):
     sees: tuple[SeenDrop, ...] = ()
     warnings: tuple[str, ...] = ()
     nothing: str = ""
+    engine: str = Field(default="", pattern=r"^([0-9a-f]{64})?$", exclude_if=operator.not_)
 
     @model_validator(mode="after")
     def _nothing_means_no_evals(self) -> Self:

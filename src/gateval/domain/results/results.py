@@ -223,6 +223,7 @@ class PlanDigest(Value):
     """What was measured, and on which commits: a plan of which each value is named by its digest.
 
     One digest of all would be that of no other plan: a job of a matrix plans some of the Evals.
+    `engine` is that of the code that measured, where jobs go on from what others measured.
     """
 
     head: Revision
@@ -230,6 +231,7 @@ class PlanDigest(Value):
     agents: tuple[Digest, ...]
     evals: tuple[Digest, ...]
     scripts: tuple[Digest, ...]
+    engine: str = Field(default="", exclude_if=operator.not_)
 
 
 class ResultsPart(Value):
@@ -280,6 +282,7 @@ def digest_of(plan: Plan) -> PlanDigest:
             for one in plan.scripts
             for model in one.models
         ),
+        engine=plan.engine,
     )
 
 
@@ -322,7 +325,9 @@ def assemble(plan: Plan, parts: Sequence[ResultsPart], info: RunInfo) -> Results
 
 
 def refuse_other(ours: PlanDigest, theirs: PlanDigest) -> None:
-    """Raise `StageFileError` where they are not of one head and base, or measure other things."""
+    """Raise `StageFileError` where they are not of one head and base, or measure other things, or
+    by other code, where ours is known.
+    """
     for side, mine, claimed in (
         ("head", ours.head, theirs.head),
         ("base", ours.base, theirs.base),
@@ -341,6 +346,12 @@ def refuse_other(ours: PlanDigest, theirs: PlanDigest) -> None:
             raise StageFileError(
                 f"The results rest on {what} that is not so on this commit.", hint=_HINT
             )
+    if ours.engine and ours.engine != theirs.engine:
+        raise StageFileError(
+            "The results were measured by another version of Gateval, which may ask Agents or "
+            "judges otherwise.",
+            hint="Run all jobs again.",
+        )
 
 
 def _digests(values: Iterable[Value]) -> tuple[str, ...]:

@@ -1,0 +1,26 @@
+"""What tells one version of Gateval from another, where that matters for what was measured.
+
+A number that a person raises is forgotten when the words to judges change, so it is the code itself
+that counts: whatever starts and asks Agents and judges, and reads what they say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+_MEASURING = ("assertions", "bridges", "candidates", "engine", "gateway", "judging", "wire")
+
+
+@cache
+def engine_digest() -> str:
+    """Return the SHA-256, in hex, over the code by which this version measures."""
+    found, root = hashlib.sha256(), Path(__file__).parent.parent
+    for package in _MEASURING:
+        for file in sorted((root / package).rglob("*")):
+            if file.is_file() and file.suffix != ".pyc":
+                content = file.read_bytes()
+                found.update(f"{file.relative_to(root).as_posix()} {len(content)}\n".encode())
+                found.update(content)
+    return found.hexdigest()
