@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 
 from gateval.adapters.store import stored_trials
+from tests.e2e.test_model_offers import CODE as CODE_OF_DESK
+from tests.e2e.test_model_offers import PROGRAM as PROGRAM_OF_DESK
+from tests.e2e.test_model_offers import repository
 from tests.helpers import stored
 from tests.helpers.command import gateval, start_gateval
 from tests.helpers.repo import Repo
@@ -291,3 +294,25 @@ def test_a_run_of_another_version_of_gateval_is_not_gone_on_from(
         ended = gateval(dice, "run", "dice-eval", *asked)
         assert ended.returncode == 2, ended.stdout
         assert "another version of Gateval measured it" in " ".join(ended.stderr.split())
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_what_the_models_of_kept_runs_were_offered_is_kept(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """No trial repeats it, and the base side is over when the run ends."""
+    repo = repository(tmp_path / "repo", PROGRAM_OF_DESK)
+    slow = CODE_OF_DESK.replace("system =", "time.sleep(1)\nsystem =", 1)
+    repo.write("agent.py", slow.replace("Look things up", "Find"))
+    repo.commit("After")
+    first, second = tmp_path / "first", tmp_path / "second"
+    asked = ("check", "--base", "HEAD~1", "--results")
+    run = start_gateval(repo, *asked, str(first))
+    wait_for(run, first, 2)
+    ended_with(run, number)
+    assert {json.loads(one)["side"] for one in trials_in(first)} == {"base"}
+    done = gateval(repo, *asked, str(second), "--from", str(first))
+    assert "2 measured there count" in done.stderr
+    said = 'for the model: desk: tool "search" has another description'
+    assert said in " ".join(done.stdout.split()), done.stdout
+    assert not (second / "offers.jsonl").exists()

@@ -21,7 +21,7 @@ import os
 import re
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -31,9 +31,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from gateval.adapters.machine import show_here
 from gateval.domain.base import Count, Digest, Value
+from gateval.domain.results.offers import SharedOffer
 from gateval.domain.trials.kept import KeptSteps, Sharing
 from gateval.domain.trials.trace import Step
-from gateval.domain.trials.trial import Trial, TrialKey
+from gateval.domain.trials.trial import Side, Trial, TrialKey
 from gateval.errors import EvaluationError, StageFileError
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ STORE_FOLDER = "trials"
 INDEX = "index.jsonl"
 BEGUN_FILE = "begun.jsonl"
 """The keys of trials that were begun, beside the store, until the run that began them ends."""
+
+OFFERS_FILE = "offers.jsonl"
+"""What models were offered, beside the store until the run ends: the last line of each Agent and
+side stands."""
 
 LONG_TEXT = 256
 """Characters from which a text is stored once."""
@@ -147,6 +152,14 @@ class TrialStore:
         with suppress(OSError):  # nothing rests on it but a number that is told
             os.write(self._begun, key.model_dump_json().encode() + b"\n")
 
+    def offered(self, offers: Iterable[SharedOffer]) -> None:
+        """Note what models are offered, which no trial repeats, for a run that goes on."""
+        lines = b"".join(one.model_dump_json().encode() + b"\n" for one in offers)
+        if not lines:
+            return
+        with suppress(OSError), self._folder.with_name(OFFERS_FILE).open("ab") as file:
+            file.write(lines)  # no verdict rests on it
+
     def rotate(self) -> None:
         """Close the segment under way, so that it can be uploaded."""
         if self._writing is None:
@@ -168,8 +181,9 @@ class TrialStore:
         finally:
             os.close(self._lock)
             os.close(self._begun)
-        with suppress(OSError):
-            self._folder.with_name(BEGUN_FILE).unlink()
+        for name in (BEGUN_FILE, OFFERS_FILE):
+            with suppress(OSError):
+                self._folder.with_name(name).unlink()
 
     def __enter__(self) -> Self:
         return self
@@ -578,3 +592,17 @@ def read_begun(run: Path) -> frozenset[TrialKey]:
         return frozenset(map(TrialKey.model_validate_json, lines))
     except (OSError, ValidationError):
         return frozenset()
+
+
+def read_offers(run: Path) -> tuple[SharedOffer, ...]:
+    """Return what models were offered in the killed run that left this folder; nothing is known of
+    others.
+
+    What cannot be read is left out: no verdict rests on it.
+    """
+    found = dict[tuple[str, Side], SharedOffer]()
+    with suppress(OSError, ValidationError):
+        for line in (run / OFFERS_FILE).read_bytes().splitlines():
+            one = SharedOffer.model_validate_json(line)
+            found[one.agent, one.side] = one
+    return tuple(found.values())

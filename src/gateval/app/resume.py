@@ -18,7 +18,13 @@ from gateval.adapters.layer_trust import refuse_way, trusted_owners
 from gateval.adapters.machine import show_here
 from gateval.adapters.own_code import engine_digest
 from gateval.adapters.results_folder import PARENTS, run_folders
-from gateval.adapters.store import STORE_FOLDER, read_begun, stored_trials
+from gateval.adapters.store import (
+    OFFERS_FILE,
+    STORE_FOLDER,
+    read_begun,
+    read_offers,
+    stored_trials,
+)
 from gateval.app.run.views import PLAN_FILE, RESULTS_FILE, TRIALS_FILE
 from gateval.app.stored import named_run, read_plan, read_results
 from gateval.domain.base import plain_message
@@ -99,7 +105,7 @@ def _refuse_of_others(repository: GitRepository, folder: Path) -> None:
     """Raise `UsageError` where another user may have put there what is read."""
     owners = trusted_owners(repository.root)
     try:
-        for name in (PLAN_FILE, STORE_FOLDER, TRIALS_FILE):
+        for name in (PLAN_FILE, STORE_FOLDER, TRIALS_FILE, OFFERS_FILE):
             refuse_way(folder.absolute() / name, owners)
     except OSError as error:
         raise UsageError(
@@ -134,7 +140,10 @@ def _resumed(plan: Plan, folder: Path) -> Resumed | None:
         ) from error
     over = {one.key for one in trials}
     if (folder / RESULTS_FILE).exists():
-        lost = len(read_results(folder).info.started)
+        ended = read_results(folder)
+        lost, offers = len(ended.info.started), ended.offers
     else:
-        lost = len(read_begun(folder) - over)
-    return Resumed(kept, resumed_sentence(folder.name, kept, lost))
+        lost, offers = len(read_begun(folder) - over), read_offers(folder)
+    agents = {plan.eval(one.key.eval).agent for one in kept.measured}
+    offers = tuple(one for one in offers if one.agent in agents)
+    return Resumed(kept, resumed_sentence(folder.name, kept, lost), offers)

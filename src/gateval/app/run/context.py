@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,6 @@ from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.manifests.gate_config import LoopbackPolicy, Policy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.offers import OfferCollector
 from gateval.domain.results.resume import NO_TRIALS, KeptTrials
 from gateval.domain.text import listing
@@ -168,6 +167,7 @@ class EvaluationRun:
     folder: ResultsFolder
     log: TrialLog
     listen: Listener
+    offers: OfferCollector
     isolation_level: IsolationLevel | None
     at_once: int | None
     minutes: float
@@ -177,14 +177,6 @@ class EvaluationRun:
     replays: list[CalibrationReplay] = field(default_factory=list)
     over_budget: list[str] = field(default_factory=list)
     silent: dict[str, float] = field(default_factory=dict)
-
-    @cached_property
-    def offers(self) -> OfferCollector:
-        """Takes in what models are offered."""
-        apart = kept_apart(self.plan)
-        return OfferCollector(
-            {one.name: one.agent for one in self.plan.evals if one.name not in apart}
-        )
 
 
 @contextlib.asynccontextmanager

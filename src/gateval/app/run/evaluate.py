@@ -24,6 +24,7 @@ from gateval.candidates.isolation.isolation_level import IsolationLevel, egress_
 from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.doubts import trial_warnings
+from gateval.domain.results.offers import OfferCollector, offer_collector
 from gateval.domain.results.progress import is_public_warning
 from gateval.domain.results.results import Results, RunInfo, results_of
 from gateval.domain.results.resume import NOTHING_KEPT, Resumed
@@ -74,9 +75,12 @@ def evaluate(
     with TrialStore(folder.path / STORE_FOLDER) as file:
         log = SealingLog(file, plan)
         kept = resumed.kept._replace(measured=tuple(map(log.append, resumed.kept.measured)))
-        noting = _noting(warnings, under_way, sealed_off(_begun_in(file, listen), plan))
+        offers = offer_collector(plan)
+        offers.add(resumed.offers)
+        file.offered(offers.news())
+        noting = _noting(warnings, under_way, sealed_off(_noted_in(file, offers, listen), plan))
         how = (level, at_once, minutes, kept, taping, stage)
-        run = EvaluationRun(plan, repository, settings, folder, log, noting, *how)
+        run = EvaluationRun(plan, repository, settings, folder, log, noting, offers, *how)
         trials, interrupted = _trials_of(run)
     timed_out = trials is None and not interrupted
     done = (*stored_trials(folder.path, TRIALS_FILE), *log.held) if trials is None else trials
@@ -99,7 +103,7 @@ def evaluate(
         over_budget=" ".join(run.over_budget),
         warnings=(*kept_warnings(public), *others[:WARNINGS_LIMIT]),
     )
-    return results_of(plan, done, info, _agreements(plan, run.replays), run.offers.found())
+    return results_of(plan, done, info, _agreements(plan, run.replays), offers.found())
 
 
 def _agreements(plan: Plan, made: Sequence[CalibrationReplay]) -> list[CalibrationReplay]:
@@ -169,12 +173,16 @@ def _noting(
     return noted
 
 
-def _begun_in(file: TrialStore, listen: Listener) -> Listener:
-    """Return a listener that notes in the log's folder which trials are begun."""
+def _noted_in(file: TrialStore, offers: OfferCollector, listen: Listener) -> Listener:
+    """Return a listener that notes in the log's folder which trials are begun, and what models are
+    offered.
+    """
 
     def noted(event: Event) -> None:
         if isinstance(event, TrialStarted):
             file.begin(event.key)
+        elif isinstance(event, TrialFinished):
+            file.offered(offers.news())
         listen(event)
 
     return noted

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from gateval.domain.base import Name, Positive, Value, canonical_json
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.trials.model_call import TOOLS_LIMIT, ModelOffer, ToolDefinition
 from gateval.domain.trials.trial import Side, Trial
 
@@ -28,6 +30,10 @@ _RENAMED = 20
 
 _TOKEN = 4
 """Characters of a token, about: providers count a whole request, not its system prompt."""
+
+
+_TOLD = 2
+"""Trials from which on their number says nothing more of what is shared."""
 
 
 class SharedOffer(Value):
@@ -156,7 +162,7 @@ def _named(what: str, gone: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 def _prompt(base: SharedOffer, head: SharedOffer) -> Iterator[str]:
     """Tell of the system prompt; of one trial nobody knows which part of it is of the question."""
     full = any(len(of.sometimes.system) >= LINES_KEPT for of in (base, head))
-    if full or min(base.trials, head.trials) < 2:
+    if full or min(base.trials, head.trials) < _TOLD:
         return
     gone, new = _changed(base, head, "system")
     if not gone and not new:
@@ -179,6 +185,7 @@ class OfferCollector:
     def __init__(self, agents: Mapping[str, str]) -> None:
         self._agents = agents
         self._found: dict[tuple[str, Side], SharedOffer] = {}
+        self._new: set[tuple[str, Side]] = set()
 
     def take(self, trial: Trial) -> Trial:
         """Return the trial without what its models were offered, which is kept here."""
@@ -194,9 +201,27 @@ class OfferCollector:
     def add(self, offers: Iterable[SharedOffer]) -> None:
         """Take what other trials are offered."""
         for new in offers:
-            known = self._found.get((new.agent, new.side))
-            self._found[new.agent, new.side] = joined(known, new) if known else new
+            key = (new.agent, new.side)
+            known = self._found.get(key)
+            now = self._found[key] = joined(known, new) if known else new
+            if known is None or known.trials < _TOLD or _parts(known) != _parts(now):
+                self._new.add(key)
 
     def found(self) -> tuple[SharedOffer, ...]:
         """Return what is known, by Agent and side."""
         return tuple(self._found[key] for key in sorted(self._found))
+
+    def news(self) -> tuple[SharedOffer, ...]:
+        """Return what is known otherwise than when this was asked last, but for how many trials."""
+        told, self._new = sorted(self._new), set()
+        return tuple(self._found[key] for key in told)
+
+
+def offer_collector(plan: Plan) -> OfferCollector:
+    """Return what takes in what models are offered in a run of `plan`."""
+    apart = kept_apart(plan)
+    return OfferCollector({one.name: one.agent for one in plan.evals if one.name not in apart})
+
+
+def _parts(one: SharedOffer) -> tuple[ModelOffer, ModelOffer]:
+    return one.offer, one.sometimes

@@ -18,6 +18,7 @@ from gateval.domain.base import JsonObject, digest, plain_numbers
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import kept_apart
+from gateval.domain.results.offers import SharedOffer
 from gateval.domain.trials.trial import Cause, Side, Trial, TrialKey
 
 ENGINE_FORMAT = 1
@@ -181,10 +182,13 @@ def resumed_sentence(run: str, kept: KeptTrials, lost: int) -> str:
 
 
 class Resumed(NamedTuple):
-    """What a run keeps of an earlier one, and the sentence that says so."""
+    """What a run keeps of an earlier one, the sentence that says so, and what models were offered
+    there.
+    """
 
     kept: KeptTrials = NO_TRIALS
     told: str = ""
+    offers: tuple[SharedOffer, ...] = ()
 
 
 NOTHING_KEPT = Resumed()
