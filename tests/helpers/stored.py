@@ -7,7 +7,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from gateval.adapters.store import BEGUN_FILE, STORE_FOLDER, stored_trials
+from gateval.adapters.run_notes import BEGUN_FILE
+from gateval.adapters.store import STORE_FOLDER, stored_trials
 
 OLD_LOG = "trials.jsonl"
 

@@ -21,7 +21,7 @@ import os
 import re
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -31,10 +31,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from gateval.adapters.machine import show_here
 from gateval.domain.base import Count, Digest, Value
-from gateval.domain.results.offers import SharedOffer
 from gateval.domain.trials.kept import KeptSteps, Sharing
 from gateval.domain.trials.trace import Step
-from gateval.domain.trials.trial import Side, Trial, TrialKey
+from gateval.domain.trials.trial import Trial
 from gateval.errors import EvaluationError, StageFileError
 
 if TYPE_CHECKING:
@@ -42,12 +41,6 @@ if TYPE_CHECKING:
 
 STORE_FOLDER = "trials"
 INDEX = "index.jsonl"
-BEGUN_FILE = "begun.jsonl"
-"""The keys of trials that were begun, beside the store, until the run that began them ends."""
-
-OFFERS_FILE = "offers.jsonl"
-"""What models were offered, beside the store until the run ends: the last line of each Agent and
-side stands."""
 
 LONG_TEXT = 256
 """Characters from which a text is stored once."""
@@ -122,8 +115,6 @@ class TrialStore:
                 folder.mkdir()
             self._lock = os.open(folder, os.O_DIRECTORY | _READ)
             fcntl.flock(self._lock, fcntl.LOCK_SH)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._begun = os.open(folder.with_name(BEGUN_FILE), flags, 0o644)
             numbers = [int(one[:5]) for one in segment_names(folder)]
         except OSError as error:
             raise self._failed(error) from error
@@ -147,19 +138,6 @@ class TrialStore:
         stored = _StoredSteps(self._reader, self._number, *steps) if steps else None
         return self._sharing.kept(trial, stored)
 
-    def begin(self, key: TrialKey) -> None:
-        """Note that a trial is under way, for a run that goes on from this one if it is killed."""
-        with suppress(OSError):  # nothing rests on it but a number that is told
-            os.write(self._begun, key.model_dump_json().encode() + b"\n")
-
-    def offered(self, offers: Iterable[SharedOffer]) -> None:
-        """Note what models are offered, which no trial repeats, for a run that goes on."""
-        lines = b"".join(one.model_dump_json().encode() + b"\n" for one in offers)
-        if not lines:
-            return
-        with suppress(OSError), self._folder.with_name(OFFERS_FILE).open("ab") as file:
-            file.write(lines)  # no verdict rests on it
-
     def rotate(self) -> None:
         """Close the segment under way, so that it can be uploaded."""
         if self._writing is None:
@@ -180,10 +158,6 @@ class TrialStore:
             self.rotate()
         finally:
             os.close(self._lock)
-            os.close(self._begun)
-        for name in (BEGUN_FILE, OFFERS_FILE):
-            with suppress(OSError):
-                self._folder.with_name(name).unlink()
 
     def __enter__(self) -> Self:
         return self
@@ -579,30 +553,3 @@ def _logged(log: Path) -> Iterator[Trial]:
         raise StageFileError(
             f"Cannot read the runs of fixtures in {shown}: {error.strerror}."
         ) from error
-
-
-def read_begun(run: Path) -> frozenset[TrialKey]:
-    """Return which trials were begun by the killed run that left this folder; none is known of
-    others.
-
-    What cannot be read is left out: nothing rests on it but a number that is told.
-    """
-    try:
-        lines = (run / BEGUN_FILE).read_bytes().splitlines()
-        return frozenset(map(TrialKey.model_validate_json, lines))
-    except (OSError, ValidationError):
-        return frozenset()
-
-
-def read_offers(run: Path) -> tuple[SharedOffer, ...]:
-    """Return what models were offered in the killed run that left this folder; nothing is known of
-    others.
-
-    What cannot be read is left out: no verdict rests on it.
-    """
-    found = dict[tuple[str, Side], SharedOffer]()
-    with suppress(OSError, ValidationError):
-        for line in (run / OFFERS_FILE).read_bytes().splitlines():
-            one = SharedOffer.model_validate_json(line)
-            found[one.agent, one.side] = one
-    return tuple(found.values())

@@ -18,13 +18,8 @@ from gateval.adapters.layer_trust import refuse_way, trusted_owners
 from gateval.adapters.machine import show_here
 from gateval.adapters.own_code import engine_digest
 from gateval.adapters.results_folder import PARENTS, run_folders
-from gateval.adapters.store import (
-    OFFERS_FILE,
-    STORE_FOLDER,
-    read_begun,
-    read_offers,
-    stored_trials,
-)
+from gateval.adapters.run_notes import OFFERS_FILE, read_begun, read_offers
+from gateval.adapters.store import STORE_FOLDER, stored_trials
 from gateval.app.run.views import PLAN_FILE, RESULTS_FILE, TRIALS_FILE
 from gateval.app.stored import named_run, read_plan, read_results
 from gateval.domain.base import plain_message

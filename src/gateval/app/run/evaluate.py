@@ -13,6 +13,7 @@ from gateval import __version__
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.machine import SystemClock
 from gateval.adapters.results_folder import ResultsFolder
+from gateval.adapters.run_notes import RunNotes
 from gateval.adapters.store import STORE_FOLDER, TrialStore, stored_trials
 from gateval.app.guard import ENDING, end_in_order, handlers_kept, interrupted
 from gateval.app.run.context import EvaluationRun, refuse_missing_keys, refuse_unpriced, run_context
@@ -72,21 +73,18 @@ def evaluate(
         listen(RunWarned(message=shown))
     warnings: dict[str, None] = dict.fromkeys(filter(None, [taping.warning]))
     under_way: dict[TrialKey, None] = {}
-    with TrialStore(folder.path / STORE_FOLDER) as file:
+    with TrialStore(folder.path / STORE_FOLDER) as file, RunNotes(folder.path) as notes:
         log = SealingLog(file, plan)
         kept = resumed.kept._replace(measured=tuple(map(log.append, resumed.kept.measured)))
-        offers = offer_collector(plan)
-        offers.add(resumed.offers)
-        file.offered(offers.news())
-        noting = _noting(warnings, under_way, sealed_off(_noted_in(file, offers, listen), plan))
+        offers = offer_collector(plan, resumed.offers)
+        notes.offered(offers.news())
+        noting = _noting(warnings, under_way, sealed_off(_noted_in(notes, offers, listen), plan))
         how = (level, at_once, minutes, kept, taping, stage)
         run = EvaluationRun(plan, repository, settings, folder, log, noting, offers, *how)
         trials, interrupted = _trials_of(run)
     timed_out = trials is None and not interrupted
     done = (*stored_trials(folder.path, TRIALS_FILE), *log.held) if trials is None else trials
     told = (*_unset(plan, settings, level), *warnings, *trial_warnings(plan, done))
-    public = [one for one in told if is_public_warning(one, plan)]
-    others = [one for one in told if not is_public_warning(one, plan)]
     seconds = round(clock.monotonic() - begun, 3)
     info = RunInfo(
         run=folder.run,
@@ -101,7 +99,7 @@ def evaluate(
         ended=f"The time of the run was over ({minutes:g} minutes)." if timed_out else "",
         unanswered=_unanswered(run.silent, seconds) if timed_out else "",
         over_budget=" ".join(run.over_budget),
-        warnings=(*kept_warnings(public), *others[:WARNINGS_LIMIT]),
+        warnings=_limited(plan, told),
     )
     return results_of(plan, done, info, _agreements(plan, run.replays), offers.found())
 
@@ -118,6 +116,12 @@ def _unset(plan: Plan, settings: Settings, level: IsolationLevel | None) -> list
         for name in plan.policy.candidate_env
         if level and name not in settings.environ
     ]
+
+
+def _limited(plan: Plan, told: Sequence[str]) -> tuple[str, ...]:
+    public = [one for one in told if is_public_warning(one, plan)]
+    others = [one for one in told if not is_public_warning(one, plan)]
+    return *kept_warnings(public), *others[:WARNINGS_LIMIT]
 
 
 def kept_warnings(told: Sequence[str]) -> tuple[str, ...]:
@@ -173,16 +177,16 @@ def _noting(
     return noted
 
 
-def _noted_in(file: TrialStore, offers: OfferCollector, listen: Listener) -> Listener:
+def _noted_in(notes: RunNotes, offers: OfferCollector, listen: Listener) -> Listener:
     """Return a listener that notes in the log's folder which trials are begun, and what models are
     offered.
     """
 
     def noted(event: Event) -> None:
         if isinstance(event, TrialStarted):
-            file.begin(event.key)
+            notes.begin(event.key)
         elif isinstance(event, TrialFinished):
-            file.offered(offers.news())
+            notes.offered(offers.news())
         listen(event)
 
     return noted

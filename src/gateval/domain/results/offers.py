@@ -217,10 +217,12 @@ class OfferCollector:
         return tuple(self._found[key] for key in told)
 
 
-def offer_collector(plan: Plan) -> OfferCollector:
-    """Return what takes in what models are offered in a run of `plan`."""
+def offer_collector(plan: Plan, known: Iterable[SharedOffer]) -> OfferCollector:
+    """Return what takes in what models are offered in a run of `plan`, beside what is `known`."""
     apart = kept_apart(plan)
-    return OfferCollector({one.name: one.agent for one in plan.evals if one.name not in apart})
+    found = OfferCollector({one.name: one.agent for one in plan.evals if one.name not in apart})
+    found.add(known)
+    return found
 
 
 def _parts(one: SharedOffer) -> tuple[ModelOffer, ModelOffer]:

@@ -1,0 +1,83 @@
+"""What a run notes beside its trials until it ends, for a run that goes on from it if it is killed.
+
+No verdict rests on it: which trials were begun, so that it can be told how many are paid again, and
+what models were offered, which no trial repeats. A run that ends by itself says both in its
+results.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from pydantic import ValidationError
+
+from gateval.domain.results.offers import SharedOffer
+from gateval.domain.trials.trial import Side, TrialKey
+
+BEGUN_FILE = "begun.jsonl"
+OFFERS_FILE = "offers.jsonl"
+"""The last line of each Agent and side stands."""
+
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class RunNotes:
+    """Notes in the folder of a run, gone when it ends. Use it as a context.
+
+    Where nothing can be written, nothing is noted.
+    """
+
+    def __init__(self, run: Path) -> None:
+        self._run = run
+        self._files: dict[str, int] = {}
+
+    def begin(self, key: TrialKey) -> None:
+        """Note that a trial is under way."""
+        self._append(BEGUN_FILE, key.model_dump_json().encode() + b"\n")
+
+    def offered(self, offers: Iterable[SharedOffer]) -> None:
+        """Note what models are offered."""
+        lines = b"".join(one.model_dump_json().encode() + b"\n" for one in offers)
+        if lines:
+            self._append(OFFERS_FILE, lines)
+
+    def _append(self, name: str, lines: bytes) -> None:
+        with suppress(OSError):
+            if name not in self._files:
+                self._files[name] = os.open(self._run / name, _APPEND, 0o644)
+            os.write(self._files[name], lines)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name, file in self._files.items():
+            os.close(file)
+            with suppress(OSError):
+                (self._run / name).unlink()
+
+
+def read_begun(run: Path) -> frozenset[TrialKey]:
+    """Return which trials were begun by the killed run that left this folder; none is known of
+    others. What cannot be read is left out.
+    """
+    with suppress(OSError, ValidationError):
+        lines = (run / BEGUN_FILE).read_bytes().splitlines()
+        return frozenset(map(TrialKey.model_validate_json, lines))
+    return frozenset()
+
+
+def read_offers(run: Path) -> tuple[SharedOffer, ...]:
+    """Return what models were offered in the killed run that left this folder; nothing is known of
+    others. What cannot be read is left out.
+    """
+    found = dict[tuple[str, Side], SharedOffer]()
+    with suppress(OSError, ValidationError):
+        for line in (run / OFFERS_FILE).read_bytes().splitlines():
+            one = SharedOffer.model_validate_json(line)
+            found[one.agent, one.side] = one
+    return tuple(found.values())
