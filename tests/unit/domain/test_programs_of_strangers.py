@@ -164,3 +164,64 @@ def test_an_application_may_be_of_an_own_class_that_takes_its_routers_in() -> No
     first, *_ = found({"api/main.py": main, "api/desk.py": kind, "api/chat.py": chat})
     assert (first.path, first.refused) == ("api/main.py", None)
     assert first.invocation.route.startswith("/support/ask?question=")
+
+
+LOOP = "from graph import {made}\nwhile True:\n    said = input('> ')\n    print(run({made}(), said))\n"
+PART = "from langgraph.prebuilt import create_react_agent\nhelper = create_react_agent('m', tools=[])\ndef make(): ...\n"
+
+
+def test_what_the_readme_starts_comes_before_a_part_of_it() -> None:
+    files = {
+        "main.py": LOOP.format(made="make"),
+        "graph.py": PART,
+        "requirements.txt": "langgraph\n",
+        "README.md": "# Use\n\n```bash\npip install -r requirements.txt\npython main.py\n```\n",
+    }
+    first, *_ = found(files)
+    assert (first.path, first.target) == ("main.py", "")
+    named, *_ = found({**files, "graph.py": PART.replace("helper", "agent")})
+    assert named.target == "graph.py:agent"  # a leader by its name answers as well, and sooner
+    untold, *_ = found({**files, "README.md": "# Use\n"})
+    assert untold.target == "graph.py:helper"
+
+
+def test_a_readme_says_which_of_two_programs_is_started() -> None:
+    text = "import openai, sys\nprint(openai.ask(sys.argv[1]))\n" + MAIN
+    files = {"desk/agent.py": text, "desk/talk.py": text}
+    first, *_ = found(files)
+    assert first.path == "desk/agent.py"
+    for name, told in (
+        ("README.md", "Run `uv run python desk/talk.py`."),
+        ("README.md", "python3 -m desk.talk"),
+        ("desk/Dockerfile", 'CMD ["python", "-u", "talk.py"]'),
+    ):
+        first, *_ = found({**files, name: told})
+        assert first.path == "desk/talk.py", told
+
+
+def test_a_server_is_asked_itself_and_not_what_starts_it() -> None:
+    server = "import openai\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.post('/ask')\ndef ask(question: str): ...\n"
+    starter = "import typer, uvicorn\nfrom .server import app\ncli = typer.Typer()\n@cli.command()\ndef serve(port: int = typer.Option(8000, '--port')):\n    uvicorn.run('desk.server:app', port=port)\n@cli.command()\ndef other(): ...\n"
+    project = "[project]\nname = 'desk'\n[project.scripts]\ndesk = 'desk.cli:cli'\n"
+    files = {"desk/server.py": server, "desk/cli.py": starter, "pyproject.toml": project}
+    first, *_ = found({**files, "desk/__init__.py": ""})
+    assert first.path == "desk/server.py"
+    assert first.command[-4:] == ("uvicorn", "desk.server:app", "--port", "{port}")
+
+
+def test_its_own_imports_say_where_a_program_is_imported_from() -> None:
+    server = "import openai\nfrom fastapi import FastAPI\nfrom src.ai.tools import x\napp = FastAPI()\n@app.post('/ask')\ndef ask(question: str): ...\n"
+    files = {
+        "back/src/main.py": server,
+        "back/src/ai/tools.py": "from ai.loop import go\nx = 1\n",  # a package beside `back`
+        "back/requirements.txt": "fastapi\n",
+    }
+    first, *_ = found(files)
+    assert (first.root, first.modules_in) == ("back", "")
+    assert "src.main:app" in first.command
+
+
+def test_a_class_that_others_are_made_of_is_no_agent() -> None:
+    base = "from llama_index.core.workflow import Workflow\nclass Base(Workflow):\n    ...\n"
+    own = "from llama_index.core.workflow import Workflow\nfrom base import Base\nclass Desk(Base):\n    ...\nclass Talk(Workflow):\n    ...\n"
+    assert {one.target for one in found({"base.py": base, "own.py": own})} == {"own.py:Talk"}

@@ -56,6 +56,19 @@ BODIES = [
         ("/chat", {"text": "{{ prompt }}"}, "text"), id="the one that asks",
     ),
     pytest.param("@app.post('/rows')\ndef f(n: int): ...\n", None, id="no question"),
+    pytest.param(
+        "from fastapi import Request as Asked\nclass P(BaseModel):\n    type: str\n    text: str\nclass C(BaseModel):\n    message: List[P]\n    history: List[P] = []\n@app.post('/chat')\nasync def f(raw: Asked):\n    c = C(**(await raw.json()))\n",
+        ("/chat", {"message": [{"type": "text", "text": "{{ prompt }}"}]}, ""), id="a model made by hand, of parts",
+    ),
+    pytest.param(
+        "class M(BaseModel):\n    role: str\n    parts: list[dict]\nclass C(BaseModel):\n    messages: list[M]\n@app.post('/chat')\ndef f(c: C): ...\n",
+        ("/chat", {"messages": [{"role": "user", "parts": [{"type": "text", "text": "{{ prompt }}"}]}]}, ""), id="messages of the AI SDK",
+    ),
+    pytest.param(
+        "class T(BaseModel):\n    text: str\n@app.post('/admin/prompt')\ndef a(t: T): return {'answer': 1}\n@app.post('/chat/{id}', status_code=status.HTTP_202_ACCEPTED)\ndef b(id: str, t: T): return {'message_id': 1}\n@app.post('/stream/{id}')\ndef c(id: str, t: T): return StreamingResponse(x)\n",
+        ("/stream/gateval", {"text": "{{ prompt }}"}, ""), id="not to administer, not to be answered later",
+    ),
+    pytest.param("class T(BaseModel):\n    token: str\n    password: str\n@app.post('/set-password')\ndef f(t: T): ...\n", None, id="a password is no question"),
 ]  # fmt: skip
 
 
@@ -88,6 +101,28 @@ def test_a_router_stands_where_it_is_included_and_models_lie_elsewhere() -> None
         {"user_query": "{{ prompt }}"},
         "",
     )
+
+
+def test_modules_of_one_name_in_several_folders_are_told_apart() -> None:
+    texts = {
+        "app/main.py": "from fastapi import FastAPI\nfrom .core.config import settings\nfrom app.api.routes import router\napp = FastAPI()\napp.include_router(router, prefix=f'{settings.API_PREFIX}/v1')\n",
+        "app/core/config.py": "class Settings(BaseSettings):\n    def __init__(self):\n        self.API_PREFIX = os.getenv('API_PREFIX', '/api')\n",
+        "app/api/routes.py": "from fastapi import APIRouter\nfrom app.chat.routes import router as chat, made\nfrom app.rows import routes as rows\nrouter = APIRouter()\nfor one in (chat, rows.router):\n    router.include_router(one)\nrouter.include_router(made(), prefix='/made')\n",
+        "app/rows/routes.py": "from fastapi import APIRouter\nfrom .models import Row as Ask\nrouter = APIRouter(prefix='/rows')\n@router.post('')\ndef add(row: Ask): ...\n",
+        "app/rows/models.py": "from pydantic import BaseModel\nclass Ask(BaseModel):\n    session_id: int\nclass Row(BaseModel):\n    content: str\n",
+        "app/chat/routes.py": "from fastapi import APIRouter\nfrom .models import Ask\nrouter = APIRouter(prefix='/chat')\n@router.post('')\ndef ask(ask: Ask): ...\ndef made():\n    own = APIRouter()\n    @own.post('/later', status_code=202)\n    def later(ask: Ask): ...\n    return own\n",
+        "app/chat/models.py": "from pydantic import BaseModel\nclass Ask(BaseModel):\n    content: str\n",
+    }  # fmt: skip
+    found = asked_as_written(texts)
+    assert found is not None
+    assert (found.route, json.loads(found.body)) == ("/api/v1/chat", {"content": "{{ prompt }}"})
+    asking = asked_as_written(texts, asking={"app/rows/routes.py"})
+    assert asking is not None
+    assert asking.route == "/api/v1/rows"  # for a model is asked behind it
+    late = {path: text.replace("@router.post", "@router.put") for path, text in texts.items()}
+    made = asked_as_written(late, asking={"app/chat/routes.py"})
+    assert made is not None
+    assert made.route == "/api/v1/made/later"
 
 
 @pytest.mark.parametrize("text", ["def (", "class A(A): x: A", "x = " + "(" * 5000, "\0"])

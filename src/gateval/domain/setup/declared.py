@@ -87,6 +87,7 @@ _ANSWERING = re.compile(
 _CREW_BASE = re.compile(r"^@(?:\w+\.)?CrewBase\b[^\n]*\n(?:@[^\n]*\n)*class (\w+)", re.M)
 _FLOW = re.compile(r"^class (\w+)\((?:\w+\.)?Flow\b", re.M)
 _WORKFLOW = re.compile(r"^class (\w+)\((?:\w+\.)?Workflow\)", re.M)
+_BASES = re.compile(r"^class \w+\(([^)]*)\)", re.M)
 _ROOT_AGENT = re.compile(r"^(root_agent)[ \t]*(?::[^=\n]+)?=[ \t]*(\w+)", re.M)
 _ROUTE = re.compile(r"(?:^|/)app/(?:.*/)?route\.(?:ts|tsx|js|mjs)$")
 _STORES = re.compile(
@@ -145,10 +146,16 @@ def declared_agents(
     """
     told = [one for path, text in declaring.items() for one in _named(path, text, texts)]
     bodies: dict[DeclaredAgent, str] = {}
+    bases = {
+        one
+        for text in texts.values()
+        for names in _BASES.findall(text)
+        for one in re.findall(r"\w+", names)
+    }
     for path, text in texts.items():
         framework = framework_of(path)
         if path.endswith(".py"):
-            told += _classes(path, text, framework)
+            told += (one for one in _classes(path, text, framework) if one.found not in bases)
             bodies |= _objects(path, text, framework, _PYTHON_CALL)
         elif not path.endswith(".go"):
             told += _handlers(path, text, reached)

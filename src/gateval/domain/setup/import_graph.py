@@ -27,7 +27,7 @@ _DOTTED = re.compile(r"[\w-]+(?:\.[\w-]+)+?(?=\.[cm]?[jt]sx?\b|[^\w.-])")
 """A name as `chat.routes`, which Node's files have, without its ending."""
 _KINDS = {".py": "py", ".go": "go"}
 
-MOST_REACHED = 50
+MOST_REACHED = 150
 """How many files are followed from one program."""
 
 

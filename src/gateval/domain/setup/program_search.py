@@ -73,6 +73,7 @@ from gateval.domain.setup.program_install import (
 from gateval.domain.setup.protocols import at_port, starts_itself
 from gateval.domain.setup.request_models import asked_as_written
 from gateval.domain.setup.start_command import import_root, start_of
+from gateval.domain.setup.told_starts import TELLING, told_starts
 from gateval.domain.setup.zod import as_schema_demands
 from gateval.domain.strict_json import value_at
 
@@ -178,6 +179,7 @@ class RepositoryFiles:
     modules: Mapping[str, frozenset[str]]
     names: Mapping[str, frozenset[str]]
     declared: Mapping[str, str]
+    told: Mapping[str, int]
     variables: Mapping[str, tuple[str, ...]]
     environments: Mapping[str, tuple[str, ...]]
 
@@ -187,6 +189,7 @@ class RepositoryFiles:
         texts = {path: text for path, text in given.items() if path.endswith(ENDINGS)}
         projects = {path: text for path, text in given.items() if basename(path) in PROJECT_TEXTS}
         declaring = {path: text for path, text in given.items() if basename(path) in DECLARING}
+        telling = {path: text for path, text in given.items() if basename(path) in TELLING}
         variables = {
             path: variables_of(text, example=basename(path) in ENV_EXAMPLES)
             for path, text in given.items()
@@ -216,6 +219,7 @@ class RepositoryFiles:
             {path: _imported(path, text) for path, text in texts.items()},
             {path: frozenset(_FILE_NAME.findall(text)) for path, text in texts.items()},
             declared(projects, every),
+            told_starts(telling, projects, every),
             variables,
             environments,
         )
@@ -249,8 +253,9 @@ def worth_reading(path: str) -> bool:
 
 
 def tells_of_project(path: str) -> bool:
-    """Whether a file says what a project needs and which programs or agents it has."""
-    return basename(path) in {*PROJECT_TEXTS, *DECLARING, *ENV_EXAMPLES} and is_own(path)
+    """Whether a file says what a project needs, which programs it has and how they are started."""
+    names = {*PROJECT_TEXTS, *DECLARING, *ENV_EXAMPLES, *TELLING}
+    return basename(path) in names and is_own(path)
 
 
 def is_own(path: str) -> bool:
@@ -268,6 +273,9 @@ def not_read(files: Iterable[str]) -> tuple[str, Refusal] | None:
             return path, why
     return None
 
+
+_DECLARED = 30
+"""The score of what a framework declares by its name, as a root agent, is no less."""
 
 _TELLING = {"main", "agent", "app", "bot", "server", "index", "cli", "__main__", "run", "assistant"}
 _PLAIN_SDKS = {"OpenAI SDK", "Anthropic SDK", "LiteLLM", "LangChain"}
@@ -363,14 +371,27 @@ def _orchestrating(
     best = max((one.score for one in agents), default=0)
     peers = {one.told: one.path for one in agents if one.score >= best - 1}
     led = len(peers) < 2 or any(leads(told.rpartition(":")[2]) for told in peers)
+    lone = best < _DECLARED and not any(leads(told.rpartition(":")[2]) for told in peers)
     behind = {one.path: set(around.reach.from_(one.path)) - {one.path} for one in programs}
+    own = {one.path for one in programs if one.invocation.route and _has_application(one, around)}
+    starters = {one.path for one in programs if one.invocation.route} - own
     for one in programs:
-        imported = any(one.path in others for others in behind.values())
+        started = [other for other in programs if other.path in own & behind[one.path]]
+        imported = any(one.path in others - starters for others in behind.values())
         score = one.score + (1 if one.invocation.preset else -imported)
+        if one.path in starters and started:  # what serves is asked, not what starts it
+            score = min(score, *(other.score - 2 for other in started))
         asked = one.started and one.invocation.sure and not one.invocation.route
-        if asked and not led and set(peers.values()) <= behind[one.path]:
+        reached = set(peers.values()) & behind[one.path]
+        told = one.path in around.told and lone and reached
+        if asked and (told or (not led and reached == set(peers.values()))):
             score = max(score, best + 1)
         yield one._replace(score=score)
+
+
+def _has_application(program: FoundProgram, around: RepositoryFiles) -> bool:
+    path = program.path
+    return bool(server_of(path, around.texts[path], around.reach.behind(path)))
 
 
 def _wanted(wanted: str, found: Sequence[FoundProgram], around: RepositoryFiles) -> FoundProgram:
@@ -405,7 +426,9 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
         return asked, refused or FORM
     if not path.endswith(".py"):
         return as_schema_demands(asked, f"{text}\n{behind}"), refused
-    written = asked_as_written({one: around.texts[one] for one in around.reach.from_(path)})
+    reached = around.reach.from_(path)
+    asking = frozenset(one for one in reached if around.framework(one))
+    written = asked_as_written({one: around.texts[one] for one in reached}, asking)
     silent = written is None and not is_flask(text) and not is_asked(asked.route)
     return written or asked, refused or (SILENT if silent else None)
 
@@ -528,4 +551,11 @@ def _score(path: str, framework: str, setup: SetUp | None, around: RepositoryFil
     named = stem in _TELLING or any(word in stem for word in ("agent", "bot", "assistant"))
     telling = framework not in _PLAIN_SDKS
     told = path in around.declared
-    return 2 * (named or told) + 2 * telling + (setup is not None) + told
+    hinted = (
+        0
+        if path not in around.told
+        else 3
+        if path == min(around.told, key=around.told.__getitem__)
+        else 2
+    )
+    return 2 * (named or told) + 2 * telling + (setup is not None) + told + hinted

@@ -8,7 +8,7 @@ from posixpath import basename, dirname, join, relpath, splitext
 from typing import NamedTuple
 
 from gateval.domain.setup.answering import has_guard
-from gateval.domain.setup.import_graph import folders_above
+from gateval.domain.setup.import_graph import folders_above, python_modules
 from gateval.domain.setup.program import BUILT, SetUp, is_flask, server_of
 
 _RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
@@ -83,11 +83,12 @@ def import_root(
     if _RELATIVE.search(text):
         return dirname(dirname(file))
     modules = {step for path in files if path.endswith(".py") for step in _importable(path)}
-    for folder in folders_above(file):
-        if any(
-            join(root, folder, *name.split(".")) in modules for name in imported if name[:1] != "."
-        ):
-            return folder
+    for names in (python_modules(text), imported):  # its own say more than those around it
+        for folder in folders_above(file):
+            if any(
+                join(root, folder, *name.split(".")) in modules for name in names if name[:1] != "."
+            ):
+                return folder
     return None
 
 
