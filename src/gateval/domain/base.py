@@ -1,4 +1,4 @@
-"""The two base classes of all values: frozen, strict about unknown fields, cheap to import."""
+"""The base classes of all values: frozen, strict about unknown fields, cheap to import."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from enum import StrEnum
 from functools import cache, wraps
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
@@ -50,6 +52,15 @@ ModelName = Annotated[str, StringConstraints(pattern=MODEL_NAME_PATTERN)]
 """A model as people name it: `provider/model-id`; the id may hold further slashes."""
 
 
+class Word(StrEnum):
+    """A word of a closed list, for values that are written by the thousand: pydantic asks for its
+    `value` each time, which takes longer with the one of `StrEnum` than all else of it.
+    """
+
+
+Word.value = property(attrgetter("_value_"))  # type: ignore[method-assign, assignment]
+
+
 class Value(BaseModel):
     """A frozen value that refuses unknown fields. Stage files hold its fields by their own name."""
 
@@ -80,6 +91,20 @@ class Value(BaseModel):
         object.__setattr__(made, "__pydantic_extra__", None)
         object.__setattr__(made, "__pydantic_private__", None)
         return made
+
+    @classmethod
+    def of_known(cls, **fields: object) -> Self:
+        """Return the value of these fields, which are valid and not looked at; the others are as
+        they are by default.
+        """
+        return cls.of_valid({**_defaults(cls), **fields}, set(fields))
+
+
+@cache
+def _defaults(kind: type[Value]) -> dict[str, object]:
+    """Return what the fields of a class are by default, in their order."""
+    fields = kind.model_fields.items()
+    return {name: one.get_default(call_default_factory=True) for name, one in fields}
 
 
 class Spec(Value):

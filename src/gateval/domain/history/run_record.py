@@ -11,7 +11,6 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Literal
 
@@ -26,6 +25,7 @@ from gateval.domain.base import (
     Share,
     UtcTime,
     Value,
+    Word,
     ascii_json,
 )
 from gateval.domain.calibration import StoredAgreement, StoredWatch
@@ -119,7 +119,7 @@ SCORES_LISTED = 50
 """Axes and criteria that are named of a fixture or an Eval."""
 
 
-class TrialStatus(StrEnum):
+class TrialStatus(Word):
     """How one trial ended: passed, failed, failed without an answer, lost."""
 
     PASSED = "p"
@@ -128,7 +128,7 @@ class TrialStatus(StrEnum):
     LOST = "x"
 
 
-class FixtureMark(StrEnum):
+class FixtureMark(Word):
     """How a fixture ended; `Error` is neither: it could not be measured."""
 
     FAIL = "Fail"

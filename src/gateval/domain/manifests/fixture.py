@@ -12,12 +12,20 @@ shares with others, which are not hidden from candidates.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue
 
-from gateval.domain.base import JsonObject, Name, Positive, Spec, Value, canonical_json, json_text
+from gateval.domain.base import (
+    JsonObject,
+    Name,
+    Positive,
+    Spec,
+    Value,
+    Word,
+    canonical_json,
+    json_text,
+)
 from gateval.domain.manifests.messages import (
     MESSAGES_LIMIT,
     Content,
@@ -36,7 +44,7 @@ from gateval.domain.strict_json import strings_of, value_at
 from gateval.domain.tree import FileRules, Tree, has_folder, under
 
 
-class Severity(StrEnum):
+class Severity(Word):
     """From `low` to `critical`."""
 
     LOW = "low"
@@ -158,7 +166,7 @@ def _text(value: JsonValue) -> str:
     return "" if value is None else json_text(value)
 
 
-class FixtureKind(StrEnum):
+class FixtureKind(Word):
     """The purpose of a fixture. The gate treats all three alike."""
 
     GOLDEN = "golden"
@@ -166,7 +174,7 @@ class FixtureKind(StrEnum):
     EDGE = "edge"
 
 
-class InputType(StrEnum):
+class InputType(Word):
     """Where the input would come from in production."""
 
     WEBHOOK = "webhook"

@@ -8,13 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from enum import StrEnum
 from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import Field, JsonValue, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from gateval.domain.base import Count, JsonObject, Name, Sha, Share, Spec, Value
+from gateval.domain.base import Count, JsonObject, Name, Sha, Share, Spec, Value, Word
 from gateval.domain.paths import show_path
 from gateval.domain.text import ShortText
 from gateval.domain.tree import is_lfs_pointer
@@ -154,7 +153,7 @@ MESSAGES_LIMIT = 500
 """Messages before a fixture's first turn, and its turns."""
 
 
-class Role(StrEnum):
+class Role(Word):
     """Who says a message."""
 
     SYSTEM = "system"

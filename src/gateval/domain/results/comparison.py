@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import StrEnum
 from statistics import fmean
 
 from pydantic import Field
 
-from gateval.domain.base import Count, Positive, Value
+from gateval.domain.base import Count, Positive, Value, Word
 from gateval.domain.manifests.fixture import named_axes
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Removed
@@ -30,14 +29,14 @@ CHANCE = 0.05
 """P(any interval of a run misses its true ratio) is at most this, over all that have a limit."""
 
 
-class Measure(StrEnum):
+class Measure(Word):
     """The subject of a rise."""
 
     COST = "cost"
     LATENCY = "latency"
 
 
-class Unit(StrEnum):
+class Unit(Word):
     """What a rise is counted in; tokens where nobody knows the money."""
 
     USD = "US dollars"
@@ -144,7 +143,7 @@ def _seconds(trial: Trial) -> float:
     return trial.own_seconds
 
 
-class FixtureChange(StrEnum):
+class FixtureChange(Word):
     """How a fixture moved from base to head."""
 
     REGRESSED = "regressed"
@@ -180,7 +179,7 @@ class Repeated(Value):
         return self.lost > LOST_SHARE * (self.trials + self.lost)
 
 
-class FixtureStatus(StrEnum):
+class FixtureStatus(Word):
     """Where a fixture is shown, most urgent first. Each fixture has exactly one status."""
 
     REGRESSED = "regressed"

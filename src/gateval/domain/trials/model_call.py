@@ -12,12 +12,11 @@ Whatever framework writes the requests.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from pydantic import Field
 
-from gateval.domain.base import Count, JsonObject, Value
+from gateval.domain.base import Count, JsonObject, Value, Word
 
 
 class ToolDefinition(Value):
@@ -133,7 +132,7 @@ class Usage(Value):
         return self.input_tokens + self.output_tokens
 
 
-class StopReason(StrEnum):
+class StopReason(Word):
     """Why the model stopped, in neutral words."""
 
     END = "end"
@@ -165,7 +164,7 @@ class ModelReply(Value):
     fingerprint: str = ""
 
 
-class InputKind(StrEnum):
+class InputKind(Word):
     """What is wanted of the texts: a vector for each, or whether it offends, and by what."""
 
     EMBEDDING = "embedding"
@@ -202,7 +201,7 @@ SAID_LIMIT = 300
 """Characters kept of why calls were refused."""
 
 
-class RefusedBy(StrEnum):
+class RefusedBy(Word):
     """Who refused the calls of a trial of which none succeeded, in the end.
 
     `provider`: it refuses what was asked (no such model, a wrong parameter); `gateway`: the gate's

@@ -5,16 +5,16 @@ from __future__ import annotations
 import operator
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
-from pydantic import Field, SerializerFunctionWrapHandler, field_serializer
+from pydantic import Field, field_serializer
 from pydantic.json_schema import SkipJsonSchema
 
 from gateval.domain.base import (
     JsonObject,
     Positive,
     Value,
+    Word,
     canonical_json,
     json_text,
     plain_numbers,
@@ -37,7 +37,7 @@ Number = TypeVar("Number", int, float)
 TraceSource = Literal["gate", "gateway", "candidate", "answer"]
 
 
-class StepKind(StrEnum):
+class StepKind(Word):
     """The kind of a step."""
 
     USER = "user"
@@ -109,10 +109,10 @@ class Trace(Value):
     offered: SkipJsonSchema[ModelOffer | None] = Field(default=None, exclude=True)
     """What its models were offered, None where nobody saw that; not stored with the trial."""
 
-    @field_serializer("steps", mode="wrap")
-    def _read_steps(self, steps: Sequence[Step], write: SerializerFunctionWrapHandler) -> Any:
+    @field_serializer("steps")
+    def _read_steps(self, steps: Sequence[Step]) -> tuple[Step, ...]:
         """Steps that lie in a store (`kept.py`) are read to be written."""
-        return write(tuple(steps))
+        return tuple(steps)
 
     @property
     def is_seen(self) -> bool:

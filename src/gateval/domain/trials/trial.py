@@ -10,12 +10,11 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterable
-from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from gateval.domain.base import Count, Positive, Share, Value, canonical_json
+from gateval.domain.base import Count, Positive, Share, Value, Word, canonical_json
 from gateval.domain.manifests.fixture import PREFERENCE, FixtureInput, Severity
 from gateval.domain.trials.model_call import CallsMade, Usage, add_calls, in_one_trial
 from gateval.domain.trials.preference import Preference
@@ -96,14 +95,14 @@ DETAIL_LINES = 20
 """Last lines kept of what a candidate printed."""
 
 
-class Side(StrEnum):
+class Side(Word):
     """Which revision a trial measures."""
 
     HEAD = "head"
     BASE = "base"
 
 
-class Outcome(StrEnum):
+class Outcome(Word):
     """Of a trial or fixture. `error` is not measured; `skip` is no terminal answer in time.
 
     A candidate that crashes, or gives nothing in time by its own fault, has failed.
@@ -115,7 +114,7 @@ class Outcome(StrEnum):
     SKIP = "skip"
 
 
-class Cause(StrEnum):
+class Cause(Word):
     """Who is to blame for an error or a skip.
 
     `candidate`: it did not start, crashed, was too slow or broke the contract; `judge`: the judge
@@ -134,7 +133,7 @@ class Cause(StrEnum):
     GATE = "gate"
 
 
-class AssessmentStatus(StrEnum):
+class AssessmentStatus(Word):
     """Of one assertion: `error` means that it could not be evaluated."""
 
     PASSED = "passed"
