@@ -20,7 +20,6 @@ from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import EVAL_KINDS, SCRIPTED_FOLDER
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.paths import show_path
-from gateval.domain.planning.change import inventory
 from gateval.domain.text import show_bytes
 from gateval.errors import EXIT_PASS, EXIT_USAGE, GatevalError, RepositoryError, UsageError
 from gateval.pipeline.read import find_head, find_revisions, survey, with_outside
@@ -260,6 +259,8 @@ def show_closure(name: str, *, head: str | None, as_json: bool) -> int:
 
     agents = {one.name: one for one in snapshot.catalogue.agents}
     refuse_names("Agent", [name], [*agents])
+    from gateval.domain.planning.change import inventory  # which knows plans
+
     found = inventory(agents[name], snapshot)
     sizes = repository.sizes(file.oid for file in found.files if file.kind != "submodule")
     if as_json:

@@ -19,7 +19,6 @@ from gateval.domain.manifests.evaluation import Calibration, CalibrationExample
 from gateval.domain.manifests.fixture import Reference
 from gateval.domain.paths import nearest
 from gateval.domain.problems import SourceLocation
-from gateval.judging.prompt import with_grounds
 
 EXPECTED, REFERENCE = "expected", "reference"
 """What a case may say of a good answer, and what that rests on."""
@@ -62,6 +61,8 @@ class RubricPreset:
 
     def asked(self, given: Reference) -> str:
         """Return the rubric with what a case says; see `with_grounds`."""
+        from gateval.judging.prompt import with_grounds  # `validate` has nothing to ask
+
         told = {
             "answer": given.wanted if EXPECTED in self.needs else None,
             "context": given.context if REFERENCE in self.needs else None,

@@ -6,18 +6,17 @@ What manifests of each kind and their cases are called, in the words of their do
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gateval.domain.decision.decision import Decision
-from gateval.domain.decision.measured_reasons import passes_before_and_now, show_passes
-from gateval.domain.decision.reasons import ACCEPTED
 from gateval.domain.manifests.gate_config import Policy, RegressionPolicy
-from gateval.domain.plan.planned_eval import Baseline
-from gateval.domain.results.comparison import EvalComparison, FixtureComparison
-from gateval.domain.results.scoring import EvalScore
 from gateval.domain.text import listing, show_score, show_score_in_full
 from gateval.domain.trials.trial import Assessment, Cause, NotAssessed, Side, Violation
 from gateval.domain.verdicts import GateVerdict, ReasonCode, score_of
+
+if TYPE_CHECKING:
+    from gateval.domain.decision.decision import Decision
+    from gateval.domain.results.comparison import EvalComparison, FixtureComparison
+    from gateval.domain.results.scoring import EvalScore
 
 GLOSSARY = "https://github.com/gateval/gateval/blob/main/docs/glossary.md"
 """The page that explains every word of a verdict, a comparison and a reason."""
@@ -53,15 +52,11 @@ _BLOCKED = {
     ReasonCode.BUDGET: "budget used up",
 }
 
-_NO_SCORE = {
-    Baseline.NEW_AGENT: "new agent",
-    Baseline.SAME_AGENT: "agent unchanged",
-    Baseline.NONE: "not compared",
-}
-
 
 def eval_verdict(decision: Decision, name: str) -> tuple[GateVerdict, str]:
     """Return what one Eval adds to the decision, and in which words."""
+    from gateval.domain.decision.reasons import ACCEPTED  # who only counts words does without
+
     reasons = [reason for reason in decision.reasons if reason.eval == name]
     if not reasons:
         return GateVerdict.PASS, "pass"
@@ -87,9 +82,12 @@ def score(of: EvalScore) -> str:
 
 def base_score(compared: EvalComparison) -> str:
     """Return base's score, or why there is none."""
-    if compared.base is None:
-        return _NO_SCORE.get(compared.baseline, "not compared")
-    return score(compared.base)
+    if compared.base is not None:
+        return score(compared.base)
+    from gateval.domain.plan.planned_eval import Baseline
+
+    why = {Baseline.NEW_AGENT: "new agent", Baseline.SAME_AGENT: "agent unchanged"}
+    return why.get(compared.baseline, "not compared")
 
 
 def chance(of: EvalScore) -> str:
@@ -110,6 +108,8 @@ def delta(compared: EvalComparison) -> str:
 
 def passes(compared: FixtureComparison) -> str:
     """Return how many repetitions passed before and now, all that were made."""
+    from gateval.domain.decision.measured_reasons import passes_before_and_now, show_passes
+
     if compared.base_all is None:
         silent = compared.head_all.silent
         note = f" (no answer in {silent} of {compared.head_all.trials})" if silent else ""
