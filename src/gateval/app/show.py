@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from gateval.adapters.machine import screen_of
@@ -174,7 +175,7 @@ def _can_be_opened(environ: Mapping[str, str], folder: Path) -> bool:
 
 def _looked_at(fact: FixtureFacts) -> FixtureFacts:
     head, base = (tuple(map(_checked, side)) for side in (fact.head, fact.base))
-    return fact._replace(head=head, base=base)
+    return replace(fact, head=head, base=base)
 
 
 def _read(environ: Mapping[str, str], folder: Path) -> Results:

@@ -64,6 +64,9 @@ class ToolCalls:
         return "the calls " + " → ".join(names) + (f" and {more} more" if more else "") + refused
 
 
+_NO_REFERENCE = Reference()
+
+
 class Evidence(Value):
     """The evidence of a trial. `transcript` has the step numbers that assessments refer to.
 
@@ -83,11 +86,11 @@ class Evidence(Value):
         cls, fixture_input: FixtureInput, answer: Answer, reference: Reference | None = None
     ) -> Evidence:
         """The evidence of a trial that answered, with what its case says of a good answer."""
-        return cls(
+        return cls.of_known(
             input=fixture_input,
             answer=answer,
             transcript=numbered_steps(fixture_input, answer),
-            reference=reference or Reference(),
+            reference=reference or _NO_REFERENCE,
         )
 
     @property

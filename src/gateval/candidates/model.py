@@ -61,15 +61,16 @@ from gateval.ports.model_calls import LATE, ModelCallError, ModelCallFault, hang
 
 def message_of(said: InputMessage) -> Message:
     """Return a message of a fixture as a model is told it."""
-    return Message(
-        role=said.role.value,
-        text=text_of(said.content),
-        parts=tuple(map(_part, parts_of(said.content))) if any(files_in(said.content)) else (),
-        tool_calls=tuple(
-            ToolCall(id=one.id, name=one.tool, arguments=one.arguments) for one in said.tool_calls
-        ),
-        tool_call_id=said.tool_call_id,
+    calls = tuple(
+        ToolCall(id=one.id, name=one.tool, arguments=one.arguments) for one in said.tool_calls
     )
+    told = _said(said.role, said.content)
+    return told.replace(tool_calls=calls, tool_call_id=said.tool_call_id)
+
+
+def _said(role: Role, content: Content) -> Message:
+    parts = tuple(map(_part, parts_of(content))) if any(files_in(content)) else ()
+    return Message.of_known(role=role.value, text=text_of(content), parts=parts)
 
 
 def _part(said: Part) -> str | MessageFile:
@@ -120,16 +121,18 @@ class ModelConversation:
         self,
         agent: AgentDefinition,
         request: TrialRequest,
+        declared: Sequence[ToolDefinition],
         served: Sequence[ToolDefinition] = (),
     ) -> None:
-        """Begin; `served` are tools of servers, which answer what the fixture does not."""
+        """Begin; `declared` are the Agent's own tools, `served` those of servers, which answer what
+        the fixture does not.
+        """
         self.asked = ""
         self.asked_at: float | None = None
         self._draw = f"{request.key.side}:{request.key.repetition}"
         self._caller = request.caller
         self.waited = 0.0
         self.due = 0.0
-        declared = offered_tools(agent.tools)
         names = {tool.name for tool in declared}
         self._served = frozenset(tool.name for tool in served) - names
         self._tools = (*declared, *(tool for tool in served if tool.name in self._served))
@@ -138,6 +141,7 @@ class ModelConversation:
         self._usages: list[Usage] = []
         self._models: dict[str, None] = {}
         self._offers = OffersOfTrial()
+        self._latest: ModelRequest | None = None
         self._failed: list[ModelCallError] = []
         before = request.input.messages if request.turns else request.input.messages[:-1]
         self._messages = [message_of(one) for one in before]
@@ -146,7 +150,7 @@ class ModelConversation:
 
     def hear_user(self, content: Content) -> None:
         """Take what the user says; the trace begins anew with it."""
-        said = message_of(InputMessage(role=Role.USER, content=content))
+        said = _said(Role.USER, content)
         self._builder, self._usages, self._models = TraceBuilder(), [], {}
         self._failed = []
         self.waited = 0.0
@@ -156,17 +160,18 @@ class ModelConversation:
     def request(self, model: str) -> ModelRequest:
         """The next request, to `model` (`provider/model-id`)."""
         name, messages = model.partition("/")[2], tuple(self._messages)
-        return ModelRequest(
+        self._latest = ModelRequest.of_known(
             model=name,
             draw=self._draw,
             caller=self._caller,
             messages=messages,
             tools=self._tools,
         )
+        return self._latest
 
     def hear(self, model: str, reply: ModelReply) -> Sequence[Called]:
         """Take a reply of `model`, and return its tool calls, which have to be answered."""
-        self._offers.add(model, self.request(model))
+        self._offers.add(model, self._latest or self.request(model))
         self._usages.append(reply.usage)
         self._models[model] = None
         cost = CallCost(reply.seconds, reply.retries)
@@ -175,9 +180,8 @@ class ModelConversation:
             self._builder.add(StepKind.ASSISTANT, reply.text, cost=cost)
         if note := cut_off_note(model, reply.stop):
             self.note(note)
-        self._messages.append(
-            Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
-        )
+        said = Message.of_known(role="assistant", text=reply.text, tool_calls=reply.tool_calls)
+        self._messages.append(said)
         calls = [Called(call, *usable(call)) for call in reply.tool_calls]
         offered = {definition.name for definition in self._tools}
         for call, arguments, raw in calls:
@@ -267,6 +271,7 @@ class ModelRuntime(Runtime):
         super().__init__(agent, context)
         self._launch: Launch | None = None
         self._slowest: dict[str, float] = {}
+        self._declared = offered_tools(agent.tools)
 
     async def prepare(self) -> NoAnswer | None:
         """Set up what servers of tools work in; without a model there is nobody to ask."""
@@ -301,11 +306,11 @@ class ModelRuntime(Runtime):
     async def _beside(self, request: TrialRequest, ask: _Ask) -> Answer | NoAnswer:
         """Have `ask` converse while the servers of the agent's tools run."""
         if self._launch is None:
-            return await ask(ModelConversation(self.agent, request), None)
+            return await ask(ModelConversation(self.agent, request, self._declared), None)
         try:
             launch = in_playground(self._launch, self._launch.addresses, request.playground)
             async with running_servers(launch) as servers:
-                conversation = ModelConversation(self.agent, request, servers.tools)
+                conversation = ModelConversation(self.agent, request, self._declared, servers.tools)
                 return await ask(conversation, servers)
         except ServerFault as fault:
             return fault.silence

@@ -101,6 +101,10 @@ class Taken(NamedTuple):
         return Taken(self.tokens + sign * other.tokens, self.usd + sign * other.usd)
 
 
+_NOTHING, _UNKNOWN = Usage(input_tokens=0, output_tokens=0, usd=0.0), Usage()
+_NO_TOKENS = Usage(input_tokens=0, output_tokens=0)
+
+
 class CallEntry:
     """An attempt at a call, from `Ledger.enter` until one of its methods says how it went. What is
     said after the first time changes nothing. `told` is given the tokens that it took.
@@ -125,16 +129,16 @@ class CallEntry:
         if self._ledger is not None:
             slowest, seconds = self._ledger.slowest, time.monotonic() - self._begun
             slowest[self.model] = max(seconds, slowest.get(self.model, 0.0))
-        usage = Usage(input_tokens=0, output_tokens=0) if told.usage is None else told.usage
+        usage = _NO_TOKENS if told.usage is None else told.usage
         return self._close(usage, told.model, reply.tier if reply else "")
 
     def refused(self) -> None:
         """The provider refused it or was not reached: nobody bills that."""
-        self._close(Usage(input_tokens=0, output_tokens=0, usd=0.0))
+        self._close(_NOTHING)
 
     def lost(self) -> None:
         """Nobody knows what it took: it was broken off, or what came cannot be read."""
-        self._close(Usage())
+        self._close(_UNKNOWN)
 
     def _close(self, usage: Usage, answered: str = "", tier: str = "") -> None:
         ledger, self._ledger = self._ledger, None

@@ -383,11 +383,11 @@ def judge_request(
     asked = f"<rubric>\n{neutral_json(question.asked)}\n</rubric>\n"
     shown = exhibit(fixture_input, transcript, limits.transcript_characters)
     text = f"{asked}<run-{nonce}>\n{shown}\n</run-{nonce}>"
-    return ModelRequest(
+    return ModelRequest.of_known(
         model=(spec.model or "").partition("/")[2],
         messages=(
-            Message(role="system", text=_INSTRUCTIONS + question.answer),
-            Message(role="user", text=text),
+            Message.of_known(role="system", text=_INSTRUCTIONS + question.answer),
+            Message.of_known(role="user", text=text),
         ),
         temperature=spec.temperature,
         max_tokens=limits.max_tokens,

@@ -130,7 +130,7 @@ def _after(storing: Future[None], listen: Listener) -> Listener:
     """
 
     def told(event: RunEvent) -> None:
-        if isinstance(event, TrialStarted):
+        if isinstance(event, TrialStarted) and not storing.done():
             wait([storing])
         listen(event)
 

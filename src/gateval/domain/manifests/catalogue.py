@@ -249,8 +249,11 @@ def embedding_models(fixtures: Iterable[Fixture]) -> dict[str, AssertionSpec]:
     """Return the models that assertions ask for embeddings, each with the first that does."""
     found: dict[str, AssertionSpec] = {}
     for fixture in fixtures:
-        for spec, model in embedded(fixture):
-            found.setdefault(model, spec)
+        for outer in fixture.assertions:
+            if outer.type == EMBEDDED or outer.parts:  # few are: the others are only passed over
+                for spec in outer.within():
+                    if model := embedding_model(spec):
+                        found.setdefault(model, spec)
     return found
 
 

@@ -366,7 +366,8 @@ def _counts(base: Outcomes, head: Outcomes) -> dict[str, PassCount]:
 
 def larger(one: Look, other: Look) -> Look:
     """Return a look with the larger number of trials on each side."""
-    return Look(base=max(one.base, other.base), head=max(one.head, other.head))
+    base, head = max(one.base, other.base), max(one.head, other.head)
+    return one if (one.base, one.head) == (base, head) else Look(base=base, head=head)
 
 
 class AxisUnit(NamedTuple):

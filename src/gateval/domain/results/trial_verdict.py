@@ -393,7 +393,7 @@ def conclude_answer(
 ) -> Trial:
     """Return the trial of a candidate that answered; `scoring` is that of its Eval."""
     outcome, cause, reason, score = trial_verdict(scoring, fixture, assessments)
-    return Trial(
+    return Trial.of_known(
         key=key,
         outcome=outcome,
         cause=cause,

@@ -86,7 +86,7 @@ def walk(design: Design, base: Outcomes, head: Outcomes) -> Walk:
 def counted(outcomes: Outcomes) -> PassCount:
     """Return the passes among those of `outcomes` that were measured."""
     measured = [outcome for outcome in outcomes if outcome is not None]
-    return PassCount(passes=sum(measured), trials=len(measured))
+    return PassCount.of_known(passes=sum(measured), trials=len(measured))
 
 
 FRESH = 3

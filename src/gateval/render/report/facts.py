@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from gateval.domain.base import known_of_last
@@ -21,7 +23,8 @@ from gateval.render.report.wording import what_happened
 _WORST_FIRST = (False, None, True)
 
 
-class FixtureFacts(NamedTuple):
+@dataclass(frozen=True)
+class FixtureFacts:
     """One fixture of one Eval: what was planned, its trials on both sides, and how they compare."""
 
     planned: PlannedEval
@@ -30,12 +33,12 @@ class FixtureFacts(NamedTuple):
     head: tuple[Trial, ...]
     base: tuple[Trial, ...]
 
-    @property
+    @cached_property
     def status(self) -> FixtureStatus:
         """Where it is shown."""
         return self.compared.status
 
-    @property
+    @cached_property
     def worst(self) -> Trial | None:
         """Head's repetition that says most about what is wrong; None when none ran."""
         return min(
@@ -64,7 +67,7 @@ class FixtureFacts(NamedTuple):
             return stands.says or "The record of the run that found it does not keep what failed."
         return self.worst.reason if self.worst else ""
 
-    @property
+    @cached_property
     def broken(self) -> tuple[Assessment, ...]:
         """The assessments of `worst` that did not pass; sealed ones that read alike count once."""
         found = broken(self.worst)

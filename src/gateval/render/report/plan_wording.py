@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from gateval.domain.base import known_of_last
 from gateval.domain.calibration import CANARIES
 from gateval.domain.history.forecast import Forecast, Ranges
 from gateval.domain.manifests.catalogue import embedding_models
@@ -186,6 +187,7 @@ def _found(drop: float, words: KindLabels) -> str:
     return f"is found in 4 of 5 cases if its {words.falls} falls by {100 * drop:.0f} points or more"
 
 
+@known_of_last
 def models_needed(plan: Plan) -> tuple[str, ...]:
     """Return the models that the planned agents declare first, their judges, and those by which
     likeness is measured, sorted.
