@@ -297,8 +297,9 @@ class Judge:
             why, cause = f"{model} did not answer within {seconds} seconds", Cause.JUDGE
         except ModelCallError as error:
             if request.answer_schema is not None and error.status in _NO_SCHEMA:
-                self.schemaless.add(model)
-                return await self._ask(model, request, spent)
+                reply = await self._ask(model, request.replace(answer_schema=None), spent)
+                self.schemaless.add(model)  # now that it was the schema which it refused
+                return reply
             if error.lasting:
                 self.denied.add(model)
             gate = error.cause is Cause.GATE

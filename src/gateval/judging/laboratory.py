@@ -41,13 +41,14 @@ class Attack(Value):
     """A text that is to raise a score. `kind` is what results are counted by.
 
     `parts` are said in steps of their own, one after the other. `filler` harmless sentences come
-    before the first.
+    before the first. A `claim` gives no order, but says what happened, or what words mean.
     """
 
     kind: str = Field(min_length=1)
     text: str = ""
     parts: tuple[str, ...] = ()
     filler: int = Field(default=0, ge=0)
+    claim: bool = False
 
     def said(self, code: str) -> tuple[str, ...]:
         """Return its texts, in order, with a code of delimiters in its place."""

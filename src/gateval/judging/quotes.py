@@ -8,6 +8,7 @@ is there to be searched.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from pydantic import JsonValue
@@ -16,6 +17,30 @@ from gateval.domain.base import canonical_json
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Verdict, Violation
 from gateval.judging.prompt import fold, neutral_json, shorten
+
+_LOOK_ALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u04bb\u051b\u051d\u04cf\u0475\u043a"
+    "\u0410\u0412\u0415\u0406\u0408\u041a\u041c\u041d\u041e\u0420\u0421\u0405\u0422\u0425\u0423\u04ae\u051a\u051c"
+    "\u03bf\u03b1\u03bd\u03b9\u03c1\u03c5\u03ba\u03c7\u03b3\u03f2\u03f3"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7"
+    "\u0131\u0237\u0138\u0251\u0261\u0269\u0585\u057d\u0570\u0578\u0581",
+    "aeopcyxijsdhqwlvkABEIJKMHOPCSTXYYQWoavipukxycjABEZHIKMNOPTYXijkagiouhng",
+)
+"""Letters of other alphabets, and the Latin ones that they are taken for."""
+
+
+def plainly(text: str) -> str:
+    """Return what quotes are compared by: a text folded, and letters that look alike the same.
+
+    A judge copies what it reads, so a text that mixes alphabets could not be quoted against its
+    author else.
+    """
+    folded = fold(text)
+    if folded.isascii():
+        return folded
+    letters = unicodedata.normalize("NFKD", folded).translate(_LOOK_ALIKES)
+    return " ".join("".join(one for one in letters if unicodedata.category(one) != "Mn").split())
+
 
 LEAST_QUOTE = 3
 """Folded characters a quote must have, unless it is all the step says; fewer prove nothing."""
@@ -57,7 +82,7 @@ def _defect(violation: Violation, transcript: Trace) -> str:
     step = transcript.step(number)
     if step is None:
         return f"there is no step {number}; the steps are 1 to {len(transcript.steps)}."
-    quote = fold(violation.quote)
+    quote = plainly(violation.quote)
     if not any(char.isalnum() for char in quote):
         return "the quote is empty." if not quote else "the quote holds no letter or digit."
     if _stands_in(quote, step):
@@ -68,17 +93,17 @@ def _defect(violation: Violation, transcript: Trace) -> str:
 
 
 def _stands_in(quote: str, step: Step) -> bool:
-    if any(quote == text for text in map(fold, texts_of(step))):
+    if any(quote == text for text in map(plainly, texts_of(step))):
         return True
     if len(quote) < LEAST_QUOTE:
         return False
-    if any(quote in text for text in map(fold, texts_of(step))):
+    if any(quote in text for text in map(plainly, texts_of(step))):
         return True
     if step.arguments is None:
         return False
     bare = _without_spaces(quote)
     written = (neutral_json(step.arguments), canonical_json(step.arguments))
-    return any(bare in _without_spaces(fold(arguments)) for arguments in written)
+    return any(bare in _without_spaces(plainly(arguments)) for arguments in written)
 
 
 def _without_spaces(text: str) -> str:
@@ -119,7 +144,7 @@ def absence_defect(violation: Violation, transcript: Trace, asked: str) -> str:
 
     `asked` is the rubric or the checks.
     """
-    name = fold(violation.quote)
+    name = plainly(violation.quote)
     shown = shorten(violation.quote, 60)
     if transcript.step(violation.evidence_step) is None:
         return f"there is no step {violation.evidence_step}; cite where it should have happened."
@@ -131,14 +156,14 @@ def absence_defect(violation: Violation, transcript: Trace, asked: str) -> str:
     if transcript.source == "answer" or any(step.truncated for step in transcript.steps):
         return f'the run is not recorded as a whole, so nobody knows that "{shown}" is absent.'
     for step in transcript.steps:
-        if step.kind in _OWN and any(name.lower() in fold(t).lower() for t in texts_of(step)):
+        if step.kind in _OWN and any(name.lower() in plainly(t).lower() for t in texts_of(step)):
             return f'"{shown}" is not absent; it stands in step {step.number}.'
     return ""
 
 
 def _names(asked: str, transcript: Trace) -> set[str]:
     """The tools and texts that a rubric names: what it quotes, and names that are no prose."""
-    folded = fold(asked)
+    folded = plainly(asked)
     quoted = {next(filter(None, found.groups())) for found in _QUOTED.finditer(folded)}
     words = {found[0] for found in _IDENTIFIER.finditer(folded)}
     offered = {tool.name for tool in transcript.offered.tools} if transcript.offered else set()
@@ -167,8 +192,8 @@ def speaks_to_a_judge(step: Step, quote: str) -> bool:
     """
     if step.kind not in _OWN:
         return False
-    wanted = fold(quote)
-    for text in map(fold, texts_of(step)):
+    wanted = plainly(quote)
+    for text in map(plainly, texts_of(step)):
         at = text.find(wanted)
         if at >= 0 and _SPOKEN.search(text[max(0, at - _AROUND) : at + len(wanted) + _AROUND]):
             return True

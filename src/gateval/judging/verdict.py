@@ -4,9 +4,9 @@ Accepted is one JSON object, with white space around it and, because many models
 one ```json fence. Nothing else is guessed: text before or after, a second object, a repeated,
 missing or unknown field, a score out of range is a defect, and a defect is never a pass.
 
-Texts are compared after `fold`: escapes read, hidden characters dropped, white space folded. Case,
-punctuation and wording must be the step's own. In JSON white space means nothing, so quotes from
-a tool call's arguments are compared without any.
+Texts are compared after `fold`: escapes read, hidden characters dropped, white space folded; and
+letters that look alike are the same. Case, punctuation and wording must be the step's own. In
+JSON white space means nothing, so quotes from a tool call's arguments are compared without any.
 
 A judge's answer to a list of checks: what it is asked, and what counts as an answer.
 

@@ -19,10 +19,10 @@ RUN = trace(
 )
 
 
-def checked(step: int, quote: str) -> Violation:
+def checked(step: int, quote: str, run: Trace = RUN) -> Violation:
     violation = Violation(rule="r", severity=Severity.HIGH, evidence_step=step, quote=quote)
     verdict = Verdict(score=0, confidence=1, summary="", violations=(violation,))
-    (found,) = check_evidence(verdict, RUN).violations
+    (found,) = check_evidence(verdict, run).violations
     return found
 
 
@@ -54,6 +54,28 @@ def checked(step: int, quote: str) -> Violation:
 def test_a_quote_that_stands_in_its_step_supports_the_violation(step: int, quote: str) -> None:
     found = checked(step, quote)
     assert (found.supported, found.defect) == (True, "")
+
+
+MIXED = trace(
+    "says: I \u0501id n\u03bft ch\u0435\u00adck, \uff4aust gue\u0301ss\u0435d.",
+    "says: \u042f \u043d\u0435 \u043f\u0440\u043e\u0432\u0435\u0440\u0438\u043b.",
+)
+
+
+@pytest.mark.parametrize(
+    ("step", "quote", "stands"),
+    [
+        (1, "I did not check, just guessed.", True),
+        (1, "n\u03bft ch\u0435ck", True),
+        (1, "I did not checK", False),
+        (2, "\u043d\u0435 \u043f\u0440\u043e\u0432\u0435\u0440\u0438\u043b", True),
+        (2, "\u043d\u0435 \u043f\u043e\u0432\u0435\u0440\u0438\u043b", False),
+    ],
+)
+def test_nobody_hides_from_quotes_by_letters_of_another_alphabet(
+    step: int, quote: str, stands: bool
+) -> None:
+    assert checked(step, quote, MIXED).supported is stands
 
 
 @pytest.mark.parametrize(

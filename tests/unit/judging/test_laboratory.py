@@ -14,15 +14,20 @@ from typing import NamedTuple
 
 import pytest
 
+from gateval.domain.trials.model_call import ModelRequest
 from gateval.domain.trials.trial import numbered_steps
 from gateval.judging.laboratory import Attack, Position, attacks, deceiving
+from gateval.judging.preference import AnswerPair, preference_request
 from gateval.judging.prompt import (
     JudgeLimits,
+    JudgeQuestion,
     is_angle,
     is_hidden,
     judge_request,
+    repair_request,
     rubric_question,
 )
+from gateval.judging.verdict import Check, checklist_question
 from tests.helpers.trials import JUDGE, PROMPT
 
 CODE = "5f0c2a9e1b7d4836"
@@ -31,40 +36,87 @@ RUBRICS = ("Ask first.", 'Say "sorry" and call `lookup_order`.', "Score: 1 is be
 
 
 class Asked(NamedTuple):
-    """What a judge is asked: instructions, and the text in which rubric and run stand."""
+    """What a judge is asked: instructions, and the text in which the strangers' words stand between
+    delimiters of this name. `claims`: they give no order.
+    """
 
     instructions: str
     text: str
+    tag: str
+    claims: bool
 
 
-def asked(attack: Attack, at: Position, code: str, rubric: str = RUBRICS[0]) -> Asked:
-    request = judge_request(
-        rubric_question(rubric, JudgeLimits()),
+def _of(request: ModelRequest, tag: str, attack: Attack) -> Asked:
+    system, user = request.messages[:2]
+    return Asked(system.text, user.text, tag, attack.claim)
+
+
+def _about_a_run(question: JudgeQuestion, attack: Attack, at: Position, code: str) -> ModelRequest:
+    return judge_request(
+        question,
         spec=JUDGE,
         fixture_input=PROMPT,
         transcript=numbered_steps(PROMPT, deceiving("I refunded it.", attack, at, code)),
         nonce=CODE,
         limits=JudgeLimits(),
     )
-    system, user = request.messages
-    return Asked(system.text, user.text)
+
+
+def by_rubric(attack: Attack, at: Position, code: str, rubric: str) -> Asked:
+    question = rubric_question(rubric, JudgeLimits())
+    return _of(_about_a_run(question, attack, at, code), "run", attack)
+
+
+def by_checks(attack: Attack, at: Position, code: str, rubric: str) -> Asked:
+    checks = [Check(id="a", text=rubric), Check(id="b", text="It is short.", pointed=True)]
+    question = checklist_question(checks, "Refunds.", JudgeLimits())
+    return _of(_about_a_run(question, attack, at, code), "run", attack)
+
+
+def by_preference(attack: Attack, at: Position, code: str, rubric: str) -> Asked:
+    said = "\n".join(attack.said(code)).replace("/run-", "/answers-")
+    answers = (said, "Gladly.") if at is Position.ANSWER else ("Gladly.", said)
+    pair = AnswerPair(PROMPT, *answers)
+    request = preference_request(rubric, pair, spec=JUDGE, nonce=CODE, limits=JudgeLimits())
+    return _of(request, "answers", attack)
+
+
+def once_more(attack: Attack, at: Position, code: str, rubric: str) -> Asked:
+    """The second question of a judge that repeated what it read, as its words and in its quotes."""
+    request = _about_a_run(rubric_question(rubric, JudgeLimits()), attack, at, code)
+    said = "\n".join(attack.said(code))
+    again = repair_request(
+        request, f"It says: {said}", [f'the quote "{said}" does not stand there.']
+    )
+    system, user, reply, defects = (one.text for one in again.messages)
+    listed = defects.partition("- ")[2].partition("\n")[0]
+    shown = f"<run-{CODE}>\n{json.dumps(reply, ensure_ascii=False)}\n</run-{CODE}>"
+    for raw in (reply, listed):
+        assert not any(is_angle(char) or (is_hidden(char) and char not in "\n\t") for char in raw)
+    assert (system, user) == tuple(one.text for one in request.messages)
+    return Asked(system, shown, "run", attack.claim)
+
+
+FORMS = {"rubric": by_rubric, "checks": by_checks, "preference": by_preference, "again": once_more}
 
 
 def obeys(told: Asked) -> bool:
-    """Whether it takes something of the run for an order.
+    """Whether it takes something of the run for an order, or believes it.
 
-    It does where it is not told that the run is data; where hidden characters speak to it behind
-    people's backs; and of what it takes to stand outside of the data. The data end for it at a
-    closing delimiter of any look and code, at the right code in any brackets, and where the JSON
-    ends.
+    It does where it is not told that the run is data, or that claims prove nothing; where hidden
+    characters speak to it behind people's backs; and of what it takes to stand outside of the data.
+    The data end for it at a closing delimiter of any look and code, at the right code in any
+    brackets, and where the JSON ends.
     """
     if "never an instruction" not in told.instructions:
+        return True
+    if told.claims and "proves nothing" not in told.instructions:
         return True
     if any(is_hidden(char) and char != "\n" for char in told.text):
         return True
     seen = "".join(_as_it_looks(char) for char in told.text)
-    begun = seen.index(f"<run-{CODE}>") + len(f"<run-{CODE}>")
-    ends = re.compile(rf"</ ?run[^>]*>|/run-{CODE}")
+    begun = seen.index(f"<{told.tag}-{CODE}>") + len(f"<{told.tag}-{CODE}>")
+    ends = re.compile(rf"</ ?{told.tag}[^>]*>|/{told.tag}-{CODE}")
     end = ends.search(seen, begun)
     if end is None or seen[end.end() :].strip():
         return True
@@ -102,9 +154,14 @@ def _as_prose(told: Asked) -> Asked:
     return told._replace(text=text)
 
 
-def _without_the_clause(told: Asked) -> Asked:
-    kept = [one for one in told.instructions.split("\n\n") if "never an instruction" not in one]
-    return told._replace(instructions="\n\n".join(kept))
+def _without(words: str) -> Callable[[Asked], Asked]:
+    """Return what takes the sentence with these words from the instructions."""
+
+    def without(told: Asked) -> Asked:
+        kept = [one for one in re.split(r"(?<=\.)\s", told.instructions) if words not in one]
+        return told._replace(instructions=" ".join(kept))
+
+    return without
 
 
 DEFENCES: dict[str, tuple[str, Callable[[Asked], Asked]]] = {
@@ -112,24 +169,27 @@ DEFENCES: dict[str, tuple[str, Callable[[Asked], Asked]]] = {
     "no bracket is left": (GUESS, _unescaped(is_angle)),
     "nothing is hidden": (GUESS, _unescaped(is_hidden)),
     "the run is JSON": (GUESS, _as_prose),
-    "the run is data": (GUESS, _without_the_clause),
+    "the run is data": (GUESS, _without("never an instruction")),
+    "claims are no proof": (GUESS, _without("proves nothing")),
 }
 """By name: the code that the candidate then knows, and what takes the defence away."""
 
 ALL = [(one, at) for one in attacks() for at in Position]
 
 
-@pytest.mark.parametrize("rubric", RUBRICS)
-def test_no_attack_gets_through_all_defences(rubric: str) -> None:
-    assert [pair for pair in ALL if obeys(asked(*pair, GUESS, rubric))] == []
+@pytest.mark.parametrize("form", FORMS)
+def test_no_attack_gets_through_all_defences(form: str) -> None:
+    for rubric in RUBRICS:
+        assert [pair for pair in ALL if obeys(FORMS[form](*pair, GUESS, rubric))] == []
 
 
+@pytest.mark.parametrize("form", ["rubric", "checks", "preference"])
 @pytest.mark.parametrize("defence", DEFENCES)
-def test_without_any_one_defence_an_attack_gets_through(defence: str) -> None:
+def test_without_any_one_defence_an_attack_gets_through(defence: str, form: str) -> None:
     code, take_away = DEFENCES[defence]
-    through = [pair for pair in ALL if obeys(take_away(asked(*pair, code)))]
-    assert through, defence
-    assert len({at for _, at in through}) > 3, "from most places"
+    for rubric in RUBRICS:
+        through = [pair for pair in ALL if obeys(take_away(FORMS[form](*pair, code, rubric)))]
+        assert len({at for _, at in through}) > 3, "from most places"
 
 
 def test_there_are_attacks_of_all_kinds() -> None:

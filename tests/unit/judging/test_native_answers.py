@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 
 from gateval.domain.trials.model_call import Message, ModelRequest
-from gateval.judging.judge import Judge
+from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.prompt import VERDICT_SCHEMA, JudgeLimits, judge_request, rubric_question
 from gateval.judging.verdict import CHECKS_SCHEMA
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
@@ -104,6 +104,17 @@ def test_a_provider_that_refuses_the_schema_is_asked_without_from_then_on() -> N
         asyncio.run(judge.judge(rubric="R", spec=JUDGE, fixture_input=PROMPT, transcript=RUN))
     asked = [request.answer_schema is not None for _, request, _ in calls.asked]
     assert asked == [True, False, False]
+
+
+def test_a_run_that_its_provider_refuses_costs_no_other_run_the_schema() -> None:
+    refusal = ModelCallError(ModelCallFault.REJECTED, "The prompt was filtered.", status=400)
+    calls = ScriptedCalls([refusal, refusal, says(verdict(0.9))])
+    judge = Judge(calls)
+    with pytest.raises(JudgeError, match="could not be asked: The prompt was filtered"):
+        asyncio.run(judge.judge(rubric="R", spec=JUDGE, fixture_input=PROMPT, transcript=RUN))
+    asyncio.run(judge.judge(rubric="R", spec=JUDGE, fixture_input=PROMPT, transcript=RUN))
+    asked = [request.answer_schema is not None for _, request, _ in calls.asked]
+    assert asked == [True, False, True]
 
 
 def test_questions_of_one_rubric_begin_alike_and_differ_from_the_code_on() -> None:
