@@ -259,11 +259,11 @@ _HINT = (
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def read_parts(folder: Path, name: str, *, limit: int) -> tuple[bytes, ...]:
+def read_parts(folder: Path, name: str, *, limit: int, none: bool = False) -> tuple[bytes, ...]:
     """Return the contents of the file `name` of every run in `folder`, in the order of their names.
 
-    `limit` counts bytes of all of them together. Raises `StageFileError` when there is none, when
-    one is no plain file, and when they are too many or too large.
+    `limit` counts bytes of all of them together. Raises `StageFileError` when there is none, unless
+    there may be `none`, when one is no plain file, and when they are too many or too large.
     """
     found: list[bytes] = []
     left = limit
@@ -287,7 +287,7 @@ def read_parts(folder: Path, name: str, *, limit: int) -> tuple[bytes, ...]:
                 left -= len(content)
             if len(found) > MOST_PARTS:
                 raise StageFileError(f"{show_here(folder)} holds too many results.")
-    if not found:
+    if not found and not none:
         raise StageFileError(f"{show_here(folder)} holds no {name}.", hint=_HINT)
     return tuple(found)
 

@@ -191,13 +191,11 @@ def carry_out(
     """
     from gateval.app.resume import resumed_run
     from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
-    from gateval.app.run.measure import measure, remember
+    from gateval.app.run.measure import measure
     from gateval.app.run.recording import NO_TAPING, offline_settings, refuse_unasked_recording
-    from gateval.app.run.views import write_views
     from gateval.app.run_history import stored_runs
     from gateval.app.show import with_spent_here
     from gateval.domain.history.recorded import earlier_sets, experiments
-    from gateval.domain.history.run_record import RunFacts
     from gateval.domain.results.resume import NOTHING_KEPT
 
     taped = taping or NO_TAPING
@@ -216,16 +214,38 @@ def carry_out(
     earlier = earlier_sets(plan, stored_runs(repository).newest(names)) if names else ()
     asked = (plan, repository, settings, folder)
     measured = measure(*asked, earlier=earlier, minutes=minutes, resumed=resumed, taping=taped)
+    return conclude(measured, settings, taped, memory, chosen=results is not None)
+
+
+def conclude(
+    measured: MeasuredRun,
+    settings: Settings,
+    taped: Taping,
+    memory: LocalMemory | None = None,
+    *,
+    chosen: bool,
+) -> int:
+    """Decide what was measured, write the views, print the summary; return the exit code.
+
+    What was found regressed is kept in `memory`; of a replay no record is kept. `chosen` says that
+    somebody named the folder.
+    """
+    from gateval.app.run.measure import remember
+    from gateval.app.run.views import write_views
+    from gateval.domain.history.run_record import RunFacts
+
+    folder = measured.folder
     report, whole = measured.reports()
     if taped.replay is None:
         remember(whole, measured, RunFacts(id=folder.run, at=SystemClock().utc_now()))
     views = write_views(report, folder, settings.views, measured.whole.trials)
     if memory is not None:
         memory.keep(whole)
-    unknown = _UNKNOWN[: plan.base is not None and taped.replay is None]
+    has_base = measured.results.plan.base is not None
+    unknown = _UNKNOWN[: has_base and taped.replay is None]
     told = memory.told if memory is not None else unknown
     with suppress(BrokenPipeError):  # it is decided, whether anybody reads on or not
-        _tell_end(report, views, measured, settings, told, chosen=results is not None)
+        _tell_end(report, views, measured, settings, told, chosen=chosen)
     return EXIT_INTERRUPTED if measured.interrupted else report.decision.exit_code
 
 

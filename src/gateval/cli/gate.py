@@ -157,6 +157,24 @@ def report(run: str, view: str, output: Path | None) -> int:
 @options.record
 @options.replay
 @options.offline
+@click.option(
+    "--step",
+    default="",
+    type=click.Choice(["plan", "run", "next", "finish"]),
+    metavar="plan|run|next|finish",
+    help="With --plan, the part of a run over several machines that this one does.",
+)
+@click.option("--shards", default="", metavar="N|auto", help="How many shards a round may have.")
+@click.option("--shard", default="", metavar="I/N", help="Which of them this is.")
+@click.option(
+    "--round", "in_round", type=click.IntRange(1, 20), metavar="N", help="Of which round. [1]"
+)
+@click.option(
+    "--parts",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where the results of the jobs before are, and of earlier tries of this one.",
+)
 def run(
     evals: tuple[str, ...],
     fixtures: tuple[str, ...],
@@ -168,16 +186,31 @@ def run(
     resume_from: str | None,
     *,
     resume: bool,
+    step: str,
+    shards: str,
+    shard: str,
+    in_round: int | None,
+    parts: Path | None,
     **taped: Any,
 ) -> int:
     """Run Evals on one revision without a baseline, or a plan written by `gateval plan --json`.
 
     Without a name it offers the Evals that are there; with --replay, it runs that run's plan.
+
+    With --shard, it measures its share of a plan; --step finish joins all shares and decides.
     """
     from gateval.app.check import run_evals, run_plan_file
     from gateval.settings import VIEWS_VARIABLE
 
     environ = {**os.environ, VIEWS_VARIABLE: views}
+    stage: dict[str, Any] = {"step": step, "shards": shards, "shard": shard}
+    stage |= {"in_round": in_round, "parts": parts}
+    if any(stage.values()):
+        from gateval.app.spread import run_stage
+
+        if evals or fixtures or rev or resume or resume_from:
+            raise click.UsageError("A shard measures what --plan says, and nothing else.")
+        return run_stage(environ, plan_file, results=results, minutes=minutes, **stage, **taped)
     go_on = options.run_to_resume(resume_from, resume=resume)
     if plan_file is not None and (evals or fixtures or rev):
         raise click.UsageError("--plan stands alone: the plan says what runs.")

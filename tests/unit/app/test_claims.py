@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateval.app.action.measure import CLAIM_LIMIT, MOST_BYTES, claim_limit
+from gateval.app.run.shards import CLAIM_LIMIT, MOST_BYTES, claim_limit
 from tests.helpers.reports import make_results
 
 MEASURED = 10_400

@@ -26,6 +26,7 @@ from gateval.app.action.earlier_runs import sets_stored
 from gateval.app.action.result import ActionProgress, ActionResult
 from gateval.app.run.context import part_with_keys, refuse_missing_keys, refuse_unpriced
 from gateval.app.run.recording import Taping
+from gateval.app.run.shards import claim_limit
 from gateval.app.run.views import PART_FILE, TRIGGER_FILE
 from gateval.domain.decision.decision import Report
 from gateval.domain.forge.check_run import Room
@@ -41,7 +42,13 @@ from gateval.domain.history.trend import turns
 from gateval.domain.manifests.gate_config import RecordingPolicy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import shut_plan, without_sealed
-from gateval.domain.results.results import WHY_CUT, Results, RunInfo, assemble
+from gateval.domain.results.results import (
+    WHY_CUT,
+    Results,
+    RunInfo,
+    assemble,
+    refuse_replayed,
+)
 from gateval.domain.results.rounds import one_part, said_by
 from gateval.domain.results.shards import busy_seconds
 from gateval.domain.text import LINES, markdown
@@ -55,15 +62,6 @@ from gateval.safe.sanitize import inline, plain_line
 
 if TYPE_CHECKING:
     from gateval.app.run.sealing import MeasuredRun
-
-CLAIM_LIMIT = 64 * 1024 * 1024
-"""Bytes of results that jobs may have written, whatever the plan: we need not trust them."""
-
-TRIAL_BYTES = 32 * 1024
-"""Bytes more for each trial that the plan made here asks for: four times what is usual."""
-
-MOST_BYTES = 2 * 1024 * 1024 * 1024
-"""Bytes of results, however much is planned."""
 
 _TRIGGERS = MOST_PARTS * TRIGGER_LIMIT
 _HINT = "They were changed, or belong to another run. A maintainer's run gives the verdict."
@@ -116,13 +114,15 @@ def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool
     contents = read_parts(_folder(context), PART_FILE, limit=claim_limit(plan))
     measured = plan.replace(evals=tuple(one.measured_anew for one in plan.evals))
     parts = [load_part(content) for content in contents]
+    refuse_replayed(parts)
     environ = context.settings.environ
     opened = {at: opened_part(one, plan, environ) for at, one in enumerate(parts) if one.sealed}
     opened = opened if sealed else {}
     parts = [with_sealed(one, opened.get(at)) for at, one in enumerate(parts)]
     if any(one.shard or one.border for one in parts):
         parts = [one_part(measured, parts)]
-        info = info.replace(seconds=busy_seconds(measured, parts[0].trials))
+    seconds = busy_seconds(measured, (trial for one in parts for trial in one.trials))
+    info = info.replace(seconds=seconds)
     warnings = () if all(opened.values()) else (_UNOPENED,)
     cut = {name: said_by(parts, name) for name in WHY_CUT}
     info = info.replace(**cut, warnings=warnings)
@@ -133,11 +133,6 @@ _UNOPENED = (
     "What a job measured of sealed Evals cannot be opened here, so it does not count: it was kept "
     "with another GATEVAL_IDENTITY than this job has, or about another head."
 )
-
-
-def claim_limit(plan: Plan) -> int:
-    """Return how many bytes the results of this plan may have, in all parts together."""
-    return min(CLAIM_LIMIT + plan.trial_count * TRIAL_BYTES, MOST_BYTES)
 
 
 def _folder(context: ActionContext) -> Path:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import NamedTuple
 
+from gateval.adapters.results_folder import read_parts
 from gateval.app.run.context import taken_by
 from gateval.app.run.sealing import MeasuredRun, opened_part, sealed_part, with_sealed
+from gateval.app.run.views import PART_FILE
 from gateval.domain.manifests.gate_config import ProviderRate
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.offers import OfferCollector, SharedOffer
-from gateval.domain.results.results import ResultsPart, part_of
+from gateval.domain.results.results import ResultsPart, part_of, refuse_replayed
 from gateval.domain.results.resume import KeptTrials, Resumed
 from gateval.domain.results.rounds import Joined, join, look_at, tried_before
 from gateval.domain.results.shards import (
@@ -34,6 +37,15 @@ from gateval.errors import UsageError
 from gateval.gateway.ledger import SpendingLimits
 from gateval.render.stage import dump, load_part
 
+CLAIM_LIMIT = 64 * 1024 * 1024
+"""Bytes of results that jobs may have written, whatever the plan: we need not trust them."""
+
+TRIAL_BYTES = 32 * 1024
+"""Bytes more for each trial that the plan made here asks for: four times what is usual."""
+
+MOST_BYTES = 2 * 1024 * 1024 * 1024
+"""Bytes of results, however much is planned."""
+
 
 class Piece(NamedTuple):
     """What one machine measures: `plan` says of what, `stage` which trials; without one, nothing is
@@ -49,19 +61,39 @@ class Piece(NamedTuple):
     at_once: int | None = None
     offers: tuple[SharedOffer, ...] = ()
 
+    def with_offers(self, found: Iterable[SharedOffer]) -> tuple[SharedOffer, ...]:
+        """Return what models were offered here and in the rest of the run."""
+        offers = OfferCollector({})
+        offers.add((*self.offers, *found))
+        return offers.found()
+
     def asked_of(self, trials: Iterable[Trial]) -> tuple[TrialKey, ...]:
         """Return what is still asked for after these trials."""
         return self.stage.asks(trials) if self.stage else ()
 
 
-def opened_parts(
-    contents: Iterable[bytes], plan: Plan, environ: Mapping[str, str]
+def claim_limit(plan: Plan) -> int:
+    """Return how many bytes the results of this plan may have, in all parts together."""
+    return min(CLAIM_LIMIT + plan.trial_count * TRIAL_BYTES, MOST_BYTES)
+
+
+def parts_in(
+    folder: Path,
+    plan: Plan,
+    environ: Mapping[str, str],
+    *,
+    replays: bool = False,
+    none: bool = False,
 ) -> list[ResultsPart]:
-    """Read parts, each with its trials of sealed Evals where these can be opened here.
+    """Read the parts in a folder, each with its trials of sealed Evals where these can be opened
+    here; with `none`, there may be none yet, with `replays`, they may be of a replay.
 
     Raises `StageFileError` for what is no part.
     """
+    contents = read_parts(folder, PART_FILE, limit=claim_limit(plan), none=none)
     parts = [load_part(one) for one in contents]
+    if not replays:
+        refuse_replayed(parts)
     return [
         with_sealed(one, opened_part(one, plan, environ) if one.sealed else None) for one in parts
     ]
@@ -167,6 +199,8 @@ def part_of_piece(
     environ: Mapping[str, str],
     place: Shard | Border,
     unfinished: str = "",
+    *,
+    replayed: bool = False,
 ) -> str:
     """Return what a machine leaves for others: its trials, and where they belong in the run.
 
@@ -177,11 +211,13 @@ def part_of_piece(
         for one in (measured.results, measured.whole)
     )
     part = part_of(public).replace(sealed=sealed_part(whole, environ))
-    offers = OfferCollector({})
-    offers.add((*piece.offers, *part.offers))
     where = {"shard": place} if isinstance(place, Shard) else {"border": place}
-    ended = " ".join(filter(None, (unfinished, part.ended)))
-    return dump(part.replace(**where, ended=ended, offers=offers.found()), indent=None)
+    facts = {
+        "ended": " ".join(filter(None, (unfinished, part.ended))),
+        "offers": piece.with_offers(part.offers),
+        "replayed": replayed,
+    }
+    return dump(part.replace(**where, **facts), indent=None)
 
 
 def _missing(keys: Iterable[TrialKey], done: Iterable[Trial]) -> tuple[TrialKey, ...]:

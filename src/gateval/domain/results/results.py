@@ -239,7 +239,8 @@ class ResultsPart(Value):
 
     `ended`, `unanswered` and `over_budget` are as in `RunInfo`. `sealed` is a part with the trials
     of sealed Evals, encrypted for the gate's own key; empty where none was measured. `shard` says
-    which share of a round it is, `border` that it is of a job that joined a round.
+    which share of a round it is, `border` that it is of a job that joined a round. `replayed` says
+    that its answers are of a recording, so that it measures nothing.
     """
 
     version: Literal["part.v1"] = "part.v1"
@@ -253,6 +254,7 @@ class ResultsPart(Value):
     sealed: str = Field(default="", exclude_if=operator.not_)
     shard: Shard | None = Field(default=None, exclude_if=operator.not_)
     border: Border | None = Field(default=None, exclude_if=operator.not_)
+    replayed: bool = Field(default=False, exclude_if=operator.not_)
 
 
 WHY_CUT = ("ended", "unanswered", "over_budget")
@@ -351,6 +353,15 @@ def refuse_other(ours: PlanDigest, theirs: PlanDigest) -> None:
             "The results were measured by another version of Gateval, which may ask Agents or "
             "judges otherwise.",
             hint="Run all jobs again.",
+        )
+
+
+def refuse_replayed(parts: Iterable[ResultsPart]) -> None:
+    """Raise `StageFileError` where parts are of a replay, which decides about no change."""
+    if any(one.replayed for one in parts):
+        raise StageFileError(
+            "The results were replayed from a recording, so they measure nothing.",
+            hint="Give --replay to every job of the run, to see how it went; or to none.",
         )
 
 

@@ -103,6 +103,9 @@ def join(plan: Plan, parts: Sequence[ResultsPart], *, before: int | None = None)
     for number in range(1, last + 1):
         measured = [one for one in parts if one.shard and one.shard.round == number]
         many = joined.shards or max((_shard(one).of for one in measured), default=0)
+        if not many:
+            lost = f"Nothing came back from round {number}; run its jobs again."
+            return joined._replace(unfinished=lost)
         shares = joined.shares(plan, many)
         _refuse_altered(plan, measured, shares, joined.left)
         after = _joined(plan, parts, number)

@@ -8,7 +8,7 @@ otherwise be obeyed by nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
@@ -107,7 +107,7 @@ def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
             hint="Copy it from the pull request's list of commits: 40 digits and letters a to f.",
         )
     step = _choice("step", values["step"], ActionStep.ALL)
-    _refuse_stray(step, values)
+    refuse_stray(step, {name for name, value in values.items() if value})
     return ActionInputs(
         token=values["token"],
         extends_token=values["extends-token"],
@@ -121,8 +121,8 @@ def read_inputs(environ: Mapping[str, str]) -> ActionInputs:
         max_minutes=_number("max-minutes", values["max-minutes"], MOST_MINUTES) or RUN_MINUTES,
         results=values["results"],
         step=step,
-        shards=_shards(values["shards"]),
-        shard=_shard(values["shard"]),
+        shards=read_shards(values["shards"]),
+        shard=read_shard(values["shard"]),
         round=_number("round", values["round"], MOST_ROUNDS) or 1,
         parts=values["parts"],
     )
@@ -138,34 +138,40 @@ _GO_WITH = {
 """The steps that read an input; any other would obey it by nothing."""
 
 
-def _refuse_stray(step: ActionStep, values: Mapping[str, str]) -> None:
+def refuse_stray(step: ActionStep, given: Collection[str], shown: str = "The input {}") -> None:
+    """Raise `UsageError` where what is `given` does not go with the step, or lacks something;
+    `shown` says how a person knows each by its name.
+    """
     for name, steps in _GO_WITH.items():
-        if values[name] and step not in steps:
+        if name in given and step not in steps:
             raise UsageError(
-                f"The input {name} is no matter of the step {step}.",
+                f"{shown.format(name)} is no matter of the step {step}.",
                 hint=f"It goes with {' and '.join(one for one in ActionStep if one in steps)}.",
             )
-    needs = step in {ActionStep.NEXT, ActionStep.FINISH} or values["shard"]
-    if needs and not values["parts"]:
+    needs = step in {ActionStep.NEXT, ActionStep.FINISH} or "shard" in given
+    if needs and "parts" not in given:
         raise UsageError(
-            "The input parts is missing.",
+            f"{shown.format('parts')} is missing.",
             hint="Name the folder into which the parts of the jobs before were downloaded.",
         )
-    if values["parts"] and not needs:
-        raise UsageError("The input parts needs the input shard, such as 2-of-7.")
+    if "parts" in given and not needs:
+        needed = shown.format("shard").replace("The", "the")
+        raise UsageError(f"{shown.format('parts')} needs {needed}, such as 2-of-7.")
 
 
-def _shards(value: str) -> int | None:
+def read_shards(value: str, shown: str = "The input shards") -> int | None:
+    """Read how many shards are asked for: 0 for `auto`, None for the empty word."""
     if value == "auto":
         return 0
-    return _number("shards", value, MOST_SHARDS)
+    return _number("shards", value, MOST_SHARDS, shown)
 
 
-def _shard(value: str) -> ShardName | None:
+def read_shard(value: str, shown: str = "The input shard") -> ShardName | None:
+    """Read which shard a job is: `2-of-7` or `2/7`, None for the empty word."""
     found = shard_name(value)
     if value and found is None:
         raise UsageError(
-            f"The input shard is {quote(value)}.",
+            f"{shown} is {quote(value)}.",
             hint=f"It is one of so many, such as 2-of-7, of at most {MOST_SHARDS}.",
         )
     return found
@@ -187,13 +193,14 @@ def _choice(name: str, value: str, default: C) -> C:
         ) from None
 
 
-def _number(name: str, value: str, most: int) -> int | None:
+def _number(name: str, value: str, most: int, shown: str = "") -> int | None:
     if not value:
         return None
     number = int(value) if re.fullmatch(r"[0-9]{1,10}", value) else 0
     if not 1 <= number <= most:
         raise UsageError(
-            f"The input {name} is {quote(value)}.", hint=f"It is a whole number from 1 to {most:,}."
+            f"{shown or f'The input {name}'} is {quote(value)}.",
+            hint=f"It is a whole number from 1 to {most:,}.",
         )
     return number
 

@@ -1,0 +1,195 @@
+"""The jobs that measure a run together, wherever they run: each reads the parts that earlier ones
+left, and leaves its own. None of them decides.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from gateval.adapters.git.repository import GitRepository
+from gateval.adapters.results_folder import ResultsFolder
+from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
+from gateval.app.run.recording import NO_TAPING, Taping
+from gateval.app.run.shards import (
+    Piece,
+    calibrating,
+    first_border,
+    last_piece,
+    next_border,
+    part_of_piece,
+    shard_piece,
+    short_piece,
+)
+from gateval.app.run.views import PART_FILE
+from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.sealing import kept_apart
+from gateval.domain.results.results import ResultsPart, RunInfo, results_of
+from gateval.domain.results.rounds import join
+from gateval.domain.results.shards import Border, Shard, ShardName, busy_seconds
+from gateval.domain.text import listing
+from gateval.domain.trials.trial import Trial
+from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS
+from gateval.settings import Settings
+
+if TYPE_CHECKING:
+    from gateval.app.run.sealing import MeasuredRun
+
+
+class StageEnd(NamedTuple):
+    """How a job ended: its exit status, 0 where all was measured that it had to measure, red or
+    green, what it says, and where others are to follow, in how many `shards`; 0 for none.
+    """
+
+    code: int
+    text: str
+    shards: int | None = None
+
+    @property
+    def matrix(self) -> str:
+        """The names of the shards that are to follow, as JSON."""
+        many = self.shards or 0
+        return json.dumps([f"{number}-of-{many}" for number in range(1, many + 1)])
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One job of a run: what it measures with, and the folder that it leaves its part in.
+
+    `attempt` counts its tries. `asked` is how many shards a round may have: 0 as many as are worth
+    it, None where no round may follow. At most `at_once` trials run side by side.
+    """
+
+    plan: Plan
+    repository: GitRepository
+    settings: Settings
+    folder: ResultsFolder
+    minutes: float
+    attempt: int = 1
+    asked: int | None = None
+    at_once: int | None = None
+    taping: Taping = NO_TAPING
+
+    def plan_shards(self, kept: Mapping[str, float], *, none: bool = False) -> StageEnd:
+        """Say how many shards the first round has, by what `kept` runs took, and measure the judges
+        for all of them; `none` says that nothing is measured now.
+        """
+        border = first_border(self.plan, kept, self._most(), self.attempt)
+        border = border.replace(shards=0) if none or self.plan.nothing else border
+        piece = calibrating(self.plan)
+        if not border.shards:  # the job that ends the run measures all of it
+            piece = piece._replace(stage=None)
+        self._leave(self._measured(piece), piece, border)
+        return StageEnd(EXIT_PASS, f"{_told(border)}\n", border.shards)
+
+    def measure_shard(self, parts: list[ResultsPart], name: ShardName, in_round: int) -> StageEnd:
+        """Measure what is not measured yet of one share of a round."""
+        piece, shard = shard_piece(self.plan, parts, name, in_round, self.attempt, self.at_once)
+        measured = self._measured(piece)
+        self._leave(measured, piece, shard)
+        made, kept = len(measured.results.trials), len(self._public(piece.resumed.kept.measured))
+        told = f"Shard {shard.name} of round {shard.round}: {made:,} runs measured"
+        told += f", {kept:,} of them at an earlier try.\n" if kept else ".\n"
+        if measured.interrupted:
+            return StageEnd(EXIT_INTERRUPTED, f"{told}gateval: interrupted.\n")
+        if piece.asked_of(measured.whole.trials):
+            cut = f"It was cut short. {measured.results.info.cut}\n"
+            return StageEnd(EXIT_NOT_EVALUATED, told + cut)
+        return StageEnd(EXIT_PASS, told)
+
+    def measure_next(self, parts: list[ResultsPart]) -> StageEnd:
+        """Join what was measured, measure what takes under ten minutes, and say what is next."""
+        joined = join(self.plan, parts)
+        piece = short_piece(self.plan, joined, self.at_once)
+        measured = self._measured(piece)
+        after = joined
+        if piece.stage is not None:
+            trials = measured.whole.trials
+            after = joined._replace(trials=trials, left=piece.asked_of(trials))
+        border = next_border(self.plan, after, self._most(), self.attempt)
+        if self.asked is None or measured.interrupted or measured.results.info.ended:
+            border = border.replace(shards=0)
+        self._leave(measured, piece, border)
+        made = len(measured.results.trials) - len(self._public(joined.trials))
+        told = f"{joined.unfinished}\n" if joined.unfinished else ""
+        told += f"{made:,} runs measured here.\n" if made else ""
+        code = EXIT_INTERRUPTED if measured.interrupted else EXIT_PASS
+        return StageEnd(code, f"{told}{_told(border)}\n", border.shards)
+
+    def measure_rest(self, parts: list[ResultsPart]) -> tuple[StageEnd, MeasuredRun]:
+        """Join what was measured and measure all that is left. Return the whole run, too, for whom
+        decides: it says what it lacks.
+        """
+        joined = join(self.plan, parts)
+        piece = last_piece(self.plan, joined, self.at_once)
+        measured = self._measured(piece)
+        border = Border(round=joined.round, attempt=self.attempt, whole=True)
+        self._leave(measured, piece, border, joined.unfinished)
+        made, before = len(measured.results.trials), len(self._public(joined.trials))
+        told = f"{made:,} runs measured, {made - before:,} of them here.\n"
+        cut = joined.unfinished or measured.results.info.cut
+        end = StageEnd(EXIT_NOT_EVALUATED if cut else EXIT_PASS, f"{told}{cut}\n")
+        if measured.interrupted:
+            end = StageEnd(EXIT_INTERRUPTED, f"{told}gateval: interrupted.\n")
+        info = measured.whole.info.replace(
+            seconds=busy_seconds(self.plan, measured.whole.trials),
+            ended=" ".join(filter(None, (joined.unfinished, measured.whole.info.ended))),
+        )
+        offers = piece.with_offers(measured.whole.offers)
+        return end, measured._replace(whole=measured.whole.replace(info=info, offers=offers))
+
+    def _measured(self, piece: Piece) -> MeasuredRun:
+        """Run the piece, if anything of it is left; its results are those of the whole plan."""
+        from gateval.app.run.measure import measure
+        from gateval.app.run.sealing import MeasuredRun, seal_results
+        from gateval.safe.redaction import Redactor
+
+        if piece.stage is None:
+            shown = Redactor(self.settings.secrets).value(self.plan)
+            info = RunInfo(run=self.folder.run)
+            known = piece.plan.agreements
+            whole = results_of(shown, piece.resumed.kept.measured, info, known)
+            environ = self.settings.environ
+            public = seal_results(whole, self.folder, environ, rates=False, tells=False)
+            return MeasuredRun(public, whole, self.folder)
+        refuse_missing_keys(piece.plan, self.settings)
+        refuse_unpriced(piece.plan)
+        return measure(
+            self.plan,
+            self.repository,
+            self.settings,
+            self.folder,
+            part=piece.plan,
+            tells=False,
+            at_once=piece.at_once,
+            minutes=self.minutes,
+            resumed=piece.resumed,
+            taping=self.taping,
+            stage=piece.stage,
+        )
+
+    def _leave(
+        self, measured: MeasuredRun, piece: Piece, place: Shard | Border, unfinished: str = ""
+    ) -> None:
+        replayed = self.taping.replay is not None
+        environ = self.settings.environ
+        text = part_of_piece(measured, piece, environ, place, unfinished, replayed=replayed)
+        self.folder.write(PART_FILE, text.encode())
+
+    def _most(self) -> int | None:
+        """How many shards were asked for, but for those that could have no trial at once."""
+        asked = self.asked or None
+        return min(asked, self.at_once) if asked and self.at_once else asked
+
+    def _public(self, trials: Iterable[Trial]) -> list[Trial]:
+        """Return the trials that may be counted aloud: none of sealed Evals."""
+        apart = kept_apart(self.plan)
+        return [one for one in trials if one.key.eval not in apart]
+
+
+def _told(border: Border) -> str:
+    if not border.shards:
+        return f"No round of shards follows round {border.round}."
+    return f"Round {border.round + 1} is measured in {listing([str(border.shards)])} shards."

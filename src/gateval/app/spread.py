@@ -1,0 +1,132 @@
+"""What `run --shard` and `run --step` do: one job of a run that several machines measure together,
+on whatever system starts these. All of them read the same plan from a file.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from gateval.adapters.git.repository import open_repository
+from gateval.adapters.machine import SystemClock
+from gateval.adapters.results_folder import create_results_folder, results_path
+from gateval.app.check import conclude
+from gateval.app.replay import taping_asked
+from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
+from gateval.app.run.recording import offline_settings, refuse_unasked_recording
+from gateval.app.run.sealing import runnable, seal_results
+from gateval.app.run.shards import parts_in
+from gateval.app.run.stages import Machine, StageEnd
+from gateval.app.run_history import stored_runs
+from gateval.app.show import with_spent_here
+from gateval.app.stored import read_plan
+from gateval.domain.history.forecast import kept_seconds
+from gateval.domain.results.results import ResultsPart
+from gateval.domain.results.shards import ShardName
+from gateval.errors import UsageError
+from gateval.formats.github.action_inputs import (
+    ActionStep,
+    read_shard,
+    read_shards,
+    refuse_stray,
+)
+from gateval.pipeline.plan import confirm_revisions
+from gateval.safe.redaction import Redactor
+from gateval.settings import read_settings
+
+
+def run_stage(
+    environ: dict[str, str],
+    plan_file: str | None,
+    *,
+    step: str,
+    shards: str,
+    shard: str,
+    in_round: int | None,
+    parts: Path | None,
+    results: Path | None,
+    minutes: float,
+    record: bool,
+    replay: str | None,
+    offline: bool,
+) -> int:
+    """Plan the shards, measure one, join a round, or measure the rest and decide.
+
+    The step `finish` ends as `check` does, any other with 0 where it measured all that it had to,
+    red or green. What it leaves is a part in its results; `parts` holds those of others, and of
+    earlier tries.
+    """
+    asked = ActionStep(step or ActionStep.RUN)
+    own = read_shard(shard, "--shard")
+    many = read_shards(shards, "--shards")
+    given = {"shards": shards, "shard": shard, "round": in_round, "parts": parts}
+    refuse_stray(asked, {name for name, value in given.items() if value}, "--{}")
+    if plan_file is None:
+        raise UsageError(
+            "A run is spread over machines by a plan that all of them read.",
+            hint="Write it with `gateval plan --json`, and name it with --plan FILE.",
+        )
+    settings, repository = read_settings(environ), open_repository()
+    whole_plan = read_plan(plan_file)
+    confirm_revisions(repository, whole_plan)
+    taped = taping_asked(repository, record=record, replay=replay, offline=offline)
+    settings = offline_settings(settings) if taped.offline else settings
+    plan = runnable(whole_plan)
+    refuse_unpriced(plan)
+    refuse_missing_keys(plan, settings)
+    refuse_unasked_recording(plan, settings, taped)
+    first = asked is ActionStep.RUN and (in_round or 1) == 1
+    replays, there = taped.replay is not None, list[ResultsPart]()
+    if parts is not None:
+        place = results_path(repository.root, parts)
+        there = parts_in(place, plan, settings.environ, replays=replays, none=first)
+    folder = create_results_folder(repository.root, SystemClock(), chosen=results)
+    attempt = _attempt(there, own, in_round or 1)
+    machine = Machine(
+        plan, repository, settings, folder, minutes, attempt, asked=many, taping=taped
+    )
+    if asked is ActionStep.FINISH:
+        end, measured = machine.measure_rest(there)
+        sys.stderr.write(end.text)
+        shown = with_spent_here(whole_plan, repository.root)
+        whole = measured.whole.replace(plan=Redactor(settings.secrets).value(shown))
+        public = seal_results(whole, folder, settings.environ, rates=True)
+        measured = measured._replace(results=public, whole=whole)
+        return conclude(measured, settings, taped, chosen=results is not None)
+    end = _measured(machine, asked, there, own, in_round or 1)
+    sys.stderr.write(f"{end.text}Results: {folder.path}\n")
+    if end.shards is not None:
+        print(end.matrix)
+    return end.code
+
+
+def _measured(
+    machine: Machine,
+    step: ActionStep,
+    parts: list[ResultsPart],
+    own: ShardName | None,
+    in_round: int,
+) -> StageEnd:
+    if step is ActionStep.PLAN:
+        names = {one.own_name for one in machine.plan.evals}
+        runs = stored_runs(machine.repository).newest(names)
+        return machine.plan_shards(kept_seconds(machine.plan, runs))
+    if step is ActionStep.NEXT:
+        return machine.measure_next(parts)
+    if own is None:
+        raise UsageError("--shard is missing.", hint="It is one of so many, such as 2/7.")
+    return machine.measure_shard(parts, own, in_round)
+
+
+def _attempt(parts: Sequence[ResultsPart], own: ShardName | None, in_round: int) -> int:
+    """Return which try this is, by the parts of those before."""
+    if own is None:
+        return 1 + max((one.border.attempt for one in parts if one.border), default=0)
+    mine = {"round": in_round, "number": own.number, "of": own.of}
+    tries = [
+        one.shard.attempt
+        for one in parts
+        if one.shard and mine.items() <= one.shard.model_dump().items()
+    ]
+    return 1 + max(tries, default=0)
