@@ -31,10 +31,12 @@ NAMES = {
     "required.yml",
     "reusable.yml",
     "scheduled.yml",
+    "shards-caller.yml",
     "shards.yml",
     "untrusted-publish.yml",
     "untrusted-run.yml",
 }
+MANY_GATES = {"caller.yml": 0, "shards-caller.yml": 0, "long-runs.yml": 2, "shards.yml": 7}
 LONG = {"long-runs.yml", "shards.yml"}
 WRITES_NOTHING = {"untrusted-run.yml", "app.yml"}
 """With the job's own token; the App of `app.yml` has one of its own."""
@@ -90,7 +92,7 @@ def test_actions_of_others_are_pinned_by_commit_with_their_version(path: Path) -
 def test_a_sample_uses_the_action_as_it_is(path: Path) -> None:
     known = action()["inputs"]
     gates = gate_steps(path)
-    assert len(gates) == {"caller.yml": 0, "long-runs.yml": 2, "shards.yml": 7}.get(path.name, 1)
+    assert len(gates) == MANY_GATES.get(path.name, 1)
     for gate in gates:
         assert gate["uses"] == f"gateval/gateval@{VERSION}"
         assert set(gate.get("with", {})) <= set(known)
@@ -138,19 +140,31 @@ def test_no_pull_request_is_measured_by_two_of_the_samples() -> None:
     inside = "github.event.pull_request.head.repo.full_name == github.repository"
     assert own.startswith(f"{inside} && github.actor != 'dependabot[bot]' && (")
     assert others == f"{inside.replace('==', '!=')} || github.actor == 'dependabot[bot]'"
+    assert own.startswith(condition("examples/workflows/shards.yml", "plan"))
     called = condition("examples/workflows/reusable.yml", "measure")
     assert called == f"github.event_name != 'pull_request' || ({own})"
     assert own.startswith(condition("examples/workflows/long-runs.yml", "measure"))
 
 
-def test_a_caller_gives_what_the_called_workflow_asks_for() -> None:
-    (called,) = load(ROOT / "examples/workflows/reusable.yml")["jobs"].values()
-    (caller,) = load(ROOT / "examples/workflows/caller.yml")["jobs"].values()
-    assert caller["permissions"] == called["permissions"]
-    asked = load(ROOT / "examples/workflows/reusable.yml")["on"]["workflow_call"]["secrets"]
-    assert set(caller["secrets"]) <= set(asked)
-    guide = (ROOT / "docs/guides/many-repositories.md").read_text("utf-8")
-    assert all(f"{name}:" in guide for name in caller["secrets"])
+@pytest.mark.parametrize(
+    ("called", "caller", "writing"),
+    [("reusable.yml", "caller.yml", "measure"), ("shards.yml", "shards-caller.yml", "publish")],
+)
+def test_a_caller_gives_what_the_called_workflow_asks_for(
+    called: str, caller: str, writing: str
+) -> None:
+    jobs = load(ROOT / f"examples/workflows/{called}")["jobs"]
+    (calling,) = load(ROOT / f"examples/workflows/{caller}")["jobs"].values()
+    assert calling["permissions"] == jobs[writing]["permissions"]
+    others = [job["permissions"] for name, job in jobs.items() if name != writing]
+    assert all(set(one.values()) == {"read"} for one in others)
+    asked = load(ROOT / f"examples/workflows/{called}")["on"]["workflow_call"]["secrets"]
+    assert set(calling["secrets"]) <= set(asked)
+    text = (ROOT / f"examples/workflows/{called}").read_text("utf-8")
+    assert set(re.findall(r"^ +\w+: \$\{\{ secrets\.([\w-]+) \}\}$", text, re.M)) <= set(asked)
+    if called == "reusable.yml":
+        guide = (ROOT / "docs/guides/many-repositories.md").read_text("utf-8")
+        assert all(f"{name}:" in guide for name in calling["secrets"])
 
 
 def test_the_publishing_job_reads_what_the_measuring_job_left() -> None:

@@ -35,7 +35,7 @@ class Leg:
 class WorkflowWalk:
     """One run of a workflow on a pull request. `disturb` is asked before each leg, with the job, the
     shard (empty without) and the attempt: `lost` is a machine that never came back, `cancelled`
-    the whole run's end there.
+    the whole run's end there. `secrets` are in the environment of each step of the gate.
     """
 
     shop: GitHubShop
@@ -43,6 +43,7 @@ class WorkflowWalk:
     path: Path
     run: int
     disturb: Callable[[str, str, int], str] = lambda *_: ""
+    secrets: Mapping[str, str] = field(default_factory=dict)
     attempt: int = 1
     legs: dict[str, dict[str, Leg]] = field(default_factory=dict)
     artifacts: dict[str, dict[str, bytes]] = field(default_factory=dict)
@@ -131,7 +132,7 @@ class WorkflowWalk:
                     self._upload(machine.workspace, given)
                 case "gateval/gateval":
                     self.environs.setdefault(name, set()).update(step.get("env", {}))
-                    found = machine.run_action(inputs=given)
+                    found = machine.run_action(inputs=given, **self.secrets)
                 case _:
                     raise AssertionError(step)
         assert found is not None

@@ -23,8 +23,9 @@ from gateval.app.show import with_spent_here
 from gateval.app.stored import read_plan
 from gateval.domain.history.forecast import kept_seconds
 from gateval.domain.results.results import ResultsPart
+from gateval.domain.results.rounds import join
 from gateval.domain.results.shards import ShardName
-from gateval.errors import UsageError
+from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.github.action_inputs import (
     ActionStep,
     read_shard,
@@ -40,7 +41,7 @@ def run_stage(
     environ: dict[str, str],
     plan_file: str | None,
     *,
-    step: str,
+    step: str | None,
     shards: str,
     shard: str,
     in_round: int | None,
@@ -61,6 +62,8 @@ def run_stage(
     own = read_shard(shard, "--shard")
     many = read_shards(shards, "--shards")
     given = {"shards": shards, "shard": shard, "round": in_round, "parts": parts}
+    if asked is ActionStep.RUN and own is None:
+        raise UsageError("--shard is missing.", hint="It is one of so many, such as 2/7.")
     refuse_stray(asked, {name for name, value in given.items() if value}, "--{}")
     if plan_file is None:
         raise UsageError(
@@ -114,8 +117,13 @@ def _measured(
         return machine.plan_shards(kept_seconds(machine.plan, runs))
     if step is ActionStep.NEXT:
         return machine.measure_next(parts)
-    if own is None:
-        raise UsageError("--shard is missing.", hint="It is one of so many, such as 2/7.")
+    assert own is not None  # noqa: S101 - refused before
+    many = join(machine.plan, parts, before=in_round).shards
+    if many and own.of > many:  # where how many jobs there are is written before anybody plans
+        if own.number > many:
+            told = f"Round {in_round} has {many} shards, so nothing is left for this job.\n"
+            return StageEnd(EXIT_PASS, told)
+        own = ShardName(own.number, many)
     return machine.measure_shard(parts, own, in_round)
 
 
@@ -123,10 +131,10 @@ def _attempt(parts: Sequence[ResultsPart], own: ShardName | None, in_round: int)
     """Return which try this is, by the parts of those before."""
     if own is None:
         return 1 + max((one.border.attempt for one in parts if one.border), default=0)
-    mine = {"round": in_round, "number": own.number, "of": own.of}
+    mine = (in_round, own.number)
     tries = [
         one.shard.attempt
         for one in parts
-        if one.shard and mine.items() <= one.shard.model_dump().items()
+        if one.shard and (one.shard.round, one.shard.number) == mine
     ]
     return 1 + max(tries, default=0)

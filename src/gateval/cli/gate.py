@@ -159,7 +159,6 @@ def report(run: str, view: str, output: Path | None) -> int:
 @options.offline
 @click.option(
     "--step",
-    default="",
     type=click.Choice(["plan", "run", "next", "finish"]),
     metavar="plan|run|next|finish",
     help="With --plan, the part of a run over several machines that this one does.",
@@ -186,7 +185,7 @@ def run(
     resume_from: str | None,
     *,
     resume: bool,
-    step: str,
+    step: str | None,
     shards: str,
     shard: str,
     in_round: int | None,

@@ -205,6 +205,69 @@ def test_running_everything_again_draws_no_lot_again(big: GitHubShop, tmp_path: 
     assert big.conclusions(pull.head_sha) == ["success", "success"]
 
 
+def row(rounds: int, job: str, shard: str, how: str, *, often: bool = False) -> Any:
+    marks = () if often else (pytest.mark.exhaustive,)
+    return pytest.param(rounds, job, shard, how, id=f"{rounds}-{job}-{how}", marks=marks)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "job", "shard", "how"),
+    [
+        row(0, "plan", "", "lost", often=True),
+        row(0, "plan", "", "cancelled"),
+        row(0, "finish", "", "lost"),
+        row(0, "finish", "", "cancelled", often=True),
+        row(1, "plan", "", "lost"),
+        row(1, "measure-1", "*", "lost", often=True),
+        row(1, "measure-1", "1-of-2", "cancelled"),
+        row(1, "next-1", "", "lost"),
+        row(1, "next-1", "", "cancelled", often=True),
+        row(1, "finish", "", "lost"),
+        row(1, "finish", "", "cancelled"),
+        row(1, "publish", "", "lost"),
+        row(2, "measure-1", "2-of-2", "lost"),
+        row(2, "measure-1", "*", "cancelled"),
+        row(2, "next-1", "", "lost"),
+        row(2, "next-1", "", "cancelled"),
+        row(2, "measure-2", "*", "lost"),
+        row(2, "measure-2", "*", "cancelled", often=True),
+        row(2, "next-2", "", "lost"),
+        row(2, "next-2", "", "cancelled"),
+        row(2, "finish", "", "lost", often=True),
+        row(2, "finish", "", "cancelled"),
+        row(2, "publish", "", "cancelled"),
+    ],
+)
+def test_whatever_job_is_lost_or_cancelled_the_run_ends_the_same_once_it_is_run_again(
+    big: GitHubShop, tmp_path: Path, rounds: int, job: str, shard: str, how: str
+) -> None:
+    if rounds == 2:
+        keep_long_run(big, 6)
+    prompt, conclusion = (WORSE, "failure") if rounds == 2 else (SAME, "success")
+    pull = big.open_pull(prompt)
+
+    def disturb(name: str, at: str, attempt: int) -> str:
+        hit = attempt == 1 and name == job and shard in {at, "*"}
+        return how if hit else ""
+
+    path = in_shards(tmp_path, 2) if rounds else SAMPLE
+    walk = WorkflowWalk(big, pull, path, 700, disturb)
+    walk.walk()
+    assert (job, 1) in {(name, attempt) for name, _, attempt in walk.ran}
+    if conclusion == "failure":
+        assert "success" not in big.conclusions(pull.head_sha)
+    walk.run_failed_again()
+    assert big.conclusions(pull.head_sha)[-1] == conclusion
+    assert f"measure-{rounds}" in jobs_of(walk) or not rounds or job == "next-1"
+    assert f"measure-{rounds + 1}" not in jobs_of(walk)
+    last = walk.legs["publish"][""].ended
+    assert last is not None
+    results = json.loads((last.results / "results.v1.json").read_text())
+    keys = [json.dumps(one["key"]) for one in results["trials"]]
+    assert len(set(keys)) == len(keys) == 7 * 2 + 2 * 5 * (rounds == 2)
+    assert results["info"]["seconds"] > 0
+
+
 @pytest.mark.parametrize(
     ("prompt", "lost", "conclusion"),
     [(SAME, ("finish",), "success"), (WORSE, ("next-1", "finish"), "action_required")],

@@ -176,6 +176,15 @@ def test_all_shards_of_a_round_may_be_lost() -> None:
     assert one_part(machines.plan, machines.parts).trials == ()
 
 
+def test_a_round_of_which_nothing_is_known_is_named() -> None:
+    plan = plan_of()
+    with pytest.raises(ValueError, match="empty"):
+        join(plan, []).shares(plan, 0)
+    assert join(plan, [], before=2).unfinished == (
+        "Nothing came back from round 1; run its jobs again."
+    )
+
+
 def test_what_the_budget_kept_a_shard_from_is_left_for_the_next_round() -> None:
     machines = Machines(plan_of(), 1, 2)
     machines.border()

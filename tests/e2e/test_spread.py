@@ -1,0 +1,230 @@
+"""A run that several processes of the command line measure together, as machines of any CI would."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.command import gateval, start_gateval
+from tests.helpers.providers import provider
+from tests.helpers.repo import Repo
+from tests.helpers.shop import AGENT
+from tests.helpers.stored import trials
+from tests.servers.model_server import Answer, Call, reply
+
+CASES = 24
+VERDICT = {
+    "score": 1.0,
+    "confidence": 0.9,
+    "summary": "Fine.",
+    "violations": [],
+    "what_would_raise_score": "",
+}
+EVAL = """\
+apiVersion: gateval/v1
+kind: Eval
+metadata: {name: desk-eval}
+spec:
+  targetAgent: support
+  fixtureSelector: {matchLabels: {of: desk}}
+  judge: {model: openai/judge}
+  execution: {parallel: 24, repsPerFixture: 2}
+"""
+FIXTURE = """\
+---
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: case-NUMBER, labels: {of: desk}}
+spec:
+  input: {type: prompt, payload: {prompt: "Case NUMBER."}}
+  assertions:
+    - {type: contains, value: kind}
+"""
+JUDGED = "    - {type: judge, rubric: Is it kind?}\n"
+VOLATILE = {"seconds", "started_at", "run", "waited", "latency"}
+"""What differs between two runs that measured the same."""
+
+
+def desk_answers(seed: int) -> Callable[[Call], Answer]:
+    """Answer kindly now and then, and less often where the prompt is curt."""
+    draw = random.Random(seed)
+
+    def answer(call: Call) -> Answer:
+        text = "\n".join(str(one["content"]) for one in call.body["messages"])
+        if "rubric" in text:
+            return reply(call, json.dumps(VERDICT))
+        kind = draw.random() < (0.65 if "Be curt" in text else 0.98)
+        return reply(call, "I am kind." if kind else "I am not.")
+
+    return answer
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    """An agent with many fixtures, worse on the branch `next`, and the folder `alone` of one run."""
+    folder = tmp_path_factory.mktemp("desk")
+    repo = Repo(folder / "desk")
+    repo.write("agents/support.yaml", AGENT.replace("scripted/support", "openai/agent"))
+    repo.write("agents/prompts/support.md", "Be kind.\n")
+    cases = (
+        FIXTURE.replace("NUMBER", str(number)) + JUDGED * (number % 8 == 0)
+        for number in range(CASES)
+    )
+    repo.write("evals/desk.yaml", EVAL + "".join(cases))
+    repo.write(".gitignore", "out/\n")
+    repo.commit()
+    repo.branch("next")
+    repo.write("agents/prompts/support.md", "Be curt.\n")
+    repo.commit("Curt")
+    plan = gateval(repo, "plan", "--base", "main", "--head", "next", "--json")
+    (repo.path / "out").mkdir()
+    (repo.path / "out/plan.json").write_text(plan.stdout)
+    with provider(desk_answers(7)) as (_, environ):
+        told = ("--record", "--results", "out/alone")
+        done = gateval(repo, "run", "--plan", "out/plan.json", *told, **environ)
+    assert done.returncode == 1, done.stdout + done.stderr
+    return repo
+
+
+@dataclass
+class Machines:
+    """The jobs of one run, each a process; `killed` is asked before each shard how many trials of
+    it are stored when it is killed, 0 for never.
+    """
+
+    repo: Repo
+    name: str
+    killed: Callable[[], int] = lambda: 0
+    extra: dict[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ("--replay", "out/alone", "--offline")
+    count: int = 0
+
+    @property
+    def parts(self) -> str:
+        return f"out/{self.name}"
+
+    def job(self, *words: str, code: int = 0) -> str:
+        """Run one job to its end; return what it says on stdout."""
+        done = gateval(self.repo, *self._command(words), **self.extra)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    def shard(self, name: str, at: int) -> bool:
+        """Measure one shard; say whether it was killed."""
+        words, most = ("--shard", name, "--round", str(at)), self.killed()
+        if not most:
+            self.job(*words)
+            return False
+        process = start_gateval(self.repo, *self._command(words), **self.extra)
+        folder = self.repo.path / self.parts / f"job-{self.count}"
+        while process.poll() is None and len(trials(folder)) < most:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=60)
+        return process.returncode != 0
+
+    def run(self, shards: int, code: int) -> Path:
+        """Walk all rounds, and return the folder of the results."""
+        at, killed = 1, 0
+        names = json.loads(self.job("--step", "plan", "--shards", str(shards)))
+        while names:
+            lost = [name for name in names if self.shard(name, at)]
+            killed += len(lost)
+            self.killed = lambda: 0
+            for name in lost:
+                self.shard(name, at)
+            names = json.loads(self.job("--step", "next", "--shards", str(shards)))
+            at += 1
+        self.job("--step", "finish", code=code)
+        return self.repo.path / self.parts / f"job-{self.count}"
+
+    def _command(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        self.count += 1
+        parts = () if "plan" in words else ("--parts", self.parts)
+        out = ("--results", f"{self.parts}/job-{self.count}")
+        return ("run", "--plan", "out/plan.json", *words, *parts, *out, *self.words)
+
+
+def steady(value: Any) -> Any:
+    """A value without what is volatile."""
+    if isinstance(value, dict):
+        return {key: steady(each) for key, each in value.items() if key not in VOLATILE}
+    return [steady(each) for each in value] if isinstance(value, list) else value
+
+
+def said(folder: Path) -> dict[str, str]:
+    """The digests of what a run says: its results but for what is volatile, verdict and comment."""
+    results = steady(json.loads((folder / "results.v1.json").read_text()))
+    results["info"] = {key: results["info"][key] for key in ("ended", "over_budget")}
+    decision = (folder / "decision.v1.json").read_text()
+    texts = {
+        "results": json.dumps(results, sort_keys=True),
+        "decision": json.dumps(steady(json.loads(decision)), sort_keys=True),
+        "comment": (folder / "comment.md").read_text(),
+    }
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+
+
+@pytest.mark.parametrize(
+    ("shards", "kills"),
+    [
+        (2, True),
+        pytest.param(1, True, marks=pytest.mark.exhaustive),
+        pytest.param(7, True, marks=pytest.mark.exhaustive),
+        pytest.param(20, True, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_one_recording_gives_the_same_in_any_number_of_shards_some_of_them_killed(
+    desk: Repo, shards: int, kills: bool
+) -> None:
+    luck = random.Random(shards)
+    killed = (lambda: luck.choice((0, 1, 3))) if kills else (lambda: 0)
+    replay = Machines(desk, f"replay-{shards}", killed)
+    found = replay.run(shards, code=1)
+    alone = desk.path / "out/again"
+    if not alone.exists():
+        words = ("--replay", "out/alone", "--offline", "--results", "out/again")
+        done = gateval(desk, "run", "--plan", "out/plan.json", *words)
+        assert done.returncode == 1, done.stdout + done.stderr
+    assert said(found) == said(alone)
+
+
+def test_shards_of_a_replay_decide_about_no_run_that_measures(desk: Repo) -> None:
+    """What a recording says is given to who asks to see it again, and to nobody else."""
+    replay = Machines(desk, "mixed")
+    replay.job("--step", "plan", "--shards", "1")
+    replay.shard("1/1", 1)
+    replay.words = ()
+    replay.extra = {"OPENAI_API_KEY": "sk-none", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+    done = gateval(desk, *replay._command(("--step", "finish")), **replay.extra)
+    assert done.returncode in {2, 3}, done.stdout
+    assert "replayed from a recording, so they measure nothing" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--shard", "3/2"), '--shard is "3/2"'),
+        (("--shard", "1/2", "--shards", "2"), "--shards is no matter of the step run"),
+        (("--step", "next"), "--parts is missing"),
+        (("--step", "finish", "--parts", "out/none"), "The folder out/none cannot be read"),
+        (("--round", "2"), "--shard is missing"),
+        (("--step", "run"), "--shard is missing"),
+    ],
+)
+def test_options_of_shards_that_cannot_be_followed(
+    desk: Repo, words: tuple[str, ...], sentence: str
+) -> None:
+    done = gateval(desk, "run", "--plan", "out/plan.json", *words, OPENAI_API_KEY="sk-none")
+    assert done.returncode in {2, 3}, done.stdout + done.stderr
+    assert sentence in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
