@@ -7,6 +7,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from gateval.adapters.git.repository import open_repository
 from gateval.adapters.machine import SystemClock
@@ -37,14 +38,44 @@ from gateval.safe.redaction import Redactor
 from gateval.settings import read_settings
 
 
+class JobAsked(NamedTuple):
+    """Which job of a run this is: its step, how many shards may follow, or which one it is, of
+    which round.
+    """
+
+    step: ActionStep
+    shards: int | None
+    own: ShardName | None
+    round: int
+
+    @property
+    def is_first(self) -> bool:
+        """Whether there may be no part of others yet."""
+        return self.step is ActionStep.RUN and self.round == 1
+
+
+def asked_for(
+    *, step: str | None, shards: str, shard: str, in_round: int | None, parts: Path | None
+) -> JobAsked:
+    """Read the options. Raises `UsageError` for those that do not go together."""
+    job = JobAsked(
+        ActionStep(step or ActionStep.RUN),
+        read_shards(shards, "--shards"),
+        read_shard(shard, "--shard"),
+        in_round or 1,
+    )
+    if job.step is ActionStep.RUN and job.own is None:
+        raise UsageError("--shard is missing.", hint="It is one of so many, such as 2/7.")
+    given = {"shards": shards, "shard": shard, "round": in_round, "parts": parts}
+    refuse_stray(job.step, {name for name, value in given.items() if value}, "--{}")
+    return job
+
+
 def run_stage(
     environ: dict[str, str],
     plan_file: str | None,
+    job: JobAsked,
     *,
-    step: str | None,
-    shards: str,
-    shard: str,
-    in_round: int | None,
     parts: Path | None,
     results: Path | None,
     minutes: float,
@@ -58,13 +89,6 @@ def run_stage(
     red or green. What it leaves is a part in its results; `parts` holds those of others, and of
     earlier tries.
     """
-    asked = ActionStep(step or ActionStep.RUN)
-    own = read_shard(shard, "--shard")
-    many = read_shards(shards, "--shards")
-    given = {"shards": shards, "shard": shard, "round": in_round, "parts": parts}
-    if asked is ActionStep.RUN and own is None:
-        raise UsageError("--shard is missing.", hint="It is one of so many, such as 2/7.")
-    refuse_stray(asked, {name for name, value in given.items() if value}, "--{}")
     if plan_file is None:
         raise UsageError(
             "A run is spread over machines by a plan that all of them read.",
@@ -79,17 +103,15 @@ def run_stage(
     refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
     refuse_unasked_recording(plan, settings, taped)
-    first = asked is ActionStep.RUN and (in_round or 1) == 1
-    replays, there = taped.replay is not None, list[ResultsPart]()
+    there = list[ResultsPart]()
     if parts is not None:
-        place = results_path(repository.root, parts)
-        there = parts_in(place, plan, settings.environ, replays=replays, none=first)
+        place, replays = results_path(repository.root, parts), taped.replay is not None
+        there = parts_in(place, plan, settings.environ, replays=replays, none=job.is_first)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
-    attempt = _attempt(there, own, in_round or 1)
-    machine = Machine(
-        plan, repository, settings, folder, minutes, attempt, asked=many, taping=taped
-    )
-    if asked is ActionStep.FINISH:
+    attempt = _attempt(there, job)
+    how: dict[str, Any] = {"attempt": attempt, "asked": job.shards, "taping": taped}
+    machine = Machine(plan, repository, settings, folder, minutes, **how)
+    if job.step is ActionStep.FINISH:
         end, measured = machine.measure_rest(there)
         sys.stderr.write(end.text)
         shown = with_spent_here(whole_plan, repository.root)
@@ -97,41 +119,34 @@ def run_stage(
         public = seal_results(whole, folder, settings.environ, rates=True)
         measured = measured._replace(results=public, whole=whole)
         return conclude(measured, settings, taped, chosen=results is not None)
-    end = _measured(machine, asked, there, own, in_round or 1)
+    end = _measured(machine, job, there)
     sys.stderr.write(f"{end.text}Results: {folder.path}\n")
     if end.shards is not None:
         print(end.matrix)
     return end.code
 
 
-def _measured(
-    machine: Machine,
-    step: ActionStep,
-    parts: list[ResultsPart],
-    own: ShardName | None,
-    in_round: int,
-) -> StageEnd:
-    if step is ActionStep.PLAN:
+def _measured(machine: Machine, job: JobAsked, parts: list[ResultsPart]) -> StageEnd:
+    if job.step is ActionStep.PLAN:
         names = {one.own_name for one in machine.plan.evals}
         runs = stored_runs(machine.repository).newest(names)
         return machine.plan_shards(kept_seconds(machine.plan, runs))
-    if step is ActionStep.NEXT:
+    if job.own is None:
         return machine.measure_next(parts)
-    assert own is not None  # noqa: S101 - refused before
-    many = join(machine.plan, parts, before=in_round).shards
+    own, many = job.own, join(machine.plan, parts, before=job.round).shards
     if many and own.of > many:  # where how many jobs there are is written before anybody plans
         if own.number > many:
-            told = f"Round {in_round} has {many} shards, so nothing is left for this job.\n"
+            told = f"Round {job.round} has {many} shards, so nothing is left for this job.\n"
             return StageEnd(EXIT_PASS, told)
         own = ShardName(own.number, many)
-    return machine.measure_shard(parts, own, in_round)
+    return machine.measure_shard(parts, own, job.round)
 
 
-def _attempt(parts: Sequence[ResultsPart], own: ShardName | None, in_round: int) -> int:
+def _attempt(parts: Sequence[ResultsPart], job: JobAsked) -> int:
     """Return which try this is, by the parts of those before."""
-    if own is None:
+    if job.own is None:
         return 1 + max((one.border.attempt for one in parts if one.border), default=0)
-    mine = (in_round, own.number)
+    mine = (job.round, job.own.number)
     tries = [
         one.shard.attempt
         for one in parts

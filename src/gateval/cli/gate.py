@@ -202,14 +202,14 @@ def run(
     from gateval.settings import VIEWS_VARIABLE
 
     environ = {**os.environ, VIEWS_VARIABLE: views}
-    stage: dict[str, Any] = {"step": step, "shards": shards, "shard": shard}
-    stage |= {"in_round": in_round, "parts": parts}
-    if any(stage.values()):
-        from gateval.app.spread import run_stage
+    if step or shards or shard or in_round or parts:
+        from gateval.app.spread import asked_for, run_stage
 
         if evals or fixtures or rev or resume or resume_from:
             raise click.UsageError("A shard measures what --plan says, and nothing else.")
-        return run_stage(environ, plan_file, results=results, minutes=minutes, **stage, **taped)
+        job = asked_for(step=step, shards=shards, shard=shard, in_round=in_round, parts=parts)
+        taped |= {"parts": parts, "results": results, "minutes": minutes}
+        return run_stage(environ, plan_file, job, **taped)
     go_on = options.run_to_resume(resume_from, resume=resume)
     if plan_file is not None and (evals or fixtures or rev):
         raise click.UsageError("--plan stands alone: the plan says what runs.")
