@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from gateval.adapters.git.repository import open_repository
 from gateval.adapters.machine import SystemClock
+from gateval.adapters.own_code import engine_digest
 from gateval.adapters.results_folder import create_results_folder, results_path
 from gateval.app.check import conclude
 from gateval.app.replay import taping_asked
@@ -99,7 +100,7 @@ def run_stage(
     confirm_revisions(repository, whole_plan)
     taped = taping_asked(repository, record=record, replay=replay, offline=offline)
     settings = offline_settings(settings) if taped.offline else settings
-    plan = runnable(whole_plan)
+    plan = runnable(whole_plan).replace(engine=engine_digest())
     refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
     refuse_unasked_recording(plan, settings, taped)
