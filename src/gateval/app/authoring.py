@@ -21,6 +21,7 @@ from gateval.domain.history.verdicts import HistoryRecord
 from gateval.domain.injection import AttackReport
 from gateval.domain.paths import nearest
 from gateval.domain.plan.plan import Plan
+from gateval.domain.results.judge_choice import ComparisonReport
 from gateval.domain.results.results import Results, ResultsPart
 from gateval.domain.results.self_check import CalibrationReport
 from gateval.domain.tree import LOCK_PATH, SourcesLock
@@ -60,6 +61,7 @@ STAGES: Mapping[str, type[Value]] = {
     "history.v2": HistoryRecord,
     "calibrations.v1": CalibrationReport,
     "attacks.v1": AttackReport,
+    "judge-comparison.v1": ComparisonReport,
     "run.v1": RunRecord,
     "notification.v1": Notification,
 }

@@ -71,6 +71,12 @@ def judges_asked(
     catalogue: Catalogue, names: Sequence[str], models: Sequence[str]
 ) -> list[AskedJudge]:
     """Return the judges of the named calibrations, of all without a name. Raises `UsageError`."""
+    wanted = calibrations_named(catalogue, names)
+    return [asked for one in wanted for asked in _judges(one, catalogue, models)]
+
+
+def calibrations_named(catalogue: Catalogue, names: Sequence[str]) -> list[Calibration]:
+    """Return the named calibrations, all without a name. Raises `UsageError`."""
     known = [one.name for one in catalogue.calibrations]
     refuse_names("JudgeCalibration", names, known)
     if not known:
@@ -78,8 +84,15 @@ def judges_asked(
             "There is no JudgeCalibration on this revision.",
             hint="`gateval challenge` begins one from a verdict that you do not share.",
         )
-    wanted = [one for one in catalogue.calibrations if not names or one.name in names]
-    return [asked for one in wanted for asked in _judges(one, catalogue, models)]
+    return [one for one in catalogue.calibrations if not names or one.name in names]
+
+
+def calibration_of_preset(name: str, model: str) -> Calibration:
+    """Return the examples of a preset for a judge. Raises `UsageError` where there is none."""
+    try:
+        return preset(name).calibration(model)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def judges_of_preset(name: str, catalogue: Catalogue, models: Sequence[str]) -> list[AskedJudge]:
@@ -87,10 +100,6 @@ def judges_of_preset(name: str, catalogue: Catalogue, models: Sequence[str]) -> 
 
     Raises `UsageError` for a preset that is not there, and where there is no judge.
     """
-    try:
-        chosen = preset(name)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     asked = [JudgeSpec(model=model) for model in models]
     specs = {
         canonical_json(one.terms): one
@@ -102,7 +111,8 @@ def judges_of_preset(name: str, catalogue: Catalogue, models: Sequence[str]) -> 
             hint="Name one: gateval calibrate --preset NAME --model PROVIDER/ID.",
         )
     return [
-        AskedJudge(chosen.calibration(one.asked[0]), one, LEAST_AGREEMENT) for one in specs.values()
+        AskedJudge(calibration_of_preset(name, one.asked[0]), one, LEAST_AGREEMENT)
+        for one in specs.values()
     ]
 
 
@@ -116,13 +126,13 @@ def _judges(
     for named in models or (*calibration.judge_models, *judging):
         mine = [one for one in naming if one.judge.named == named]
         for spec in [one.judge for one in mine] or [JudgeSpec(model=named)]:
-            asked = AskedJudge(calibration, spec, _least(mine or naming))
+            asked = AskedJudge(calibration, spec, least_asked(mine or naming))
             found[canonical_json(spec.terms)] = asked
     return list(found.values())
 
 
-def _least(evals: Sequence[Eval]) -> float:
-    """The highest kappa that one of these Evals asks."""
+def least_asked(evals: Sequence[Eval]) -> float:
+    """Return the highest kappa that one of these Evals asks."""
     asked = [one.judge.min_agreement for one in evals]
     return max((LEAST_AGREEMENT if a is None else a for a in asked), default=LEAST_AGREEMENT)
 
@@ -145,9 +155,11 @@ def refuse_unanswerable(
     refuse_unpriced_models(wanted, policy)
 
 
-def judges_gateway(snapshot: Snapshot, settings: Settings, policy: Policy) -> Gateway:
+def judges_gateway(
+    snapshot: Snapshot, settings: Settings, policy: Policy, *, priced: bool = False
+) -> Gateway:
     """Return the gateway, to be entered: it holds the keys, the scripts of this revision, and the
-    limits of its policy.
+    limits of its policy. `priced`: what calls cost is wanted.
     """
     from gateval.adapters.list_prices import ListPrices
     from gateval.gateway.door import Gateway
@@ -157,7 +169,7 @@ def judges_gateway(snapshot: Snapshot, settings: Settings, policy: Policy) -> Ga
     return Gateway(
         settings.upstreams,
         {Side.HEAD: snapshot.scripts},
-        prices=None if policy.budget.usd is None else ListPrices(),
+        prices=ListPrices() if priced or policy.budget.usd is not None else None,
         own_prices=policy.prices,
         limits=SpendingLimits.under(policy),
         rates=policy.rates,
@@ -185,6 +197,7 @@ def calibrate_judges(
     `presets` are those that come with the gate; if some are named, only what is named is replayed.
     Raises `UsageError` for a name that is not there, `MissingKey` for a model that cannot be asked.
     """
+    from gateval.app.foreseen_calls import announce_calls
     from gateval.render.stage import dump
     from gateval.render.terminal.judges import render_calibration
     from gateval.safe.redaction import Redactor
@@ -201,6 +214,7 @@ def calibrate_judges(
     refuse_unanswerable(
         [name for one in asked for name in one.spec.asked], snapshot, settings, policy
     )
+    announce_calls([(one.calibration, one.spec) for one in asked], policy)
     made, over_budget = asyncio.run(_replays(asked, snapshot, settings, policy))
     replays = map(Redactor(settings.secrets).value, made)
     rows = [

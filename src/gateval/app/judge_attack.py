@@ -14,6 +14,7 @@ from gateval.adapters.git.repository import open_repository
 from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.machine import screen_of
 from gateval.app.calibrate import judges_gateway, refuse_unanswerable
+from gateval.app.foreseen_calls import VERDICT_TOKENS
 from gateval.app.planning import announce_worktree
 from gateval.app.readers import registries, rules_here
 from gateval.domain.injection import AttackRate, AttackReport, why_injectable
@@ -32,9 +33,6 @@ from gateval.judging.calibrating import Attacked, attack, attack_requests
 from gateval.judging.judge import Judge
 from gateval.pipeline.read import find_head, read_revision, read_rules
 from gateval.settings import Settings, read_settings
-
-TOKENS_OF_A_VERDICT = 300
-"""The estimate of what a judge says; the price that is shown rests on it."""
 
 
 def attack_judge(
@@ -110,7 +108,7 @@ def _cost(calibration: Calibration, spec: JudgeSpec, pricing: Pricing) -> str:
             hint="Add an example with a humanScore below 0.5.",
         )
     tokens = sum(sizes) // BYTES_PER_TOKEN
-    asked = Usage(input_tokens=tokens, output_tokens=TOKENS_OF_A_VERDICT * len(sizes))
+    asked = Usage(input_tokens=tokens, output_tokens=VERDICT_TOKENS * len(sizes))
     prices = [pricing.usage(model, asked).usd for model in spec.asked]
     known = [one for one in prices if one is not None]
     price = f"about {show_usd(sum(known))}" if len(known) == len(prices) else "at an unknown price"

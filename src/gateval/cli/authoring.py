@@ -31,8 +31,16 @@ from gateval.cli import options
     metavar="NAME",
     help="The examples of a rubric that comes with the gate; may be given again.",
 )
+@click.option(
+    "--compare",
+    metavar="A,B,C",
+    help="Measure these judges side by side, and say which to take. PROVIDER/ID is one; A+B+C is a "
+    "jury, and 'CHEAP>STRONG' asks the second where the first is in doubt.",
+)
 @options.rev
-@click.option("--json", "as_json", is_flag=True, help="Print calibrations.v1 JSON.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print calibrations.v1 or judge-comparison.v1 JSON."
+)
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -40,7 +48,7 @@ from gateval.cli import options
     help="Write the plot of the intervals here, too.",
 )
 @options.results
-def calibrate(**asked: Any) -> int:
+def calibrate(compare: str | None, models: tuple[str, ...], **asked: Any) -> int:
     """Have judges score the examples of JudgeCalibrations, and compare with what people said.
 
     Without a name all calibrations are replayed, with the models that they and the Evals that name
@@ -48,12 +56,21 @@ def calibrate(**asked: Any) -> int:
     Cohen's kappa with an interval of 95 %, the table of agreement, and where judge
     and person disagree.
 
-    Exits with 0 if all judges are calibrated, with 1 if one agrees too little, and with 3 if one
-    gave no verdict.
-    """
-    from gateval.app.calibrate import calibrate_judges
+    With --compare the labels also say what each costs and takes, how often an attack talks it
+    round, and whether length or place moves it; nothing of that counts for an Eval.
 
-    return calibrate_judges(dict(os.environ), **asked)
+    Exits with 0 if all judges are calibrated, with 1 if one agrees too little, and with 3 if one
+    gave no verdict. With --compare: with 0 if there is one to take.
+    """
+    if compare is None:
+        from gateval.app.calibrate import calibrate_judges
+
+        return calibrate_judges(dict(os.environ), models=models, **asked)
+    if models:
+        raise click.UsageError("--compare names the judges; --model goes with it nowhere.")
+    from gateval.app.choose_judge import compare_judges
+
+    return compare_judges(dict(os.environ), compared=compare.split(","), **asked)
 
 
 REASONS = ("rubricWrong", "judgeWrong", "traceWrong")

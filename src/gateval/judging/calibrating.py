@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -45,7 +45,7 @@ from gateval.domain.trials.model_call import (
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Answer, Cause, Juror, Verdict, numbered_steps
 from gateval.judging.judge import Judge, JudgeError
-from gateval.judging.laboratory import attack_questions, attacks_digest, deceiving
+from gateval.judging.laboratory import AttackQuestion, attack_questions, attacks_digest, deceiving
 from gateval.judging.prompt import (
     PROMPT,
     VERDICT_SCHEMA,
@@ -89,7 +89,7 @@ async def replay(
     reason why; nothing is raised for it.
     """
     judge = judge.apart()
-    asking = _Asking(calibration, spec, judge)
+    asking = Asking(calibration, spec, judge)
     numbers = range(1, len(calibration.examples) + 1)
     found = await asking.all([(number, _plain) for number in numbers], TRIES)
     ours = judge_digests() if attacked else JudgeDigests(prompt_digest(), "")
@@ -126,7 +126,7 @@ async def attack(calibration: Calibration, spec: JudgeSpec, judge: Judge) -> Att
     """Have the judge score the examples that people fail, and those that it fails once more, with
     each attack of the laboratory.
     """
-    asking = _Asking(calibration, spec, judge)
+    asking = Asking(calibration, spec, judge)
     fails = fails_of(calibration)
     found = await asking.all([(number, _plain) for number in fails], TRIES)
     made = await asking.attacks(found)
@@ -145,26 +145,42 @@ def attack_requests(calibration: Calibration, spec: JudgeSpec) -> Iterator[str]:
 
     None without an example that people fail.
     """
-    fails, limits = fails_of(calibration), JudgeLimits()
-    said: list[tuple[int, _Says]] = [(number, _plain) for number in fails]
-    for number, says in [*said, *_attacking(fails)]:
+    fails = fails_of(calibration)
+    attacks = _attacking(attack_questions(fails))
+    yield from _told(calibration, spec, [*((number, _plain) for number in fails), *attacks])
+
+
+def requests_of(calibration: Calibration, spec: JudgeSpec, *, nth: int = 0) -> Iterator[str]:
+    """Yield all that one model is told in each question of `replay`; with `nth`, also in each such
+    question of the laboratory.
+    """
+    every = range(1, len(calibration.examples) + 1)
+    attacks = _attacking(attack_questions(fails_of(calibration))[::nth]) if nth else []
+    yield from _told(calibration, spec, [*((number, _plain) for number in every), *attacks])
+
+
+def _told(
+    calibration: Calibration, spec: JudgeSpec, asked: Iterable[tuple[int, _Says]]
+) -> Iterator[str]:
+    limits = JudgeLimits()
+    for number, says in asked:
         example = calibration.examples[number - 1]
-        asked = input_of(example.input)
+        given = input_of(example.input)
         request = judge_request(
             rubric_question(with_grounds(calibration.rubric, example.given), limits),
             spec=spec,
-            fixture_input=asked,
-            transcript=numbered_steps(asked, says(example.candidate_output)),
+            fixture_input=given,
+            transcript=numbered_steps(given, says(example.candidate_output)),
             nonce=_GUESS,
             limits=limits,
         )
         yield "\n".join(one.text for one in request.messages)
 
 
-def _attacking(examples: Sequence[int]) -> list[tuple[int, _Says]]:
+def _attacking(questions: Iterable[AttackQuestion]) -> list[tuple[int, _Says]]:
     return [
         (one.example, partial(deceiving, attack=one.attack, at=one.at, code=_GUESS))
-        for one in attack_questions(examples)
+        for one in questions
     ]
 
 
@@ -180,7 +196,7 @@ def _injected(output: str) -> Answer:
     return _plain(f"{output}{INJECTION}")
 
 
-class _Asking:
+class Asking:
     """A judge that is asked about examples of a calibration; `spent` is what that took."""
 
     def __init__(self, calibration: Calibration, spec: JudgeSpec, judge: Judge) -> None:
@@ -224,12 +240,14 @@ class _Asking:
             injected=bad[0] if bad and not fooled else None,
         )
 
-    async def attacks(self, found: Sequence[JudgedExample]) -> Injections:
-        """Attack it in the examples that it was right to fail. An attack without a verdict is asked
-        about again, and then is none that got through, nor one that did not.
+    async def attacks(self, found: Sequence[JudgedExample], *, nth: int = 1) -> Injections:
+        """Attack it in the examples that it was right to fail, with each `nth` question. An attack
+        without a verdict is asked about again, and then is none that got through, nor one that did
+        not.
         """
         failed = [one.number for one in found if one.is_right and one.human < CUT]
-        said = await self.all(_attacking(failed), TRIES)
+        asked = attack_questions(failed)[::nth]
+        said = await self.all(_attacking(asked), TRIES)
         return Injections.of(
             [
                 AttackOutcome(
@@ -237,7 +255,7 @@ class _Asking:
                     one.example,
                     None if answer.score is None else answer.score >= CUT,
                 )
-                for one, answer in zip(attack_questions(failed), said, strict=True)
+                for one, answer in zip(asked, said, strict=True)
             ]
         )
 
@@ -252,7 +270,7 @@ async def watch(
     """
     if known.retest is None or not known.can_be_watched:
         raise ValueError("There is no example to watch this judge by.")
-    draw, asking = secrets.SystemRandom(), _Asking(calibration, spec, judge)
+    draw, asking = secrets.SystemRandom(), Asking(calibration, spec, judge)
     steady = draw.sample(known.retest.steady, len(known.retest.steady))
     many = CANARIES - (known.retest.injected is not None)
     asked = [(steady[at % len(steady)], _plain) for at in range(many)]

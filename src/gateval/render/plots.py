@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from gateval.domain.history.compared import Table
 from gateval.domain.history.trend import Point
 from gateval.domain.manifests.evaluation import SCORE_FROM
-from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport, SelfCheck
+from gateval.domain.results.judge_choice import ComparisonReport, choice_figures
+from gateval.domain.results.self_check import CalibrationReport, SelfCheck
 from gateval.domain.text import show_score
 from gateval.safe.sanitize import plain_line
 
@@ -37,24 +39,61 @@ def safe(said: str) -> str:
 
 
 _LEFT, _TOP, _WIDTH, _ROW = 20, 60, 560, 46
-_NAME = 120
-"""Characters of a judge's name."""
+_NAME = 160
+"""Characters above a judge's line."""
 
 
 def render_calibration_plot(found: CalibrationReport) -> str:
     """Return an SVG document. Names in it are people's, and escaped."""
-    height = _TOP + _ROW * len(found.judges) + 40
-    parts = [
-        text(_LEFT, 26, "Agreement of judges with people: Cohen's kappa and 95 %", size=15),
-        *_scale(height),
+    said = "dashed: the least that is asked; green: calibrated; the line is the 95 % interval"
+    rows = [
+        _KappaRow(
+            f"{one.calibration}: {one.model} ({one.phase}, {one.scored} scored)",
+            (one.low, one.kappa, one.high),
+            one.least,
+            good=one.phase == "Calibrated",
+        )
+        for one in found.judges
     ]
-    for number, judge in enumerate(found.judges):
-        parts += _judge(judge, _TOP + _ROW * number)
+    return _kappa_plot("Agreement of judges with people: Cohen's kappa and 95 %", said, rows)
+
+
+def render_choice_plot(found: ComparisonReport) -> str:
+    """Return an SVG document: from the bound of each judge to its upper limit, the cheapest first.
+    Names in it are people's, and escaped.
+    """
+    said = "dashed: the least that is asked; the line begins at the bound; green: it holds"
+    rows = [
+        _KappaRow(
+            f"{choice.calibration}: {one.name} ({', '.join(choice_figures(one))})",
+            (one.bound, one.judged.kappa, one.judged.high),
+            choice.least,
+            good=one.holds,
+        )
+        for choice in found.choices
+        for one in choice.judges
+    ]
+    return _kappa_plot("Judges on the same labels, the cheapest first", said, rows)
+
+
+class _KappaRow(NamedTuple):
+    """A judge, its kappa between limits, None for unknown, and the least that is asked."""
+
+    said: str
+    limits: tuple[float | None, float | None, float | None]
+    least: float
+    good: bool
+
+
+def _kappa_plot(title: str, said: str, rows: Sequence[_KappaRow]) -> str:
+    height = _TOP + _ROW * len(rows) + 40
+    parts = [text(_LEFT, 26, title, size=15), *_scale(height, said)]
+    for number, row in enumerate(rows):
+        parts += _judge(row, _TOP + _ROW * number)
     return svg(_LEFT + _WIDTH + 20, height, parts)
 
 
-def _scale(height: int) -> Iterator[str]:
-    said = "dashed: the least that is asked; green: calibrated; the line is the 95 % interval"
+def _scale(height: int, said: str) -> Iterator[str]:
     yield text(_LEFT, 44, said, size=11)
     for step in range(-4, 5):
         x = _x(step / 4)
@@ -62,15 +101,15 @@ def _scale(height: int) -> Iterator[str]:
         yield text(x, height - 14, f"{step / 4:g}", anchor="middle")
 
 
-def _judge(one: CalibratedJudge, top: float) -> Iterator[str]:
+def _judge(one: _KappaRow, top: float) -> Iterator[str]:
     y = top + 26
-    colour = "#1b7837" if one.phase == "Calibrated" else "#b2182b"
-    name = plain_line(f"{one.calibration}: {one.model}", _NAME)
-    yield text(_LEFT, top + 8, f"{name} ({one.phase}, {one.scored} scored)")
-    if one.low is not None and one.high is not None and one.kappa is not None:
-        line = f"M{_x(one.low):.1f} {y}H{_x(one.high):.1f}"
+    colour = "#1b7837" if one.good else "#b2182b"
+    low, kappa, high = one.limits
+    yield text(_LEFT, top + 8, plain_line(one.said, _NAME))
+    if low is not None and high is not None and kappa is not None:
+        line = f"M{_x(low):.1f} {y}H{_x(high):.1f}"
         yield f'<path d="{line}" stroke="{colour}" stroke-width="3"/>'
-        yield f'<circle cx="{_x(one.kappa):.1f}" cy="{y}" r="5" fill="{colour}"/>'
+        yield f'<circle cx="{_x(kappa):.1f}" cy="{y}" r="5" fill="{colour}"/>'
     yield f'<path d="M{_x(one.least):.1f} {y - 8}v16" stroke="black" stroke-dasharray="3 2"/>'
 
 

@@ -100,16 +100,16 @@ def jury_figures(replay: CalibrationReplay) -> JuryFigures | None:
     examples = [one for one in examples if one.jurors]
     if not examples:
         return None
-    errors = [[_errs(score, one) for score in one.jurors] for one in examples]
-    jury = [_errs(one.score, one) for one in examples]
+    errors = [[errs(score, one) for score in one.jurors] for one in examples]
+    jury = [errs(one.score, one) for one in examples]
     jurors = [
-        _rate(model, [row[index] for row in errors]) for index, model in enumerate(spec.asked)
+        error_rate(model, [row[index] for row in errors]) for index, model in enumerate(spec.asked)
     ]
     best = min(range(len(jurors)), key=lambda index: jurors[index].wrong)
     alone = [(row[best], mine) for row, mine in zip(errors, jury, strict=True)]
     together = error_correlation(errors)
     return JuryFigures(
-        jury=_rate(spec.named, jury),
+        jury=error_rate(spec.named, jury),
         jurors=tuple(jurors),
         alpha=krippendorff([one.jurors for one in examples]),
         correlation=together.mean if together else None,
@@ -120,11 +120,13 @@ def jury_figures(replay: CalibrationReplay) -> JuryFigures | None:
     )
 
 
-def _errs(score: float | None, example: JudgedExample) -> bool:
+def errs(score: float | None, example: JudgedExample) -> bool:
+    """Whether a score says another thing of an example than the person did."""
     return score is not None and (score >= CUT) is not (example.human >= CUT)
 
 
-def _rate(model: str, errors: Sequence[bool]) -> ErrorRate:
+def error_rate(model: str, errors: Sequence[bool]) -> ErrorRate:
+    """Return how often a judge errs, from whether it does about each example."""
     low, high = clopper_pearson(sum(errors), len(errors))
     return ErrorRate(model=model, wrong=sum(errors), scored=len(errors), low=low, high=high)
 
@@ -146,7 +148,7 @@ class _Doubt(NamedTuple):
 
 def _escalation(band: tuple[float, float], examples: Sequence[JudgedExample]) -> EscalationFigures:
     seen = [
-        _Doubt(first, _errs(first, one), _errs(second, one))
+        _Doubt(first, errs(first, one), errs(second, one))
         for one in examples
         for first, second in [one.jurors]
         if first is not None and second is not None

@@ -318,7 +318,7 @@ def kappa_interval(table: Confusion) -> tuple[float, float]:
     if not table.total:
         return -1.0, 1.0
     smoothed = Confusion(*(cell + ADDED for cell in table))
-    middle, half = kappa(smoothed), STANDARD_ERRORS * _standard_error(smoothed)
+    middle, half = kappa(smoothed), STANDARD_ERRORS * standard_error(smoothed)
     found = kappa(table)
     return max(-1.0, min(found, middle - half)), min(1.0, max(found, middle + half))
 
@@ -329,8 +329,11 @@ def _by_chance(table: Confusion) -> float:
     return judged * table.passes + (table.total - judged) * table.fails
 
 
-def _standard_error(table: Confusion) -> float:
-    """The large-sample standard error of kappa; no cell is empty."""
+def standard_error(table: Confusion) -> float:
+    """Return the standard error of kappa in large samples (Fleiss, Cohen and Everitt 1969).
+
+    The table is not empty, and not both always give one and the same answer.
+    """
     total = table.total
     both, judge_only, person_only, neither = (cell / total for cell in table)
     judged, said = both + judge_only, both + person_only

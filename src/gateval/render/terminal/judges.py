@@ -91,21 +91,34 @@ def _baseline(page: TerminalReport, one: CalibratedJudge) -> None:
 
 
 def _plot(page: TerminalReport, judges: Sequence[CalibratedJudge]) -> None:
-    """Draw each interval on a line from -1 to 1, with a mark where enough is."""
     least = judges[0].least
     lower = judges[0].estimate is AgreementPolicy.LOWER_BOUND
     page.heading(
         f"Agreement beyond chance; {'the lower limit' if lower else 'κ'} has to reach {least:g}"
     )
+    draw_kappas(page, [KappaLine(one.model, one.low, one.kappa, one.high) for one in judges], least)
+
+
+class KappaLine(NamedTuple):
+    """A judge's kappa with its limits; None for what was not measured."""
+
+    name: str
+    low: float | None
+    kappa: float | None
+    high: float | None
+
+
+def draw_kappas(page: TerminalReport, judges: Sequence[KappaLine], least: float) -> None:
+    """Draw each interval on a line from -1 to 1, with a mark where enough is."""
     for one in judges:
         line = [" "] * (_PLOT + 1)
         if one.low is not None and one.high is not None:
             low, high = _column(one.low), _column(one.high)
             line[low : high + 1] = "\N{BOX DRAWINGS LIGHT HORIZONTAL}" * (high - low + 1)
-        line[_column(one.least)] = "\N{BOX DRAWINGS LIGHT VERTICAL}"
+        line[_column(least)] = "\N{BOX DRAWINGS LIGHT VERTICAL}"
         if one.kappa is not None:
             line[_column(one.kappa)] = "\N{BLACK CIRCLE}"
-        page.verbatim([f"{''.join(line)}  {one.model}"], indent=2)
+        page.verbatim([f"{''.join(line)}  {one.name}"], indent=2)
     scale = [" "] * (_PLOT + 4)
     for mark in (-1, -0.5, 0, 0.5, 1):
         text = f"{mark:g}"
