@@ -56,7 +56,7 @@ class PreferenceAssertion(Assertion):
     ) -> Priced:
         """Say that there is nothing to say of one answer. Raises `CannotEvaluate`."""
         del evidence, spec, context
-        why = "a preference is told once both sides have answered, of head's answer beside base's"
+        why = "the judge was not shown head's answer beside base's"
         raise CannotEvaluate(Cause.GATE, why)
 
     async def compared(

@@ -219,6 +219,40 @@ def unmeasured_versions(
     return tuple(one for one in seen if one.version not in known.get(one.model, {one.version}))
 
 
+FINGERPRINTS = 20
+"""Fingerprints kept of one version of a model."""
+
+
+def new_fingerprints(
+    seen: Iterable[ModelVersion], measured: Collection[ModelVersion]
+) -> tuple[ModelVersion, ...]:
+    """Return what was `seen` of the versions that were `measured`, under fingerprints that no run
+    has met. A version none of whose fingerprints is known, or too many, has no new one.
+    """
+    known = {(one.model, one.version): one.fingerprints for one in measured}
+    return tuple(
+        one
+        for one in seen
+        if 0 < len(prints := known.get((one.model, one.version), ())) < FINGERPRINTS
+        and not set(one.fingerprints) <= {*prints}
+    )
+
+
+def with_fingerprints(
+    measured: Iterable[ModelVersion], seen: Iterable[ModelVersion]
+) -> tuple[ModelVersion, ...]:
+    """Return the versions that were measured, with their fingerprints that were seen since."""
+    met = {(one.model, one.version): one.fingerprints for one in seen}
+    return tuple(
+        one.replace(
+            fingerprints=tuple(
+                sorted({*one.fingerprints, *met.get((one.model, one.version), ())})[:FINGERPRINTS]
+            )
+        )
+        for one in measured
+    )
+
+
 CANARIES = 10
 """Examples that a judge is asked about in a run that relies on a stored agreement."""
 
@@ -256,10 +290,26 @@ class Watch(Value):
     fallen: bool = False
 
 
-def watched(retest: Retest, asked: int, wrong: Sequence[int], before: float, judges: int) -> Watch:
+def watched(
+    retest: Retest,
+    asked: int,
+    wrong: Sequence[int],
+    before: float,
+    judges: int,
+    first: Watch | None = None,
+) -> Watch:
     """Return what follows from a run's canaries; `before` is the CUSUM of the runs before it, and
     `judges` how many are watched in this run.
+
+    `first` is what followed from those that were asked at first, where these are more: they are no
+    part of the CUSUM, which takes as many of each run.
     """
+    if first is not None:
+        wrong, looked = (*first.wrong, *wrong), first.asked
+        asked += looked
+        alone = asked > looked and len(wrong) >= too_many(retest.known, asked, judges, [looked])
+        fallen = first.fallen or alone
+        return first.replace(asked=asked, wrong=tuple(sorted(wrong)), fallen=fallen)
     sums = sums_of(retest.known, CANARIES, judges)
     total = sums.after(before, len(wrong), asked / CANARIES)
     alone = bool(asked) and len(wrong) >= too_many(retest.known, asked, judges)
@@ -268,11 +318,15 @@ def watched(retest: Retest, asked: int, wrong: Sequence[int], before: float, jud
 
 
 class StoredWatch(Value):
-    """What a run keeps of the canaries of a judge, by the digest of its agreement's binding."""
+    """What a run keeps of the canaries of a judge, by the digest of its agreement's binding.
+
+    `versions` are those of the agreement, with all fingerprints that were met since.
+    """
 
     binding: Digest
     total: float = Field(ge=0, allow_inf_nan=False)
     fallen: bool = False
+    versions: tuple[ModelVersion, ...] = Field(default=(), exclude_if=operator.not_)
 
 
 class StoredAgreement(Value):
@@ -312,6 +366,11 @@ class CalibrationReplay(Value):
     def can_be_watched(self) -> bool:
         """Whether there are examples to watch its judge by, without which nobody relies on it."""
         return self.retest is not None and bool(self.retest.steady)
+
+    @property
+    def is_of_this_run(self) -> bool:
+        """Whether a job of this run measured or watched its judge, and not an earlier run."""
+        return bool(self.examples) or self.watch is not None
 
     @model_validator(mode="after")
     def _examples_or_counts(self) -> Self:

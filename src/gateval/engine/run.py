@@ -230,7 +230,7 @@ async def _assessed(
         planned.judge,
         checks=context.checks.of(planned) if context.checks else None,
         embed=callers.embed or context.embed,
-        doubt=partial(agreements.doubt, planned) if agreements else trust_every_judge,
+        doubt=agreements.begun(planned, waiting.task.fixture) if agreements else trust_every_judge,
         state=waiting.state,
         only=waiting.left,
         turn=turn,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from enum import Enum, auto
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,8 +25,10 @@ from gateval.domain.calibration import (
     ModelVersion,
     Retest,
     binding_of,
+    new_fingerprints,
     unmeasured_versions,
     watched,
+    with_fingerprints,
 )
 from gateval.domain.injection import AttackOutcome, Injections
 from gateval.domain.manifests.evaluation import (
@@ -33,7 +36,7 @@ from gateval.domain.manifests.evaluation import (
     CalibrationExample,
     JudgeSpec,
 )
-from gateval.domain.manifests.fixture import input_of
+from gateval.domain.manifests.fixture import Fixture, input_of
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.doubts import JudgeDigests, binding_now, judge_doubt
@@ -261,12 +264,20 @@ class Asking:
 
 
 async def watch(
-    known: CalibrationReplay, calibration: Calibration, spec: JudgeSpec, judge: Judge, judges: int
+    known: CalibrationReplay,
+    calibration: Calibration,
+    spec: JudgeSpec,
+    judge: Judge,
+    judges: int,
+    turns: asyncio.Semaphore | None = None,
 ) -> CalibrationReplay:
-    """Return a stored agreement with what its judge now says of examples it was right about.
+    """Return a stored agreement with what its judge now says of examples it was right about, after
+    what it said of others in this run, if it was watched already.
 
     They are drawn anew for each run, and asked as any question is; one of them has the injection,
-    where there is such a one. One without a verdict says nothing. `judges` are watched in all.
+    where there is such a one. One without a verdict says nothing. `judges` are watched in all. With
+    `turns` each waits for one, which who goes on asking other questions gives; one that is answered
+    gives two, so that they end with or without others.
     """
     if known.retest is None or not known.can_be_watched:
         raise ValueError("There is no example to watch this judge by.")
@@ -276,10 +287,20 @@ async def watch(
     asked = [(steady[at % len(steady)], _plain) for at in range(many)]
     asked += [(known.retest.injected, _injected)] if known.retest.injected is not None else []
     draw.shuffle(asked)
-    said = [one for one in await asking.all(asked) if one.score is not None]
+    turn = turns or asyncio.Semaphore(AT_ONCE)
+
+    async def answered(number: int, says: _Says) -> JudgedExample:
+        async with turn:
+            (found,) = await asking.all([(number, says)])
+        turn.release()
+        return found
+
+    every = await asyncio.gather(*(answered(*one) for one in asked))
+    said = [one for one in every if one.score is not None]
     wrong = [one.number for one in said if not one.is_right]
-    found = watched(known.retest, len(said), wrong, known.before, judges)
-    return known.replace(watch=found, usage=add_usage(asking.spent))
+    found = watched(known.retest, len(said), wrong, known.before, judges, known.watch)
+    spent = [known.usage] if known.watch else []
+    return known.replace(watch=found, usage=add_usage([*spent, *asking.spent]))
 
 
 _GUESS = "0" * 16
@@ -388,9 +409,11 @@ async def _judged_by(
 class Agreements:
     """The replays of one run. Each is made once, and begins when the first trial needs it.
 
-    Of those that the plan knows, canaries are asked in their place, beside the first questions; a
-    judge that cannot be watched so is measured anew. `keep` gets all of them. `callers` names the
-    replay of an Eval's calibration, by its binding, for recordings.
+    Of those that the plan knows, canaries are asked in their place, mixed among the first questions
+    of trials, whose verdicts wait for all of them. A judge that cannot be watched so is measured
+    anew, one that answers under a new fingerprint is asked as many more, once a run, and what
+    another job of the run measured stands. `keep` gets all of them. `callers` names the replay of
+    an Eval's calibration, by its binding, for recordings.
     """
 
     def __init__(
@@ -405,20 +428,32 @@ class Agreements:
         self._judge = judge
         self._keep = keep
         self._callers = callers
-        self._known = {one.binding.digest: one for one in plan.agreements if one.can_be_watched}
-        self._made: dict[tuple[str, bool], asyncio.Task[CalibrationReplay]] = {}
+        self._known = {
+            one.binding.digest: one
+            for one in plan.agreements
+            if one.can_be_watched or one.is_of_this_run
+        }
+        self._turns = {name: asyncio.Semaphore(0) for name in self._known}
+        self._made: dict[tuple[str, _Kind], asyncio.Task[CalibrationReplay]] = {}
+
+    def begun(self, planned: PlannedEval, fixture: Fixture) -> Callable[[], Awaitable[str]]:
+        """Take in that a trial of this fixture is assessed now; return what tells its doubt."""
+        if fixture.is_judged and planned.wants_calibration:
+            self._replay(planned)
+        return partial(self.doubt, planned)
 
     async def doubt(self, planned: PlannedEval) -> str:
         """Return why the word of this Eval's judge does not count; empty if it does."""
         if not planned.wants_calibration:
             return ""
-        found = await self._replay(planned)
-        if new := [version for one in found for version in self._unmeasured(one)]:
-            who, what = new[0].model, found[0].calibration
+        found = await self._found(planned)
+        if found is not None and (new := self._unmeasured(found)):
             return (
-                f"{who} answers as {new[0].version}, and {what} was replayed with another version"
+                f"{new[0].model} answers as {new[0].version}, and {found.calibration} was replayed "
+                "with another version"
             )
-        return judge_doubt(planned, found, self._plan.policy.judge)
+        replays = () if found is None else (found,)
+        return judge_doubt(planned, replays, self._plan.policy.judge)
 
     def _unmeasured(self, known: CalibrationReplay) -> tuple[ModelVersion, ...]:
         """The versions in which its judge has answered this run, and not that replay."""
@@ -430,31 +465,53 @@ class Agreements:
             task.cancel()
         await asyncio.gather(*self._made.values(), return_exceptions=True)
 
-    async def _replay(self, planned: PlannedEval) -> tuple[CalibrationReplay, ...]:
+    async def _found(self, planned: PlannedEval) -> CalibrationReplay | None:
+        """Return what is known of an Eval's judge by now; None where nothing measures it."""
+        if (task := self._replay(planned)) is None:
+            return None
+        made = await asyncio.shield(task)
+        if made.watch is None:
+            return made
+        if self._unmeasured(made):  # its canaries told that
+            return await asyncio.shield(self._task(planned, made.binding, _Kind.ANEW))
+        met = new_fingerprints(self._judge.seen.versions, made.versions)
+        if met and made.watch.asked <= CANARIES:
+            return await asyncio.shield(self._task(planned, made.binding, _Kind.MORE, made))
+        return made
+
+    def _replay(self, planned: PlannedEval) -> asyncio.Task[CalibrationReplay] | None:
+        """Begin what tells of an Eval's judge, or have it go on; None where nothing measures it."""
         bound = binding_now(self._plan, planned, judge_digests())
         if bound is None:
-            return ()
+            return None
         known = self._known.get(bound.digest)
-        if known is not None and self._unmeasured(known):
-            known = None
-        name = (bound.digest, known is None)
-        if (task := self._made.get(name)) is None:
-            judge = self._judge.of(self._callers(planned, bound.digest))
-            task = asyncio.create_task(self._make(planned, judge, bound, known))
-            self._made[name] = task
-        made = await asyncio.shield(task)
-        if known is not None and self._unmeasured(known):  # its canaries told that
-            return await self._replay(planned)
-        return (made,)
+        if known is None or self._unmeasured(known):
+            return self._task(planned, bound, _Kind.ANEW)
+        self._turns[bound.digest].release()
+        return self._task(planned, bound, _Kind.KNOWN, known)
+
+    def _task(
+        self,
+        planned: PlannedEval,
+        bound: Binding,
+        kind: _Kind,
+        known: CalibrationReplay | None = None,
+    ) -> asyncio.Task[CalibrationReplay]:
+        """The one task of its kind for all whose judge has this binding."""
+        name = (bound.digest, kind)
+        if name not in self._made:
+            self._made[name] = asyncio.create_task(self._make(planned, bound, kind, known))
+        return self._made[name]
 
     async def _make(
-        self, planned: PlannedEval, judge: Judge, bound: Binding, known: CalibrationReplay | None
+        self, planned: PlannedEval, bound: Binding, kind: _Kind, known: CalibrationReplay | None
     ) -> CalibrationReplay:
         calibration, spec = planned.calibration, planned.judge
         assert calibration is not None  # noqa: S101 - seen by the caller
-        if known is not None:
-            made = await watch(known, calibration, spec, judge, len(self._known))
-        else:
+        if known is not None and known.is_of_this_run and kind is _Kind.KNOWN:
+            return known
+        judge = self._judge.of(self._callers(planned, bound.digest))
+        if known is None:
             made = await replay(
                 calibration,
                 spec,
@@ -463,5 +520,20 @@ class Agreements:
                 retests=self._plan.retests,
                 attacked=bool(bound.attacks),
             )
+        else:
+            judges = sum(not one.examples for one in self._known.values())
+            turns = self._turns[bound.digest] if kind is _Kind.KNOWN else None
+            made = await watch(known, calibration, spec, judge, judges, turns)
+        if kind is _Kind.MORE:
+            met = with_fingerprints(made.versions, self._judge.seen.versions)
+            made = made.replace(versions=met)
         self._keep(made)
         return made
+
+
+class _Kind(Enum):
+    """How a replay is made: anew, by watching what is known, or by asking more canaries."""
+
+    ANEW = auto()
+    KNOWN = auto()
+    MORE = auto()

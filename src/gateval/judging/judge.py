@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from gateval.domain.calibration import (
-    ModelVersion,
-)
+from gateval.domain.calibration import FINGERPRINTS, ModelVersion
 from gateval.domain.manifests.evaluation import (
     JudgeSpec,
     script_name,
@@ -111,10 +109,6 @@ class SeenVersions:
             ModelVersion(model=model, version=version, fingerprints=tuple(sorted(prints)))
             for (model, version), prints in sorted(self._seen.items())
         )
-
-
-FINGERPRINTS = 20
-"""Fingerprints kept of one version of a model."""
 
 
 class Judge:

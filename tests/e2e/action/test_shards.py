@@ -285,6 +285,38 @@ def test_where_the_last_measuring_job_is_lost_the_rounds_are_published(
     assert told == (conclusion != "success")
 
 
+def test_what_the_lost_last_job_alone_would_have_asked_is_no_pass(
+    shop: GitHubShop, tmp_path: Path
+) -> None:
+    """All trials are there; which answers the judge prefers nobody knows."""
+    both = json.dumps({"preferred": "tie", "summary": "Alike.", "evidence": "first", "quote": ""})
+    rules = [{"when": {"user": '"second"'}, "reply": both}, {"reply": verdict(1.0)}]
+    preferring = "".join(
+        f"{one.rstrip()}\n    - {{type: preference, rubric: Is it kind?}}\n---\n"
+        for one in MORE.split("\n---\n")
+    )
+    shop.push_main(
+        **{
+            ".gateval__scripted__support.yaml": SHAKY,
+            ".gateval__scripted__judge.yaml": json.dumps({"rules": rules}),
+            "evals__fixtures.yaml": preferring,
+            "evals__support-eval.yaml": f"{EVAL}  judge: {{model: scripted/judge}}\n",
+        }
+    )
+    pull = shop.open_pull(SAME)
+    lost = {("finish", "", 1)}
+    path = in_shards(tmp_path, 2)
+    walk = WorkflowWalk(shop, pull, path, 700, lambda *at: "lost" if at in lost else "")
+    walk.walk()
+    assert shop.conclusions(pull.head_sha) == ["action_required"]
+    told = (
+        "compared 0 of 5 answers with base's: The judge was not shown head's answer beside base's"
+    )
+    assert told in pull.comments[0].body
+    walk.run_failed_again()
+    assert shop.conclusions(pull.head_sha)[-1] == "success"
+
+
 def test_judges_are_measured_once_where_the_run_is_planned(
     shop: GitHubShop, tmp_path: Path
 ) -> None:

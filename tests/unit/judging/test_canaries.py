@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -35,6 +35,7 @@ class Says:
     def __init__(self, passes: Callable[[int, str], bool | None]) -> None:
         self._passes = passes
         self.asked: list[tuple[int, str]] = []
+        self.until: Callable[[], Awaitable[object]] | None = None
 
     async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
         """Fulfil `ModelCalls.call`."""
@@ -44,6 +45,8 @@ class Says:
         assert found is not None
         number = int(found[1])
         self.asked.append((number, text))
+        if self.until:
+            await self.until()
         passed = self._passes(number, text)
         if passed is None:
             raise outage()
@@ -130,6 +133,28 @@ def test_a_good_judge_is_asked_ten_questions_more_shaped_like_all_others() -> No
     assert all('"final_message_step":2' in text for _, text in judge.asked)
 
 
+def test_canaries_are_mixed_among_the_questions_of_trials_whose_verdicts_wait_for_them() -> None:
+    """As long as none is answered, one more is asked with each question of a trial."""
+    plan = planned()
+    plan = relying(plan, measured(plan, Says(good)))
+    (one,) = plan.evals
+
+    async def go() -> None:
+        judge, answered = Says(good), asyncio.Event()
+        judge.until = answered.wait
+        agreements, doubts = Agreements(plan, Judge(judge)), []
+        for asked in (1, 2, 3):
+            doubts.append(agreements.begun(one, one.fixtures[0]))
+            for _ in range(50):  # whatever can go on does
+                await asyncio.sleep(0)
+            assert len(judge.asked) == asked
+        answered.set()
+        for doubt in doubts:
+            assert (await doubt(), len(judge.asked)) == ("", CANARIES)
+
+    asyncio.run(go())
+
+
 @pytest.mark.parametrize("said", [fallen, lambda number, _: True])
 def test_a_judge_that_fell_is_not_believed_and_the_message_has_examples(
     said: Callable[[int, str], bool],
@@ -166,6 +191,21 @@ def test_a_judge_that_cannot_be_watched_is_measured_anew() -> None:
     judge = Says(good)
     doubt, (kept,) = doubted(plan, judge)
     assert (doubt, len(judge.asked), len(kept.examples)) == ("", 20, 20)
+
+
+@pytest.mark.parametrize("retests", [True, False])
+def test_what_another_job_of_the_run_measured_is_asked_no_more(*, retests: bool) -> None:
+    plan = planned()
+    made = measured(plan, Says(good), retests=retests)
+    judge = Says(good)
+    doubt, kept = doubted(plan.replace(agreements=(made,)), judge)
+    assert (doubt, judge.asked, kept) == ("", [], [])
+    if retests:
+        relied = relying(plan, made)
+        _, (watched,) = doubted(relied, Says(fallen))
+        doubt, kept = doubted(plan.replace(agreements=(*relied.agreements, watched)), judge)
+        assert (judge.asked, kept) == ([], [])
+        assert "judges otherwise than tone measured it" in doubt
 
 
 def record(number: int, **more: object) -> RunRecord:

@@ -9,6 +9,7 @@ import pytest
 
 from gateval.domain.base import JsonObject
 from gateval.domain.calibration import (
+    FINGERPRINTS,
     Agreement,
     CalibrationReplay,
     ModelVersion,
@@ -37,7 +38,7 @@ class Versioned:
 
     def __init__(self, versions: Sequence[str]) -> None:
         self._versions = [*versions]
-        self.calls = 0
+        self.calls, self.wrong_from = 0, 1_000
 
     async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
         """Fulfil `ModelCalls.call`."""
@@ -45,7 +46,8 @@ class Versioned:
         self.calls += 1
         own = self._versions
         version = own.pop(0) if len(own) > 1 else own[0]
-        good = "All right" in request.messages[-1].text
+        right = any("All right" in one.text for one in request.messages)
+        good = right is (self.calls < self.wrong_from)
         text = verdict(0.9 if good else 0.1, "Get lost")
         return ModelReply(text=text, model=version, fingerprint=f"fp-{version}")
 
@@ -93,24 +95,55 @@ async def doubted(plan: Plan, judge: Judge) -> tuple[str, list[CalibrationReplay
     return await agreements.doubt(plan.evals[0]), made
 
 
+MAY = ModelVersion(model="openai/gpt-5", version="gpt-5-may")
+MET = "fp-gpt-5-may"
+MANY = tuple(f"fp-{number:02}" for number in range(FINGERPRINTS))
+
+
 @pytest.mark.parametrize(
-    ("stored", "anew"),
+    ("stored", "asked", "prints"),
     [
-        ((), False),  # of an earlier Gateval, which kept no versions
-        ((ModelVersion(model="openai/gpt-5", version="gpt-5-may"),), False),
-        ((ModelVersion(model="openai/gpt-5", version="gpt-5-may", fingerprints=("old",)),), False),
-        ((ModelVersion(model="openai/gpt-5", version="gpt-5-april"),), True),
+        ((), [10], None),  # of an earlier Gateval, which kept no versions
+        ((MAY,), [10], ()),  # the provider named none
+        ((MAY.replace(fingerprints=(MET, "old")),), [10], (MET, "old")),
+        ((MAY.replace(fingerprints=("old",)),), [10, 20], (MET, "old")),
+        ((MAY.replace(fingerprints=MANY),), [10], MANY),
+        ((MAY.replace(version="gpt-5-april", fingerprints=(MET,)),), [], (MET,)),
     ],
 )
-def test_a_new_version_makes_a_stored_agreement_stale_and_a_fingerprint_does_not(
-    stored: tuple[ModelVersion, ...], *, anew: bool
+def test_a_new_version_makes_an_agreement_stale_and_a_new_fingerprint_asks_more_canaries(
+    stored: tuple[ModelVersion, ...], asked: list[int], prints: tuple[str, ...] | None
 ) -> None:
     calls = Versioned(["gpt-5-may"])
     doubt, made = asyncio.run(doubted(planned(stored), Judge(calls)))
-    assert (doubt, calls.calls) == ("", 11), "ten examples, or as many canaries"
-    assert [bool(one.examples) for one in made] == [anew], "what is stale is measured again"
-    now = ModelVersion(model="openai/gpt-5", version="gpt-5-may", fingerprints=("fp-gpt-5-may",))
-    assert [one.versions for one in made] == [(now,) if anew else stored]
+    assert doubt == ""
+    assert [one.watch.asked for one in made if one.watch] == asked
+    assert calls.calls == 1 + (asked[-1] if asked else 10), "what is stale is measured again"
+    assert bool(made[-1].examples) is not bool(asked)
+    assert made[-1].versions == (() if prints is None else (MAY.replace(fingerprints=prints),))
+
+
+def test_a_judge_that_fell_under_its_new_fingerprint_is_not_believed() -> None:
+    """Ten right answers and ten wrong ones; one fingerprint more asks no third time."""
+    calls = Versioned(["gpt-5-may"])
+    plan = planned((MAY.replace(fingerprints=("old",)),))
+
+    async def go() -> tuple[list[str], list[CalibrationReplay]]:
+        made: list[CalibrationReplay] = []
+        judge = Judge(calls)
+        agreements = Agreements(plan, judge, keep=made.append)
+        found = [await agreements.doubt(plan.evals[0]) for _ in range(3)]
+        judge.seen.add("openai/gpt-5", ModelReply(text="", model="gpt-5-may", fingerprint="other"))
+        return [*found, await agreements.doubt(plan.evals[0])], made
+
+    calls.wrong_from = 11
+    found, (first, second) = asyncio.run(go())
+    assert first.watch is not None
+    assert second.watch is not None
+    assert (first.watch.fallen, second.watch.fallen) == (False, True)
+    assert second.watch.asked == 20
+    assert len({*found}) == 1
+    assert "was now wrong about 10" in found[0]
 
 
 def test_a_version_that_the_runs_own_replay_did_not_meet_is_not_believed() -> None:

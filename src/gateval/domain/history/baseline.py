@@ -34,6 +34,7 @@ from gateval.domain.calibration import (
     labels_wanted,
     phase_of,
     show_kappa,
+    with_fingerprints,
 )
 from gateval.domain.forge.trigger import WorkflowRun
 from gateval.domain.history.run_record import RunEval, RunFixture, RunRecord
@@ -287,7 +288,12 @@ def stored_agreements(results: Results) -> tuple[StoredAgreement, ...]:
 def stored_watches(results: Results) -> tuple[StoredWatch, ...]:
     """Return what a run keeps of the canaries of judges on whose stored agreement it relied."""
     return tuple(
-        StoredWatch(binding=one.binding.digest, total=one.watch.total, fallen=one.watch.fallen)
+        StoredWatch(
+            binding=one.binding.digest,
+            total=one.watch.total,
+            fallen=one.watch.fallen,
+            versions=one.versions,
+        )
         for one in results.calibrations
         if one.watch is not None
     )
@@ -348,7 +354,8 @@ def with_agreements(plan: Plan, wanted: Mapping[str, Binding], proven: Sequence[
             )
         for watch in record.watches:
             if (held := known.pop(watch.binding, None)) is not None and not watch.fallen:
-                known[watch.binding] = held.replace(before=watch.total)
+                met = with_fingerprints(held.versions, watch.versions)
+                known[watch.binding] = held.replace(before=watch.total, versions=met)
     found = tuple(known[name] for name in sorted(wanted) if name in known)
     return plan.replace(agreements=found) if found else plan
 

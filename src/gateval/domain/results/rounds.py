@@ -167,7 +167,9 @@ def _joined(plan: Plan, parts: Sequence[ResultsPart], last: int) -> Joined:
     offers = OfferCollector({})
     for one in sorted(held, key=_order):
         for replay in one.calibrations:
-            calibrations.setdefault(replay.binding.digest, replay)
+            known = calibrations.setdefault(replay.binding.digest, replay)
+            if _says_of_its_judge(replay) > _says_of_its_judge(known):
+                calibrations[replay.binding.digest] = replay
         offers.add(() if one.border and one.border.whole else one.offers)
     borders = [one.border for one in parts if one.border and not one.border.whole]
     newest = sorted(borders, key=lambda one: (one.round, one.attempt))
@@ -181,6 +183,12 @@ def _joined(plan: Plan, parts: Sequence[ResultsPart], last: int) -> Joined:
         kept=next((one.seconds for one in reversed(newest) if one.round == 0), {}),
         offers=offers.found(),
     )
+
+
+def _says_of_its_judge(replay: CalibrationReplay) -> tuple[bool, bool, int]:
+    """Return what lets one job's word of a judge stand for all: that it fell, before all else."""
+    watch = replay.watch
+    return bool(watch and watch.fallen), bool(replay.examples), watch.asked if watch else 0
 
 
 def _of_this_plan(plan: Plan, parts: Sequence[ResultsPart]) -> Sequence[ResultsPart]:

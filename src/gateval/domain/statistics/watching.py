@@ -58,33 +58,39 @@ class Sums(NamedTuple):
         return max(0.0, before + wrong - self.reference * share)
 
 
-def wrong_chance(known: Consistency, canaries: int, wrong: int) -> float:
-    """Return P(at least so many wrong of these canaries) in [0, 1] for the judge that is known."""
+def wrong_chances(
+    known: Consistency, more: int, asked: int = 0, before: Sequence[float] = (1.0,)
+) -> list[float]:
+    """Return P(0, 1, … wrong canaries) for the judge that is known, when `more` are asked after so
+    many; `before` has what it was then.
+    """
     weak, strong = known.posterior
-    whole = lgamma(canaries + 1) - _log_beta(weak, strong)
-    return min(
-        1.0,
-        fsum(
-            exp(
-                whole
-                - lgamma(many + 1)
-                - lgamma(canaries - many + 1)
-                + _log_beta(many + weak, canaries - many + strong)
+    found = [*before]
+    for number in range(asked, asked + more):
+        again = [(weak + wrong) / (weak + strong + number) for wrong in range(len(found))]
+        found = [
+            right * (1 - chance) + wrong * next_wrong
+            for right, chance, wrong, next_wrong in zip(
+                [*found, 0.0], [*again, 0.0], [0.0, *found], [0.0, *again], strict=True
             )
-            for many in range(wrong, canaries + 1)
-        ),
-    )
+        ]
+    return found
 
 
-def too_many(known: Consistency, canaries: int, judges: int = 1) -> int:
+def too_many(known: Consistency, canaries: int, judges: int = 1, looked: Sequence[int] = ()) -> int:
     """Return how many wrong canaries of one run are too many, of several `judges` that are watched;
     more than there are where no number is.
+
+    The run has `looked` already, at fewer of them, and believed its judge: the looks share what a
+    run may have.
     """
-    share = WATCHED / 2 / judges
-    return next(
-        (n for n in range(1, canaries + 1) if wrong_chance(known, canaries, n) <= share),
-        canaries + 1,
-    )
+    left, asked, chances = WATCHED / 2 / judges, 0, [1.0]
+    for many in (*looked, canaries):
+        chances = wrong_chances(known, many - asked, asked, chances)
+        beyond = [fsum(chances[number:]) for number in range(len(chances) + 1)]
+        most = next(number for number, chance in enumerate(beyond) if chance <= left)
+        asked, left, chances = many, left - beyond[most], chances[:most]
+    return most
 
 
 @cache

@@ -11,7 +11,7 @@ from gateval.domain.statistics.watching import (
     Consistency,
     sums_of,
     too_many,
-    wrong_chance,
+    wrong_chances,
 )
 from tests.unit.domain.statistics.test_preference import table
 
@@ -23,8 +23,8 @@ def test_the_chance_of_wrong_canaries_is_scipys() -> None:
     rows = table("predicted.csv")
     assert len(rows) == 300
     for right, asked, canaries, wrong, expected in rows:
-        found = wrong_chance(Consistency(int(right), int(asked)), int(canaries), int(wrong))
-        assert found == pytest.approx(expected, abs=1e-9)
+        found = wrong_chances(Consistency(int(right), int(asked)), int(canaries))
+        assert sum(found[int(wrong) :]) == pytest.approx(expected, abs=1e-9)
 
 
 def life(draw: Random, consistency: float, runs: int, then: float, judges: int = 1) -> tuple[int, int]:  # fmt: skip
@@ -61,6 +61,18 @@ def test_one_that_falls_from_98_to_70_is_caught_within_three_runs() -> None:
         if run == 0 or run > before:
             caught, lives = caught + (run > before), lives + 1
     assert caught / lives >= 0.9
+
+
+@pytest.mark.parametrize("right", [40, 46, 49, 50])
+def test_a_run_that_looks_twice_disbelieves_the_same_judge_no_more_often(right: int) -> None:
+    """Exact: of those whom the first look believes, the second has what it left of a half."""
+    known = Consistency(right, RETESTS)
+    first, second = too_many(known, CANARIES), too_many(known, 2 * CANARIES, looked=[CANARIES])
+    ten = wrong_chances(known, CANARIES)
+    believed = wrong_chances(known, CANARIES, CANARIES, ten[:first])
+    assert sum(ten[first:]) + sum(believed[second:]) <= WATCHED / 2
+    assert sum(wrong_chances(known, 2 * CANARIES)) == pytest.approx(1)
+    assert first < second <= 2 * first, "it sees a judge that is wrong as often in both"
 
 
 def test_several_judges_share_it_and_fewer_labels_promise_less() -> None:
