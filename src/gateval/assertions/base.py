@@ -263,10 +263,25 @@ class AssessmentContext(NamedTuple):
         return self.judge
 
     async def assess_all(self, specs: Sequence[AssertionSpec], evidence: Evidence) -> list[Priced]:
-        """Assess these assertions side by side; whatever breaks is an error among them."""
+        """Assess these assertions side by side; whatever breaks is an error among them.
+
+        What only looks at a short answer never waits, so it needs no task.
+        """
         import asyncio
 
-        return await asyncio.gather(*(self._assess(spec, evidence) for spec in specs))
+        is_short = len(evidence.answer.output) <= _LONG
+        found = {
+            at: await self._assess(spec, evidence)
+            for at, spec in enumerate(specs)
+            if is_short and issubclass(self.known.get(spec.type, Assertion), EvidenceAssertion)
+        }
+        left = [at for at in range(len(specs)) if at not in found]
+        if len(left) == 1:
+            found[left[0]] = await self._assess(specs[left[0]], evidence)
+        else:
+            more = await asyncio.gather(*(self._assess(specs[at], evidence) for at in left))
+            found |= zip(left, more, strict=True)
+        return [found[at] for at in range(len(specs))]
 
     async def _assess(self, spec: AssertionSpec, evidence: Evidence) -> Priced:
         from gateval.judging.judge import JudgeError
