@@ -121,8 +121,10 @@ class TreeBuilder:
             )
 
     def _node(self, event: Event, depth: int) -> tuple[JsonValue, Marks]:
-        self._spend(1, event.start_mark)
-        if isinstance(event, ScalarEvent):
+        self._nodes += 1
+        if self._nodes > NODE_LIMIT:
+            self._spend(0, event.start_mark)
+        if type(event) is ScalarEvent:
             value = self._scalar(event)
             if event.anchor is not None:
                 self._anchors[event.anchor] = _Anchored(value, event.start_mark, 1, -1)
@@ -151,7 +153,7 @@ class TreeBuilder:
         if isinstance(event, MappingStartEvent):
             return self._mapping(branch, depth), branch
         values: list[JsonValue] = []
-        while not isinstance(entry := next(self._events), SequenceEndEvent):
+        while type(entry := next(self._events)) is not SequenceEndEvent:
             self._path.append(len(values))
             value, branch.entries[len(values)] = self._node(entry, depth + 1)
             values.append(value)
@@ -160,25 +162,28 @@ class TreeBuilder:
 
     def _mapping(self, branch: Branching, depth: int) -> JsonValue:
         values: dict[str, JsonValue] = {}
-        while not isinstance(event := next(self._events), MappingEndEvent):
+        events, path, keys, entries = self._events, self._path, branch.keys, branch.entries
+        while type(event := next(events)) is not MappingEndEvent:
             key = self._key(event, depth)
-            self._path.append(key)
+            path.append(key)
             if key in values:
-                first = branch.keys[key]
+                first = keys[key]
                 line = first.line + 1 if first else 1
                 said = f"The key {quote(key)} stands here twice, first in line {line}."
                 self._fault(event.start_mark, said)
-            value, marks = self._node(next(self._events), depth + 1)
+            value, marks = self._node(next(events), depth + 1)
             if key not in values:
                 values[key] = value
-                branch.keys[key], branch.entries[key] = event.start_mark, marks
-            self._path.pop()
+                keys[key], entries[key] = event.start_mark, marks
+            path.pop()
         return values
 
     def _key(self, event: Event, depth: int) -> str:
         """Return the key, or a stand-in with a fault noted. Merge keys are one kind of it."""
-        if isinstance(event, ScalarEvent) and event.anchor is None:
+        if type(event) is ScalarEvent and event.anchor is None:
             key = self._scalar(event)
+            if isinstance(key, str) and key != "<<":  # as nearly all are
+                return key
         else:
             key, _ = self._node(event, depth + 1)
         scalar = event if isinstance(event, ScalarEvent) else None

@@ -116,8 +116,13 @@ def read_one(
     document = source.document
     options: JsonObject = {key: raw[key] for key in raw if key not in shared}
     common_raw: JsonObject = {key: raw[key] for key in raw if key in shared}
-    common, problems = validate(AssertionCommon, common_raw, document, path)
     kind = raw.get("type")
+    common: AssertionCommon | None
+    problems: tuple[Problem, ...] = ()
+    if len(common_raw) == 1 and isinstance(kind, str):  # as most are
+        common = AssertionCommon.of_known(type=kind)
+    else:
+        common, problems = validate(AssertionCommon, common_raw, document, path)
     if not isinstance(kind, str):
         return None, problems
     registered = source.registries.assertions.get(kind)
@@ -140,7 +145,7 @@ def read_one(
     broken = (*broken, *_misplaced(kind, document, path, raw, shared))
     if common is None or broken:
         return None, (*problems, *broken)
-    assertion = AssertionSpec(
+    assertion = AssertionSpec.of_known(
         type=kind,
         name=common.name,
         weight=0.0 if kind == PREFERENCE else common.weight,
