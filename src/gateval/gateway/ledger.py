@@ -262,11 +262,10 @@ class Ledger:
         string if none.
         """
         usd, tokens = self.limits.usd, self.limits.tokens
-        taken = self.spent.plus(held)
-        if usd is not None and taken.usd + more.usd > usd:
+        if usd is not None and self.spent.usd + held.usd + more.usd > usd:
             spent, given = show_usd(self.spent.usd), f"{show_usd(usd)} that policy.budget.usd"
             held_back, next_one = show_usd(held.usd), show_usd(more.usd)
-        elif taken.tokens + more.tokens > tokens:
+        elif self.spent.tokens + held.tokens + more.tokens > tokens:
             spent = f"{self.spent.tokens:,}"
             given = f"{tokens:,} tokens that policy.gateway.tokensPerRun"
             held_back, next_one = f"{held.tokens:,}", f"{more.tokens:,}"

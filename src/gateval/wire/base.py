@@ -182,8 +182,10 @@ class WireFormat(Format):
 
     def decode_reply(self, body: bytes) -> ModelReply:
         """Read a reply. Usage that is not given is None. Raises `WireError`."""
-        with _reading("reply"):
+        try:
             return self.reply_in(read_object(body))
+        except _TOO_DEEP:
+            raise _impossible("reply")
 
     @abstractmethod
     def reply_in(self, fields: JsonObject) -> ModelReply:
@@ -251,8 +253,15 @@ def _reading(what: str) -> Iterator[None]:
     """Let hostile nesting too end in a `WireError`."""
     try:
         yield
-    except (ValidationError, RecursionError):
-        raise WireError(f"the {what} is nested too deeply or holds impossible values")
+    except _TOO_DEEP:
+        raise _impossible(what)
+
+
+_TOO_DEEP = (ValidationError, RecursionError)
+
+
+def _impossible(what: str) -> WireError:
+    return WireError(f"the {what} is nested too deeply or holds impossible values")
 
 
 def _finite(literal: str) -> float:

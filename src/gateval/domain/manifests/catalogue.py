@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-from gateval.domain.base import digest
+from gateval.domain.base import digest, known_of_last
 from gateval.domain.manifests.agent import Agent
 from gateval.domain.manifests.evaluation import (
     SCRIPTED_PROVIDER,
@@ -245,6 +245,7 @@ def embedded(fixture: Fixture) -> Iterator[tuple[AssertionSpec, str]]:
                 yield spec, model
 
 
+@known_of_last
 def embedding_models(fixtures: Iterable[Fixture]) -> dict[str, AssertionSpec]:
     """Return the models that assertions ask for embeddings, each with the first that does."""
     found: dict[str, AssertionSpec] = {}
