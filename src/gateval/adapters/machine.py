@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-import ssl
 import time
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
@@ -41,6 +40,8 @@ def own_authorities(environ: MutableMapping[str, str]) -> Iterator[None]:
     if not given:
         yield
         return
+    import ssl  # which commands that reach nobody do without
+
     own = _own(given, environ)
     # the authorities that the machine trusts, or Mozilla's where it has no file
     name = environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
@@ -61,6 +62,8 @@ def own_authorities(environ: MutableMapping[str, str]) -> Iterator[None]:
 
 def _own(given: str, environ: Mapping[str, str]) -> str:
     """Return the certificates, and nothing else that the file may hold."""
+    import ssl
+
     text = given if "-----BEGIN" in given else _read(given, environ)
     found = "\n".join(_CERTIFICATE.findall(text))
     try:

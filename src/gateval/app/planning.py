@@ -8,7 +8,6 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +57,8 @@ def make_plan(
     """Plan a change, or what was picked of it. While git looks through the repository, Python
     imports the rest.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     with repository.reading():
         with ThreadPoolExecutor(1) as aside:
             finding = aside.submit(find_revisions, repository, base=base, head=head)

@@ -15,7 +15,6 @@ cannot give never means the defaults.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
@@ -498,6 +497,8 @@ def find_revisions(repository: Repository, *, base: str | None, head: str | None
 
     Looking through the working tree takes git a while, so the rest goes on meanwhile.
     """
+    from concurrent.futures import ThreadPoolExecutor  # `validate` compares nothing
+
     with ThreadPoolExecutor(1) as aside:
         looking = aside.submit(repository.has_changes) if head is None else None
         commit = repository.resolve("HEAD" if head in {None, WORKTREE} else str(head))

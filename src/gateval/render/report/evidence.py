@@ -15,12 +15,10 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from gateval.domain.base import canonical_json
-from gateval.domain.decision.decision import Report
-from gateval.domain.decision.measured_reasons import EVIDENCE_CODES
 from gateval.domain.plan.plan import AgentChange, Plan
 from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.results.offers import offer_changes
@@ -29,6 +27,9 @@ from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import Side, Trial
 from gateval.render.report.facts import FixtureFacts, PromptEdit
 from gateval.render.report.wording import count
+
+if TYPE_CHECKING:
+    from gateval.domain.decision.decision import Report
 
 _MORE_TIME = (
     "What was measured until then is shown. Give it more (`max-minutes`), or let more trials run "
@@ -55,6 +56,8 @@ _SOURCES = {
 
 def doubts_on_evidence(report: Report) -> Sequence[str]:
     """Return what a reader has to know before the numbers, as sentences."""
+    from gateval.domain.decision.measured_reasons import EVIDENCE_CODES  # no plan needs them
+
     reasons = [one.text for one in report.decision.reasons if one.code in EVIDENCE_CODES]
     if ended := report.results.info.ended:
         unanswered = report.results.info.unanswered

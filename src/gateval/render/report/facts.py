@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gateval.domain.base import known_of_last
-from gateval.domain.decision.decision import Report
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import AgentChange
 from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
@@ -19,6 +18,9 @@ from gateval.domain.results.averages import group_trials
 from gateval.domain.results.comparison import FixtureComparison, FixtureStatus
 from gateval.domain.trials.trial import Assessment, Side, Trial
 from gateval.render.report.wording import what_happened
+
+if TYPE_CHECKING:
+    from gateval.domain.decision.decision import Report
 
 _WORST_FIRST = (False, None, True)
 
