@@ -41,9 +41,8 @@ from gateval.domain.setup.program_install import with_tools
 from gateval.domain.setup.program_search import (
     ENDINGS,
     find_programs,
+    is_read,
     not_read,
-    tells_of_project,
-    worth_reading,
 )
 from gateval.domain.setup.starter import (
     SCRIPTED_MODEL,
@@ -164,10 +163,18 @@ def programs_of(
     Raises `UsageError` when that is no file of the repository or none that can be read here.
     """
     named = _named(repository.root, snapshot, wanted) if wanted is not None else ""
-    nearest = sorted(
-        (path for path in snapshot.tree if worth_reading(path) or tells_of_project(path)),
-        key=lambda path: (path.count("/"), path),
-    )
+    found = _read(repository, snapshot, named, filter(is_read, snapshot.tree))
+    if not all(one.refused for one in found):
+        return found
+    examples = (path for path in snapshot.tree if is_read(path, examples=True))
+    others = _read(repository, snapshot, named, examples)
+    return tuple(one for one in others if one.hinted or not found) or found
+
+
+def _read(
+    repository: GitRepository, snapshot: Snapshot, named: str, read: Iterable[str]
+) -> tuple[FoundProgram, ...]:
+    nearest = sorted(read, key=lambda path: (path.count("/"), path))
     path = named.partition(":")[0]
     paths = dict.fromkeys([*([path] if path else []), *nearest[:MOST_FILES]])
     texts = _texts(repository, snapshot, paths)
@@ -541,7 +548,7 @@ def _files(
             fixtures=[one.name for one in catalogue.fixtures],
             paths=snapshot.paths,
             holds=_held(proof) if proof else ANSWERED,
-            inputs=proof.inputs if proof else (),
+            inputs=proof.inputs if proof else chosen.program.inputs if chosen.program else (),
         )
         files = (*agent_files(chosen, __version__), first_eval)
     models = _models(chosen, catalogue)

@@ -173,7 +173,7 @@ class _Asking:
 
         It is asked again with what it says that it lacks, or as it says that it is to be asked.
         """
-        inputs, agent = tuple[str, ...](), "program"
+        inputs, agent = program.inputs, "program"
         for number in range(2):
             given = {"prompt": QUESTION, **dict.fromkeys(inputs, QUESTION)}
             _ask(self.copy.root, f"question-{number}", given, agent=agent)
@@ -183,7 +183,7 @@ class _Asking:
             if number:
                 break
             if wanted is not None:
-                inputs = tuple(re.findall(r"\w+", wanted[1]))
+                inputs = (*program.inputs, *re.findall(r"\w+", wanted[1]))
             elif _REFUSED_BODY.search(trial.reason) and (told := self._described(program)):
                 program, agent = program._replace(invocation=told), _OTHERWISE
                 self.write(agent, program)

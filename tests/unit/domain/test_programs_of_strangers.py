@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Mapping
 
 import pytest
@@ -225,3 +226,74 @@ def test_a_class_that_others_are_made_of_is_no_agent() -> None:
     base = "from llama_index.core.workflow import Workflow\nclass Base(Workflow):\n    ...\n"
     own = "from llama_index.core.workflow import Workflow\nfrom base import Base\nclass Desk(Base):\n    ...\nclass Talk(Workflow):\n    ...\n"
     assert {one.target for one in found({"base.py": base, "own.py": own})} == {"own.py:Talk"}
+
+
+def test_the_readme_shows_the_words_of_a_command() -> None:
+    text = "import openai, sys\nmode, *rest = sys.argv[1:]\n" + MAIN
+    told = 'Run\n\n    python desk.py ask notes.md \\\n        "What is new?" --top 3  # answers\n'
+    first, *_ = found({"desk.py": text, "README.md": told})
+    assert first.command == ("python3", "desk.py", "ask", "notes.md", "{{ prompt }}", "--top", "3")
+    assert first.invocation.sure
+    for other in ("python desk.py [options]", "python desk.py ask $X 'a b'", "python desk.py 'a"):
+        plain, *_ = found({"desk.py": text, "README.md": other})
+        assert plain.command == ("python3", "desk.py", "{{ prompt }}")
+
+
+ROUTE = "import { streamText } from 'ai';\nexport async function POST(req: Request) {\n  %s\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "inputs"),
+    [
+        ("const { messages, tools } = await req.json();", ()),
+        ("const { prompt, n = 1 }: { prompt: string } = await req.json();", ()),
+        ("const { userQuestion, thread } = await req.json();", ("userQuestion",)),
+        ("const body = (await req.json()) as Body;\n  go(body.query, body.topK);", ("query",)),
+        ("return handle(req);", ()),
+        ("const { imageUrl } = await req.json();", None),
+    ],
+)
+def test_a_route_is_given_the_fields_that_it_reads(
+    body: str, inputs: tuple[str, ...] | None
+) -> None:
+    every = found({"app/api/chat/route.ts": ROUTE % body, "package.json": "{}"})
+    told = [one.inputs for one in every if one.target]
+    assert told == ([] if inputs is None else [inputs])
+
+
+def test_a_server_at_a_port_of_its_own_is_given_the_one_of_the_trial() -> None:
+    server = "import express from 'express';\nimport OpenAI from 'openai';\nconst app = express();\napp.post('/chat', async (req, res) => { res.json({ reply: await go(req.body.message) }) });\napp.listen(%s);\n"
+    fixed, *_ = found({"server.js": server % "3000"})
+    assert (fixed.command[:2], fixed.command[-1]) == (("node", "--import"), "server.js")
+    free, *_ = found({"server.js": server % "process.env.PORT || 3000"})
+    assert free.command == ("node", "server.js")
+    port = "57123"
+    program = "import net from 'node:net'; net.createServer().listen({ port: 1 }, function () { console.log(this.address().port); this.close(); });"
+    words = [one.replace("{port}", port) for one in fixed.command[:3]]
+    run = subprocess.run(
+        [*words, "--input-type=module", "-e", program], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == port
+
+
+def test_models_that_are_asked_over_plain_http_are_models() -> None:
+    text = "import requests, sys\nprint(requests.post('https://api.openai.com/v1/chat/completions', json=sys.argv[1]))\n"
+    first, *_ = found({"ask.py": text})
+    assert (first.path, first.framework) == ("ask.py", "a model's HTTP API")
+    assert not found({"ask.py": text.replace("requests", "os")})
+
+
+def test_the_whole_graph_comes_before_its_nodes_and_files_that_try_it_last() -> None:
+    whole = "from langgraph.graph import StateGraph, MessagesState\nfrom parts import planner\ngraph = StateGraph(MessagesState)\ngraph.add_node('plan', planner)\ngraph = graph.compile()\n"
+    part = "from langgraph.prebuilt import create_react_agent\nplanner = create_react_agent('m', tools=[], agents=[x])\n"
+    assert found({"whole.py": whole, "parts.py": part})[0].target == "whole.py:graph"
+    one = "from langgraph.prebuilt import create_react_agent\nagent = create_react_agent('m', [])\n"
+    assert found({"dev_try.py": one, "real.py": one})[0].target == "real.py:agent"
+
+
+def test_of_several_in_a_mastra_the_first_leads() -> None:
+    agent = "import { Agent } from '@mastra/core/agent';\nexport const %s = new Agent({ name: 'x', tools });\n"
+    names = "import { Mastra } from '@mastra/core';\nexport const mastra = new Mastra({ agents: { desk: zebra, 'b': ape } });\n"
+    files = {"src/mastra/agents/a.ts": agent % "ape", "src/mastra/agents/z.ts": agent % "zebra"}
+    first, *_ = found({**files, "src/mastra/index.ts": names})
+    assert first.target.endswith("z.ts:zebra")

@@ -19,9 +19,8 @@ export class Bridge {
     }
     if (question.first) this.messages = question.spoken().map(uiMessage);
     this.messages.push(uiMessage({ role: "user", content: question.asked }, this.messages.length));
-    const { prompt, ...rest } = question.payload;
     for (let round = 0; round < ROUNDS; round += 1) {
-      const body = { id: "gateval", trigger: "submit-message", ...rest, messages: this.messages };
+      const body = { id: "gateval", trigger: "submit-message", ...question.payload, messages: this.messages };
       const reply = await decoded(await this.asked(body));
       if (reply.error) throw question.refusal(`the route's stream holds an error: ${reply.error}`);
       this.keep(reply);

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
-from gateval.domain.setup.other_work import writes_data
+from gateval.domain.setup.other_work import is_aside, writes_data
+from gateval.domain.setup.request_models import takes_question
 from gateval.domain.strict_json import value_at
 
 DECLARING = ("langgraph.json", "root_agent.yaml")
@@ -29,6 +30,7 @@ class DeclaredAgent(NamedTuple):
     """An agent: the file that declares it, the one that makes it, and its name there.
 
     `names` are what it is called, the best first. `score` grows with how much speaks for it.
+    `inputs` are fields beside the prompt that it reads the question from.
     """
 
     path: str
@@ -37,6 +39,7 @@ class DeclaredAgent(NamedTuple):
     framework: str
     names: tuple[str, ...]
     score: int
+    inputs: tuple[str, ...] = ()
 
     def target(self, root: str) -> str:
         """Return what `runtime.target` says of it in a manifest whose `cwd` is `root`."""
@@ -100,6 +103,7 @@ _POST = re.compile(r"^export\s+(?:async\s+function|function|const)\s+POST\b", re
 _MASTRA = re.compile(r"^export const (\w+)\s*=\s*new Mastra\(", re.M)
 _MASTRA_AGENTS = re.compile(r"\bagents:\s*\{([^}]*)\}")
 _NAMED = re.compile(r"\b(?:name|id)\s*[=:]\s*[\"']([^\"'\n]{1,80})[\"']")
+_NODES = re.compile(r"\.add_node\([^()\n]*?\b(\w+)\s*\)")
 _HANDS_ON = re.compile(r"\b(?:handoffs|sub_agents|managed_agents|agents)\s*[=:]\s*[\[{]([^\]}]*)")
 _AS_TOOL = re.compile(r"\b(\w+)\.as_?[tT]ool\(|AgentTool\(\s*(?:agent\s*=\s*)?(\w+)")
 _HELPS = re.compile(
@@ -123,6 +127,14 @@ _QUESTION = re.compile(
 )
 _OF_CHATKIT = re.compile(r"^from chatkit\.agents import[^#]{0,300}?\bAgentContext\b", re.M)
 """How a module's tools show what they do on the page of a ChatKit server: without it they fail."""
+
+_KEYS = re.compile(
+    r"\b(?:const|let|var)\s*\{([^;]*?)\}\s*(?::[^=;]+)?=\s*\(?\s*((?:await\s+)?[\w.]+(?:\(\))?)"
+)
+_BODY = re.compile(
+    r"\b(?:const|let|var)\s+(\w+)\s*(?::[^=;]+)?=\s*\(?\s*await\s+(?:req|request|\w+)\.json\(\)"
+)
+"""How a route handler of Node reads its body."""
 
 _ASKED = re.compile(r"chat|agent|ask|assist|complet|messag")
 _READS_AT_IMPORT = re.compile(
@@ -161,12 +173,14 @@ def declared_agents(
             told += _handlers(path, text, reached)
             bodies |= _objects(path, text, framework, _NODE_CALL)
     told += _ranked(bodies)
+    first = {one for text in texts.values() for one in _first_of_mastra(text)}
     roots = {dirname(one.path) for one in told if one.found == "root_agent"}
     for one in told:
         within = any(one.path.startswith(f"{root}/") for root in roots if root != dirname(one.path))
         parts = (one.found, one.names[0], splitext(one.file)[0])
         if _TARGET.fullmatch(one.target("")) and not any(map(writes_data, parts)):
-            yield one._replace(score=max(LEAST, one.score - 10)) if within else one
+            score = one.score - 2 * is_aside(one.file) + (one.found in first)
+            yield one._replace(score=max(LEAST, one.score - 10) if within else score)
 
 
 def _named(path: str, text: str, texts: Mapping[str, str]) -> Iterator[DeclaredAgent]:
@@ -217,19 +231,43 @@ def _classes(path: str, text: str, framework: str) -> Iterator[DeclaredAgent]:
 def _handlers(path: str, text: str, reached: Callable[[str], str]) -> Iterator[DeclaredAgent]:
     """Yield route handlers that ask a model, and a Mastra with one agent."""
     asks = _ROUTE.search(path) and _POST.search(text) and not _STORES.search(path)
+    read = list(dict.fromkeys(_keys_read(text))) if asks else []
+    inputs = tuple(one for one in read if takes_question(one) and one not in {"prompt", "messages"})
+    if read and not inputs and not {"prompt", "messages"} & {*read}:
+        asks = None  # what it reads is no question
     if asks and (framework := reached(path)):
         names = tuple(one for one in reversed(dirname(path).split("/")) if one.isidentifier())
         place = re.sub(r"\([^)]*\)/", "", path)
         told = 2 * bool(_ASKED.search(place)) + place.endswith(
             ("/chat/route.ts", "/agent/route.ts")
         )
-        yield DeclaredAgent(path, path, "", framework, names, 32 + told)
+        fields = () if "messages" in read else inputs
+        yield DeclaredAgent(path, path, "", framework, names, 32 + told, fields)
     for one in _MASTRA.finditer(text):
         agents = _MASTRA_AGENTS.search(_body(text, one.start()))
         keys = [key.strip() for key in agents[1].split(",") if key.strip()] if agents else []
         if len(keys) == 1:
             names = (keys[0].partition(":")[0].strip("\"' "),)
             yield DeclaredAgent(path, path, one[1], "Mastra", names, 30)
+
+
+def _keys_read(text: str) -> Iterator[str]:
+    """Yield the keys that a route handler reads of the JSON of its request."""
+    bodies = set(_BODY.findall(text))
+    for keys in _KEYS.finditer(text):
+        if keys[2] in bodies or ".json()" in keys[2]:
+            inner = re.sub(r"\{[^{}]*\}|\[[^\[\]]*\]", "", keys[1])
+            yield from re.findall(r"(?:^|,)\s*(\w+)", inner)
+    for name in bodies:
+        yield from re.findall(rf"\b{name}\??\.(\w+)\b(?!\()", text)
+
+
+def _first_of_mastra(text: str) -> Iterator[str]:
+    """Yield the agent that a Mastra names first of several: others are often its helpers."""
+    for one in _MASTRA.finditer(text):
+        agents = _MASTRA_AGENTS.search(_body(text, one.start()))
+        if agents:
+            yield agents[1].partition(",")[0].rpartition(":")[2].strip()
 
 
 def _objects(
@@ -245,6 +283,7 @@ def _objects(
     for one in [*call.finditer(text), *_GRAPH.finditer(text)]:
         name = one[1] or "default"
         body = _body(text, one.start()) + "".join(_delegations(name, text))
+        body += f"\nnodes {_NODES.findall(text)}" if one[2].endswith("compile") else ""
         kind = one[2].removeprefix("new ")
         made = re.fullmatch(makers, one[2]) or _FINISHED.get(kind, "\n\n\n") in body
         if made and _is_exported(path, name, one[0], text):
@@ -344,10 +383,17 @@ def _ranked(bodies: Mapping[DeclaredAgent, str]) -> Iterator[DeclaredAgent]:
         for word in re.findall(r"\w+", listed)
     }
     asked |= {name for body in bodies.values() for pair in _AS_TOOL.findall(body) for name in pair}
+    nodes = {one for body in bodies.values() for one in re.findall(r"\w+", _nodes_of(body))}
     for one, body in bodies.items():
         hands_on = any(listed.strip() for listed in _HANDS_ON.findall(body))
         score = one.score + 4 * hands_on - 6 * (one.found in asked and not hands_on)
+        score -= 6 * (one.found in nodes and not _nodes_of(body))
         yield one._replace(score=score)
+
+
+def _nodes_of(body: str) -> str:
+    """Return the names of what stands in a graph of others, as `_objects` lists them."""
+    return body.rpartition("\nnodes ")[2] if "\nnodes " in body else ""
 
 
 ENV_EXAMPLES = (".env.example", ".env.sample", ".env.template", "env.example")

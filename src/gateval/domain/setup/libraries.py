@@ -92,6 +92,14 @@ _MAKERS = {
 _SPELLINGS = {"google-gla": "gemini", "google": "gemini"}
 
 
+OVER_HTTP = "a model's HTTP API"
+_SENDS = re.compile(r"\b(?:requests|httpx|aiohttp|urllib\.request|fetch|axios|got)\b")
+_PROVIDER = re.compile(
+    r"https://(?:api\.openai\.com/v1|api\.anthropic\.com/v1|openrouter\.ai/api"
+    r"|generativelanguage\.googleapis\.com|api\.(?:groq|mistral|deepseek|together|x)\.\w+)"
+)
+
+
 def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
     """Return what people call the most telling library that a file imports, "" for none.
 
@@ -105,7 +113,8 @@ def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
     else:
         packages = node_packages(text)
         names = (NODE[key] for key in NODE if any(_is_package(one, key) for one in packages))
-    return next(names, "")
+    plain = OVER_HTTP if _PROVIDER.search(text) and _SENDS.search(text) else ""
+    return next(names, plain)
 
 
 def models_in(text: str) -> tuple[str, ...]:

@@ -17,6 +17,13 @@ _OTHER_WORK = re.compile(
 )
 """Words in the name of a program that is no agent: it deploys one, trains it, or loads its data."""
 
+_ASIDE = re.compile(
+    r"(?:^|/)(?:dev|debug|demo|sanity|smoke|check|old|legacy|backup)[_-][^/]*$"
+    r"|[_-](?:old|backup|copy|demo|debug)\.\w+$",
+    re.I,
+)
+"""How a file is called that stands beside the one that counts."""
+
 _OTHER_CALLS = re.compile(
     r"agent_engines\.|reasoning_engines|AdkApp\(|insert_rows|load_table_from|import_files\("
     r"|\bFastMCP\(|\bnew McpServer\(|\bstdio_server\(|\bStdioServerTransport\("
@@ -142,6 +149,11 @@ _DATA_WORK = re.compile(
 def names_other_work(name: str) -> bool:
     """Whether a path, or a function with a dot behind it, is called after such work."""
     return bool(_OTHER_WORK.search(name))
+
+
+def is_aside(path: str) -> bool:
+    """Whether a file is called as those are that try or keep what another one does."""
+    return bool(_ASIDE.search(path))
 
 
 def does_other_work(path: str, text: str) -> bool:

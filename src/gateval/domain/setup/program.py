@@ -65,6 +65,8 @@ class FoundProgram(NamedTuple):
     called, the best first. `refused` says why nothing here can ask it. `variables` are those of the
     environment that it reads, `beside` what serves it. `writes` says that it writes where it works,
     `redirect` that it calls a provider at its own address, `proved` that it was asked and answered.
+    `inputs` are fields of its own that take the question too. `hinted` says that people are told to
+    start it.
     """
 
     path: str
@@ -88,6 +90,8 @@ class FoundProgram(NamedTuple):
     redirect: bool = False
     proved: bool = False
     beside: Beside = Beside()
+    inputs: tuple[str, ...] = ()
+    hinted: bool = False
 
     @property
     def runtime(self) -> str:
@@ -446,7 +450,7 @@ _READS_JSON = re.compile(
     re.IGNORECASE,
 )
 _READS = re.compile(
-    r"\binput\(|\.a?cli_app\(|\.to_cli(?:_sync)?\(|\bPrompt\.ask\(|\bPromptSession\(|(?:click|typer)\.prompt\(|sys\.stdin|readFileSync\(\s*(?:0|[\"']/dev/stdin)|process\.stdin"
+    r"\binput\((?![^)\n]*(?i:y/n|yes/no))|\.a?cli_app\(|\.to_cli(?:_sync)?\(|\bPrompt\.ask\(|\bPromptSession\(|(?:click|typer)\.prompt\(|sys\.stdin|readFileSync\(\s*(?:0|[\"']/dev/stdin)|process\.stdin"
     r"|[\"'](?:node:)?readline(?:/promises)?[\"']|[\"'](?:@?inquirer(?:/\w+)?|@clack/prompts)[\"']|\bfileinput\b"
 )
 _ASKED_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b(?![\"']?\]?[.\[][\"']?content\b)")

@@ -30,7 +30,7 @@ from gateval.domain.setup.import_graph import (
     sees,
     shared_packages,
 )
-from gateval.domain.setup.libraries import PLAIN_NAMES, framework_of, models_in
+from gateval.domain.setup.libraries import OVER_HTTP, PLAIN_NAMES, framework_of, models_in
 from gateval.domain.setup.no_edits import needs
 from gateval.domain.setup.openapi import SOME_TEXT
 from gateval.domain.setup.other_work import (
@@ -46,6 +46,7 @@ from gateval.domain.setup.other_work import (
     UNSTARTED,
     Refusal,
     does_other_work,
+    is_aside,
     names_other_work,
     page_of,
     template_of,
@@ -70,10 +71,10 @@ from gateval.domain.setup.program_install import (
     project_of,
     with_itself,
 )
-from gateval.domain.setup.protocols import at_port, starts_itself
-from gateval.domain.setup.request_models import asked_as_written
+from gateval.domain.setup.protocols import at_port, node_at_port, starts_itself
+from gateval.domain.setup.request_models import asked_as_written, is_looked_after
 from gateval.domain.setup.start_command import import_root, start_of
-from gateval.domain.setup.told_starts import TELLING, told_starts
+from gateval.domain.setup.told_starts import TELLING, ToldStart, told_starts
 from gateval.domain.setup.zod import as_schema_demands
 from gateval.domain.strict_json import value_at
 
@@ -165,6 +166,9 @@ _ELSEWHERE = re.compile(
 )
 
 
+_EXAMPLES = re.compile(r"(?:^|/)examples?/")
+
+
 @dataclass(frozen=True)
 class RepositoryFiles:
     """What each file that was read says, and all tracked paths."""
@@ -179,7 +183,7 @@ class RepositoryFiles:
     modules: Mapping[str, frozenset[str]]
     names: Mapping[str, frozenset[str]]
     declared: Mapping[str, str]
-    told: Mapping[str, int]
+    told: Mapping[str, ToldStart]
     variables: Mapping[str, tuple[str, ...]]
     environments: Mapping[str, tuple[str, ...]]
 
@@ -234,7 +238,8 @@ class RepositoryFiles:
 
     def starts(self, path: str) -> bool:
         """Whether something says that the file is started by itself."""
-        return path in self.declared or is_entry(path, self.texts[path], self.reach.behind(path))
+        named = path in self.declared or path in self.told
+        return named or is_entry(path, self.texts[path], self.reach.behind(path))
 
     def framework(self, path: str) -> str:
         """The framework that it imports, or the nearest of the files that it imports."""
@@ -245,6 +250,12 @@ def _imported(path: str, text: str) -> frozenset[str]:
     if path.endswith(".go"):
         return frozenset()
     return frozenset(python_modules(text) if path.endswith(".py") else node_packages(text))
+
+
+def is_read(path: str, *, examples: bool = False) -> bool:
+    """Whether a file tells of agents or programs by its path; `examples` do not as a rule."""
+    own = _EXAMPLES.sub("/", path) if examples else path
+    return worth_reading(own) or tells_of_project(own)
 
 
 def worth_reading(path: str) -> bool:
@@ -278,7 +289,7 @@ _DECLARED = 30
 """The score of what a framework declares by its name, as a root agent, is no less."""
 
 _TELLING = {"main", "agent", "app", "bot", "server", "index", "cli", "__main__", "run", "assistant"}
-_PLAIN_SDKS = {"OpenAI SDK", "Anthropic SDK", "LiteLLM", "LangChain"}
+_PLAIN_SDKS = {OVER_HTTP, "OpenAI SDK", "Anthropic SDK", "LiteLLM", "LangChain"}
 
 
 def find_programs(
@@ -298,6 +309,7 @@ def find_programs(
         around.framework,
     )
     found = [_declared(one, around) for one in agents]
+    found = [one._replace(score=one.score + (one.path in around.told)) for one in found]
     if wanted:
         return (_wanted(wanted, found, around),)
     known = {
@@ -418,6 +430,9 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     if streams_only(path, text, behind):
         return asked, STREAMS
     refused = template_of(path, text)
+    told = around.told.get(path)
+    if told and told.words and not asked.route:
+        asked = Invocation(words=told.words, stdin="")
     if not asked.route or asked.preset:
         return asked, refused
     if asked.route == "/invocations":
@@ -429,7 +444,8 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     reached = around.reach.from_(path)
     asking = frozenset(one for one in reached if around.framework(one))
     written = asked_as_written({one: around.texts[one] for one in reached}, asking)
-    silent = written is None and not is_flask(text) and not is_asked(asked.route)
+    asks = is_asked(asked.route) and not is_looked_after(asked.route)
+    silent = written is None and not is_flask(text) and not asks
     return written or asked, refused or (SILENT if silent else None)
 
 
@@ -450,6 +466,8 @@ def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram
     command = start.command
     if invocation.route and starts_itself(path, text) and not server_of(path, text, behind):
         command = at_port(text, command)
+    if invocation.route and command[0] == "node":
+        command = node_at_port(f"{text}\n{behind}", command)
     program = FoundProgram(
         path=path,
         framework=framework,
@@ -462,6 +480,7 @@ def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram
         models=(),
         score=_score(path, framework, setup, around) - 3 * (f"/{SOME_TEXT}/" in invocation.route),
         started=around.starts(path),
+        hinted=path in around.told,
         names=(basename(root), splitext(basename(path))[0], _project_name(root, around)),
         refused=refused,
     )
@@ -486,6 +505,7 @@ def _declared(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgram:
         include=(),
         models=(),
         score=one.score,
+        inputs=one.inputs,
         target=one.target(root),
         language="node" if one.file.endswith(_SOURCES) else "python",
         names=(*one.names, basename(root), _project_name(root, around), stem),
@@ -555,7 +575,9 @@ def _score(path: str, framework: str, setup: SetUp | None, around: RepositoryFil
         0
         if path not in around.told
         else 3
-        if path == min(around.told, key=around.told.__getitem__)
+        if path == min(around.told, key=lambda one: around.told[one].place)
         else 2
     )
-    return 2 * (named or told) + 2 * telling + (setup is not None) + told + hinted
+    return (
+        2 * (named or told) + 2 * telling + (setup is not None) + told + hinted - 2 * is_aside(path)
+    )

@@ -82,6 +82,28 @@ def starts_itself(path: str, text: str) -> bool:
     return path.endswith(".py") and bool(_STARTS.search(text))
 
 
+_NODE_VARIABLE = re.compile(
+    r"\benv\??(?:\.PORT\b|\[[\"']PORT)|\bPORT\b[^\n]*=\s*(?:process\.)?env\b"
+)
+_NODE_GIVEN = (
+    "data:text/javascript,import net from 'node:net'; const at = (a) => Number(a[0]) && [{port}, "
+    "...a.slice(1)] || Number(a[0].port) && [Object.assign(a[0], Object.fromEntries([['port', "
+    "{port}]])), ...a.slice(1)] || a; net.Server.prototype.listen = new Proxy("
+    "net.Server.prototype.listen, Object.fromEntries([['apply', (f, self, a) => "
+    "Reflect.apply(f, self, a.length && a[0] && at(a) || a)]]));"
+)
+"""Has a server of Node listen at the port of the trial, where it names its own. It has no `?`,
+at which the text of such an address ends.
+"""
+
+
+def node_at_port(text: str, command: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the command of a Node server with the port of a trial, unless it reads PORT."""
+    if _NODE_VARIABLE.search(text):
+        return command
+    return (command[0], "--import", _NODE_GIVEN, *command[1:])
+
+
 def at_port(text: str, command: tuple[str, ...]) -> tuple[str, ...]:
     """Return the command of a server that starts itself, with the port of a trial.
 

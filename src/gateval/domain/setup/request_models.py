@@ -51,12 +51,9 @@ _BESIDE = re.compile(
 )
 """How routes are called that stand beside the one that takes questions."""
 
-_BARELY = -4
-"""The likelihood of a handler that something more speaks against than for it."""
+_BARELY = -4  # the likelihood of a handler that more speaks against than for
 
 _LOOKED_AFTER = re.compile(r"/(?:admin|settings|config)/")
-"""Where a server is looked after, which no agent is."""
-
 _VALIDATES = frozenset({"model_validate", "model_validate_json", "parse_obj", "parse_raw"})
 
 
@@ -240,6 +237,11 @@ def _text(node: ast.expr | None) -> str:
     return value if isinstance(value, str) else ""
 
 
+def is_looked_after(route: str) -> bool:
+    """Whether a server is administered at a route, which asks no agent."""
+    return bool(_LOOKED_AFTER.search(route))
+
+
 def _number(node: ast.expr | None) -> int:
     """Return a status, a number or as `status.HTTP_202_ACCEPTED`; 0 where there is none."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
@@ -309,7 +311,7 @@ def _handled(
                 route = prefixes[key] + _text(given)
                 handler = Handler(modules, path, node, made)
                 spoken = Invocation(route=route, preset="openai")
-                if _LOOKED_AFTER.search(route):
+                if is_looked_after(route):
                     continue
                 said = route.endswith("/chat/completions")
                 if asked := spoken if said else handler.asked(route or "/"):
@@ -352,7 +354,7 @@ class Handler:
                 bodies[one.arg] = self._value(kind, MOST_STEPS, self.path)
                 single = dict.fromkeys(self._keys_read(one.arg), SOME_TEXT)
             elif (_name(kind) in _KINDS or kind is None) and (
-                default is None or _is_asked(one.arg)
+                default is None or takes_question(one.arg)
             ):
                 query[one.arg] = self._value(kind, MOST_STEPS, self.path)
         return self._with_question(route, query, bodies if len(bodies) > 1 else single)
@@ -571,7 +573,7 @@ def _asked_in(body: dict[str, Any]) -> str:
     lists = [key for key, value in body.items() if isinstance(value, list)]
     exact = [one for one in ASKED if one in texts and one != MESSAGES]
     told = [one for one in ASKED if one in lists]
-    named = [one for one in texts if _is_asked(one)]
+    named = [one for one in texts if takes_question(one)]
     inner = [(key, value) for key, value in body.items() if isinstance(value, dict)]
     if field := next(iter([*exact, *named]), ""):
         body[field] = PROMPT
@@ -588,7 +590,7 @@ def _asked_in(body: dict[str, Any]) -> str:
     return rest[0] if rest else ""
 
 
-def _is_asked(name: str) -> bool:
+def takes_question(name: str) -> bool:
     """Whether a field is called as those are that take questions: `user_query`."""
     return _tells(name, ASKED) and not _IDENTITY.search(name.lower())
 
