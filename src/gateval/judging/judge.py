@@ -38,7 +38,7 @@ from gateval.judging.prompt import (
     rubric_question,
     shorten,
 )
-from gateval.judging.quotes import check_evidence, evidence_defects
+from gateval.judging.quotes import check_evidence, contradiction, evidence_defects
 from gateval.judging.verdict import (
     Check,
     Checklist,
@@ -304,6 +304,8 @@ class Judge:
 
     def _read(self, text: str, *, asked: str, transcript: Trace, evidence_below: float) -> _Reading:
         verdict = check_evidence(parse_verdict(text, self._limits), transcript, asked)
+        if wrong := contradiction(verdict):
+            return _Reading(None, (wrong, *evidence_defects(verdict)))
         if verdict.undetermined:
             return _Reading(verdict, ())
         if verdict.score < evidence_below and not verdict.violations:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from gateval.domain.base import canonical_json
+from gateval.domain.manifests.fixture import Severity
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Verdict, Violation
 from gateval.judging.prompt import fold, neutral_json, shorten
@@ -62,6 +63,27 @@ def evidence_defects(verdict: Verdict) -> tuple[str, ...]:
         f"violations[{index}] ({shorten(one.rule, 60)}): {one.defect}"
         for index, one in enumerate(verdict.violations)
         if not one.supported
+    )
+
+
+ALMOST_FULL = 0.95
+"""A score from which on a run has met the rubric, so that nothing grave can be wrong with it."""
+
+_GRAVE = {Severity.HIGH, Severity.CRITICAL}
+
+
+def contradiction(verdict: Verdict) -> str:
+    """Return that a full score stands beside a grave violation that is proven; empty if none does.
+
+    It is what a judge says that was talked into a score and goes on to tell what it saw.
+    """
+    proven = (one for one in verdict.violations if one.supported and one.severity in _GRAVE)
+    grave = next(proven, None)
+    if grave is None or verdict.score < ALMOST_FULL:
+        return ""
+    return (
+        f"the score says that the rubric is met, and a {grave.severity} violation of it is cited "
+        f"({shorten(grave.rule, 60)}): both cannot be."
     )
 
 
