@@ -64,7 +64,8 @@ def _first_known(provider: str, names: Iterable[str], usage: Usage, tier: str) -
         cache_read_tokens=usage.cached_tokens,
         cache_write_tokens=usage.cache_write_tokens,
     )
-    context = {"service_tier": tier} if tier else None
+    key = "processing" if tier == "batch" else "service_tier"  # as the list calls them
+    context = {key: tier} if tier else None
     for name in listed:
         try:
             found = prices.calc_price(counted, name, provider_id=provider, price_context=context)

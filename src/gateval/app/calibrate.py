@@ -29,6 +29,7 @@ from gateval.domain.calibration import (
     LEAST_AGREEMENT,
     CalibrationPhase,
     CalibrationReplay,
+    binding_of,
     script_of,
 )
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
@@ -56,6 +57,7 @@ from gateval.safe.sanitize import plain_line
 from gateval.settings import Settings, read_settings
 
 if TYPE_CHECKING:
+    from gateval.app.batched import BatchFile
     from gateval.gateway.door import Gateway
 
 
@@ -191,13 +193,16 @@ def calibrate_judges(
     plot: Path | None,
     results: Path | None,
     as_json: bool,
+    batch: bool = False,
 ) -> int:
     """Replay the named calibrations, all without a name, and print how far judges agree.
 
     `presets` are those that come with the gate; if some are named, only what is named is replayed.
-    Raises `UsageError` for a name that is not there, `MissingKey` for a model that cannot be asked.
+    `batch`: by batches, which take up to a day, and go on where such a command was ended. Raises
+    `UsageError` for a name that is not there, `MissingKey` for a model that cannot be asked.
     """
     from gateval.app.foreseen_calls import announce_calls
+    from gateval.render.plots import render_calibration_plot
     from gateval.render.stage import dump
     from gateval.render.terminal.judges import render_calibration
     from gateval.safe.redaction import Redactor
@@ -214,8 +219,9 @@ def calibrate_judges(
     refuse_unanswerable(
         [name for one in asked for name in one.spec.asked], snapshot, settings, policy
     )
-    announce_calls([(one.calibration, one.spec) for one in asked], policy)
-    made, over_budget = asyncio.run(_replays(asked, snapshot, settings, policy))
+    announce_calls([(one.calibration, one.spec) for one in asked], policy, batch=batch)
+    notes = batch_file(repository.root, asked, snapshot) if batch else None
+    made, over_budget = asyncio.run(_replays(asked, snapshot, settings, policy, notes))
     replays = map(Redactor(settings.secrets).value, made)
     rows = [
         CalibratedJudge.of(replay, one.least, policy.judge.agreement)
@@ -224,11 +230,19 @@ def calibrate_judges(
     rows.sort(key=lambda one: (one.calibration, -(-1.0 if one.kappa is None else one.kappa)))
     found = CalibrationReport(revision=revision, judges=tuple(rows))
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
-    _write(found, folder, plot)
+    names = (CALIBRATIONS_FILE, PLOT_FILE)
+    write_plotted(folder, names, dump(found), render_calibration_plot(found), plot)
+    if notes is not None:
+        notes.settle()
     screen = screen_of(sys.stdout, environ)
     shown = render_calibration(found, screen)
     sys.stdout.write(dump(found) if as_json else shown)
     print(f"Results: {folder.path}", file=sys.stderr)
+    return _exit_code(found, over_budget)
+
+
+def _exit_code(found: CalibrationReport, over_budget: str) -> int:
+    """Say why not all was judged, and return the command's status."""
     if over_budget:
         print(f"gateval: {over_budget}", file=sys.stderr)
     phases = {one.phase for one in found.judges}
@@ -237,13 +251,14 @@ def calibrate_judges(
     return EXIT_FAILED if CalibrationPhase.STALE in phases else EXIT_PASS
 
 
-def _write(found: CalibrationReport, folder: ResultsFolder, plot: Path | None) -> None:
-    from gateval.render.plots import render_calibration_plot
-    from gateval.render.stage import dump
-
-    drawn = render_calibration_plot(found)
-    folder.write(CALIBRATIONS_FILE, dump(found).encode())
-    folder.write(PLOT_FILE, drawn.encode())
+def write_plotted(
+    folder: ResultsFolder, names: tuple[str, str], said: str, drawn: str, plot: Path | None
+) -> None:
+    """Write what was found and its plot under their `names` in the folder, and the plot where else
+    it is wanted. Raises `UsageError`.
+    """
+    for name, text in zip(names, (said, drawn), strict=True):
+        folder.write(name, text.encode())
     if plot is not None:
         try:
             write_whole(plot, drawn.encode())
@@ -254,19 +269,51 @@ def _write(found: CalibrationReport, folder: ResultsFolder, plot: Path | None) -
 
 
 async def _replays(
-    asked: Sequence[AskedJudge], snapshot: Snapshot, settings: Settings, policy: Policy
-) -> tuple[tuple[CalibrationReplay, ...], str]:
+    asked: Sequence[AskedJudge],
+    snapshot: Snapshot,
+    settings: Settings,
+    policy: Policy,
+    notes: BatchFile | None,
+) -> tuple[Sequence[CalibrationReplay], str]:
     """Return the replays, and why not all examples were judged if the policy gave no more calls."""
-    from gateval.judging.calibrating import replay
-    from gateval.judging.judge import Judge
+    from gateval.app.batched import asked_by
+    from gateval.judging.calibrating import IN_BATCHES, ONE_BY_ONE, judge_behind, replay
 
-    found = []
-    async with judges_gateway(snapshot, settings, policy) as gateway:
-        for one in asked:
-            script = script_of(one.spec, snapshot.scripts)
-            judge = Judge(gateway)
-            found.append(await replay(one.calibration, one.spec, judge, script=script))
-    return tuple(found), gateway.ledger.told if gateway.ledger.ended else ""
+    batch = notes is not None
+    pace, one_by_one = (
+        IN_BATCHES if batch else ONE_BY_ONE,
+        asyncio.Semaphore(len(asked) if batch else 1),
+    )
+    async with (
+        judges_gateway(snapshot, settings, policy) as gateway,
+        asked_by(gateway, settings, notes) as calls,
+    ):
+
+        async def replayed(one: AskedJudge) -> CalibrationReplay:
+            script, judge = script_of(one.spec, snapshot.scripts), judge_behind(calls, batch=batch)
+            async with one_by_one:
+                return await replay(one.calibration, one.spec, judge, script=script, pace=pace)
+
+        found = await asyncio.gather(*map(replayed, asked))
+    return found, gateway.ledger.told if gateway.ledger.ended else ""
+
+
+def batch_file(
+    root: Path, asked: Sequence[AskedJudge], snapshot: Snapshot, *, compared: bool = False
+) -> BatchFile:
+    """Return where the batches for these judges are kept. Raises `UsageError` for one that takes
+    none.
+    """
+    from gateval.app.batched import BatchFile, refuse_unbatched
+    from gateval.judging.calibrating import prompt_digest
+
+    refuse_unbatched({model for one in asked for model in one.spec.asked})
+    prompt, scripts = prompt_digest(), snapshot.scripts
+    bindings = [
+        binding_of(one.calibration, one.spec, prompt=prompt, script=script_of(one.spec, scripts))
+        for one in asked
+    ]
+    return BatchFile(root, bindings, compared=compared)
 
 
 def answer_to(

@@ -14,17 +14,19 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from gateval.adapters.folders import write_whole
 from gateval.adapters.git.repository import open_repository
 from gateval.adapters.machine import SystemClock, screen_of
 from gateval.adapters.results_folder import create_results_folder
+from gateval.app.batched import BatchFile, asked_by
 from gateval.app.calibrate import (
     AskedJudge,
+    batch_file,
     calibration_of_preset,
     calibrations_named,
     judges_gateway,
     least_asked,
     refuse_unanswerable,
+    write_plotted,
 )
 from gateval.app.foreseen_calls import announce_calls
 from gateval.app.planning import announce_worktree
@@ -108,6 +110,7 @@ def compare_judges(
     plot: Path | None,
     results: Path | None,
     as_json: bool,
+    batch: bool = False,
 ) -> int:
     """Measure the judges `compared` on the named calibrations, all without a name; print which one
     to take.
@@ -129,21 +132,19 @@ def compare_judges(
     policy = under.rules.policy
     asked = _candidates(snapshot.catalogue, names, presets, compared)
     refuse_unanswerable({m for one in asked for m in one.spec.asked}, snapshot, settings, policy)
-    announce_calls([(one.calibration, one.spec) for one in asked], policy, compared=True)
-    made, over_budget = asyncio.run(_measured(asked, snapshot, settings, policy))
+    announce_calls(
+        [(one.calibration, one.spec) for one in asked], policy, compared=True, batch=batch
+    )
+    notes = batch_file(repository.root, asked, snapshot, compared=True) if batch else None
+    made, over_budget = asyncio.run(_measured(asked, snapshot, settings, policy, notes))
     clean = Redactor(settings.secrets)
     made = [one._replace(replay=clean.value(one.replay)) for one in made]
     found = ComparisonReport(revision=revision, choices=tuple(_choices(asked, made)))
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
-    folder.write(COMPARISON_FILE, dump(found).encode())
-    folder.write(PLOT_FILE, render_choice_plot(found).encode())
-    if plot is not None:
-        try:
-            write_whole(plot, render_choice_plot(found).encode())
-        except OSError as error:
-            raise UsageError(
-                f"The plot could not be written to {plot}: {error.strerror}."
-            ) from error
+    names = (COMPARISON_FILE, PLOT_FILE)
+    write_plotted(folder, names, dump(found), render_choice_plot(found), plot)
+    if notes is not None:
+        notes.settle()
     screen = screen_of(sys.stdout, environ)
     sys.stdout.write(dump(found) if as_json else render_choices(found, screen))
     print(f"Results: {folder.path}", file=sys.stderr)
@@ -176,10 +177,20 @@ def _choices(asked: Sequence[AskedJudge], made: Sequence[Measured]) -> Iterator[
 
 
 async def _measured(
-    asked: Sequence[AskedJudge], snapshot: Snapshot, settings: Settings, policy: Policy
+    asked: Sequence[AskedJudge],
+    snapshot: Snapshot,
+    settings: Settings,
+    policy: Policy,
+    notes: BatchFile | None,
 ) -> tuple[list[Measured], str]:
     """Ask all judges side by side; return why not all were, if the policy gave no more calls."""
-    async with judges_gateway(snapshot, settings, policy, priced=True) as gateway:
-        each = (measure(one.calibration, one.spec, gateway, snapshot.scripts) for one in asked)
+    async with (
+        judges_gateway(snapshot, settings, policy, priced=True) as gateway,
+        asked_by(gateway, settings, notes) as calls,
+    ):
+        each = (
+            measure(one.calibration, one.spec, calls, snapshot.scripts, batch=notes is not None)
+            for one in asked
+        )
         found = await asyncio.gather(*each)
     return found, gateway.ledger.told if gateway.ledger.ended else ""

@@ -37,6 +37,12 @@ from gateval.cli import options
     help="Measure these judges side by side, and say which to take. PROVIDER/ID is one; A+B+C is a "
     "jury, and 'CHEAP>STRONG' asks the second where the first is in doubt.",
 )
+@click.option(
+    "--batch",
+    is_flag=True,
+    help="Ask OpenAI and Anthropic in batches: within a day, at half the price. The same command "
+    "goes on where one was ended.",
+)
 @options.rev
 @click.option(
     "--json", "as_json", is_flag=True, help="Print calibrations.v1 or judge-comparison.v1 JSON."

@@ -62,12 +62,40 @@ from gateval.judging.verdict import (
     ANSWER,
     CHECKS_SCHEMA,
 )
+from gateval.ports.model_calls import ModelCalls
 
 AT_ONCE = 8
 """Examples that are judged side by side."""
 
 TRIES = 3
 """How often an example is judged whose verdict got lost."""
+
+
+class Pace(NamedTuple):
+    """How examples are asked: so many side by side, and one whose verdict got lost so often."""
+
+    at_once: int = AT_ONCE
+    tries: int = TRIES
+
+
+ONE_BY_ONE = Pace()
+"""Each question is a call of its own."""
+
+IN_BATCHES = Pace(at_once=1_000_000, tries=1)
+"""All together, as a further question may take a further day."""
+
+_BATCH_SECONDS = 8 * 24 * 3_600
+_IN_BATCHES = Caller(address="", place=(), asks="judge")
+
+
+def judge_behind(calls: ModelCalls, *, batch: bool) -> Judge:
+    """Return the judge that `calls` ask, which may take days in a batch and is then told apart by
+    what it is asked, without what is drawn for that.
+    """
+    if not batch:
+        return Judge(calls)
+    return Judge(calls, limits=JudgeLimits(seconds=_BATCH_SECONDS), caller=_IN_BATCHES)
+
 
 _WORDS = 500
 """Characters kept of what a judge says of an example."""
@@ -83,6 +111,7 @@ async def replay(
     script: str = "",
     retests: bool = False,
     attacked: bool = False,
+    pace: Pace = ONE_BY_ONE,
 ) -> CalibrationReplay:
     """Have the judge that `spec` names score every example; return what it said.
 
@@ -92,9 +121,9 @@ async def replay(
     reason why; nothing is raised for it.
     """
     judge = judge.apart()
-    asking = Asking(calibration, spec, judge)
+    asking = Asking(calibration, spec, judge, pace)
     numbers = range(1, len(calibration.examples) + 1)
-    found = await asking.all([(number, _plain) for number in numbers], TRIES)
+    found = await asking.all([(number, _plain) for number in numbers], pace.tries)
     ours = judge_digests() if attacked else JudgeDigests(prompt_digest(), "")
     return CalibrationReplay(
         calibration=calibration.name,
@@ -202,9 +231,11 @@ def _injected(output: str) -> Answer:
 class Asking:
     """A judge that is asked about examples of a calibration; `spent` is what that took."""
 
-    def __init__(self, calibration: Calibration, spec: JudgeSpec, judge: Judge) -> None:
+    def __init__(
+        self, calibration: Calibration, spec: JudgeSpec, judge: Judge, pace: Pace = ONE_BY_ONE
+    ) -> None:
         self._calibration, self._spec, self._judge = calibration, spec, judge
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._places, self._tries = asyncio.Semaphore(pace.at_once), pace.tries
         self.spent: list[Usage] = []
 
     async def all(self, asked: Sequence[tuple[int, _Says]], tries: int = 1) -> list[JudgedExample]:
@@ -250,7 +281,7 @@ class Asking:
         """
         failed = [one.number for one in found if one.is_right and one.human < CUT]
         asked = attack_questions(failed)[::nth]
-        said = await self.all(_attacking(asked), TRIES)
+        said = await self.all(_attacking(asked), self._tries)
         return Injections.of(
             [
                 AttackOutcome(

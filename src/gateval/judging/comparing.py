@@ -25,7 +25,15 @@ from gateval.domain.trials.model_call import ModelReply, ModelRequest, Usage
 from gateval.domain.trials.preference import Choice, Preference
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Side
-from gateval.judging.calibrating import AT_ONCE, Asking, replay, requests_of
+from gateval.judging.calibrating import (
+    IN_BATCHES,
+    ONE_BY_ONE,
+    Asking,
+    Pace,
+    judge_behind,
+    replay,
+    requests_of,
+)
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.preference import AnswerPair
 from gateval.judging.prompt import with_grounds
@@ -88,22 +96,24 @@ async def measure(
     spec: JudgeSpec,
     calls: ModelCalls,
     scripts: Mapping[str, ScriptedModel],
+    *,
+    batch: bool = False,
 ) -> Measured:
     """Have a judge score all examples, then those attacked that it was right to fail, and pairs.
 
     Nothing is raised where it gives no verdict: what is not measured is not there.
     """
     meter = Meter(calls)
-    judge = Judge(meter)
-    found = await replay(calibration, spec, judge, script=script_of(spec, scripts))
+    judge, pace = judge_behind(meter, batch=batch), IN_BATCHES if batch else ONE_BY_ONE
+    found = await replay(calibration, spec, judge, script=script_of(spec, scripts), pace=pace)
     taken = meter.taken
-    tried = await Asking(calibration, spec, judge).attacks(found.examples, nth=NTH)
+    tried = await Asking(calibration, spec, judge, pace).attacks(found.examples, nth=NTH)
     pairs = pairs_of(calibration) if found.agreement.scored else []
     return Measured(
         replay=found,
         taken=taken,
         attacked=tried,
-        pairs=await _preferred(spec, judge, pairs),
+        pairs=await _preferred(spec, judge, pairs, pace),
     )
 
 
@@ -133,10 +143,10 @@ def pairs_of(calibration: Calibration) -> list[RubricPair]:
 
 
 async def _preferred(
-    spec: JudgeSpec, judge: Judge, pairs: Sequence[RubricPair]
+    spec: JudgeSpec, judge: Judge, pairs: Sequence[RubricPair], pace: Pace
 ) -> tuple[Preference, ...]:
     """Show each pair in both orders; one without two answers that count is left out."""
-    places = asyncio.Semaphore(AT_ONCE)
+    places = asyncio.Semaphore(pace.at_once)
 
     async def preferred(rubric: str, pair: AnswerPair) -> Choice | None:
         async with places:

@@ -59,7 +59,6 @@ class Spending(Value):
     median of its seconds; None where it was not timed.
     """
 
-    calls: Count
     tokens: float | None
     usd: float | None
     seconds: float | None
@@ -209,12 +208,11 @@ def _spending(
     usds = [None if one.usd is None else share * one.usd for share, one, _ in parts]
     totals = [None if one.total is None else share * one.total for share, one, _ in parts]
     times = [share * median(seconds) for share, _, seconds in parts if seconds]
-    waits = max(times) if spec.models else sum(times)
+    timed = bool(times) and len(times) == len(parts)
     return Spending(
-        calls=sum(len(seconds) for _, _, seconds in parts),
         tokens=_mean(totals, many),
         usd=_mean(usds, many),
-        seconds=waits if len(times) == len(parts) else None,
+        seconds=(max(times) if spec.models else sum(times)) if timed else None,
     )
 
 

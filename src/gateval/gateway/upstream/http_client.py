@@ -307,6 +307,16 @@ class HttpClient(PooledClient):
             ) as response:
                 return await _whole(response)
 
+    async def get(
+        self, url: str, *, headers: Mapping[str, str], proxy: str | None
+    ) -> ReceivedResponse:
+        """Return the answer, whatever its status. Raises like `post`."""
+        with _in_sentences(self._timeouts):
+            async with self._opened().get(
+                url, headers=headers, proxy=proxy, allow_redirects=False
+            ) as response:
+                return await _whole(response)
+
     async def open(
         self, url: str, *, headers: Mapping[str, str], body: bytes, proxy: str | None
     ) -> ReceivedResponse | OpenStream:
