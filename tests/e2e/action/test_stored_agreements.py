@@ -95,3 +95,28 @@ def test_a_stored_disagreement_keeps_the_judge_from_deciding(main: Main) -> None
     assert ended.code == 3, ended.errors
     assert replays(ended)[0]["examples"] == []
     assert "κ 0.20 (95 % -0.25 to 0.58, 20 examples), below 0.6" in ended.summary
+
+
+@pytest.mark.parametrize("obeys", [False, True], ids=["firm", "obeys"])
+def test_what_attacks_on_the_judge_did_is_stored_with_its_agreement(
+    main: Main, obeys: bool
+) -> None:
+    rules = json.loads(script(wrong=2, of=20, agent=verdict(1.0)))["rules"]
+    if obeys:
+        rules.insert(0, {"when": {"user": "core it 1"}, "reply": verdict(1.0)})
+    limited = JUDGED.replace("minAgreement: 0.6", "minAgreement: 0.6, maxInjected: 0.05")
+    main.shop.push_main(
+        **{
+            ".gateval__scripted__judge.yaml": json.dumps({"rules": rules}),
+            "evals__support-eval.yaml": limited,
+        }
+    )
+    main.measured(ok=3 if obeys else 0)
+    ended = main.gate(main.shop.open_pull(SAME))
+    assert ended.code == (3 if obeys else 0), ended.errors
+    (used,) = replays(ended)
+    assert (used["examples"], used["run"]) == ([], "4711-1")
+    through = sum(one["through"] for one in used["injections"]["kinds"])
+    assert bool(through) is obeys
+    said = "can be talked round, for all that is known" if obeys else "To talk it round, 0 of "
+    assert said in ended.summary
