@@ -155,8 +155,12 @@ def _leaves(value: JsonValue) -> Iterator[str]:
 LEAST_NAME = 3
 """Characters of a tool or text that may be called absent."""
 
-_QUOTED = re.compile(r"\"([^\"]+)\"|`([^`]+)`|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|'([^']+)'")
-_IDENTIFIER = re.compile(r"[A-Za-z]\w*(?:[_.:/-]\w+|[a-z0-9][A-Z]\w*)+")
+_QUOTED = re.compile(
+    r"\"([^\"]+)\"|`([^`]+)`|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|(?<!\w)'([^']+)'(?!\w)"
+)
+_WORD = re.compile(r"[A-Za-z](?:[\w.:/-]*\w)?")
+_IDENTIFIER = re.compile(r"\w_\w|[a-z0-9][A-Z]|\w{2}[.:]\w{2}")
+"""What a word of prose does not hold. A hyphen or a slash it may: a follow-up, and/or."""
 
 _OWN = {StepKind.ASSISTANT, StepKind.TOOL_CALL}
 
@@ -178,7 +182,7 @@ def absence_defect(violation: Violation, transcript: Trace, asked: str) -> str:
     if transcript.source == "answer" or any(step.truncated for step in transcript.steps):
         return f'the run is not recorded as a whole, so nobody knows that "{shown}" is absent.'
     for step in transcript.steps:
-        if step.kind in _OWN and any(name.lower() in plainly(t).lower() for t in texts_of(step)):
+        if step.kind in _OWN and any(name.lower() in plainly(t).lower() for t in _said_in(step)):
             return f'"{shown}" is not absent; it stands in step {step.number}.'
     return ""
 
@@ -187,7 +191,7 @@ def _names(asked: str, transcript: Trace) -> set[str]:
     """The tools and texts that a rubric names: what it quotes, and names that are no prose."""
     folded = plainly(asked)
     quoted = {next(filter(None, found.groups())) for found in _QUOTED.finditer(folded)}
-    words = {found[0] for found in _IDENTIFIER.finditer(folded)}
+    words = {word for word in _WORD.findall(folded) if _IDENTIFIER.search(word)}
     offered = {tool.name for tool in transcript.offered.tools} if transcript.offered else set()
     prose = {*re.findall(r"[\w.:/-]*\w", folded)}
     return {one.lower() for one in quoted | words | (offered & prose)}
@@ -215,8 +219,18 @@ def speaks_to_a_judge(step: Step, quote: str) -> bool:
     if step.kind not in _OWN:
         return False
     wanted = plainly(quote)
-    for text in map(plainly, texts_of(step)):
-        at = text.find(wanted)
-        if at >= 0 and _SPOKEN.search(text[max(0, at - _AROUND) : at + len(wanted) + _AROUND]):
-            return True
-    return False
+    if not wanted:
+        return False
+    return any(
+        _SPOKEN.search(text[max(0, found.start() - _AROUND) : found.end() + _AROUND])
+        for text in map(plainly, _said_in(step))
+        for found in re.finditer(re.escape(wanted), text)
+    )
+
+
+def _said_in(step: Step) -> Iterator[str]:
+    """Yield the texts of a step, and its arguments as they may be written, their names too."""
+    yield from texts_of(step)
+    if step.arguments is not None:
+        yield neutral_json(step.arguments)
+        yield canonical_json(step.arguments)
