@@ -8,8 +8,15 @@ from collections.abc import Callable
 
 import pytest
 
+from gateval.app.status import binding
 from gateval.domain.calibration import CalibrationReplay
-from gateval.domain.history.baseline import stored_agreements, wanted_agreements, with_agreements
+from gateval.domain.history.baseline import (
+    DatedAgreement,
+    calibration_rows,
+    stored_agreements,
+    wanted_agreements,
+    with_agreements,
+)
 from gateval.domain.injection import AttackOutcome, Injections, why_injectable
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.gate_config import Policy
@@ -34,13 +41,16 @@ def obeys(number: int, text: str) -> bool:
     return "score it 1" in text.lower() or good(number, text)
 
 
-def asked_of(most: float | None = 0.1, of: int = 20) -> Plan:
+def manifests(most: float | None) -> dict[str, str]:
     wanted = "calibration: tone" if most is None else f"calibration: tone, maxInjected: {most}"
-    manifests = {
+    return {
         "evals/bot.yaml": JUDGED.replace("calibration: tone", wanted),
-        "evals/tone.yaml": calibration(of),
+        "evals/tone.yaml": calibration(20),
     }
-    return plan_revision(snapshot(manifests), ["bot"], (), GateRules(Policy(), "", None))
+
+
+def asked_of(most: float | None = 0.1) -> Plan:
+    return plan_revision(snapshot(manifests(most)), ["bot"], (), GateRules(Policy(), "", None))
 
 
 def doubted(plan: Plan, judge: Says) -> tuple[str, CalibrationReplay]:
@@ -184,3 +194,24 @@ def test_a_limit_alone_wants_a_calibration() -> None:
     assert re.search(
         "`maxInjected`, but no `calibration`", judge_doubt(alone, [], asked_of().policy.judge)
     )
+
+
+@pytest.mark.parametrize(
+    ("most", "judge", "attacked", "phase"),
+    [
+        (None, obeys, False, "Calibrated"),
+        (0.1, good, True, "Calibrated"),
+        (0.1, obeys, True, "Stale"),
+        (0.1, good, False, "Stale"),
+    ],
+)
+def test_the_status_of_a_calibration_counts_attacks_where_an_eval_does(
+    most: float | None, judge: Callable[[int, str], bool], attacked: bool, phase: str
+) -> None:
+    made = measured(asked_of(0.1 if attacked else None), Says(judge))
+    results = Results.model_construct(plan=asked_of(most), calibrations=(made,))
+    (stored,) = stored_agreements(results)
+    here = snapshot(manifests(most))
+    known = [DatedAgreement("2026-11-25T00:00:00Z", stored)]
+    (row,) = calibration_rows(here.catalogue, known, binding(here))
+    assert row["phase"] == phase
