@@ -17,7 +17,6 @@ from gateval.app.planning import announce_worktree, make_plan
 from gateval.app.readers import registries, rules_here
 from gateval.domain.plan.plan import Plan
 from gateval.domain.planning.selection import Pick, against_itself
-from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.domain.text import PAPER
 from gateval.errors import EXIT_INTERRUPTED, EXIT_PASS, EvaluationError, UsageError
 from gateval.pipeline.plan import confirm_revisions, plan_named_evals
@@ -309,6 +308,8 @@ def check_itself(
     repository = open_repository()
     revision = find_head(repository, rev)
     announce_worktree(revision)
+    from gateval.domain.setup.gate_job import RUN_MINUTES
+
     shared = rules_here(environ)
     named = plan_named_evals(repository, registries(), revision, shared, evals=evals, fixtures=())
     if named.rules_unread:

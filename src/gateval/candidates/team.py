@@ -23,14 +23,6 @@ from gateval.domain.plan.absent import (
 )
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.planning.outside import asked_programs
-from gateval.domain.setup.no_edits import address_advice
-from gateval.domain.setup.program_install import (
-    passed_over_sentence,
-    project_advice,
-    read_only_advice,
-    set_up_advice,
-    unseen_advice,
-)
 from gateval.domain.trials.trial import Answer, Cause, NoAnswer, Side
 from gateval.errors import RepositoryError
 from gateval.events import CandidateWarned
@@ -61,6 +53,10 @@ class Hints:
         told = is_explained(silence.reason) or silence.reason.startswith(REFUSED)
         if not at_fault or told:
             return silence
+        # what only failures need compiles a hundred patterns
+        from gateval.domain.setup import program_install
+        from gateval.domain.setup.no_edits import address_advice
+
         try:
             around = self._context.exports.around(agent)
         except RepositoryError:
@@ -74,14 +70,18 @@ class Hints:
                     missed.setdefault(one.path, one)
             advice = absent_sentence(agent.name, absent[0])
         else:
-            missing = set_up_advice(lines, agent.cwd, around.given | around.outside)
+            missing = program_install.set_up_advice(lines, agent.cwd, around.given | around.outside)
             advice = self._passed_over(agent) if missing else ""
             advice = advice or ("" if agent.runtime.setup else missing)
         made = silence.calls.made if silence.calls else None
         advice = advice or address_advice(lines, redirected=agent.runtime.redirect, calls=made)
-        advice = advice or unseen_advice(lines) or project_advice(lines)
+        advice = (
+            advice or program_install.unseen_advice(lines) or program_install.project_advice(lines)
+        )
         advice = advice or self._refused_port(lines)
-        advice = advice or ("" if agent.runtime.workdir else read_only_advice(lines))
+        advice = advice or (
+            "" if agent.runtime.workdir else program_install.read_only_advice(lines)
+        )
         if advice:
             return silence.model_copy(update={"reason": f"{silence.reason} {advice}"})
         if around.outside and not silence.timed_out and agent.name not in self._hinted:
@@ -113,6 +113,8 @@ class Hints:
 
     def _passed_over(self, agent: AgentDefinition) -> str:
         """Return which program on PATH the candidate's user could not go to; empty if none."""
+        from gateval.domain.setup.program_install import passed_over_sentence
+
         path = self._context.environ.get("PATH", "") if self._context.own_users else ""
         for _, name in asked_programs(agent.runtime):
             found = passed_over(name, path) if name and "/" not in name else None
