@@ -61,7 +61,8 @@ class ArtifactService:
         )
         name = asked["name"]
         if path.endswith("/CreateArtifact"):
-            assert (asked["version"], asked["mime_type"]) == (7, "text/html")
+            kind = (asked["version"], asked.get("mime_type"))
+            assert kind == ((7, "text/html") if name.endswith(".html") else (4, None))
             if name in self.kept:
                 return 409, {"msg": "an artifact with this name already exists"}
             return 200, {"ok": True, "signed_upload_url": f"{self.url}/blob/{name}?sig=abc"}

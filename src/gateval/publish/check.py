@@ -47,7 +47,8 @@ class PublishTarget(Value):
     """A commit, the pull request it is head of (None for a push), and this run's stamp.
 
     `before` is the head that a push replaced, if one did. `details_url` leads to the run's log.
-    `into` is the target branch; empty for the default one.
+    `into` is the target branch; empty for the default one. `left` is what the check run confirms of
+    trials for a run that goes on from this one (`LeftTrials`), empty for nothing.
     """
 
     head: Sha
@@ -57,6 +58,7 @@ class PublishTarget(Value):
     details_url: str = ""
     comment: CommentMode = CommentMode.ALWAYS
     into: str = ""
+    left: str = ""
 
     @property
     def check_name(self) -> str:
@@ -393,7 +395,7 @@ def _report(
         conclusion=ending.conclusion if ending else None,
         title=title,
         summary=summary,
-        text="" if findings is None else str(findings),
+        text="\n".join(filter(None, ("" if findings is None else str(findings), target.left))),
     )
 
 

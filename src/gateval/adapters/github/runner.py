@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import io
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import secrets
 import ssl
 import time
 import urllib.request
+import zipfile
 from collections.abc import Mapping
 from hashlib import sha256
 from http.client import HTTPException
@@ -92,6 +94,7 @@ RESULTS_URL = "ACTIONS_RESULTS_URL"
 
 _SERVICE = "twirp/github.actions.results.api.v1.ArtifactService"
 _SECONDS, _TRIES, _ANSWER = 30, 3, 64 * 1024
+_HTML = "text/html"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -104,6 +107,23 @@ def upload_page(environ: Mapping[str, str], name: str, page: bytes, ca_file: str
 
     Raises `NoArtifact`.
     """
+    return _upload(environ, name, page, {"version": 7, "mime_type": _HTML}, ca_file)
+
+
+def upload_file(
+    environ: Mapping[str, str], name: str, file: str, content: bytes, ca_file: str = ""
+) -> int:
+    """Upload an artifact of this name that holds one file; return its id. Raises `NoArtifact`."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as files:
+        files.writestr(file, content)
+    return _upload(environ, name, archive.getvalue(), {"version": 4}, ca_file)
+
+
+def _upload(
+    environ: Mapping[str, str], name: str, content: bytes, kind: Mapping[str, object], ca_file: str
+) -> int:
+    """Upload bytes as an artifact of this kind; without a media type they are an archive."""
     token, service = environ.get(RUNTIME_TOKEN, ""), environ.get(RESULTS_URL, "")
     if not token or not service:
         raise NoArtifact("This runner offers no service for artifacts of single files.")
@@ -111,13 +131,13 @@ def upload_page(environ: Mapping[str, str], name: str, page: bytes, ca_file: str
     job = _job(token)
     sender = _Sender(f"{parts.scheme}://{parts.netloc}/{_SERVICE}", token, ca_file)
     named = {**job, "name": name}
-    made = sender.call("CreateArtifact", {**named, "version": 7, "mime_type": "text/html"})
+    made = sender.call("CreateArtifact", {**named, **kind})
     place = made.get("signed_upload_url") or made.get("signedUploadUrl")
     if not made.get("ok") or not isinstance(place, str):
         raise NoArtifact("GitHub's service for artifacts did not take the report.")
-    sender.put(place, page)
-    digest = f"sha256:{sha256(page).hexdigest()}"
-    done = sender.call("FinalizeArtifact", {**named, "size": str(len(page)), "hash": digest})
+    sender.put(place, content, str(kind.get("mime_type", "application/zip")))
+    digest = f"sha256:{sha256(content).hexdigest()}"
+    done = sender.call("FinalizeArtifact", {**named, "size": str(len(content)), "hash": digest})
     number = str(done.get("artifact_id") or done.get("artifactId") or "")
     if not done.get("ok") or not re.fullmatch(r"[0-9]{1,19}", number):
         raise NoArtifact("GitHub's service for artifacts did not keep the report.")
@@ -167,10 +187,10 @@ class _Sender:
             raise NoArtifact("GitHub's service for artifacts gave an answer that is none.")
         return said
 
-    def put(self, place: str, page: bytes) -> None:
-        """Store the page where the service says."""
-        headers = {"x-ms-blob-type": "BlockBlob", "x-ms-blob-content-type": "text/html"}
-        self._send("PUT", place, page, {**headers, "Content-Type": "text/html"})
+    def put(self, place: str, content: bytes, media: str) -> None:
+        """Store the bytes where the service says."""
+        headers = {"x-ms-blob-type": "BlockBlob", "x-ms-blob-content-type": media}
+        self._send("PUT", place, content, {**headers, "Content-Type": media})
 
     def _send(self, method: str, url: str, data: bytes, headers: Mapping[str, str]) -> bytes:
         parts = urlsplit(url)

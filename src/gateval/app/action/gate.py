@@ -49,6 +49,7 @@ from gateval.app.action.measure import (
 )
 from gateval.app.action.publish import frame_of, publish_report, restate, upload_report
 from gateval.app.action.result import ActionProgress, ActionResult, RunnerOutput, published
+from gateval.app.action.resuming import Uploads, earlier_trials
 from gateval.app.action.shards import own_stage
 from gateval.app.guard import tell
 from gateval.app.readers import CLOSED, registries
@@ -61,6 +62,7 @@ from gateval.domain.manifests.evaluation import Eval
 from gateval.domain.manifests.gate_config import BarPolicy, DraftPolicy
 from gateval.domain.paths import match_any
 from gateval.domain.plan.plan import Plan
+from gateval.domain.verdicts import GateVerdict
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS, GatevalError
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.pipeline.plan import plan_a_change, plan_everything
@@ -218,23 +220,33 @@ def _measure_decide_publish(
 ) -> ActionResult:
     from gateval.app.run.views import write_views
 
+    git_plan = plan
     plan, without_memory = with_earlier_findings(event, plan, progress)
     plan, baseline = with_baseline(event, plan)
     plan, agreements = with_stored_agreements(event, plan)
     plan, left, on_seals = counted(event, plan)
-    measured = measure_plan(event, plan, progress, left)
+    resumed = earlier_trials(event, git_plan, plan, progress.known_checks(event.target))
+    with Uploads(event, git_plan, progress, resumed) as uploads:
+        told = replace(event, target=uploads.target)
+        measured = measure_plan(told, plan, progress, left, resumed, uploads.listener)
     if event.context.inputs.step is ActionStep.RUN:
         store_part(event.context, measured)
     if measured.interrupted:
+        progress.about(uploads.rest(measured.results.offers))
         return end_cancelled(event, measured, progress)
     uncounted = settled(event, on_seals, measured.results)
     decided = decide(event, measured.results, measured.whole)
+    if decided.report.decision.verdict is GateVerdict.INCOMPLETE:
+        event = replace(event, target=progress.about(uploads.rest(measured.results.offers)))
+    else:
+        progress.about(event.target)
     asked = event.context.settings.views
     views = write_views(decided.report, measured.folder, asked, measured.whole.trials)
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
     turned, unkept = keep_run(event, decided.whole, measured)
     report_url, why_not = upload_report(event, views.get("html"))
     note += without_memory + baseline + agreements + uncounted + unkept + why_not
+    note += f"{uploads.fault}\n" if uploads.fault else ""
     lost = "html" in views and not report_url
     said = publish_report(event, decided, note + views["summary"], report_url, report_lost=lost)
     result = since_when(said, turned)

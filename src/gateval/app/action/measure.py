@@ -7,7 +7,7 @@ against a plan made here from git; and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,11 +49,13 @@ from gateval.domain.results.results import (
     assemble,
     refuse_replayed,
 )
+from gateval.domain.results.resume import Resumed
 from gateval.domain.results.rounds import one_part, said_by
 from gateval.domain.results.shards import busy_seconds
 from gateval.domain.text import LINES, markdown
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import GatevalError, StageFileError, UsageError
+from gateval.events import Listener
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.ports.storage import RUNS
 from gateval.publish.audit import store_run
@@ -146,11 +148,18 @@ def _folder(context: ActionContext) -> Path:
 
 
 def measure_plan(
-    event: ActionEvent, plan: Plan, progress: ActionProgress, left: Room = Room.FREE
+    event: ActionEvent,
+    plan: Plan,
+    progress: ActionProgress,
+    left: Room,
+    resumed: Resumed,
+    listener: Callable[[Path], Listener],
 ) -> MeasuredRun:
     """Run what can be run: all of it in a trusted run, in others what needs no key.
 
-    `left` says what may be told of what is sealed; where that is nothing, it does not run.
+    `left` says what may be told of what is sealed; where that is nothing, it does not run. What was
+    `resumed` counts as if it were measured here. `listener` returns what is to hear of trials, by
+    the folder of the run.
 
     The step `publish` runs nothing and takes the results of other jobs. The step `run` tells
     nothing of what is sealed: nobody counts there what that gives away.
@@ -168,15 +177,7 @@ def measure_plan(
         return MeasuredRun(public, whole, folder)
     folder = results_folder(context, context.inputs.results)
     folder.write(TRIGGER_FILE, dump(event.trigger).encode())
-    part: Plan | None = plan
-    if event.trigger.trust.verified:
-        refuse_missing_keys(plan, context.settings)
-    else:
-        part = part_with_keys(plan, context.settings)
-    if part is not None and left is Room.NONE:
-        part = without_sealed(part)
-    if part is not None:
-        refuse_unpriced(part)
+    part = _runnable_part(event, plan, left)
     from gateval.app.run.measure import measure, store_plan
     from gateval.safe.redaction import Redactor
 
@@ -200,8 +201,24 @@ def measure_plan(
         tells=context.inputs.step is not ActionStep.RUN,
         at_once=context.inputs.max_parallel,
         minutes=context.inputs.max_minutes,
+        resumed=resumed,
         taping=Taping(record=plan.policy.recordings is RecordingPolicy.UPLOAD),
+        hear=listener(folder.path),
     )
+
+
+def _runnable_part(event: ActionEvent, plan: Plan, left: Room) -> Plan | None:
+    """Return what can be run of a plan; None for nothing. Raises `MissingKey`, `UsageError`."""
+    part: Plan | None = plan
+    if event.trigger.trust.verified:
+        refuse_missing_keys(plan, event.context.settings)
+    else:
+        part = part_with_keys(plan, event.context.settings)
+    if part is not None and left is Room.NONE:
+        part = without_sealed(part)
+    if part is not None:
+        refuse_unpriced(part)
+    return part
 
 
 def store_part(context: ActionContext, measured: MeasuredRun) -> None:

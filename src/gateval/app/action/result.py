@@ -184,6 +184,16 @@ class ActionProgress:
         note = open_check(self._request.forge, target, self._listed)
         self._shown = note.status is WriteStatus.WRITTEN
 
+    def known_checks(self, target: PublishTarget) -> tuple[CheckRun, ...]:
+        """Return those of `earlier_checks` as they were listed then; none if they were not."""
+        return our_checks(self._request.forge, target, self._listed or ())
+
+    def note(self, target: PublishTarget) -> None:
+        """Have the check run in progress say something else than before."""
+        self._target = target
+        self._remember(target)
+        open_check(self._request.forge, target)
+
     def without_hope(self, result: ActionResult) -> ActionResult:
         """Return the result without a check run that the token may not write, ever.
 

@@ -67,6 +67,7 @@ def measure(
     resumed: Resumed = NOTHING_KEPT,
     taping: Taping = NO_TAPING,
     stage: Stage | None = None,
+    hear: Listener = lambda _: None,
 ) -> MeasuredRun:
     """Run a plan, or the part of it that can be run, and write plan and trials.
 
@@ -75,8 +76,8 @@ def measure(
     the verdicts on it, if the run `tells` them, and with `rates` how much of it passes. At most
     `at_once` trials run side by side, over all Evals; the run ends after `minutes`. What was
     `resumed` of an earlier run is kept; calls are recorded or replayed as `taping` says, and of a
-    replay, from which nobody goes on, no plan is written. A `stage` is a piece of a run. Raises
-    `MissingKey` when a model of the part has no key.
+    replay, from which nobody goes on, no plan is written. A `stage` is a piece of a run; `hear`
+    hears of what is not sealed. Raises `MissingKey` when a model of the part has no key.
     """
     from gateval.app.run.evaluate import evaluate
     from gateval.safe.redaction import Redactor
@@ -94,7 +95,7 @@ def measure(
         try:
             with show_progress(sys.stderr, plain=settings.plain) as listen:
                 wait([storing] if resumed.kept.measured else [])  # the log begins with these
-                listening = _after(storing, listen)
+                listening = _after(storing, listen, hear)
                 asked = (runnable(part or plan), repository, settings, folder, listening)
                 found = evaluate(
                     *asked, at_once=at_once, minutes=minutes,
@@ -124,15 +125,16 @@ def _without_secrets(found: Results, redactor: Redactor) -> Results:
     return found.replace(trials=trials, info=redactor.value(found.info), offers=offers)
 
 
-def _after(storing: Future[None], listen: Listener) -> Listener:
-    """Return a listener that lets no trial begin before the plan is stored: nobody could go on from
-    trials whose plan is not known, if the run is killed.
+def _after(storing: Future[None], *listening: Listener) -> Listener:
+    """Return a listener, for all that are `listening`, that lets no trial begin before the plan is
+    stored: nobody could go on from trials whose plan is not known, if the run is killed.
     """
 
     def told(event: RunEvent) -> None:
         if isinstance(event, TrialStarted) and not storing.done():
             wait([storing])
-        listen(event)
+        for listen in listening:
+            listen(event)
 
     return told
 

@@ -198,8 +198,10 @@ class RunFindings(Value):
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Read what `str` gives; None for anything else, and for more than we write."""
-        found = _ALL.fullmatch(text.strip())
+        """Read what `str` gives, in the first line; None for anything else, and for more than we
+        write.
+        """
+        found = _ALL.fullmatch(text.strip().partition("\n")[0])
         if found is None:
             return None
         try:
