@@ -297,3 +297,10 @@ def test_of_several_in_a_mastra_the_first_leads() -> None:
     files = {"src/mastra/agents/a.ts": agent % "ape", "src/mastra/agents/z.ts": agent % "zebra"}
     first, *_ = found({**files, "src/mastra/index.ts": names})
     assert first.target.endswith("z.ts:zebra")
+
+
+def test_a_function_that_gives_back_something_of_its_own_makes_no_agent() -> None:
+    made = "from pydantic_ai import Agent\nclass Runner: ...\ndef create_agent_runner(kind=None):\n    agent = Agent('m', instructions='x')\n    return %s\n"
+    assert not any(one.target for one in found({"a.py": made % "Runner(agent=agent)"}))
+    for given in ("agent", "Agent('m')"):
+        assert found({"a.py": made % given})[0].target == "a.py:create_agent_runner()"

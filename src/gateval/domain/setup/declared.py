@@ -290,7 +290,8 @@ def _objects(
             found[_object(path, name, framework, body, 20)] = body
     for one in _FACTORY.finditer(text) if path.endswith(".py") and not found else ():
         body = _body(text, one.start())
-        if not _wants(one[2]) and re.search(rf"\b(?:{makers})\(", body):
+        makes = re.search(rf"\b(?:{makers})\(", body) is not None and _gives(body, makers)
+        if makes and not _wants(one[2]):
             agent = _object(path, f"{one[1]}()", framework, body, 14)
             worded = _is_filled_in(one[1], text)
             found[agent._replace(score=LEAST - 6) if worded else agent] = body
@@ -304,6 +305,18 @@ def _objects(
             for one, body in found.items()
         }
     return found or (_instances(path, text, framework) if path.endswith(".py") else {})
+
+
+def _gives(body: str, makers: str) -> bool:
+    """Whether a function gives back what it makes, and nothing of a kind of its own around it."""
+    given = re.findall(r"^[ \t]+return[ \t]+([\w.]+)(\(?)", body, re.M)
+    own = (
+        re.fullmatch(makers, name) or name.endswith("compile")
+        if call
+        else re.search(rf"\b{re.escape(name)}\b[^=\n]*=(?!=)", body)
+        for name, call in given
+    )
+    return not given or any(own)
 
 
 def _is_filled_in(factory: str, text: str) -> bool:

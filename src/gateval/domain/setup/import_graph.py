@@ -80,6 +80,7 @@ class ImportGraph:
         self._texts = texts
         self._reached: dict[str, tuple[str, ...]] = {}
         self._behind: dict[str, str] = {}
+        self._next: dict[str, list[str]] = {}
 
     def from_(self, path: str) -> tuple[str, ...]:
         """Return `path` and the files behind it, the nearer ones first."""
@@ -102,12 +103,18 @@ class ImportGraph:
                 return
             here = waiting.pop(0)
             yield here
-            for name in sorted(self._names[here]):
-                found = self._by_stem.get((_kind(path), name), [])
-                for other in _nearest(here, found):
-                    if other not in seen:
-                        seen.add(other)
-                        waiting.append(other)
+            new = [other for other in self._imported(here) if other not in seen]
+            seen.update(new)
+            waiting += new
+
+    def _imported(self, path: str) -> list[str]:
+        """Return the files that a file imports itself."""
+        if path not in self._next:
+            kind = _kind(path)
+            found = (self._by_stem.get((kind, name), []) for name in sorted(self._names[path]))
+            near = (other for others in found for other in _nearest(path, others))
+            self._next[path] = list(dict.fromkeys(near))
+        return self._next[path]
 
 
 def folders_above(path: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TypedDict
 
 COPY, REDIRECT = "`runtime.workdir: copy`", "`runtime.redirect: true`"
@@ -59,6 +60,11 @@ _WRITES = re.compile(
     """,
     re.X,
 )
+_MAY_WRITE = re.compile(
+    r"open\(|Path\(|mkdir|makedirs|connect\(|[sS]qlite|PersistentClient|FileHandler|writeFile"
+    r"|appendFile|createWriteStream|Database|file:"
+)
+"""What a text has in which `_WRITES` finds something, which is slow to look for."""
 
 
 class Needs(TypedDict):
@@ -76,7 +82,13 @@ def needs(texts: Iterable[str]) -> Needs:
 
 def writes_beside(texts: Iterable[str]) -> bool:
     """Whether a program writes files that it names relative to where it works."""
-    return any(_WRITES.search(_COMMENT.sub("", text)) for text in texts)
+    return any(map(_writes, texts))
+
+
+@lru_cache(maxsize=4096)
+def _writes(text: str) -> bool:
+    """Whether one text does; it is asked for every program that stands near it."""
+    return bool(_MAY_WRITE.search(text) and _WRITES.search(_COMMENT.sub("", text)))
 
 
 def names_provider(texts: Iterable[str]) -> bool:
@@ -84,6 +96,7 @@ def names_provider(texts: Iterable[str]) -> bool:
     return any(map(_unled, texts))
 
 
+@lru_cache(maxsize=4096)
 def _unled(text: str) -> bool:
     code = _COMMENT.sub("", text)
     built_in = (line for line in code.splitlines() if _BUILT_IN.search(line))

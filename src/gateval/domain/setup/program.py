@@ -185,6 +185,7 @@ ANSWERED = ("answer", "reply", "response", "output", "text", "message", "result"
 _MAKERS = r"(?:FastAPI|Starlette|Flask|BedrockAgentCoreApp|create_app|make_app|build_app|get_app)"
 _APPLICATION = re.compile(rf"^(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
 _KIND = re.compile(r"^class (\w+)\((?:\w+\.)?FastAPI\b", re.M)
+_OF_A_CLASS = re.compile(r"^\w+\s*(?::[^=\n]+)?=\s*[A-Z]\w*\(", re.M)
 _FACTORY = re.compile(r"^def (create_app|make_app|build_app|get_app)\(", re.M)
 _PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*[\"'](/[^\"']*)[\"']")
 _ENTRYPOINT = re.compile(
@@ -236,6 +237,8 @@ def server_of(path: str, text: str, behind: str = "") -> str:
 
 def _of_own_class(text: str, behind: str) -> re.Match[str] | None:
     """Return the application at a module's top that is of the program's own kind of FastAPI."""
+    if not _OF_A_CLASS.search(text):
+        return None
     own = "|".join(_KIND.findall(f"{text}\n{behind}"))
     return re.search(rf"^(\w+)\s*(?::[^=\n]+)?=\s*(?:{own})\(", text, re.M) if own else None
 

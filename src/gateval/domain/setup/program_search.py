@@ -89,11 +89,10 @@ def is_entry(path: str, text: str, behind: str = "") -> bool:
     """
     if path.endswith(".go"):
         return is_go_entry(text)
-    if server_of(path, text, behind):
+    own = has_guard(text) if path.endswith(".py") else reads_arguments(text)
+    if own or server_of(path, text, behind):
         return True
-    if path.endswith(".py"):
-        return has_guard(text) or acts_at_top(text)
-    return reads_arguments(text)
+    return path.endswith(".py") and acts_at_top(text)
 
 
 def declared(projects: Mapping[str, str], files: Container[str]) -> dict[str, str]:
