@@ -2,6 +2,9 @@
 
 const ROLES = { assistant: "ai", user: "human", system: "system" };
 
+// Keys of a state with messages in which the program beside it would put the question, too.
+const QUESTIONS = ["question", "query", "user_input", "userInput", "userQuery"];
+
 export class Bridge {
   constructor(target, around) {
     this.graph = typeof target.compile === "function" && !target.invoke ? target.compile() : target;
@@ -27,7 +30,9 @@ export class Bridge {
     if (channels.includes("messages")) {
       const before = question.first ? question.spoken() : [];
       const all = [...before, { role: "user", content: question.asked }];
-      return { ...given, messages: all.map((one) => [ROLES[one.role] ?? one.role, one.content]) };
+      const keys = QUESTIONS.filter((name) => channels.includes(name));
+      const asked = Object.fromEntries(keys.map((name) => [name, question.asked]));
+      return { ...asked, ...given, messages: all.map((one) => [ROLES[one.role] ?? one.role, one.content]) };
     }
     if (Object.keys(given).length) return given;
     const usual = ["question", "query", "input", "prompt", "message", "topic", "task"];

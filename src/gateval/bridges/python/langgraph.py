@@ -48,7 +48,9 @@ class Bridge:
         return await self._graph.ainvoke(given, self._config, **context)
 
     def _input(self, question: Any) -> Any:
-        """Return what the graph takes: messages if its state has some, else what its keys ask."""
+        """Return what the graph takes: messages if its state has some, with the keys of the state
+        in which the program beside it would put the question; else what its keys ask.
+        """
         schema = _schema(self._graph)
         keys = schema.get("properties")
         if keys is None:
@@ -56,7 +58,9 @@ class Bridge:
         if "messages" in keys:
             before = question.spoken() if question.first else []
             given = {key: question.payload[key] for key in keys if key in question.payload}
-            return {**given, "messages": [*before, ("user", question.asked)]}
+            texts = [key for key in _QUESTIONS if keys.get(key, {}).get("type") == "string"]
+            asked = dict.fromkeys(texts, question.asked)
+            return {**asked, **given, "messages": [*before, ("user", question.asked)]}
         needed = [key for key in schema.get("required") or keys if key in keys]
         given = {key: question.payload[key] for key in keys if key in question.payload}
         left = [key for key in needed if key not in given]
@@ -65,6 +69,9 @@ class Bridge:
         if not schema.get("required"):
             left = _texts(keys, left)
         return {**given, **question.filled(left, "the graph's input")}
+
+
+_QUESTIONS = ("question", "query", "user_input", "user_query", "user_question")
 
 
 def _texts(keys: dict[str, Any], names: list[str]) -> list[str]:

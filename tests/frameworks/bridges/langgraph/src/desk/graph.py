@@ -15,20 +15,25 @@ class Context:
     system: str = SYSTEM
 
 
+class State(MessagesState):
+    query: str  # as a server beside it would put the question
+
+
 @tool
 def order_status(order: int) -> str:
     """The status of an order."""
     return "in transit"
 
 
-async def assistant(state: MessagesState, runtime: Runtime[Context]) -> MessagesState:
+async def assistant(state: State, runtime: Runtime[Context]) -> State:
+    assert any(one.content == state["query"] for one in state["messages"])
     model = ChatOpenAI(model="gpt-5-mini").bind_tools([order_status])
     system = SystemMessage(runtime.context.system)
     assert await runtime.store.aget(("memories",), "none") is None
     return {"messages": [await model.ainvoke([system, *state["messages"]])]}
 
 
-builder = StateGraph(MessagesState, context_schema=Context)
+builder = StateGraph(State, context_schema=Context)
 builder.add_node("assistant", assistant)
 builder.add_node("tools", ToolNode([order_status]))
 builder.add_edge(START, "assistant")
