@@ -19,7 +19,7 @@ from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.text import EMPTY, LINES, Safe, listing, markdown, table_line
 from gateval.domain.trials.trial import Assessed, Assessment, Outcome, Verdict, trial_excerpt
 from gateval.render.report.bar import SealedLine
-from gateval.render.report.evidence import WORSE, page_address
+from gateval.render.report.evidence import page_address
 from gateval.render.report.facts import (
     FailureGroup,
     FixtureFacts,
@@ -108,9 +108,10 @@ def cause(found: FailureGroup, view: ReportView) -> Safe:
         eval=fact.planned.shown_name,
         severity=fact.compared.head.severity,
         description=fact.fixture.description,
-        difference=_difference(fact, view),
+        difference=view.told_difference(fact),
         edit=found.edit,
         where=_where(found.edit, tree_url) if found.edit else "",
+        files=[(place_link(one.reason.where, tree_url), one) for one in found.files],
         reasons=_changes(found.change, tree_url) if found.change else (),
         passes=_first_upper(passes(fact.compared)),
         score=_first_upper(own_score(fact.compared)),
@@ -123,13 +124,13 @@ def cause(found: FailureGroup, view: ReportView) -> Safe:
         trace=page_link("What it did, step by step", frame.report_url, page_address(fact))
         if frame.report_url
         else None,
-        same={"title": _same(found), "names": _names(found)} if found.others else None,
+        same={"title": found.same, "names": _names(found)} if found.others else None,
     )
 
 
 def cause_line(found: FailureGroup) -> Safe:
     """Render the same as one line of a list."""
-    return fixture_line(found.first, _same(found) if found.others else "")
+    return fixture_line(found.first, found.same if found.others else "")
 
 
 def cause_summary(found: FailureGroup) -> Safe:
@@ -171,12 +172,6 @@ def _todo(fact: FixtureFacts) -> str:
     return "mend it and push"
 
 
-def _difference(fact: FixtureFacts, view: ReportView) -> str:
-    """Where head first went another way, in words; of other wording alone nothing is said."""
-    found = view.difference(fact) if fact.status in WORSE else None
-    return str(found) if found is not None and found.tells else ""
-
-
 def _first_upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -186,12 +181,6 @@ def _told(fact: FixtureFacts) -> tuple[str, str]:
     if fact.broken:
         return fact.label(fact.broken[0]), fact.broken[0].reason
     return "Reason", fact.why
-
-
-def _same(found: FailureGroup) -> str:
-    number = f"{len(found.others):,} more"
-    of = f" of {listing(found.agents, 3)}" if len(found.agents) > 1 else ""
-    return f"In {number}{of}, {found.alike}" if found.alike else f"The same in {number}{of}"
 
 
 def _names(found: FailureGroup) -> str:

@@ -34,6 +34,7 @@ from gateval.render.report.bar import (
     whom_to_ask,
 )
 from gateval.render.report.evidence import (
+    WORSE,
     Difference,
     Pair,
     beside_prompt,
@@ -43,6 +44,7 @@ from gateval.render.report.evidence import (
     nearest_base,
     offer_lines,
     prompt_edits,
+    short_edits,
     trace_sources,
 )
 from gateval.render.report.facts import (
@@ -174,8 +176,8 @@ class EvalRow(NamedTuple):
 
     @property
     def scores(self) -> tuple[str, ...]:
-        """Its words, name and scores alone."""
-        return self.words, self.name, self.score, self.base, self.delta
+        """Its words, how far it moved, its name and scores alone."""
+        return self.words, self.delta, self.name, self.score, self.base
 
     @property
     def repeats(self) -> bool:
@@ -349,6 +351,11 @@ class ReportView:
             self._differences[key] = first_difference(fact, pair)
         return self._differences[key]
 
+    def told_difference(self, fact: FixtureFacts) -> str:
+        """Return it in words where head is worse; of other wording alone nothing is said."""
+        found = self.difference(fact) if fact.status in WORSE else None
+        return str(found) if found is not None and found.tells else ""
+
     @cached_property
     def _differences(self) -> dict[tuple[str, str], Difference | None]:
         return {}
@@ -512,7 +519,8 @@ def _worse(report: Report, facts: Sequence[FixtureFacts]) -> Iterator[Section]:
         edit, change = edits.get(agent), changes.get(agent)
         rest = beside_prompt(change, edit) if change else None
         short = edits.pop(agent) if edit and len(edit.lines) <= _BESIDE else None
-        groups.append(group._replace(edit=short, change=rest if rest and rest.reasons else None))
+        files, left = short_edits(plan, rest) if rest else ([], None)
+        groups.append(group._replace(edit=short, files=files, change=left))
     yield regressed._replace(items=groups)
     silent = silent_agents(facts)
     yield Section(SectionKind.SILENT, "Does not answer any more", silent, weight=5)

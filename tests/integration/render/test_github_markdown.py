@@ -205,7 +205,8 @@ def test_it_is_seen_whole_on_a_desk_and_what_matters_on_a_phone(
                 golden.parent.mkdir(exist_ok=True)
                 golden.write_bytes(write_png(seen))
             assert golden.is_file(), "run with --snapshot-update, look at it, and commit it"
-            assert difference(read_png(golden.read_bytes()), seen) == ""
+            short = case != "long names"
+            assert difference(read_png(golden.read_bytes()), seen, short=short) == ""
             tables = page.evaluate(SHOWN)
             folds = page.locator("body > .comment > details")
             assert page.evaluate("document.documentElement.scrollWidth") == width
@@ -247,6 +248,30 @@ def test_a_block_that_is_moved_cut_or_gone_is_another_picture(
             with opened(browser, file, viewport=size, device_scale_factor=SCALE) as shown:
                 shown.page.locator(".comment > ul").first.evaluate(change)
                 assert difference(golden, picture(shown.page)) != "", (width, change)
+
+
+SHORT = "h3, h4, summary, .comment > p, .comment > ul > li"
+"""Blocks of a few words, some of which are hidden in folds."""
+
+
+def test_a_short_block_that_is_moved_by_40_pixels_is_another_picture(
+    browser: Browser, tmp_path: Path
+) -> None:
+    file = tmp_path / "comment.html"
+    file.write_text(as_shown(render_comment(ReportView(ON_GITHUB["1 regression"](), FRAME))))
+    move = "(one, side) => { one.style.position = 'relative'; one.style[side] = '40px' }"
+    for width in (766, 360):
+        golden = read_png((GOLDEN / name_of("1 regression", width)).read_bytes())
+        size = {"width": width, "height": 900}
+        with opened(browser, file, viewport=size, device_scale_factor=SCALE) as shown:
+            shown.page.add_style_tag(content="body { overflow-x: hidden }")
+            assert difference(golden, picture(shown.page)) == ""
+            found = [one for one in shown.page.locator(SHORT).all() if one.is_visible()]
+            for one in found[::6]:
+                for side in ("left", "top"):
+                    one.evaluate(move, side)
+                    assert difference(golden, picture(shown.page)), (width, one.inner_text(), side)
+                    one.evaluate("one => one.removeAttribute('style')")
 
 
 def test_letters_that_are_drawn_otherwise_are_the_same_picture(

@@ -133,10 +133,10 @@ def test_changed_lines_of_files_stand_beside_scores_and_beside_the_first_differe
     with opened(browser, refund, REFUND) as shown:
         page = shown.page
         article = page.locator("#changes article").first
-        assert "support-eval\t0.38\t0.85" in article.inner_text()
+        assert "−0.46\tsupport-eval\t0.38\t0.85" in article.inner_text()
         for place in (article, page.locator(".diverges")):
             edit = place.locator("details")
-            assert edit.locator("summary").inner_text() == "src/support/tools.py 4 lines left out"
+            assert edit.locator("summary").inner_text() == "src/support/tools.py"
             assert edit.locator(".cut").inner_text() == "-    return order"
             assert edit.locator(".add").is_visible()
 

@@ -55,11 +55,13 @@ def test_markup_of_the_layout_library_means_nothing() -> None:
     assert "warning: [red]x[/red] [link=https://a]y[/link]" in render_summary(ReportView(report))
 
 
-def test_of_many_fixtures_some_are_shown_and_the_others_counted() -> None:
+def test_of_many_fixtures_that_fail_alike_one_is_shown_and_the_others_named() -> None:
     shown = render_summary(ReportView(sample_reports.many(100)))
 
-    assert shown.count("(load-eval, critical)") == 20
-    assert "and 80 more; results.v1.json holds them all" in shown
+    assert shown.count("(load-eval, critical)") == 1
+    named = " ".join(shown.split())
+    assert "The same in 99 more: fixture-0007, fixture-0011" in named
+    assert "and 79 more gateval check" in named
 
 
 @pytest.mark.parametrize("width", [60, 72, 80, 100])

@@ -22,14 +22,14 @@ from gateval.render.page.template import as_json, environment, markup, own_file,
 from gateval.render.report.evidence import (
     WORSE,
     Difference,
-    ShownEdit,
     beside_prompt,
     nearest_base,
     page_address,
     prompt_edit,
+    short_edits,
     shown_edits,
 )
-from gateval.render.report.facts import FixtureFacts
+from gateval.render.report.facts import FileDiff, FixtureFacts
 from gateval.render.report.findings import UnmeasuredTrials
 from gateval.render.report.usage import models_used
 from gateval.render.report.wording import GLOSSARY, passes, words_of
@@ -47,7 +47,7 @@ _FEW = 6
 class ShownReason(NamedTuple):
     """Why the gate says what it says: a fixture, what it lacks, the words that show it, and where
     head went another way. `address` leads to the step, `there` to the difference; `changed` are
-    lines of the prompt, `also` says what else the revision changes in the Agent.
+    lines of files by name, `also` says what else the revision changes in the Agent.
     """
 
     fixture: str
@@ -62,7 +62,7 @@ class ShownReason(NamedTuple):
     address: str
     difference: str
     there: str
-    changed: list[str]
+    changed: list[tuple[str, list[str]]]
     also: str
     same: str
 
@@ -75,11 +75,17 @@ def reasons(view: ReportView) -> tuple[list[ShownReason], int]:
         if section.kind in {SectionKind.FIXTURES, SectionKind.SILENT}
         for item in section.items
     ]
-    told = [_reason(view, first, others) for first, others in found[:MOST]]
+    agents = [first.planned.agent for first, _ in found[:MOST]]
+    told = [
+        _reason(view, first, others, first=first.planned.agent not in agents[:at])
+        for at, (first, others) in enumerate(found[:MOST])
+    ]
     return told, max(0, len(found) - MOST)
 
 
-def _reason(view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts]) -> ShownReason:
+def _reason(
+    view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts], *, first: bool
+) -> ShownReason:
     worst = fact.worst
     found = view.difference(fact)
     check = fact.broken[0] if fact.broken else None
@@ -99,7 +105,7 @@ def _reason(view: ReportView, fact: FixtureFacts, others: Sequence[FixtureFacts]
         page_address(fact, worst, number),
         str(found) if found else "",
         _there(fact, found),
-        *_changed(view, fact),
+        *_changed(view, fact, first=first),
         f"{len(others):,} more: {listing([one.fixture.name for one in others], 5)}"
         if others
         else "",
@@ -116,19 +122,34 @@ def _there(fact: FixtureFacts, found: Difference | None) -> str:
     return page_address(fact, nearest_base(fact, fact.worst), number)
 
 
-def _changed(view: ReportView, fact: FixtureFacts) -> tuple[list[str], str]:
-    """Return the changed lines of the prompt, if these are few, and what else changed in the Agent;
-    nothing where head does no worse.
+def _changed(
+    view: ReportView, fact: FixtureFacts, *, first: bool
+) -> tuple[list[tuple[str, list[str]]], str]:
+    """Return the changed lines of the prompt, if these are few, those of short edits of files, and
+    what else changed in the Agent; nothing where head does no worse. Of an Agent, files are shown
+    beside the first reason alone.
     """
     if fact.status not in WORSE:
         return [], ""
     agent = fact.planned.agent
     edit = prompt_edit(view.plan, agent)
-    lines = [one for one in edit.lines if one[:1] in {"+", "-"}] if edit else []
-    few = edit if lines and len(lines) <= _FEW else None
-    changes = [beside_prompt(one, few) for one in view.plan.changes if one.agent == agent]
-    also = [str(reason) for one in changes for reason in one.reasons]
-    return lines if few else [], listing(also, _PLACES) if also else ""
+    of_prompt = _moved(edit.lines) if edit else []
+    few = edit if len(of_prompt) <= _FEW else None
+    shown = [(few.where, of_prompt)] if few else []
+    also: list[str] = []
+    for one in view.plan.changes:
+        if one.agent != agent:
+            continue
+        rest: AgentChange | None = beside_prompt(one, few)
+        if first and rest:
+            files, rest = short_edits(view.plan, rest)
+            shown += [(file.name, _moved(file.lines)) for file in files]
+        also += map(str, rest.reasons if rest else ())
+    return shown, listing(also, _PLACES) if also else ""
+
+
+def _moved(lines: Sequence[str]) -> list[str]:
+    return [one for one in lines if one[:1] in {"+", "-"}]
 
 
 _PLACES = 4
@@ -217,7 +238,7 @@ class Change(NamedTuple):
     more: int
     diff: list[str]
     where: str
-    files: list[ShownEdit]
+    files: list[FileDiff]
     evals: list[EvalRow]
 
 

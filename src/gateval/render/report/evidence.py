@@ -13,19 +13,20 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from gateval.domain.base import canonical_json
 from gateval.domain.plan.plan import AgentChange, Plan
+from gateval.domain.plan.planned_eval import Reason
 from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.results.offers import offer_changes
 from gateval.domain.text import excerpts, listing
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import Side, Trial
-from gateval.render.report.facts import FixtureFacts, PromptEdit
+from gateval.render.report.facts import FileDiff, FixtureFacts, PromptEdit
 from gateval.render.report.wording import count
 
 if TYPE_CHECKING:
@@ -273,27 +274,41 @@ def beside_prompt(change: AgentChange, edit: PromptEdit | None) -> AgentChange:
     return change.replace(reasons=reasons)
 
 
-class ShownEdit(NamedTuple):
-    """The changed lines of a file that an Agent depends on; `note` says what of them is missing."""
-
-    name: str
-    lines: Sequence[str]
-    note: str
-
-
-def shown_edits(plan: Plan, change: AgentChange) -> tuple[list[ShownEdit], AgentChange | None]:
+def shown_edits(plan: Plan, change: AgentChange) -> tuple[list[FileDiff], AgentChange | None]:
     """Return the files of a changed Agent whose lines are known, and what else changed in it."""
     known = {one.where: one for one in plan.edits}
-    found, others = [], []
+    found: dict[Reason, FileDiff] = {}
     for reason in change.reasons:
         edit = known.get(reason.where)
-        if edit is None or reason.before or reason.after:
-            others.append(reason)
-            continue
-        left = f"{count(edit.left, 'line')} left out" if edit.left else edit.unread
-        found.append(ShownEdit(str(reason), edit.diff.split("\n") if edit.diff else [], left))
-    return found, change.replace(reasons=tuple(others)) if others else None
+        if edit is not None and not (reason.before or reason.after):
+            note = f"{count(edit.left, 'line')} left out" if edit.left else edit.unread
+            found[reason] = FileDiff(reason, edit.diff.split("\n") if edit.diff else [], note)
+    return [*found.values()], _without(change, found)
 
+
+def short_edits(plan: Plan, change: AgentChange) -> tuple[list[FileDiff], AgentChange | None]:
+    """Return the files of which all changed lines fit beside what they may have broken, those with
+    the fewest first; what else changed in the Agent is named there.
+    """
+    found, _ = shown_edits(plan, change)
+    room, short = _BESIDE, set[Reason]()
+    for one in sorted(found, key=lambda one: len(one.lines)):
+        room -= len(one.lines)
+        if room >= 0 and one.lines and not one.note and max(map(len, one.lines)) <= _LINE:
+            short.add(one.reason)
+    return [one for one in found if one.reason in short], _without(change, short)
+
+
+def _without(change: AgentChange, gone: Collection[Reason]) -> AgentChange | None:
+    left = tuple(one for one in change.reasons if one not in gone)
+    return change.replace(reasons=left) if left else None
+
+
+_BESIDE = 32
+"""Lines of diffs of files that stand beside what they may have broken."""
+
+_LINE = 200
+"""Characters of such a line."""
 
 _TRIED = 8
 """Repetitions of base that are held beside head's to find the nearest."""

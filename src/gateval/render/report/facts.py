@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from gateval.domain.base import known_of_last
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import AgentChange
-from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval
+from gateval.domain.plan.planned_eval import KnownRegression, PlannedEval, Reason
 from gateval.domain.plan.sealing import SEALED
 from gateval.domain.problems import SourceLocation
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.comparison import FixtureComparison, FixtureStatus
+from gateval.domain.text import listing
 from gateval.domain.trials.trial import Assessment, Side, Trial
 from gateval.render.report.wording import what_happened
 
@@ -253,16 +254,35 @@ class PromptEdit(NamedTuple):
         return sum(line.startswith(sign) for line in self.lines)
 
 
+class FileDiff(NamedTuple):
+    """The changed lines of a file that an Agent depends on; `note` says what of them is missing."""
+
+    reason: Reason
+    lines: Sequence[str]
+    note: str
+
+    @property
+    def name(self) -> str:
+        """The file, and what was done to it."""
+        return str(self.reason)
+
+    @property
+    def diff(self) -> str:
+        """The lines as text."""
+        return "\n".join(self.lines)
+
+
 class FailureGroup(NamedTuple):
     """Fixtures that fail alike, worst first. `alike` says how: empty for equally.
 
-    `edit` and `change` are what the revision does to the Agent of the first, to its prompt and
-    else, where that is to stand beside it.
+    `edit`, `files` and `change` are what the revision does to the Agent of the first, to its
+    prompt, to files and else, where that is to stand beside it.
     """
 
     facts: Sequence[FixtureFacts]
     alike: str = ""
     edit: PromptEdit | None = None
+    files: Sequence[FileDiff] = ()
     change: AgentChange | None = None
 
     @property
@@ -274,6 +294,13 @@ class FailureGroup(NamedTuple):
     def others(self) -> Sequence[FixtureFacts]:
         """Those of which it is enough to say that they fail alike."""
         return self.facts[1:]
+
+    @property
+    def same(self) -> str:
+        """How many others fail alike, and how much alike, in words."""
+        number = f"{len(self.others):,} more"
+        of = f" of {listing(self.agents, 3)}" if len(self.agents) > 1 else ""
+        return f"In {number}{of}, {self.alike}" if self.alike else f"The same in {number}{of}"
 
     @property
     def agents(self) -> Sequence[str]:

@@ -9,7 +9,7 @@ from typing import Final
 from gateval.domain.text import PAPER, Screen, listing
 from gateval.domain.trials.trial import Verdict
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.report.facts import FixtureFacts
+from gateval.render.report.facts import FailureGroup
 from gateval.render.report.reproduce import after_check, one_fixture_command
 from gateval.render.report.scores import DOWN, UP
 from gateval.render.report.usage import AgentUsage, Spent
@@ -102,15 +102,17 @@ def _experiment(page: TerminalReport, _: ReportView, section: Section) -> None:
 
 
 def _fixtures(page: TerminalReport, view: ReportView, section: Section) -> None:
-    """Add fixtures that are worse than they should be: what broke, and how to run it again."""
-    facts = [fact for group in section.items for fact in group.facts]
+    """Add fixtures that are worse than they should be, by cause: what broke, where head went
+    another way, who else fails so, and how to run it again.
+    """
     page.heading(section.title)
-    for fact in facts[:SHOWN]:
-        _fixture(page, view, fact)
-    _more(page, len(facts))
+    for group in section.items[:SHOWN]:
+        _cause(page, view, group)
+    _more(page, len(section.items))
 
 
-def _fixture(page: TerminalReport, view: ReportView, fact: FixtureFacts) -> None:
+def _cause(page: TerminalReport, view: ReportView, group: FailureGroup) -> None:
+    fact = group.first
     name = f"{fact.fixture.name} ({fact.planned.shown_name}, {fact.compared.head.severity})"
     score = own_score(fact.compared)
     passed = f"{name}: {passes(fact.compared)}{f', {score}' if score else ''}"
@@ -122,7 +124,16 @@ def _fixture(page: TerminalReport, view: ReportView, fact: FixtureFacts) -> None
     if not fact.broken and fact.why:
         page.line(fact.why, indent=4)
         page.verbatim(fact.worst.detail if fact.worst else (), indent=6)
+    if said := view.told_difference(fact):
+        page.line(f"First difference: {said}.", indent=4, style="yellow")
+    if group.others:
+        names = listing([one.fixture.name for one in group.others], _NAMES)
+        page.line(f"{group.same}: {names}", indent=4)
     page.command(one_fixture_command(view.plan, fact), indent=4)
+
+
+_NAMES = 20
+"""Fixtures that fail as the first of them does, by name."""
 
 
 def _evidence(page: TerminalReport, verdict: Verdict | None) -> None:
