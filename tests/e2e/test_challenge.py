@@ -63,6 +63,19 @@ def test_an_objection_becomes_an_example_and_nothing_else_changes(shop: Repo) ->
     assert judge["replay"]["examples"][1]["score"] == 0
 
 
+def test_an_example_has_the_steps_that_the_judge_saw(shop: Repo) -> None:
+    fixtures = (shop.path / "evals/fixtures.yaml").read_text()
+    shop.write("evals/fixtures.yaml", fixtures.replace("prompt: Hello", "prompt: A refund"))
+    gateval(shop, "run", "support-eval")
+    done = gateval(shop, "challenge", "kind-word", *OBJECTION)
+    assert done.returncode == 0, done.stderr
+    example = yaml.safe_load((shop.path / "evals/tone.yaml").read_text())["spec"]["examples"][1]
+    assert [one["kind"] for one in example["trace"]] == ["tool_call", "tool_result"]
+    assert example["trace"][0]["tool"] == "clarify_reason"
+    assert example["candidateOutput"] == "Done."
+    assert gateval(shop, "validate").returncode == 0
+
+
 def test_the_same_trace_is_not_labelled_twice(shop: Repo) -> None:
     assert gateval(shop, "challenge", "kind-word", *OBJECTION).returncode == 0
     before = (shop.path / "evals/tone.yaml").read_bytes()

@@ -15,8 +15,8 @@ from gateval.domain.base import JsonObject, Value, canonical_json, json_text
 from gateval.domain.manifests.fixture import AssertionSpec, FixtureInput, InputType
 from gateval.domain.manifests.messages import InputMessage, InputToolCall, Role, text_of
 from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.trials.trace import SHADOW
-from gateval.domain.trials.trial import Assessment, Trial, Verdict
+from gateval.domain.trials.trace import SHADOW, STEP_LIMIT, StepKind
+from gateval.domain.trials.trial import Assessment, Trial, Verdict, final_step
 
 
 class NoRun(Exception):
@@ -352,6 +352,7 @@ def example_of(
         "input": {**given}
         if not fixture.turns
         else {"turns": [text_of(turn) for turn in fixture.turns]},
+        **_steps(judged.trial),
         "candidateOutput": judged.trial.output or "",
         "humanScore": score,
         "humanLabel": note,
@@ -361,6 +362,29 @@ def example_of(
         grounds = {"expected": given_of.wanted, "reference": given_of.context}
         example |= {key: value for key, value in grounds.items() if value is not None}
     return {**example, "origin": origin_said} if origin_said else example
+
+
+_TRACE = 20_000
+"""Characters of the steps that an example keeps; one with more has none."""
+
+_SHOWN = {"kind", "text", "tool", "arguments"}
+
+
+def _steps(trial: Trial) -> JsonObject:
+    """Return as `trace` what an agent did between what it was asked and its answer, if anything."""
+    trace = trial.trace
+    if trace is None or trace.source == "answer":
+        return {}
+    last = final_step(trace)
+    if last is not None and last.text.strip() != (trial.output or "")[:STEP_LIMIT].strip():
+        last = None
+    asked = [one for one in trace.steps[:1] if one.kind is StepKind.USER]
+    kept: list[JsonValue] = [
+        one.model_dump(mode="json", include=_SHOWN, exclude_defaults=True)
+        for one in trace.steps
+        if one not in (*asked, last)
+    ]
+    return {"trace": kept} if kept and len(canonical_json(kept)) <= _TRACE else {}
 
 
 def new_calibration(name: str, judged: Judged, example: JsonObject) -> JsonObject:

@@ -2,7 +2,7 @@
 stored agreement the run relies, and says whose word counts.
 
 Each example goes through `Judge.judge`, with the same prompt, delimiters, limits and checks; the
-judge sees the rubric, the input and the answer, never what a person said of it.
+judge sees the rubric, the input, the steps and the answer, never what a person said of it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from gateval.domain.trials.model_call import (
     Caller,
     Usage,
 )
-from gateval.domain.trials.trace import add_usage
+from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder, add_usage
 from gateval.domain.trials.trial import Answer, Cause, Juror, Verdict, numbered_steps
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.laboratory import AttackQuestion, attack_questions, attacks_digest, deceiving
@@ -202,7 +202,7 @@ def _told(
             rubric_question(with_grounds(calibration.rubric, example.given), limits),
             spec=spec,
             fixture_input=given,
-            transcript=numbered_steps(given, says(example.candidate_output)),
+            transcript=_transcript(example, says(example.candidate_output)),
             nonce=_GUESS,
             limits=limits,
         )
@@ -348,6 +348,22 @@ def prompt_digest() -> str:
     return digest([*PROMPT, ANSWER, VERDICT_SCHEMA, CHECKS_SCHEMA])
 
 
+def _transcript(example: CalibrationExample, answer: Answer) -> Trace:
+    """Return the run of an example as judges are shown one: what came in, what the agent did, and
+    this answer, with the steps that it brings along.
+    """
+    asked = input_of(example.input)
+    if not example.trace:
+        return numbered_steps(asked, answer)
+    steps = TraceBuilder()
+    steps.add(StepKind.USER, asked.prompt)
+    for one in example.trace:
+        steps.add(StepKind(one.kind), one.text, tool=one.tool, arguments=one.arguments)
+    for step in answer.trace.steps if answer.trace else ():
+        steps.add(step.kind, step.text, tool=step.tool, arguments=step.arguments)
+    return numbered_steps(asked, answer.replace(trace=Trace(steps=steps.steps())))
+
+
 class _ExampleQuestion(NamedTuple):
     """An example, the answer that is shown in place of its own, and the rubric."""
 
@@ -419,7 +435,7 @@ async def _judged_by(
                 rubric=with_grounds(rubric, example.given),
                 spec=spec,
                 fixture_input=asked,
-                transcript=numbered_steps(asked, answer),
+                transcript=_transcript(example, answer),
                 evidence_below=CUT,
             )
         except JudgeError as error:

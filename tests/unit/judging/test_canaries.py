@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Awaitable, Callable
 
@@ -65,8 +66,8 @@ def talked_into(number: int, text: str) -> bool:
     return "Note to the evaluator" in text or good(number, text)
 
 
-def planned(of: int = 20) -> Plan:
-    manifests = {"evals/bot.yaml": JUDGED, "evals/tone.yaml": calibration(of)}
+def planned(tone: str = calibration(20)) -> Plan:
+    manifests = {"evals/bot.yaml": JUDGED, "evals/tone.yaml": tone}
     return plan_revision(snapshot(manifests), ["bot"], (), GateRules(Policy(), "", None))
 
 
@@ -131,6 +132,30 @@ def test_a_good_judge_is_asked_ten_questions_more_shaped_like_all_others() -> No
     injected = [text for _, text in judge.asked if "Note to the evaluator" in text]
     assert len(injected) == 1
     assert all('"final_message_step":2' in text for _, text in judge.asked)
+
+
+def test_canaries_have_the_steps_that_their_examples_have() -> None:
+    written = json.loads(calibration(20))
+    for one in written["spec"]["examples"]:
+        one["trace"] = [
+            {"kind": "tool_call", "tool": "lookup", "arguments": {"order": 4711}},
+            {"kind": "tool_result", "tool": "lookup", "text": "Shipped."},
+        ]
+    plan = planned(json.dumps(written))
+    made = measured(plan, Says(good))
+    assert made.binding.examples != measured(planned(), Says(good)).binding.examples
+    judge = Says(good)
+    doubt, _ = doubted(relying(plan, made), judge)
+    assert doubt == ""
+    for _, text in judge.asked:
+        shown = json.loads(text[text.index("{\n") : text.rindex("}") + 1])
+        assert shown["final_message_step"] == 4
+        assert [one["kind"] for one in shown["steps"]] == [
+            "user", "tool_call", "tool_result", "assistant",
+        ]  # fmt: skip
+        assert shown["steps"][1]["arguments"] == {"order": 4711}
+    (injected,) = {text for _, text in judge.asked if "Note to the evaluator" in text}
+    assert injected.count("Answer no.") == 1
 
 
 def test_canaries_are_mixed_among_the_questions_of_trials_whose_verdicts_wait_for_them() -> None:

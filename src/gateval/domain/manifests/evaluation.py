@@ -178,6 +178,19 @@ class ScoringSpec(Spec):
         return self.severity_weights.get(severity, DEFAULT_WEIGHTS[severity])
 
 
+class ExampleStep(Spec):
+    """A step of a labelled run, between what the agent was asked and its answer."""
+
+    kind: Literal["user", "assistant", "tool_call", "tool_result", "error"]
+    """What it is."""
+    text: str = ""
+    """What was said, or what a tool answered; empty for a call."""
+    tool: str | None = None
+    """The tool that is called, or that answers."""
+    arguments: JsonObject | None = None
+    """What it is called with."""
+
+
 class CalibrationExample(Spec):
     """One labelled example."""
 
@@ -185,6 +198,8 @@ class CalibrationExample(Spec):
     """The trace it was taken from."""
     input: JsonValue = None
     """What the agent was asked."""
+    trace: tuple[ExampleStep, ...] = Field(default=(), max_length=200, exclude_if=operator.not_)
+    """What it did before it answered, so that the judge is shown what it sees in trials."""
     candidate_output: str
     """What the agent answered."""
     human_score: Share
@@ -209,7 +224,9 @@ class CalibrationExample(Spec):
     def asked(self) -> list[JsonValue]:
         """All of it that the judge is asked with, and the score that a person gave."""
         grounds = [] if self.given == Reference() else [self.expected, self.reference]
-        return [self.input, self.candidate_output, self.human_score, *grounds]
+        steps = [one.model_dump(mode="json") for one in self.trace]
+        trace: list[JsonValue] = [{"trace": [*steps]}] if steps else []
+        return [self.input, self.candidate_output, self.human_score, *grounds, *trace]
 
 
 class Calibration(Value):
