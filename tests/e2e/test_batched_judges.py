@@ -188,3 +188,32 @@ def test_judges_are_compared_in_batches_too(tmp_path: Path) -> None:
     assert [one["position"]["pairs"] for one in choice["judges"]] == [10, 10]
     assert [one["spending"]["seconds"] for one in choice["judges"]] == [None, None]
     assert (served.alone, book(shop)) == (0, None)
+
+
+def test_a_budget_that_is_too_small_for_all_at_once_makes_several_batches(tmp_path: Path) -> None:
+    """Each question holds back what its answer may cost at most."""
+    shop, served = shop_with(tmp_path, MODELS[0]), BatchServer(judge, polls=0)
+    shop.write(".github/gateval.yml", "policy: {budget: {usd: 0.5}}\n")
+    with provider(served) as (_, environ):
+        done = gateval(shop, "calibrate", "--batch", "--json", **environ)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["judges"][0]["scored"] == 20
+    assert len(served.made[0]) < 20
+    assert sum(map(len, served.made)) == 21
+
+
+def test_a_batch_that_the_provider_has_no_more_ends_the_command_with_what_to_do(
+    tmp_path: Path,
+) -> None:
+    shop, served = shop_with(tmp_path, MODELS[1]), BatchServer(judge)
+
+    def forgetful(call: Call) -> Answer:
+        gone = "/batches/" in call.path
+        return Answer(status=404, body=b'{"error": {"message": "x"}}') if gone else served(call)
+
+    with provider(forgetful) as (_, environ):
+        done = gateval(shop, "calibrate", "--batch", **environ)
+    assert done.returncode == 3
+    kept = book(shop)
+    assert kept is not None
+    assert f"remove {kept.relative_to(shop.path)}" in " ".join(done.stderr.split())

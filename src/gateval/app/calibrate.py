@@ -48,6 +48,7 @@ from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
 from gateval.domain.trials.trial import Answer, NotAssessed, Side
 from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS, MissingKey, UsageError
 from gateval.formats.traces import LIMIT, read_runs
+from gateval.judging.calibrating import BATCH_SECONDS
 from gateval.judging.judge import Judge
 from gateval.judging.presets import preset
 from gateval.pipeline.read import find_head, read_revision, read_rules
@@ -158,14 +159,21 @@ def refuse_unanswerable(
 
 
 def judges_gateway(
-    snapshot: Snapshot, settings: Settings, policy: Policy, *, priced: bool = False
+    snapshot: Snapshot,
+    settings: Settings,
+    policy: Policy,
+    *,
+    priced: bool = False,
+    batch: bool = False,
 ) -> Gateway:
     """Return the gateway, to be entered: it holds the keys, the scripts of this revision, and the
-    limits of its policy. `priced`: what calls cost is wanted.
+    limits of its policy. `priced`: what calls cost is wanted. `batch`: calls that do not fit into a
+    budget wait for those that take days.
     """
     from gateval.adapters.list_prices import ListPrices
     from gateval.gateway.door import Gateway
     from gateval.gateway.ledger import SpendingLimits
+    from gateval.gateway.upstream.http_client import Timeouts
     from gateval.gateway.upstream.retry import RetryPolicy
 
     return Gateway(
@@ -176,6 +184,7 @@ def judges_gateway(
         limits=SpendingLimits.under(policy),
         rates=policy.rates,
         policy=RetryPolicy.under(policy, settings.outage_seconds),
+        timeouts=Timeouts(answer=BATCH_SECONDS) if batch else None,
         ca_file=settings.ca_file,
     )
 
@@ -285,7 +294,7 @@ async def _replays(
         asyncio.Semaphore(len(asked) if batch else 1),
     )
     async with (
-        judges_gateway(snapshot, settings, policy) as gateway,
+        judges_gateway(snapshot, settings, policy, batch=batch) as gateway,
         asked_by(gateway, settings, notes) as calls,
     ):
 

@@ -184,12 +184,13 @@ async def _measured(
     notes: BatchFile | None,
 ) -> tuple[list[Measured], str]:
     """Ask all judges side by side; return why not all were, if the policy gave no more calls."""
+    batch = notes is not None
     async with (
-        judges_gateway(snapshot, settings, policy, priced=True) as gateway,
+        judges_gateway(snapshot, settings, policy, priced=True, batch=batch) as gateway,
         asked_by(gateway, settings, notes) as calls,
     ):
         each = (
-            measure(one.calibration, one.spec, calls, snapshot.scripts, batch=notes is not None)
+            measure(one.calibration, one.spec, calls, snapshot.scripts, batch=batch)
             for one in asked
         )
         found = await asyncio.gather(*each)

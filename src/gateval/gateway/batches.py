@@ -284,7 +284,11 @@ class BatchedCalls:
                     return got.body
                 said = f"answered {got.status}"
                 if not is_transient(got.status, got.headers):
-                    break
+                    raise BatchStopped(
+                        f"{provider} does not tell what became of a batch: it {said}.",
+                        hint=f"If it has none any more, remove {self._notes.shown}: then all is "
+                        "asked, and paid, anew.",
+                    )
             await asyncio.sleep(wait)
             wait = min(_GROWTH * wait, _LONGEST_WAIT)
         raise BatchStopped(

@@ -84,7 +84,9 @@ ONE_BY_ONE = Pace()
 IN_BATCHES = Pace(at_once=1_000_000, tries=1)
 """All together, as a further question may take a further day."""
 
-_BATCH_SECONDS = 8 * 24 * 3_600
+BATCH_SECONDS = 8 * 24 * 3_600
+"""How long a question in a batch may take."""
+
 _IN_BATCHES = Caller(address="", place=(), asks="judge")
 
 
@@ -94,7 +96,7 @@ def judge_behind(calls: ModelCalls, *, batch: bool) -> Judge:
     """
     if not batch:
         return Judge(calls)
-    return Judge(calls, limits=JudgeLimits(seconds=_BATCH_SECONDS), caller=_IN_BATCHES)
+    return Judge(calls, limits=JudgeLimits(seconds=BATCH_SECONDS), caller=_IN_BATCHES)
 
 
 _WORDS = 500
