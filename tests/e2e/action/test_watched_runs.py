@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from tests.helpers.calibrations import answer, calibration, verdict
 from tests.helpers.github_shop import SAME, GitHubShop
 from tests.helpers.main_branch import Main
+from tests.helpers.providers import provider
 from tests.servers.blob_store import BlobStore
+from tests.servers.model_server import Answer, Call, reply
 
 FIXTURE = """\
 apiVersion: gateval/v1
@@ -107,3 +111,80 @@ def test_an_unchanged_agent_is_blocked_as_seldom_as_promised(
         main.shop.commit(f"{SAME}Be very brief, {number}.\n")
         main.shop.push()
     assert blocked <= most
+
+
+class Loopback:
+    """A judge on loopback: how it answers may change from one run to the next."""
+
+    def __init__(self) -> None:
+        self.version, self.fingerprint, self.fell = "served-model", "fp_1", False
+        self.examples: list[int] = []
+
+    def __call__(self, call: Call) -> Answer:
+        told = json.dumps(call.body)
+        found = re.search(r"Answer no\. (\d{3})", told)
+        score, shown = 1.0, ""
+        if found:
+            self.examples.append(int(found[1]))
+            score, shown = float(int(found[1]) % 2 != self.fell), answer(int(found[1]))
+        answered = reply(call, verdict(score, shown))
+        body = json.loads(answered.body)
+        body |= {"model": self.version, "system_fingerprint": self.fingerprint}
+        return replace(answered, body=json.dumps(body).encode())
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "watched", "said"),
+    [
+        ({}, 0, 10, ""),
+        (
+            {"fell": True},
+            3,
+            10,
+            "judges otherwise than tone measured it: of 10 examples that it was",
+        ),
+        ({"fingerprint": "fp_2"}, 0, 20, ""),
+        ({"version": "served-model-2"}, 0, None, ""),
+    ],
+    ids=["as it was", "fallen", "new fingerprint", "new version"],
+)
+def test_a_judge_that_changed_since_its_agreement_was_stored(
+    main: Main, change: dict[str, object], code: int, watched: int | None, said: str
+) -> None:
+    """On one that stays as it was, a run spends ten questions more, and no other call."""
+    judged = FIXTURE.replace("    - {{type: preference, rubric: Is it kind?}}\n", "")
+    main.shop.push_main(
+        **{
+            "evals__tone.yaml": calibration(EXAMPLES, judgeModels=["openai/judge"]),
+            "evals__fixtures.yaml": "---\n".join(judged.format(number=n) for n in range(4)),
+            "evals__support-eval.yaml": EVAL.replace(
+                "models: [scripted/one, scripted/two, scripted/three]", "model: openai/judge"
+            ),
+        }
+    )
+    judge = Loopback()
+    with provider(judge) as (server, environ):
+        main.measured(env=environ)
+        for name, value in change.items():
+            setattr(judge, name, value)
+        judge.examples, before = [], len(server.calls)
+        ended = main.gate(main.shop.open_pull(SAME), **environ)
+        calls = len(server.calls) - before
+    assert ended.code == code, ended.log
+    results = json.loads((ended.results / "results.v1.json").read_text())
+    (used,) = results["calibrations"]
+    trials = len(results["trials"])
+    if watched is None:
+        assert len(used["examples"]) == EXAMPLES
+        assert len(judge.examples) >= EXAMPLES
+        return
+    assert (used["examples"], used["watch"]["asked"]) == ([], watched)
+    assert used["watch"]["fallen"] is bool(said)
+    if not said:
+        assert (len(judge.examples), calls) == (watched, trials + watched)
+        return
+    counted = [one for trial in results["trials"] for one in trial["assessments"]]
+    assert {(one["status"], one["cause"]) for one in counted} == {("error", "uncalibrated")}
+    for shown in (ended.summary, (ended.results / "report.html").read_text()):
+        assert said in shown
+        assert "Answer no. 0" in shown
