@@ -177,6 +177,46 @@ def test_a_recorded_failure_is_replayed_by_the_printed_command_without_keys(
     )
 
 
+def test_jurors_who_ask_side_by_side_are_replayed_each_with_their_own_word(
+    desk: Repo, tmp_path: Path
+) -> None:
+    """They ask the same of other models, under the name of one trial."""
+    scores = {"judge-a": 1.0, "judge-b": 0.9, "judge-c": 0.2}
+    jury = ", ".join(f"openai/{name}" for name in scores)
+    text = (desk.path / "evals/desk.yaml").read_text("utf-8")
+    desk.write("evals/desk.yaml", text.replace("{model: openai/judge}", f"{{models: [{jury}]}}"))
+    desk.commit("A jury")
+    plain = Desk()
+
+    def model(call: Call) -> Answer:
+        answer = plain(call)
+        score = scores.get(call.body["model"], 1.0)
+        told = answer.body.replace(b'\\"score\\": 1.0', f'\\"score\\": {score}'.encode())
+        return replace(answer, body=told)
+
+    folders = [tmp_path / "out-1", tmp_path / "out-2"]
+    run = ("run", "desk-eval", "--rev", "next")
+    with provider(model) as (_, environ):
+        for folder in folders:
+            asked = (*run, "--record", "--results", str(folder))
+            done = gateval(desk, *asked, **environ, CRM_TOKEN=TOKEN)
+            assert done.returncode in {0, 1}, done.stdout + done.stderr
+    first, second = (files(folder / "recording") for folder in folders)
+    assert first == second
+    (case,) = [json.loads(one) for name, one in first.items() if "case-0" in name]
+    judges = [one["model"] for one in case if one["asks"] == "judge"]
+    assert set(judges) == {f"openai/{name}" for name in scores}, judges
+    calls = plain.calls
+    again = gateval(
+        desk,
+        *(*run, "--replay", str(folders[0]), "--offline", "--results", str(tmp_path / "again")),
+        CRM_TOKEN=TOKEN,
+    )
+    assert again.returncode == done.returncode, again.stdout + again.stderr
+    assert plain.calls == calls
+    assert trials(tmp_path / "again") == trials(folders[0])
+
+
 def test_a_run_that_calls_no_model_has_no_recording_and_says_so(desk: Repo, tmp_path: Path) -> None:
     desk.write("desk.py", "print('a polite answer')\n")
     desk.write("evals/desk.yaml", EVAL.replace("  judge: {model: openai/judge}\n", "") + QUIET)
