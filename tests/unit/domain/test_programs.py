@@ -556,7 +556,7 @@ def test_how_node_is_asked(text: str, expected: Invocation) -> None:
         ("@click.group()\ndef cli(): ...\n@cli.command()\n@click.option('--query')\ndef ask_it(query): ...", Invocation(("ask-it", "--query", "{{ prompt }}"), "")),
         ("@click.command()\n@click.option('--query')\ndef ask(query): ...", Invocation(("--query", "{{ prompt }}"), "")),
         ("s = p.add_subparsers()\nv = s.add_parser('version')\nc = s.add_parser('chat')\nc.add_argument('message')", Invocation(("chat", "{{ prompt }}"), "")),
-        ("@app.command()\ndef serve(): ...\n@app.command()\ndef index(folder: str): ...", Invocation(("serve",), "{{ prompt }}", sure=False)),
+        ("@app.command()\ndef serve(): ...\n@app.command()\ndef index(folder: str): ...", Invocation((), "{{ prompt }}", sure=False)),
         ("@app.command()\ndef about(): ...\n@app.command()\ndef chat():\n    sys.stdin.read()", Invocation(("chat",), "{{ prompt }}")),
     ],
 )  # fmt: skip

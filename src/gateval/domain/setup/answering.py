@@ -53,6 +53,11 @@ def answering_functions(text: str) -> Iterator[str]:
     yield from (name for _, _, name in sorted(found, reverse=True))
 
 
+def names_a_file(name: str) -> bool:
+    """Whether a parameter or an argument is called as those are that name a file."""
+    return bool(_FILE.fullmatch(name))
+
+
 def _needed(given: ast.arguments) -> list[ast.arg]:
     """Return the parameter that has to be given, where it is one; else none."""
     places = [*given.posonlyargs, *given.args]
@@ -69,7 +74,7 @@ def _is_one(node: ast.FunctionDef | ast.AsyncFunctionDef, one: ast.arg, text: st
         return False
     if not _VERBS.fullmatch(node.name) or names_other_work(f"{node.name}."):
         return False
-    if _MAKES.fullmatch(node.name) or _FILE.fullmatch(one.arg) or _is_opened(node, one.arg):
+    if _MAKES.fullmatch(node.name) or names_a_file(one.arg) or _is_opened(node, one.arg):
         return False
     if re.search(rf"\btools\s*[=:]\s*\[[^\]]*\b{node.name}\b", text):
         return False

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
-from gateval.domain.setup.other_work import is_aside, writes_data
+from gateval.domain.setup.answering import names_a_file
+from gateval.domain.setup.other_work import Refusal, is_aside, writes_data
+from gateval.domain.setup.platforms import FIELDS
 from gateval.domain.setup.request_models import takes_question
 from gateval.domain.strict_json import value_at
 
@@ -30,7 +32,8 @@ class DeclaredAgent(NamedTuple):
     """An agent: the file that declares it, the one that makes it, and its name there.
 
     `names` are what it is called, the best first. `score` grows with how much speaks for it.
-    `inputs` are fields beside the prompt that it reads the question from.
+    `inputs` are fields beside the prompt that it reads the question from. `refused` says why it
+    cannot be asked.
     """
 
     path: str
@@ -40,6 +43,7 @@ class DeclaredAgent(NamedTuple):
     names: tuple[str, ...]
     score: int
     inputs: tuple[str, ...] = ()
+    refused: Refusal | None = None
 
     def target(self, root: str) -> str:
         """Return what `runtime.target` says of it in a manifest whose `cwd` is `root`."""
@@ -158,6 +162,7 @@ def declared_agents(
     """
     told = [one for path, text in declaring.items() for one in _named(path, text, texts)]
     bodies: dict[DeclaredAgent, str] = {}
+    states = _states(texts)
     bases = {
         one
         for text in texts.values()
@@ -168,10 +173,10 @@ def declared_agents(
         framework = framework_of(path)
         if path.endswith(".py"):
             told += (one for one in _classes(path, text, framework) if one.found not in bases)
-            bodies |= _objects(path, text, framework, _PYTHON_CALL)
+            bodies |= _objects(path, text, framework, _PYTHON_CALL, states)
         elif not path.endswith(".go"):
             told += _handlers(path, text, reached)
-            bodies |= _objects(path, text, framework, _NODE_CALL)
+            bodies |= _objects(path, text, framework, _NODE_CALL, {})
     told += _ranked(bodies)
     first = {one for text in texts.values() for one in _first_of_mastra(text)}
     roots = {dirname(one.path) for one in told if one.found == "root_agent"}
@@ -271,10 +276,10 @@ def _first_of_mastra(text: str) -> Iterator[str]:
 
 
 def _objects(
-    path: str, text: str, framework: str, call: re.Pattern[str]
+    path: str, text: str, framework: str, call: re.Pattern[str], states: Mapping[str, str]
 ) -> dict[DeclaredAgent, str]:
     """Return what the module makes by a call at its top, or a function that takes nothing makes,
-    with the text that makes it.
+    with the text that makes it. `states` are what graphs keep, with the classes that say so.
     """
     makers = _MAKERS.get(framework)
     found: dict[DeclaredAgent, str] = {}
@@ -296,7 +301,7 @@ def _objects(
             worded = _is_filled_in(one[1], text)
             found[agent._replace(score=LEAST - 6) if worded else agent] = body
     found = {
-        one._replace(score=LEAST - 6) if _takes_no_messages(body, text) else one: body
+        _unasked(one, state) if (state := _without_question(body, text, states)) else one: body
         for one, body in found.items()
     }
     if _OF_CHATKIT.search(text):
@@ -325,13 +330,39 @@ def _is_filled_in(factory: str, text: str) -> bool:
     return bool(used and "add_argument(" in text and _F_STRING.search(text))
 
 
-def _takes_no_messages(body: str, text: str) -> bool:
-    """Whether a graph's state, a class of its module, has no place for a bare question."""
-    state = re.search(r"\bStateGraph\(\s*(?:state_schema\s*=\s*)?(\w+)", body)
-    own = re.search(rf"^class {state[1]}\(([^)]*)\)", text, re.M) if state else None
-    if own is None or not re.fullmatch(r"(?:\w+\.)?(?:TypedDict|BaseModel).*", own[1]):
-        return False
-    return not _QUESTION.search(_body(text, own.start()))
+_STATE = re.compile(r"\bStateGraph\(\s*(?:state_schema\s*=\s*)?(\w+)")
+_TEXT = re.compile(r"^[ \t]+(\w+)[ \t]*:[ \t]*str\b", re.M)
+_KEPT = r"^class {}\((?:\w+\.)?(?:TypedDict|BaseModel)\b.*\):"
+
+
+def _states(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the classes of what graphs keep by their names, but those that say it otherwise or of
+    which there are several.
+    """
+    names = {one for text in texts.values() for one in _STATE.findall(text)}
+    found: dict[str, str] = {}
+    for name in sorted(names):
+        own = [text for text in texts.values() if f"class {name}(" in text]
+        kept = re.search(_KEPT.format(name), own[0], re.M) if len(own) == 1 else None
+        if kept:
+            found[name] = _body(own[0], kept.start())
+    return found
+
+
+def _unasked(agent: DeclaredAgent, state: str) -> DeclaredAgent:
+    """Return the agent as the last; it is refused unless one text alone could be the question."""
+    texts = [one for one in _TEXT.findall(state) if not names_a_file(one)]
+    return agent._replace(score=LEAST - 6, refused=None if len(texts) == 1 else FIELDS)
+
+
+def _without_question(body: str, text: str, states: Mapping[str, str]) -> str:
+    """Return a graph's state, the class of it, if that has no place for a bare question."""
+    named = _STATE.search(body)
+    if named is None:
+        return ""
+    own = re.search(_KEPT.format(named[1]), text, re.M)
+    state = _body(text, own.start()) if own else states.get(named[1], "")
+    return "" if _QUESTION.search(state) else state
 
 
 def _wants(parameters: str) -> bool:

@@ -76,6 +76,9 @@ NODE = {
     "cohere-ai": "Cohere SDK",
     "ollama": "Ollama",
     "@a2a-js/sdk/server": "A2A",
+    "@aws-sdk/client-bedrock-agent-runtime": "Amazon Bedrock",
+    "@aws-sdk/client-bedrock-agentcore": "Amazon Bedrock",
+    "@aws-sdk/client-bedrock-runtime": "Amazon Bedrock",
 }
 
 _MODEL = re.compile(
@@ -93,6 +96,9 @@ _SPELLINGS = {"google-gla": "gemini", "google": "gemini"}
 
 
 OVER_HTTP = "a model's HTTP API"
+_BEDROCK = re.compile(
+    r"\.client\(\s*(?:service_name\s*=\s*)?[\"']bedrock-(?:agent-)?(?:runtime|agentcore)[\"']"
+)
 _SENDS = re.compile(r"\b(?:requests|httpx|aiohttp|urllib\.request|fetch|axios|got)\b")
 _PROVIDER = re.compile(
     r"https://(?:api\.openai\.com/v1|api\.anthropic\.com/v1|openrouter\.ai/api"
@@ -114,7 +120,7 @@ def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
         packages = node_packages(text)
         names = (NODE[key] for key in NODE if any(_is_package(one, key) for one in packages))
     plain = OVER_HTTP if _PROVIDER.search(text) and _SENDS.search(text) else ""
-    return next(names, plain)
+    return next(names, "Amazon Bedrock" if _BEDROCK.search(text) else plain)
 
 
 def models_in(text: str) -> tuple[str, ...]:

@@ -66,19 +66,21 @@ STREAMS = Refusal(
     "Point at a function or an object that answers, as in docs/guides/bridges.md, or give the "
     "server a POST route.",
 )
-_NAMED = (
+NAMED = (
     "Name what answers, `gateval init FILE:OBJECT`: a function that takes the question will do "
     "(docs/guides/bridges.md). "
     "`gateval init --model PROVIDER/MODEL` writes an Agent that runs no program."
 )
+"""What a person does where no guess is right."""
+
 _LOOKED = (
     "no agent was found: no langgraph.json, root_agent, crew, flow or agent object at a module's "
     "top, no server with a POST route, no program that takes a question"
 )
 MUTE = Refusal(
-    "takes no question: nothing in it reads its arguments, its input or a request.", _NAMED
+    "takes no question: nothing in it reads its arguments, its input or a request.", NAMED
 )
-FORM = Refusal("takes questions from the form of a page, which nothing here fills in.", _NAMED)
+FORM = Refusal("takes questions from the form of a page, which nothing here fills in.", NAMED)
 AZURE = Refusal(
     "has handlers of Azure Functions (`app.http`), which the program `func` of their Core Tools "
     "alone starts.",
@@ -88,12 +90,12 @@ AZURE = Refusal(
 )
 SILENT = Refusal(
     "serves no POST route that takes a question, as far as its handlers and their models tell.",
-    _NAMED,
+    NAMED,
 )
-UNSTARTED = Refusal(f"asks a model, but {_LOOKED}.", _NAMED)
+UNSTARTED = Refusal(f"asks a model, but {_LOOKED}.", NAMED)
 UNKNOWN = Refusal(
     f"is a program, but none here imports a library of models or agents that is known: {_LOOKED}.",
-    _NAMED,
+    NAMED,
 )
 FOREIGN = Refusal(
     "is a program in a language that `init` does not read.",

@@ -293,7 +293,7 @@ def served(path: str, text: str) -> Invocation:
     """Return how a server is asked, from its text and that of the files it imports."""
     python = path.endswith(".py")
     if python and (entry := _ENTRYPOINT.search(text)):
-        return _entered(entry)
+        return _entered(entry, text)
     routes = list((_PYTHON_ROUTE if python else _NODE_ROUTE).finditer(text))
     route = max(routes, key=_likelihood)
     prefix = _PREFIX.search(text) if python else None
@@ -315,10 +315,21 @@ def _likelihood(route: re.Match[str]) -> tuple[bool, bool, bool, int]:
     return not _BESIDE.search(place.lower()), is_asked(place), ":" not in place, -route.start()
 
 
-def _entered(entry: re.Match[str]) -> Invocation:
-    """Return how a handler is asked at `/invocations`, by the keys that it reads."""
-    keys = re.findall(rf"\b{entry[1]}(?:\.get\(\s*|\[)[\"'](\w+)[\"']\s*[\])]", entry[2])
-    named = [one for one in keys if re.search(QUESTION, one)]
+def _entered(entry: re.Match[str], text: str) -> Invocation:
+    """Return how a handler is asked at `/invocations`, by the keys that it reads, or a function
+    which it hands its payload on to.
+    """
+    keys, objects = _keys_of(entry[1], entry[2])
+    for called in re.findall(rf"\b(\w+)\(\s*{entry[1]}\s*[,)]", entry[2]) if not keys else ():
+        body = re.search(
+            rf"^(?:async )?def {called}\(\s*(\w+)(.*?)(?=^[^\s)]|\Z)", text, re.M | re.S
+        )
+        if body and (found := _keys_of(body[1], body[2]))[0]:
+            keys, objects = found
+            break
+    named = [one for one in keys if re.search(QUESTION, one) and one not in objects]
+    if objects and not named:
+        return Invocation(route="/invocations", sure=False)
     field = next(iter([*(one for one in named if one in ASKED), *named, *keys]), "")
     more = {one: PROMPT if one == field else "text" for one in dict.fromkeys(keys)}
     return Invocation(
@@ -327,6 +338,36 @@ def _entered(entry: re.Match[str]) -> Invocation:
         sure=bool(field),
         body=json.dumps(more) if len(more) > 1 else "",
     )
+
+
+def _keys_of(name: str, body: str) -> tuple[list[str], set[str]]:
+    """Return the keys that a function reads of its parameter or what it makes of that, and those
+    of them that have to hold objects.
+    """
+    names = [
+        name,
+        *re.findall(
+            rf"^[ \t]+(\w+)(?::[^=\n]+)?[ \t]*=[^=\n]*\b{name}[ \t]*(?:or\b[^\n]*)?$", body, re.M
+        ),
+    ]
+    own = "|".join(dict.fromkeys(names))
+    read = rf"\b(?:{own})(?:\.get\(\s*|\[)[\"'](\w+)[\"']"
+    kept = re.findall(rf"(\w+)[ \t]*=[ \t]*{read}", body)
+    asked = re.findall(rf"isinstance\(\s*(?:(\w+)|{read}\)?)\s*,\s*dict\b", body)
+    held = {one for one, _ in asked if one} - {*names}
+    objects = {key for variable, key in kept if variable in held} | {key for _, key in asked if key}
+    return re.findall(rf"{read}\s*[\]),]", body), objects
+
+
+def takes_otherwise(text: str, route: str) -> bool:
+    """Whether the handler of a route takes a model of which no field is called as questions are."""
+    for one in _PYTHON_ROUTE.finditer(text):
+        taken = _PYTHON_TAKES.match(text, text.find("def ", one.end()))
+        if taken and route.endswith(one[1]):
+            own = [fields for name, fields in _PYTHON_MODEL.findall(text) if name == taken[1]]
+            named = [field for fields in own for field in re.findall(r"^\s+(\w+):", fields, re.M)]
+            return bool(named) and not any(set(one.split("_")) & {*ASKED} for one in named)
+    return False
 
 
 def takes_form(path: str, text: str, route: str) -> bool:
@@ -378,14 +419,21 @@ _FUNCTION = re.compile(r"^(?:async )?def (\w+)", re.M)
 _PARSER = re.compile(r"(?:^|\s)(\w+)\s*=\s*\w+\.add_parser\(\s*[\"']([\w-]+)[\"']")
 _OF_NODE = re.compile(r"\.command\(\s*[\"'`]([a-z][\w-]*)((?:\s+[<\[][\w.]+[>\]])*)[\"'`]")
 _ASKING = re.compile(r"ask|chat|answer|query|prompt|question|talk|run")
+_MANAGES = re.compile(
+    r"(?i)version|config\w*|init|setup|doctor|serve|server|start|list|ls|show|info|status|health|login"
+    r"|logout|auth|install|update|upgrade|clean|clear|reset|delete|remove|add|set|get|export|import"
+    r"|migrate|ingest|index|seed|inspect|validate|test|models|tools|plugins|completion|help|demo|\w+-picker"
+)
+"""How commands are called that look after a program, and are no question to it."""
+
 _TAKES = re.compile(
     rf"\b(?:{QUESTION})\b\s*:|[\"'](?:--)?(?:{QUESTION})[\"']|[<\[](?:{QUESTION})[>\]]"
 )
 
 
 class Subcommand(NamedTuple):
-    """A command by the word that calls it; `text` is its own part of the program. `sure` is False
-    where nothing says that it takes a question.
+    """A command by the word that calls it, "" where none of them takes a question; `text` is its
+    own part of the program. `sure` is False where nothing says that it takes a question.
     """
 
     name: str
@@ -396,11 +444,12 @@ class Subcommand(NamedTuple):
 def subcommand_of(path: str, text: str) -> Subcommand | None:
     """Return the command that takes a question; None where the program has just one, unnamed."""
     python = path.endswith(".py")
-    found = [*_of_decorators(text), *_of_argparse(text)] if python else [*_of_node(text)]
+    every = [*_of_decorators(text), *_of_argparse(text)] if python else [*_of_node(text)]
+    found = [one for one in every if not _MANAGES.fullmatch(one.name) or _TAKES.search(one.text)]
     named = [one for one in found if _ASKING.fullmatch(one.name)]
     taking = [one for one in found if _TAKES.search(one.text)]
     if not found:
-        return None
+        return Subcommand("", "", sure=False) if every else None
     return [*named, *taking, found[0]._replace(sure=False)][0]
 
 
@@ -440,12 +489,32 @@ _ASKED_OPTION = re.compile(
 )
 _PARSED = re.compile(rf"\b({QUESTION}):\s*\{{\s*type:\s*[\"']string")
 _NAMED = re.compile(
-    r"add_argument\(\s*[\"']([a-z]\w*)[\"']|@click\.argument\(\s*[\"'](\w+)"
+    r"add_argument\(\s*[\"']([a-z]\w*)[\"'](?![^)]*\bchoices\s*=)|@click\.argument\(\s*[\"'](\w+)"
     r"|@\w+\.command\([^)]*\)\s*(?:async )?def \w+\(\s*(\w+):|\.argument\(\s*[\"'`][<\[](\w+)"
 )
 _PLACED = re.compile(
     r"typer\.Argument\(|sys\.argv\[1|process\.argv\[2\]|process\.argv\.slice\(2\)|\.argv\._\["
 )
+_ARGUMENT = re.compile(
+    r"^[ \t]+(\w+)[ \t]*:[^=\n]*(?:=[ \t]*|\bAnnotated\[[^\n]*)typer\.Argument\(", re.M
+)
+
+
+def arguments_of(path: str, text: str) -> list[str]:
+    """Return the names of the arguments of a program, or of the command of it that is asked."""
+    chosen = subcommand_of(path, text)
+    part = chosen.text if chosen else text
+    named = [one[one.lastindex or 0] for one in _NAMED.finditer(part)]
+    return [*_ARGUMENT.findall(part), *named]
+
+
+_MEANT = re.compile(
+    rf"^[ \t]*(?!\w*(?:{QUESTION}))[a-z]\w*[ \t]*(?::[^=\n]+)?="
+    r"[ \t]*(?:\w+\()?(?:sys\.argv\[1\]|process\.argv\[2\])",
+    re.M,
+)
+"""An argument that is kept under a name of no question."""
+
 _READS_JSON = re.compile(
     r"json\.loads?\(\s*(?:sys\.)?(?:stdin|input\(|raw\b|line\b)|\.(?:model_)?validate_json\("
     r"|JSON\.parse\(\s*(?:(?:fs\.)?readFileSync\(\s*(?:0|[\"']/dev/stdin)"
@@ -484,7 +553,8 @@ def invocation_of(path: str, text: str, behind: str = "") -> Invocation:
         return _asked_in(text)
     asked = _asked_in(chosen.text)
     sure = chosen.sure and (asked.sure or bool(_READS.search(text)))
-    return asked._replace(words=(chosen.name, *asked.words), sure=sure)
+    words = (*filter(None, [chosen.name]), *asked.words)
+    return asked._replace(words=words, sure=sure and bool(chosen.name))
 
 
 def _asked_in(text: str) -> Invocation:
@@ -492,17 +562,18 @@ def _asked_in(text: str) -> Invocation:
         if option := pattern.search(text):
             return Invocation(words=(f"--{option[1].lstrip('-')}", PROMPT), stdin="")
     named = list(_NAMED.finditer(text))
-    if named:
-        sure = len(named) == 1 and bool(re.fullmatch(QUESTION, named[0][named[0].lastindex or 0]))
+    names = [one[one.lastindex or 0] for one in named]
+    if named and not (_ASKS.search(text) and not any(re.search(QUESTION, one) for one in names)):
+        sure = len(named) == 1 and bool(re.fullmatch(QUESTION, names[0]))
         return Invocation(words=(PROMPT,), stdin="", sure=sure)
-    if _PLACED.search(text):
+    if _PLACED.search(text) and not (_MEANT.search(text) and _ASKS.search(text)):
         return Invocation(words=(PROMPT,), stdin="")
     if _READS_JSON.search(text) and _READS.search(text):
         key = _ASKED_KEY.search(text)
         name = key[1] if key else "prompt"
         asked = f'{{"{name}": {{{{ prompt | tojson }}}}}}'
         return Invocation(stdin=None if name == "prompt" else asked, sure=key is not None)
-    return Invocation(stdin=_typed(text), sure=bool(_READS.search(text)))
+    return Invocation(stdin=_typed(text), sure=bool(_READS.search(text)) and not named)
 
 
 _ASKS = re.compile(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from posixpath import basename, dirname, join, normpath, splitext
+from posixpath import basename, dirname, join, splitext
 
-from gateval.domain.setup.answering import acts_at_top, answering_functions, has_guard
+from gateval.domain.setup.answering import (
+    acts_at_top,
+    answering_functions,
+    has_guard,
+    names_a_file,
+)
 from gateval.domain.setup.declared import (
     DECLARING,
     ENV_EXAMPLES,
@@ -51,10 +54,19 @@ from gateval.domain.setup.other_work import (
     page_of,
     template_of,
 )
+from gateval.domain.setup.platforms import (
+    FIELDS,
+    FILE,
+    PLATFORM,
+    asks_a_model,
+    is_handler,
+    served_otherwise,
+)
 from gateval.domain.setup.program import (
     FoundProgram,
     Invocation,
     SetUp,
+    arguments_of,
     invocation_of,
     is_asked,
     is_flask,
@@ -64,6 +76,7 @@ from gateval.domain.setup.program import (
     server_of,
     streams_only,
     takes_form,
+    takes_otherwise,
 )
 from gateval.domain.setup.program_install import (
     PROJECT_TEXTS,
@@ -74,12 +87,8 @@ from gateval.domain.setup.program_install import (
 from gateval.domain.setup.protocols import at_port, node_at_port, starts_itself
 from gateval.domain.setup.request_models import asked_as_written, is_looked_after
 from gateval.domain.setup.start_command import import_root, start_of
-from gateval.domain.setup.told_starts import TELLING, ToldStart, told_starts
+from gateval.domain.setup.told_starts import NODE_SOURCES, TELLING, ToldStart, declared, told_starts
 from gateval.domain.setup.zod import as_schema_demands
-from gateval.domain.strict_json import value_at
-
-_BUILT = re.compile(r"^(?:dist|build|lib|out)/")
-_SOURCES = (".ts", ".mts", ".tsx", ".js", ".mjs")
 
 
 def is_entry(path: str, text: str, behind: str = "") -> bool:
@@ -90,67 +99,9 @@ def is_entry(path: str, text: str, behind: str = "") -> bool:
     if path.endswith(".go"):
         return is_go_entry(text)
     own = has_guard(text) if path.endswith(".py") else reads_arguments(text)
-    if own or server_of(path, text, behind):
+    if own or server_of(path, text, behind) or served_otherwise(path, text, behind):
         return True
     return path.endswith(".py") and acts_at_top(text)
-
-
-def declared(projects: Mapping[str, str], files: Container[str]) -> dict[str, str]:
-    """Return the files that project files name as programs, each with its function ("" for all).
-
-    `projects` are paths and texts of project files, `files` all tracked paths.
-    """
-    found: dict[str, str] = {}
-    for path, text in projects.items():
-        for target, function in (_of_python if path.endswith(".toml") else _of_node)(text):
-            for candidate in _places(target):
-                place = normpath(join(dirname(path), candidate))
-                if place in files:
-                    if not names_other_work(f"{function}."):
-                        found.setdefault(place, function)
-                    break
-    return found
-
-
-def _of_python(text: str) -> Iterator[tuple[str, str]]:
-    try:
-        whole = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return
-    for table in (("project", "scripts"), ("tool", "poetry", "scripts")):
-        for target in _words(value_at(whole, *table)):
-            module, colon, function = target.partition(":")
-            if colon and re.fullmatch(r"[\w.]+", module) and re.fullmatch(r"\w+", function):
-                yield f"{module.replace('.', '/')}.py", function
-
-
-def _of_node(text: str) -> Iterator[tuple[str, str]]:
-    try:
-        whole = json.loads(text)
-    except (ValueError, RecursionError):
-        return
-    start = value_at(whole, "scripts", "start")
-    words = [one for one in str(start or "").split() if splitext(one)[1]]
-    started = [value_at(whole, "bin"), words]
-    named = started if any(started) else [value_at(whole, "main")]  # may be that of a library
-    yield from ((word, "") for one in named for word in _words(one) if splitext(word)[1])
-
-
-def _places(target: str) -> Iterator[str]:
-    """Give where the file may be: as named, below `src`, as a package, or before it was built."""
-    yield target
-    yield f"src/{target}"
-    stem = splitext(target.removeprefix("./"))[0]
-    if target.endswith(".py"):
-        yield from (f"{stem}/__init__.py", f"src/{stem}/__init__.py")
-        return
-    for folder in ("src/", ""):
-        yield from (f"{_BUILT.sub(folder, stem)}{ending}" for ending in _SOURCES)
-
-
-def _words(value: object) -> list[str]:
-    found = list(value.values()) if isinstance(value, dict) else value
-    return [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, str)]
 
 
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".go")
@@ -278,6 +229,10 @@ def not_read(files: Iterable[str]) -> tuple[str, Refusal] | None:
     programs; `files` are all tracked paths.
     """
     own = sorted(filter(is_own, files), key=lambda path: (path.count("/"), path))
+    own = [
+        one for one in own if not (names_other_work(one) or basename(one).startswith("."))
+    ] or own
+    own.sort(key=lambda path: splitext(basename(path))[0].lower() not in _TELLING)
     for endings, why in ((".ipynb", NOTEBOOKS), (ENDINGS, UNKNOWN), (OTHER_ENDINGS, FOREIGN)):
         if path := next((one for one in own if one.endswith(endings)), ""):
             return path, why
@@ -322,7 +277,7 @@ def find_programs(
     if asked or found:
         found += _orchestrating(asked, found, around)
     else:
-        found = [*_pages(around), *_functions(known, around)]
+        found = [*_pages(around), *_functions(known, around), *_handlers(around)]
         found = found or programs or _unstarted(known, around)
     return tuple(sorted(found, key=lambda one: (-one.score, one.path.count("/"), one.path)))
 
@@ -364,6 +319,19 @@ def _functions(known: Mapping[str, str], around: RepositoryFiles) -> Iterator[Fo
             yield _program(path, framework, around)._replace(refused=AZURE)
 
 
+def _handlers(around: RepositoryFiles) -> Iterator[FoundProgram]:
+    """Yield the handler of a platform that asks a model, the one called as an agent is first."""
+    found = [
+        path
+        for path, text in around.texts.items()
+        if is_handler(text)
+        and not does_other_work(path, text)
+        and (around.framework(path) or asks_a_model(f"{text}\n{around.reach.behind(path)}"))
+    ]
+    for path in sorted(found, key=lambda one: (not is_asked(one), one))[:1]:
+        yield _program(path, around.framework(path), around)._replace(refused=PLATFORM)
+
+
 def _pages(around: RepositoryFiles) -> Iterator[FoundProgram]:
     """Yield the programs that draw a page around an agent."""
     for path, text in around.texts.items():
@@ -394,10 +362,24 @@ def _orchestrating(
             score = min(score, *(other.score - 2 for other in started))
         asked = one.started and one.invocation.sure and not one.invocation.route
         reached = set(peers.values()) & behind[one.path]
-        told = one.path in around.told and lone and reached
-        if asked and (told or (not led and reached == set(peers.values()))):
+        told = _is_told(one.path, peers, around, lone=lone, reached=bool(reached))
+        if asked and ((told and best < _DECLARED) or (not led and reached == set(peers.values()))):
             score = max(score, best + 1)
         yield one._replace(score=score)
+
+
+def _is_told(
+    path: str, peers: Iterable[str], around: RepositoryFiles, *, lone: bool, reached: bool
+) -> bool:
+    """Whether people are told to start the program rather than the agents that were found: a
+    command with a sentence, or for one that asks the agents, of which none leads, any. Where all of
+    them are classes, the name of a command will do.
+    """
+    told = around.told.get(path)
+    classes = all(one.rpartition(":")[2][:1].isupper() for one in peers)
+    if classes and (path in around.declared or (told and told.words)):
+        return True
+    return reached and bool(told and (lone or told.words))
 
 
 def _has_application(program: FoundProgram, around: RepositoryFiles) -> bool:
@@ -428,14 +410,18 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     asked = invocation_of(path, text, behind)
     if streams_only(path, text, behind):
         return asked, STREAMS
-    refused = template_of(path, text)
+    refused = template_of(path, text) or served_otherwise(path, text, behind)
     told = around.told.get(path)
     if told and told.words and not asked.route:
-        asked = Invocation(words=told.words, stdin="")
-    if not asked.route or asked.preset:
+        return Invocation(words=told.words, stdin=""), refused
+    if not asked.route:
+        taken = any(map(names_a_file, arguments_of(path, text))) or (told and told.file)
+        takes_file = bool(taken) and not asked.sure
+        return asked, refused or (FILE if takes_file else None)
+    if asked.preset:
         return asked, refused
     if asked.route == "/invocations":
-        return asked, refused
+        return asked, refused or (None if asked.field else FIELDS)
     if takes_form(path, f"{text}\n{behind}", asked.route):
         return asked, refused or FORM
     if not path.endswith(".py"):
@@ -443,7 +429,8 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     reached = around.reach.from_(path)
     asking = frozenset(one for one in reached if around.framework(one))
     written = asked_as_written({one: around.texts[one] for one in reached}, asking)
-    asks = is_asked(asked.route) and not is_looked_after(asked.route)
+    otherwise = is_looked_after(asked.route) or takes_otherwise(f"{text}\n{behind}", asked.route)
+    asks = is_asked(asked.route) and not otherwise
     silent = written is None and not is_flask(text) and not asks
     return written or asked, refused or (SILENT if silent else None)
 
@@ -506,9 +493,9 @@ def _declared(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgram:
         score=one.score,
         inputs=one.inputs,
         target=one.target(root),
-        language="node" if one.file.endswith(_SOURCES) else "python",
+        language="node" if one.file.endswith(NODE_SOURCES) else "python",
         names=(*one.names, basename(root), _project_name(root, around), stem),
-        refused=template_of(one.file, around.texts.get(one.file, "")),
+        refused=one.refused or template_of(one.file, around.texts.get(one.file, "")),
     )
     return _with_surroundings(program, one.file, around)
 

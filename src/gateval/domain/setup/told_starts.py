@@ -1,4 +1,5 @@
-"""Which files people are told to start: commands in READMEs and in the files that run a service.
+"""Which files people are told to start: commands in READMEs and in the files that run a service,
+and those that project files name.
 
 A README's `python main.py` is the best hint that there is, and no more: what it names is still read
 as any other program is.
@@ -9,10 +10,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Container, Iterator, Mapping
-from posixpath import basename, dirname, join, normpath
+from posixpath import basename, dirname, join, normpath, splitext
 from typing import NamedTuple
 
+from gateval.domain.setup.other_work import names_other_work
 from gateval.domain.setup.program import PROMPT
 from gateval.domain.strict_json import value_at
 
@@ -33,13 +36,21 @@ _ENDS = re.compile(r"[`|&;>\n]| #")
 _MOST_WORDS = 12
 
 
+_DOCUMENT = re.compile(
+    r"[\w./*-]+\.(?:txt|md|pdf|docx?|csv|tsv|xlsx?|html?|json|ya?ml|png|jpe?g|gpx)"
+)
+"""How a file is called that a command is shown to take."""
+
+
 class ToldStart(NamedTuple):
     """That a file is told to be started: its place in the order of telling, and the words behind
-    it with the question for the sentence among them, if one is shown.
+    it with the question for the sentence among them, if one is shown. `file` is one among the words
+    of a command that shows none.
     """
 
     place: int
     words: tuple[str, ...] = ()
+    file: str = ""
 
 
 def told_starts(
@@ -54,11 +65,13 @@ def told_starts(
     for path in sorted(texts, key=lambda one: (not _is_readme(one), one.count("/"), one)):
         folder, text = dirname(path), texts[path]
         text = text if _is_readme(path) else _MARKS.sub(" ", text)
-        for _, named, words in sorted(_named(text, folder, projects)):
-            place = next((one for one in _places(named, folder) if one in files), "")
+        named = [*_named(text, folder, projects), *_scripts(text, folder, projects)]
+        for _, file, rest in sorted(named):
+            place = next((one for one in _places(file, folder) if one in files), "")
             if place:
                 told = found.get(place, ToldStart(len(found)))
-                found[place] = told._replace(words=told.words or words)
+                words, taken = _asking(rest)
+                found[place] = ToldStart(told.place, told.words or words, told.file or taken)
     return found
 
 
@@ -66,15 +79,13 @@ def _is_readme(path: str) -> bool:
     return basename(path).lower().startswith("readme")
 
 
-def _named(
-    text: str, folder: str, projects: Mapping[str, str]
-) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """Yield what the commands of a text name, with the place of each and the words behind it."""
+def _named(text: str, folder: str, projects: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
+    """Yield what the commands of a text name, with the place of each and what stands behind it."""
     for one in _FILE.finditer(text):
-        yield one.start(), one[1], _asking(text[one.end() :])
+        yield one.start(), one[1], _rest(text, one.end())
     for pattern in (_MODULE, _SERVED):
         for one in pattern.finditer(text):
-            yield one.start(), f"{one[1].replace('.', '/')}.py", _asking(text[one.end() :])
+            yield one.start(), f"{one[1].replace('.', '/')}.py", _rest(text, one.end())
     for one in _SCRIPT.finditer(text):
         project = projects.get(join(folder, "package.json"), "")
         try:
@@ -83,23 +94,42 @@ def _named(
             continue
         for word in str(line or "").split():
             if re.fullmatch(r"[\w./-]+\.(?:[cm]?[jt]s|tsx)", word):
-                yield one.start(), word, ()
+                yield one.start(), word, ""
 
 
-def _asking(rest: str) -> tuple[str, ...]:
-    """Return the words of a command that shows a sentence, with the question for it; else none."""
-    if not rest.startswith(" "):
-        return ()
-    line = _ENDS.split(rest.replace("\\\n", " "), maxsplit=1)[0]
+def _scripts(text: str, folder: str, projects: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
+    """Yield the same of commands that a project of Python installs under a name of its own."""
+    for path, project in projects.items():
+        if basename(path) != "pyproject.toml" or dirname(path) not in {folder, ""}:
+            continue
+        for name, file, _ in _installed(project):
+            called = rf"^[ \t]*(?:\$ +)?(?:uv +run +|poetry +run +|uvx +)?{re.escape(name)}(?= )"
+            for one in re.finditer(called, text, re.M):
+                yield one.start(), file, _rest(text, one.end())
+
+
+def _rest(text: str, start: int) -> str:
+    """Return what stands behind a command on its line, which may go on below it."""
+    rest = text[start : start + 1_000].replace("\\\n", " ")
+    return _ENDS.split(rest, maxsplit=1)[0] if rest.startswith(" ") else ""
+
+
+def _asking(line: str) -> tuple[tuple[str, ...], str]:
+    """Return the words of a command that shows a sentence, with the question for it, and the file
+    in one that shows none; else nothing.
+    """
     try:
         words = shlex.split(line)
     except ValueError:
-        return ()
+        return (), ""
     asked = [one for one in words if " " in one and one.isprintable()]
     plain = all(_WORD.fullmatch(one) for one in words if one not in asked)
-    if len(asked) != 1 or not plain or len(words) > _MOST_WORDS:
-        return ()
-    return tuple(PROMPT if one == asked[0] else one for one in words)
+    if len(asked) > 1 or not plain or len(words) > _MOST_WORDS:
+        return (), ""
+    if not asked:
+        taken = (one for one, before in zip(words, ["", *words], strict=False) if before[:1] != "-")
+        return (), next((one for one in taken if _DOCUMENT.fullmatch(one)), "")
+    return tuple(PROMPT if one == asked[0] else one for one in words), ""
 
 
 def _places(named: str, folder: str) -> Iterator[str]:
@@ -108,3 +138,71 @@ def _places(named: str, folder: str) -> Iterator[str]:
     for one in (named, f"{stem}/__main__.py", f"{stem}/__init__.py", f"src/{named}"):
         yield normpath(join(folder, one))
     yield normpath(named)
+
+
+_BUILT = re.compile(r"^(?:dist|build|lib|out)/")
+NODE_SOURCES = (".ts", ".mts", ".tsx", ".js", ".mjs")
+
+
+def declared(projects: Mapping[str, str], files: Container[str]) -> dict[str, str]:
+    """Return the files that project files name as programs, each with its function ("" for all).
+
+    `projects` are paths and texts of project files, `files` all tracked paths.
+    """
+    found: dict[str, str] = {}
+    for path, text in projects.items():
+        for target, function in (_of_python if path.endswith(".toml") else _of_node)(text):
+            for candidate in _built_of(target):
+                place = normpath(join(dirname(path), candidate))
+                if place in files:
+                    if not names_other_work(f"{function}."):
+                        found.setdefault(place, function)
+                    break
+    return found
+
+
+def _of_python(text: str) -> Iterator[tuple[str, str]]:
+    yield from ((file, function) for _, file, function in _installed(text))
+
+
+def _installed(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the commands that a project of Python installs: each with its file and function."""
+    try:
+        whole = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return
+    for table in (("project", "scripts"), ("tool", "poetry", "scripts")):
+        named = value_at(whole, *table)
+        for name, target in named.items() if isinstance(named, dict) else ():
+            module, colon, function = str(target).partition(":")
+            if colon and re.fullmatch(r"[\w.]+", module) and re.fullmatch(r"\w+", function):
+                yield name, f"{module.replace('.', '/')}.py", function
+
+
+def _of_node(text: str) -> Iterator[tuple[str, str]]:
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    start = value_at(whole, "scripts", "start")
+    words = [one for one in str(start or "").split() if splitext(one)[1]]
+    started = [value_at(whole, "bin"), words]
+    named = started if any(started) else [value_at(whole, "main")]  # may be that of a library
+    yield from ((word, "") for one in named for word in _words(one) if splitext(word)[1])
+
+
+def _built_of(target: str) -> Iterator[str]:
+    """Give where the file may be: as named, below `src`, as a package, or before it was built."""
+    yield target
+    yield f"src/{target}"
+    stem = splitext(target.removeprefix("./"))[0]
+    if target.endswith(".py"):
+        yield from (f"{stem}/__init__.py", f"src/{stem}/__init__.py")
+        return
+    for folder in ("src/", ""):
+        yield from (f"{_BUILT.sub(folder, stem)}{ending}" for ending in NODE_SOURCES)
+
+
+def _words(value: object) -> list[str]:
+    found = list(value.values()) if isinstance(value, dict) else value
+    return [one for one in (found if isinstance(found, list) else [found]) if isinstance(one, str)]

@@ -1,0 +1,80 @@
+"""Programs that nothing here asks: a platform's functions, servers with a way of their own.
+
+Each is refused by its own name, with what a person does then. What a program says is read, never
+run. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gateval.domain.setup.other_work import NAMED, STREAMS, Refusal
+
+_AGENT_OS = re.compile(r"^from agno\.os\b.*^[^#\n]*\bAgentOS\(", re.M | re.S)
+_NEST = re.compile(r"\bNestFactory\.create\b")
+_NEST_GATEWAY = re.compile(r"@WebSocketGateway\(|@SubscribeMessage\(")
+_NEST_POST = re.compile(r"^[ \t]*@Post\(", re.M)
+_HANDLER = re.compile(
+    r"^(?:async )?def (?:(?:lambda_)?handler\(\s*(?:event|context)\b|on_request(?:_post)?\()"
+    r"|^@functions_framework\.http\b"
+    r"|^export (?:async function|function|const) (?:onRequest(?:Post)?|handler)\b"
+    r"|^(?:module\.)?exports\.handler\s*=|^export default \{\s*(?:async )?fetch\(",
+    re.M,
+)
+_ASKS_A_MODEL = re.compile(r"\bchat/completions\b|\bchat\.completions\b")
+
+AGENT_OS = Refusal(
+    "serves agents by AgentOS of Agno, whose runs are asked by a form (`POST /agents/ID/runs`, "
+    "field `message`), which nothing here sends.",
+    "Give it an interface that is asked here, `AgentOS(..., interfaces=[AGUI(agent=AGENT)])`; or "
+    "name a function that takes the question, makes the agent with what it needs, and returns "
+    "`agent.run(question).content`: `gateval init FILE:FUNCTION` (docs/guides/bridges.md).",
+)
+NEST = Refusal(
+    "is a server of NestJS, whose controllers `init` does not read.",
+    "Write the Agent by hand: `runtime: {type: http, command: [...], request: {...}}`, with the "
+    "path and the body of the route that takes the question (docs/reference/manifests.md).",
+)
+PLATFORM = Refusal(
+    "has a handler that a platform calls with its own context or event (Lambda, Workers, EdgeOne "
+    "and the like), so no command here starts what it answers.",
+    "Name a function that takes the question and asks the model, `gateval init FILE:FUNCTION` "
+    "(docs/guides/bridges.md); or write the Agent by hand, `runtime: {type: http, command: "
+    "[...]}`, with the command of the platform that serves it on this machine.",
+)
+FILE = Refusal(
+    "takes a file, and no question.",
+    "Write the Agent by hand, `runtime: {type: command, command: [...]}`, with a file of its "
+    "folder among the words. " + NAMED,
+)
+FIELDS = Refusal(
+    "reads other things than a question from what it is given.",
+    "Write the Agent by hand: `runtime.request.body` has every field that it reads, or for a graph "
+    "`runtime.target` names it and the fixture's payload has the fields of its state "
+    "(docs/guides/bridges.md).",
+)
+
+
+def served_otherwise(path: str, text: str, behind: str) -> Refusal | None:
+    """Return why a server cannot be asked whose framework has a way of its own; None for others.
+
+    `behind` are the texts of the files that it imports.
+    """
+    if path.endswith(".py"):
+        own = _AGENT_OS.search(text) and not re.search(r"\bAGUI\(", f"{text}\n{behind}")
+        return AGENT_OS if own else None
+    if not _NEST.search(text):
+        return None
+    if _NEST_POST.search(behind):
+        return NEST
+    return STREAMS if _NEST_GATEWAY.search(behind) else None
+
+
+def is_handler(text: str) -> bool:
+    """Whether a file has the handler that a platform calls."""
+    return bool(_HANDLER.search(text))
+
+
+def asks_a_model(text: str) -> bool:
+    """Whether a file asks a model by the path of its API, with no library."""
+    return bool(_ASKS_A_MODEL.search(text))

@@ -1,0 +1,169 @@
+"""Programs that take something else than a question, and commands among several: a fourth draw."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gateval.domain.setup.other_work import MUTE, STREAMS
+from gateval.domain.setup.platforms import AGENT_OS, FIELDS, FILE, NEST, PLATFORM
+from gateval.domain.setup.program_search import not_read
+from tests.unit.domain.test_programs_of_strangers import MAIN, found
+
+COMMANDS = """import dspy, typer
+from core.parts import ask_all
+app = typer.Typer()
+
+@app.command()
+def version() -> None:
+    print(1)
+
+@app.command("look")
+def look({parameter}) -> None:
+    print(ask_all(1))
+"""
+WORKFLOW = "from llama_index.core.workflow import Workflow\nclass Plan(Workflow):\n    ...\n"
+PROJECT = "[project]\nname = 'desk'\n[project.scripts]\ndesk = 'desk.cli:app'\n"
+
+
+def test_a_command_of_a_project_comes_before_a_class_and_is_asked_as_the_readme_shows() -> None:
+    files = {
+        "src/desk/cli.py": COMMANDS.format(parameter="question: str, db: str"),
+        "src/desk/deep/plan.py": WORKFLOW,
+        "pyproject.toml": PROJECT,
+    }
+    readme = 'Run:\n\n```sh\n$ uv run desk look "Who buys?" sqlite:///a.db --model fake\n```\n'
+    first, second = found({**files, "README.md": readme})
+    asked = ("look", "{{ prompt }}", "sqlite:///a.db", "--model", "fake")
+    assert first.invocation.words == first.command[-5:] == asked
+    assert second.target.endswith("plan.py:Plan")
+    assert found(files)[0].path == "src/desk/cli.py"
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        (COMMANDS.format(parameter="file_path: str = typer.Argument(..., help='x')"), FILE),
+        (COMMANDS.replace('"look"', '"config"').format(parameter=""), MUTE),
+        (f"import openai, argparse\np.add_argument('crew', choices=sorted(x))\n{MAIN}", MUTE),
+    ],
+    ids=["a file", "management alone", "a choice"],
+)
+def test_a_command_that_takes_no_question_is_none(text: str, refused: object) -> None:
+    (program,) = found({"desk.py": text + MAIN})
+    assert program.refused == refused
+    assert "version" not in program.command
+
+
+def test_a_readme_that_shows_a_command_with_a_file_says_that_it_takes_one() -> None:
+    text = "import dspy\nfrom parts import other\napp = typer.Typer()\napp.add_typer(other)\n@app.command()\ndef version(): ...\n"
+    told = {"README.md": "    desk sum one notes.md --format json\n", "pyproject.toml": PROJECT}
+    (program,) = found({"desk/cli.py": text + MAIN, **told})
+    assert program.refused == FILE
+
+
+@pytest.mark.parametrize(
+    ("reads", "stdin"),
+    [
+        ("user = sys.argv[1] if len(sys.argv) > 1 else 'x'", "{{ prompt }}\nexit\n"),
+        ("query = sys.argv[1] if len(sys.argv) > 1 else ''", ""),
+    ],
+)
+def test_an_argument_with_another_meaning_is_not_the_question(reads: str, stdin: str) -> None:
+    loop = "    while True:\n        said = input('> ')\n        if said in {'exit'}: break\n"
+    (program,) = found({"main.py": f"import openai, sys\ndef main():\n    {reads}\n{loop}{MAIN}"})
+    assert program.invocation.stdin == stdin
+    assert program.refused is None
+
+
+NEST_MAIN = "import { NestFactory } from '@nestjs/core';\nimport { AppModule } from './app.module';\nconst app = await NestFactory.create(AppModule);\nawait app.listen(3000);\n"
+NEST_MODULE = "import { Talk } from './talk.gateway';\n@Module({ providers: [Talk] })\nexport class AppModule {}\n"
+BEDROCK = "import { BedrockAgentRuntimeClient } from '@aws-sdk/client-bedrock-agent-runtime';\n"
+OS = "from agno.agent import Agent\nfrom agno.os import AgentOS\nagent = Agent(name='x')\nagent_os = AgentOS(agents=[agent]{more})\napp = agent_os.get_app()\n"
+
+
+@pytest.mark.parametrize(
+    ("decorated", "refused"),
+    [
+        ("@WebSocketGateway()\nexport class Talk { @SubscribeMessage('send') send() {} }", STREAMS),
+        ("@Controller('talk')\nexport class Talk {\n  @Post()\n  send() {}\n}", NEST),
+    ],
+)
+def test_a_server_of_nest_is_refused_by_what_it_is(decorated: str, refused: object) -> None:
+    files = {"src/main.ts": NEST_MAIN, "src/app.module.ts": NEST_MODULE}
+    (program,) = found({**files, "src/talk.gateway.ts": BEDROCK + decorated})
+    assert (program.framework, program.refused) == ("Amazon Bedrock", refused)
+
+
+def test_agno_is_asked_by_its_interface_or_refused_with_what_to_do() -> None:
+    assert [one.refused for one in found({"main.py": OS.format(more="")})] == [AGENT_OS]
+    (program,) = found({"main.py": OS.format(more=", interfaces=[AGUI(agent=agent)]")})
+    asked = program.invocation
+    assert (asked.preset, asked.route, program.refused) == ("ag-ui", "/agui", None)
+    assert program.command[-3:] == ("main:app", "--port", "{port}")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("agents/chat/index.py", "async def handler(context):\n    url = f'{x}/chat/completions'\n"),
+        ("answer.py", "import boto3\nrun = boto3.client('bedrock-agent-runtime')\ndef lambda_handler(event, context): ...\n"),
+        ("src/worker.ts", "import OpenAI from 'openai';\nexport default {\n  async fetch(request, env) {} }\n"),
+    ],
+)  # fmt: skip
+def test_the_handler_of_a_platform_is_named(path: str, text: str) -> None:
+    other = {"agents/me.py": "async def handler(context): ...\n", "tools/setup.py": ""}
+    assert [(one.path, one.refused) for one in found({path: text, **other})] == [(path, PLATFORM)]
+
+
+def test_a_file_that_is_named_for_all_is_a_program() -> None:
+    files = [".eslintrc.js", "infisical-setup.py", "z/main.go", "a/helper.py"]
+    assert (not_read(files) or ("",))[0] == "z/main.go"
+
+
+ENTRY = "from crewai import Crew\nfrom bedrock_agentcore import BedrockAgentCoreApp\nfrom read import parsed\napp = BedrockAgentCoreApp()\n@app.entrypoint\ndef invoke(request):\n    return go(parsed(request))\n"
+READ = "def parsed(raw):\n    body = raw.get('payload') if isinstance(raw.get('payload'), dict) else raw\n    {read}\n"
+
+
+def test_a_payload_is_read_in_the_function_that_gets_it() -> None:
+    read = "return body.get('question'), body['city']"
+    first, *_ = found({"main.py": ENTRY, "read.py": READ.format(read=read)})
+    sent = json.loads(first.invocation.body)
+    assert (first.invocation.field, sent["question"], sent["city"]) == (
+        "question",
+        "{{ prompt }}",
+        "text",
+    )
+    read = "inputs = body.get('inputs')\n    if not isinstance(inputs, dict): raise ValueError\n    return body.get('crew')"
+    first, *_ = found({"main.py": ENTRY, "read.py": READ.format(read=read)})
+    assert first.refused == FIELDS
+
+
+GRAPH = "from langgraph.graph import StateGraph\nfrom state import Trip\ndef build_graph(emit=None):\n    graph = StateGraph(Trip)\n    return graph.compile()\n"
+
+
+@pytest.mark.parametrize(
+    ("field", "refused"),
+    [
+        ("photos: list[str] = []", FIELDS),
+        ("city: str\n    plan: str", FIELDS),
+        ("city: str", None),
+        ("query: str", None),
+        ("messages: list", None),
+    ],
+)
+def test_a_graph_whose_state_takes_no_question_is_refused(field: str, refused: object) -> None:
+    state = (
+        f"from pydantic import BaseModel\nclass Trip(BaseModel):\n    gpx_file: str\n    {field}\n"
+    )
+    (program,) = found({"graph.py": GRAPH, "state.py": state})
+    assert program.refused == refused
+
+
+def test_a_route_whose_model_has_no_question_is_no_question() -> None:
+    text = "import openai\nfrom fastapi import FastAPI\nfrom pydantic import BaseModel\napp = FastAPI()\nclass Job(BaseModel):\n    model: str\n    {field}: str = ''\nclass Note(BaseModel):\n    text: str\n@app.post('/run')\nasync def run(body: Job):\n    return {{'run_id': 1}}\n"
+    (program,) = found({"server.py": text.format(field="gpx_file")})
+    assert program.refused is not None
+    (program,) = found({"server.py": text.format(field="query")})
+    assert program.refused is None
