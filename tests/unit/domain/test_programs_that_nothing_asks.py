@@ -148,6 +148,7 @@ GRAPH = "from langgraph.graph import StateGraph\nfrom state import Trip\ndef bui
     [
         ("photos: list[str] = []", FIELDS),
         ("city: str\n    plan: str", FIELDS),
+        ("model: str = 'm'\n    output_dir: str", FIELDS),
         ("city: str", None),
         ("query: str", None),
         ("messages: list", None),
@@ -167,3 +168,14 @@ def test_a_route_whose_model_has_no_question_is_no_question() -> None:
     assert program.refused is not None
     (program,) = found({"server.py": text.format(field="query")})
     assert program.refused is None
+
+
+def test_a_body_with_a_model_comes_before_keys_and_settings_are_left_out() -> None:
+    text = "import openai\nfrom fastapi import FastAPI, Request\nfrom pydantic import BaseModel\napp = FastAPI()\nclass Job(BaseModel):\n    text_content: str\n"
+    raw = "@app.post('/meeting')\nasync def meet(request: Request):\n    body = await request.json()\n    return {'summary': go(body.get('content'), body.get('title'), body.get('temperature'))}\n"
+    typed = "@app.post('/text')\nasync def read(body: Job):\n    return {'summary': go(body)}\n"
+    (program,) = found({"server.py": text + raw + typed})
+    assert (program.invocation.route, program.invocation.field) == ("/text", "text_content")
+    (program,) = found({"server.py": text + raw})
+    sent = json.loads(program.invocation.body)
+    assert sent == {"content": "{{ prompt }}", "title": "gateval"}

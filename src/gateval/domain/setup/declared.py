@@ -14,9 +14,9 @@ from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
 from gateval.domain.setup.answering import names_a_file
+from gateval.domain.setup.openapi import IDENTITY, takes_question
 from gateval.domain.setup.other_work import Refusal, is_aside, writes_data
 from gateval.domain.setup.platforms import FIELDS
-from gateval.domain.setup.request_models import takes_question
 from gateval.domain.strict_json import value_at
 
 DECLARING = ("langgraph.json", "root_agent.yaml")
@@ -351,7 +351,7 @@ def _states(texts: Mapping[str, str]) -> dict[str, str]:
 
 def _unasked(agent: DeclaredAgent, state: str) -> DeclaredAgent:
     """Return the agent as the last; it is refused unless one text alone could be the question."""
-    texts = [one for one in _TEXT.findall(state) if not names_a_file(one)]
+    texts = [one for one in _TEXT.findall(state) if not (names_a_file(one) or IDENTITY.search(one))]
     return agent._replace(score=LEAST - 6, refused=None if len(texts) == 1 else FIELDS)
 
 

@@ -7,6 +7,7 @@ all the same: which of its fields takes the question is told by their names.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -32,6 +33,32 @@ SOME = {
     "null": None,
 }
 SOME_UUID = "00000000-0000-4000-8000-000000000000"
+
+
+IDENTITY = re.compile(
+    r"(?:^|_)(?:id|uuid|key|token|name|user|email|model|language|lang|type|role|password|secret|phone"
+    r"|url|code|date|status)$"
+)
+"""How fields are called that hold who or what something is, and no text of anybody."""
+
+
+def takes_question(name: str) -> bool:
+    """Whether a field is called as those are that take questions: `user_query`."""
+    return names_one_of(name, ASKED) and not IDENTITY.search(name.lower())
+
+
+def names_one_of(name: str, words: tuple[str, ...]) -> bool:
+    """Whether one of the parts of a name is among these words: `userQuery` has `query`."""
+    parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().split("_")
+    return name in words or any(one in parts for one in words)
+
+
+_LOOKED_AFTER = re.compile(r"/(?:admin|settings|config)/")
+
+
+def is_looked_after(route: str) -> bool:
+    """Whether a server is administered at a route, which asks no agent."""
+    return bool(_LOOKED_AFTER.search(route))
 
 
 def asked_as_described(document: object) -> Invocation | None:

@@ -35,7 +35,7 @@ from gateval.domain.setup.import_graph import (
 )
 from gateval.domain.setup.libraries import OVER_HTTP, PLAIN_NAMES, framework_of, models_in
 from gateval.domain.setup.no_edits import needs
-from gateval.domain.setup.openapi import SOME_TEXT
+from gateval.domain.setup.openapi import SOME_TEXT, is_looked_after
 from gateval.domain.setup.other_work import (
     AZURE,
     FOREIGN,
@@ -85,7 +85,7 @@ from gateval.domain.setup.program_install import (
     with_itself,
 )
 from gateval.domain.setup.protocols import at_port, node_at_port, starts_itself
-from gateval.domain.setup.request_models import asked_as_written, is_looked_after
+from gateval.domain.setup.request_models import asked_as_written
 from gateval.domain.setup.start_command import import_root, start_of
 from gateval.domain.setup.told_starts import NODE_SOURCES, TELLING, ToldStart, declared, told_starts
 from gateval.domain.setup.zod import as_schema_demands

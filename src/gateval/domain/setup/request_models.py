@@ -16,7 +16,15 @@ from posixpath import dirname, splitext
 from typing import Any
 
 from gateval.domain.setup.import_graph import python_tree
-from gateval.domain.setup.openapi import SOME, SOME_TEXT, SOME_UUID
+from gateval.domain.setup.openapi import (
+    IDENTITY,
+    SOME,
+    SOME_TEXT,
+    SOME_UUID,
+    is_looked_after,
+    names_one_of,
+    takes_question,
+)
 from gateval.domain.setup.program import (
     ANSWERED,
     ASKED,
@@ -39,10 +47,9 @@ _TIMES = {"datetime": "2026-01-01T00:00:00Z", "date": "2026-01-01"}
 _TELLS = re.compile(r"[Rr]outer|FastAPI|Model\b|Schema\b|Settings\b|Enum\b")
 _ELSEWHERE = frozenset({"Depends", "Header", "Cookie", "Security"})
 _FORMS = frozenset({"Form", "File", "UploadFile"})
-_IDENTITY = re.compile(
-    r"(?:^|_)(?:id|uuid|key|token|name|user|email|model|language|lang|type|role|password|secret|phone"
-    r"|url|code|date|status)$"
-)
+_SETTING = re.compile(r"temperature|top_[pk]|max_\w+|limit|timeout\w*|stream\w*|seed")
+"""How keys are called that hold a number or a switch, and are left out."""
+
 _BESIDE = re.compile(
     r"upload|index|ingest|reset|clear|config|setting|update|creat|delet|feedback|suggest|title|login"
     r"|regist|auth|eval|webhook|transcri|speech|tts|image|embed|history|cancel|stop|valid|health|test"
@@ -53,7 +60,6 @@ _BESIDE = re.compile(
 
 _BARELY = -4  # the likelihood of a handler that more speaks against than for
 
-_LOOKED_AFTER = re.compile(r"/(?:admin|settings|config)/")
 _VALIDATES = frozenset({"model_validate", "model_validate_json", "parse_obj", "parse_raw"})
 
 
@@ -237,11 +243,6 @@ def _text(node: ast.expr | None) -> str:
     return value if isinstance(value, str) else ""
 
 
-def is_looked_after(route: str) -> bool:
-    """Whether a server is administered at a route, which asks no agent."""
-    return bool(_LOOKED_AFTER.search(route))
-
-
 def _number(node: ast.expr | None) -> int:
     """Return a status, a number or as `status.HTTP_202_ACCEPTED`; 0 where there is none."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
@@ -382,16 +383,24 @@ class Handler:
         place = asked.route.partition("?")[0]
         parts = [one for one in place.lower().split("/") if one not in {"", SOME_TEXT}]
         last = parts[-1] if parts else ""
-        named = asked.field.rpartition(".")[2] in ASKED
+        field = asked.field.rpartition(".")[2]
         score = (
-            4 * named
+            (4 if field in ASKED else 3 * takes_question(field))
             + 3 * is_asked(last)
             + is_asked(f"{place} {self.function.name}")
             + 2 * bool(asked.answer)
         )
         beside = bool(_BESIDE.search(last))
+        kinds = [_name(_plain(one.annotation)) for one, _ in self._parameters()]
+        untyped = kinds == ["Request"] and not self._model_read()
         later = _number(_keyword(self.made, "status_code")) == 202  # the answer is elsewhere
-        return score - 6 * beside - 8 * later - 2 * self._streams() - place.count(SOME_TEXT)
+        return (
+            score
+            - 6 * beside
+            - 8 * later
+            - 2 * (self._streams() + untyped)
+            - place.count(SOME_TEXT)
+        )
 
     def _parameters(self) -> Iterator[tuple[ast.arg, ast.expr | None]]:
         given = self.function.args
@@ -418,7 +427,7 @@ class Handler:
                 key, of = node.args[0], getattr(node.func, "value", None)
             if key is not None and isinstance(of, ast.Name) and of.id in names and _text(key):
                 found.append(_text(key))
-        return found
+        return [one for one in found if not _SETTING.fullmatch(one)]
 
     def _model_read(self) -> dict[str, Any]:
         """Return the fields of the model that it makes of its request itself."""
@@ -513,7 +522,7 @@ class Handler:
                 value = value.args[0] if value.args else _keyword(value, "content")
             if isinstance(value, ast.Dict):
                 keys += [_text(one) for one in value.keys if one is not None]
-        answers = [one for one in keys if _tells(one, ANSWERED) and not _IDENTITY.search(one)]
+        answers = [one for one in keys if names_one_of(one, ANSWERED) and not IDENTITY.search(one)]
         return min(answers, key=lambda one: one not in ANSWERED, default="")
 
     def _streams(self) -> bool:
@@ -584,17 +593,7 @@ def _asked_in(body: dict[str, Any]) -> str:
     for key, value in inner:
         if field := _asked_in(value):
             return f"{key}.{field}"
-    rest = [one for one in texts if not _IDENTITY.search(one.lower())]
+    rest = [one for one in texts if not IDENTITY.search(one.lower())]
     if rest:
         body[rest[0]] = PROMPT
     return rest[0] if rest else ""
-
-
-def takes_question(name: str) -> bool:
-    """Whether a field is called as those are that take questions: `user_query`."""
-    return _tells(name, ASKED) and not _IDENTITY.search(name.lower())
-
-
-def _tells(name: str, words: tuple[str, ...]) -> bool:
-    parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().split("_")
-    return name in words or any(one in parts for one in words)
