@@ -198,6 +198,24 @@ def test_the_program_that_is_there_becomes_the_agent_and_runs(tmp_path: Path) ->
     )
 
 
+def test_a_program_that_takes_a_file_is_asked_with_the_one_its_readme_shows(tmp_path: Path) -> None:
+    """Its first fixture names the file, which is at hand where the program runs."""
+    repo = Repo(tmp_path / "new")
+    opens = "import argparse\np = argparse.ArgumentParser()\np.add_argument('path')\nquestion = open(p.parse_args().path).read()"
+    repo.write("desk.py", PROGRAM.replace("question = sys.argv[1]", opens))
+    repo.write("README.md", "Try it:\n\n    python desk.py notes/today.md\n")
+    repo.write("notes/today.md", "All is well.\n")
+    repo.write("requirements.txt", "")
+    repo.commit()
+
+    done = gateval(repo, "init", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "a question is the path of one: notes/today.md at first." in done.stdout
+    ran = gateval(repo, "run", "desk-eval", "--results", str(tmp_path / "out"))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "The program heard: All is well." in (tmp_path / "out/results.v1.json").read_text()
+
+
 def test_two_programs_as_likely_are_told(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "new")
     for name in ("sales", "support"):

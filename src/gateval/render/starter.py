@@ -235,6 +235,11 @@ def what_held(
     return (*(lines or ["- {type: latency, maxSeconds: 300} # it answered"]), model)
 
 
+def first_question(program: FoundProgram | None) -> str:
+    """Return what a program is asked at first: the path of a file, if it takes one."""
+    return (program.invocation.file if program else "") or QUESTION
+
+
 def eval_file(
     sketch: Sketch,
     *,
@@ -250,12 +255,13 @@ def eval_file(
     lines of its assertions, `inputs` names in the payload beside `prompt`.
     """
     folder = f"{sketch.folder}/" if sketch.folder else ""
+    question = first_question(sketch.program)
     stem = free_name(f"{folder}evals", (path.removesuffix(".yaml") for path in paths))
     values = {
         "NAME": scalar(sketch.name),
         "FIXTURE": scalar(free_name(f"{sketch.name}-says-what-it-is-for", fixtures)),
         "EVAL": scalar(eval_name(sketch, evals)),
-        "PAYLOAD": ", ".join(f"{word(key)}: {QUESTION}" for key in ("prompt", *inputs)),
+        "PAYLOAD": ", ".join(f"{word(key)}: {word(question)}" for key in ("prompt", *inputs)),
         "ASSERTIONS": "\n".join(f"    {line}" for line in holds),
     }
     return StarterFile(f"{stem}.yaml", fill("evals.yaml", values), "its first fixture and Eval")

@@ -9,6 +9,8 @@ import pytest
 from gateval.domain.setup.other_work import MUTE, STREAMS
 from gateval.domain.setup.platforms import AGENT_OS, FIELDS, FILE, NEST, PLATFORM
 from gateval.domain.setup.program_search import not_read
+from gateval.domain.setup.starter import said_of
+from gateval.render.starter import first_question
 from tests.unit.domain.test_programs_of_strangers import MAIN, found
 
 COMMANDS = """import dspy, typer
@@ -56,11 +58,20 @@ def test_a_command_that_takes_no_question_is_none(text: str, refused: object) ->
     assert "version" not in program.command
 
 
-def test_a_readme_that_shows_a_command_with_a_file_says_that_it_takes_one() -> None:
+def test_a_command_is_asked_with_the_file_that_its_readme_shows_if_there_is_one() -> None:
     text = "import dspy\nfrom parts import other\napp = typer.Typer()\napp.add_typer(other)\n@app.command()\ndef version(): ...\n"
     told = {"README.md": "    desk sum one notes.md --format json\n", "pyproject.toml": PROJECT}
-    (program,) = found({"desk/cli.py": text + MAIN, **told})
+    files = {"desk/cli.py": text + MAIN, **told}
+    (program,) = found(files)
     assert program.refused == FILE
+    (program,) = found({**files, "notes.md": ""})
+    asked = program.invocation
+    assert asked.words == ("sum", "one", "{{ prompt }}", "--format", "json")
+    assert (asked.file, first_question(program), program.refused) == ("notes.md", "notes.md", None)
+    assert any("notes.md at first" in one for one in said_of(program))
+    sentence = {"README.md": "    desk sum notes.md\n    desk ask 'What now?'\n"}
+    (program,) = found({**files, **sentence, "notes.md": ""})
+    assert (program.invocation.words, program.invocation.file) == (("ask", "{{ prompt }}"), "")
 
 
 @pytest.mark.parametrize(

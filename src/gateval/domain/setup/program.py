@@ -39,8 +39,9 @@ class Invocation(NamedTuple):
     `words` follow the program's name. `stdin` is a template, None for the gate's JSON. A server has
     `route`, `field` and `answer`: the path it is asked at, the key of the question in the body, and
     that of the answer in the response ("" for the whole); `body` is all of the body as JSON, where
-    it holds more. `preset` is the protocol that it speaks, which says all but the path. `sure` is
-    False where the text of the program did not tell.
+    it holds more. `preset` is the protocol that it speaks, which says all but the path. `file` is
+    one that it can be asked about, where its question is the path of one. `sure` is False where the
+    text of the program did not tell.
     """
 
     words: tuple[str, ...] = ()
@@ -51,6 +52,7 @@ class Invocation(NamedTuple):
     sure: bool = True
     body: str = ""
     preset: str = ""
+    file: str = ""
 
 
 class FoundProgram(NamedTuple):

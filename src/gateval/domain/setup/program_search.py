@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from posixpath import basename, dirname, join, splitext
+from posixpath import basename, dirname, join, relpath, splitext
 
 from gateval.domain.setup.answering import (
     acts_at_top,
@@ -411,13 +411,9 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     if streams_only(path, text, behind):
         return asked, STREAMS
     refused = template_of(path, text) or served_otherwise(path, text, behind)
-    told = around.told.get(path)
-    if told and told.words and not asked.route:
-        return Invocation(words=told.words, stdin=""), refused
     if not asked.route:
-        taken = any(map(names_a_file, arguments_of(path, text))) or (told and told.file)
-        takes_file = bool(taken) and not asked.sure
-        return asked, refused or (FILE if takes_file else None)
+        asked, why = _by_words(path, asked, around)
+        return asked, refused or why
     if asked.preset:
         return asked, refused
     if asked.route == "/invocations":
@@ -433,6 +429,25 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     asks = is_asked(asked.route) and not otherwise
     silent = written is None and not is_flask(text) and not asks
     return written or asked, refused or (SILENT if silent else None)
+
+
+def _by_words(
+    path: str, asked: Invocation, around: RepositoryFiles
+) -> tuple[Invocation, Refusal | None]:
+    """Return how a command is asked: as people are shown it, by a sentence or, where the program
+    takes none, by a file that is there; and why it cannot be, if so.
+    """
+    told = around.told.get(path)
+    words, file = (told.words, told.file) if told else ((), "")
+    if words and not file:
+        return Invocation(words=words, stdin=""), None
+    taken = file or any(map(names_a_file, arguments_of(path, around.texts[path])))
+    if not taken or asked.sure:
+        return asked, None
+    shown = relpath(file, _set_up(path, around)[0] or ".") if words else ".."
+    if shown.startswith(".."):
+        return asked, FILE
+    return Invocation(words=words, stdin="", file=shown), None
 
 
 def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram:
@@ -511,6 +526,7 @@ def _with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles
         setup = setup._replace(inputs=(*setup.inputs, *shared))
     named = frozenset().union(*(around.names[other] for other in inside))
     data = (other for other in around.files if not other.endswith(ENDINGS) and is_own(other))
+    named |= {basename(program.invocation.file)}
     reads = sorted(other for other in data if basename(other) in named) if not root else ()
     examples = [join(folder, one) for folder in {root, ""} for one in ENV_EXAMPLES]
     told = [program.path, *around.environments.get(program.path, ())]

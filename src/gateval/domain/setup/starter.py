@@ -169,6 +169,8 @@ def said_of(
     said = [f"{begun}{program.told}{uses} is {'the first' if first else 'an'} Agent."]
     if not program.started:
         said.append("Nothing tells how it is started, so `command` is a guess: mend it first.")
+    if asked.file:
+        said.append(f"It takes a file, so a question is the path of one: {asked.file} at first.")
     if not asked.sure:
         where = f"as `{asked.field}` in a POST to {asked.route}" if asked.route else "on its input"
         where = "as an argument" if asked.words else where

@@ -37,15 +37,15 @@ _MOST_WORDS = 12
 
 
 _DOCUMENT = re.compile(
-    r"[\w./*-]+\.(?:txt|md|pdf|docx?|csv|tsv|xlsx?|html?|json|ya?ml|png|jpe?g|gpx)"
+    r"[\w./*][\w./*-]*\.(?:py|[jt]s|txt|md|pdf|docx?|csv|tsv|xlsx?|html?|json|ya?ml|png|jpe?g|gpx)"
 )
 """How a file is called that a command is shown to take."""
 
 
 class ToldStart(NamedTuple):
     """That a file is told to be started: its place in the order of telling, and the words behind
-    it with the question for the sentence among them, if one is shown. `file` is one among the words
-    of a command that shows none.
+    it with the question for the sentence among them, if one is shown. Where only one with a `file`
+    is, the question stands for that, and there are no words if the repository has no such file.
     """
 
     place: int
@@ -71,8 +71,15 @@ def told_starts(
             if place:
                 told = found.get(place, ToldStart(len(found)))
                 words, taken = _asking(rest)
-                found[place] = ToldStart(told.place, told.words or words, told.file or taken)
+                taken = taken and normpath(join(folder, taken))
+                words = () if taken and taken not in files else words
+                found[place] = max(told, ToldStart(told.place, words, taken), key=_worth)
     return found
+
+
+def _worth(told: ToldStart) -> tuple[bool, bool, bool]:
+    """A sentence is worth more than a file that is there, and that more than one that is not."""
+    return bool(told.words and not told.file), bool(told.words), bool(told.file)
 
 
 def _is_readme(path: str) -> bool:
@@ -126,10 +133,11 @@ def _asking(line: str) -> tuple[tuple[str, ...], str]:
     plain = all(_WORD.fullmatch(one) for one in words if one not in asked)
     if len(asked) > 1 or not plain or len(words) > _MOST_WORDS:
         return (), ""
-    if not asked:
-        taken = (one for one, before in zip(words, ["", *words], strict=False) if before[:1] != "-")
-        return (), next((one for one in taken if _DOCUMENT.fullmatch(one)), "")
-    return tuple(PROMPT if one == asked[0] else one for one in words), ""
+    before = ["", *words]
+    files = [one for one, last in zip(words, before, strict=False) if last[:1] != "-"]
+    files = [one for one in files if not asked and _DOCUMENT.fullmatch(one)][:1]
+    shown = [*asked, *files]
+    return tuple(PROMPT if one in shown else one for one in words if shown), "".join(files)
 
 
 def _places(named: str, folder: str) -> Iterator[str]:
