@@ -148,7 +148,8 @@ def test_a_payload_is_read_in_the_function_that_gets_it() -> None:
     )
     read = "inputs = body.get('inputs')\n    if not isinstance(inputs, dict): raise ValueError\n    return body.get('crew')"
     first, *_ = found({"main.py": ENTRY, "read.py": READ.format(read=read)})
-    assert first.refused == FIELDS
+    assert first.refused is not None
+    assert first.refused.why == "reads `inputs`, `crew` of its payload, and no question."
 
 
 GRAPH = "from langgraph.graph import StateGraph\nfrom state import Trip\ndef build_graph(emit=None):\n    graph = StateGraph(Trip)\n    return graph.compile()\n"

@@ -6,6 +6,7 @@ run. Pure.
 
 from __future__ import annotations
 
+import json
 import re
 
 from gateval.domain.setup.other_work import NAMED, STREAMS, Refusal
@@ -48,11 +49,21 @@ FILE = Refusal(
     "folder among the words. " + NAMED,
 )
 FIELDS = Refusal(
-    "reads other things than a question from what it is given.",
-    "Write the Agent by hand: `runtime.request.body` has every field that it reads, or for a graph "
-    "`runtime.target` names it and the fixture's payload has the fields of its state "
-    "(docs/guides/bridges.md).",
+    "is a graph whose state has no place for a question.",
+    "Write the Agent by hand: `runtime.target` names the graph, and the payload of a fixture has "
+    "the fields of its state (docs/guides/bridges.md).",
 )
+
+
+def without_question(body: str) -> Refusal:
+    """Return why a handler cannot be asked that reads these keys of its payload, given as JSON."""
+    keys = ", ".join(f"`{one}`" for one in json.loads(body))
+    return Refusal(
+        f"reads {keys} of its payload, and no question.",
+        "Write the Agent by hand, with `runtime.request.body` as it wants it: "
+        f"`{body}` has the keys, and `{{{{ prompt }}}}` stands where the question goes "
+        "(docs/reference/manifests.md).",
+    )
 
 
 def served_otherwise(path: str, text: str, behind: str) -> Refusal | None:

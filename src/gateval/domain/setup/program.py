@@ -331,7 +331,8 @@ def _entered(entry: re.Match[str], text: str) -> Invocation:
             break
     named = [one for one in keys if re.search(QUESTION, one) and one not in objects]
     if objects and not named:
-        return Invocation(route="/invocations", sure=False)
+        wanted = {one: {} if one in objects else "text" for one in keys}
+        return Invocation(route="/invocations", sure=False, body=json.dumps(wanted))
     field = next(iter([*(one for one in named if one in ASKED), *named, *keys]), "")
     more = {one: PROMPT if one == field else "text" for one in dict.fromkeys(keys)}
     return Invocation(
@@ -346,12 +347,9 @@ def _keys_of(name: str, body: str) -> tuple[list[str], set[str]]:
     """Return the keys that a function reads of its parameter or what it makes of that, and those
     of them that have to hold objects.
     """
-    names = [
-        name,
-        *re.findall(
-            rf"^[ \t]+(\w+)(?::[^=\n]+)?[ \t]*=[^=\n]*\b{name}[ \t]*(?:or\b[^\n]*)?$", body, re.M
-        ),
-    ]
+    made = rf"^[ \t]+(\w+)(?::[^=\n]+)?[ \t]*=[^=\n]*\b{name}[ \t]*(?:or\b[^\n]*)?$"
+    names = [name, *re.findall(made, body, re.M)]
+    body = re.sub(made, "", body, flags=re.M)  # what it unwraps there is all of what it reads
     own = "|".join(dict.fromkeys(names))
     read = rf"\b(?:{own})(?:\.get\(\s*|\[)[\"'](\w+)[\"']"
     kept = re.findall(rf"(\w+)[ \t]*=[ \t]*{read}", body)
@@ -491,14 +489,14 @@ _ASKED_OPTION = re.compile(
 )
 _PARSED = re.compile(rf"\b({QUESTION}):\s*\{{\s*type:\s*[\"']string")
 _NAMED = re.compile(
-    r"add_argument\(\s*[\"']([a-z]\w*)[\"'](?![^)]*\bchoices\s*=)|@click\.argument\(\s*[\"'](\w+)"
+    r"add_argument\(\s*[\"']([a-z]\w*)[\"'](?![^)]{0,400}\bchoices\s*=)|@click\.argument\(\s*[\"'](\w+)"
     r"|@\w+\.command\([^)]*\)\s*(?:async )?def \w+\(\s*(\w+):|\.argument\(\s*[\"'`][<\[](\w+)"
 )
 _PLACED = re.compile(
     r"typer\.Argument\(|sys\.argv\[1|process\.argv\[2\]|process\.argv\.slice\(2\)|\.argv\._\["
 )
 _ARGUMENT = re.compile(
-    r"^[ \t]+(\w+)[ \t]*:[^=\n]*(?:=[ \t]*|\bAnnotated\[[^\n]*)typer\.Argument\(", re.M
+    r"^[ \t]+(\w+)[ \t]*:[^=\n]{0,200}(?:=[ \t]*|\bAnnotated\[[^\n]{0,200})typer\.Argument\(", re.M
 )
 
 

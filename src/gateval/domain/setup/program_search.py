@@ -55,12 +55,12 @@ from gateval.domain.setup.other_work import (
     template_of,
 )
 from gateval.domain.setup.platforms import (
-    FIELDS,
     FILE,
     PLATFORM,
     asks_a_model,
     is_handler,
     served_otherwise,
+    without_question,
 )
 from gateval.domain.setup.program import (
     FoundProgram,
@@ -417,7 +417,7 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     if asked.preset:
         return asked, refused
     if asked.route == "/invocations":
-        return asked, refused or (None if asked.field else FIELDS)
+        return asked, refused or (None if asked.field else without_question(asked.body))
     if takes_form(path, f"{text}\n{behind}", asked.route):
         return asked, refused or FORM
     if not path.endswith(".py"):
