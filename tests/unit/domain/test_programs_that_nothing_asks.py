@@ -191,3 +191,25 @@ def test_a_body_with_a_model_comes_before_keys_and_settings_are_left_out() -> No
     (program,) = found({"server.py": text + raw})
     sent = json.loads(program.invocation.body)
     assert sent == {"content": "{{ prompt }}", "title": "gateval"}
+
+
+@pytest.mark.parametrize(
+    ("reads", "file", "refused"),
+    [
+        ("pdf = open(sys.argv[1])", "a.md", None),
+        ("path = sys.argv[1]", "a.md", None),
+        ("book = sys.argv[1]", "a.md", None),
+        ("report_path = Path(sys.argv[1])", "b.md", FILE),
+        ("query = sys.argv[1]", "", None),
+        ("path = sys.argv[1] if sys.argv[1:] else ''\ninput('> ')", "", None),
+        ("p.add_argument('--query')\np.add_argument('file')", "", None),
+        ("p.add_argument('question')\np.add_argument('file')", "", None),
+    ],
+)
+def test_an_argument_is_a_file_by_its_name_or_by_the_readme(
+    reads: str, file: str, refused: object
+) -> None:
+    readme = f"    python desk.py {file or 'a.md'}\n"
+    files = {"desk.py": f"import openai, sys\n{reads}\n{MAIN}", "README.md": readme, "a.md": ""}
+    (program,) = found(files)
+    assert (program.refused, program.invocation.file) == (refused, "" if refused else file)

@@ -500,20 +500,21 @@ _ARGUMENT = re.compile(
 )
 
 
+_KEPT_AS = re.compile(
+    r"^[ \t]*(?:const |let )?(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*(?:[\w.]+\()?"
+    r"(?:sys\.argv\[1\]|process\.argv\[2\])",
+    re.M,
+)
+"""The name under which the first argument is kept."""
+
+
 def arguments_of(path: str, text: str) -> list[str]:
     """Return the names of the arguments of a program, or of the command of it that is asked."""
     chosen = subcommand_of(path, text)
     part = chosen.text if chosen else text
     named = [one[one.lastindex or 0] for one in _NAMED.finditer(part)]
-    return [*_ARGUMENT.findall(part), *named]
+    return [*_ARGUMENT.findall(part), *named, *_KEPT_AS.findall(part)]
 
-
-_MEANT = re.compile(
-    rf"^[ \t]*(?!\w*(?:{QUESTION}))[a-z]\w*[ \t]*(?::[^=\n]+)?="
-    r"[ \t]*(?:\w+\()?(?:sys\.argv\[1\]|process\.argv\[2\])",
-    re.M,
-)
-"""An argument that is kept under a name of no question."""
 
 _READS_JSON = re.compile(
     r"json\.loads?\(\s*(?:sys\.)?(?:stdin|input\(|raw\b|line\b)|\.(?:model_)?validate_json\("
@@ -566,7 +567,8 @@ def _asked_in(text: str) -> Invocation:
     if named and not (_ASKS.search(text) and not any(re.search(QUESTION, one) for one in names)):
         sure = len(named) == 1 and bool(re.fullmatch(QUESTION, names[0]))
         return Invocation(words=(PROMPT,), stdin="", sure=sure)
-    if _PLACED.search(text) and not (_MEANT.search(text) and _ASKS.search(text)):
+    otherwise = [one for one in _KEPT_AS.findall(text) if not re.search(QUESTION, one)]
+    if _PLACED.search(text) and not (otherwise and _ASKS.search(text)):
         return Invocation(words=(PROMPT,), stdin="")
     if _READS_JSON.search(text) and _READS.search(text):
         key = _ASKED_KEY.search(text)

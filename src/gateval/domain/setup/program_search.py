@@ -63,6 +63,7 @@ from gateval.domain.setup.platforms import (
     without_question,
 )
 from gateval.domain.setup.program import (
+    QUESTION,
     FoundProgram,
     Invocation,
     SetUp,
@@ -441,8 +442,11 @@ def _by_words(
     words, file = (told.words, told.file) if told else ((), "")
     if words and not file:
         return Invocation(words=words, stdin=""), None
-    taken = file or any(map(names_a_file, arguments_of(path, around.texts[path])))
-    if not taken or asked.sure:
+    names = arguments_of(path, around.texts[path])
+    files = [one for one in names if names_a_file(one)]
+    meant = any(re.search(QUESTION, one) for one in names if one not in files)
+    placed = asked.words and not any(one.startswith("-") for one in asked.words)
+    if meant or not (files or file) or (asked.sure and not (placed and names)):
         return asked, None
     shown = relpath(file, _set_up(path, around)[0] or ".") if words else ".."
     if shown.startswith(".."):
