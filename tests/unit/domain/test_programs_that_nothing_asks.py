@@ -109,10 +109,12 @@ def test_a_server_of_nest_is_refused_by_what_it_is(decorated: str, refused: obje
 
 def test_agno_is_asked_by_its_interface_or_refused_with_what_to_do() -> None:
     assert [one.refused for one in found({"main.py": OS.format(more="")})] == [AGENT_OS]
-    (program,) = found({"main.py": OS.format(more=", interfaces=[AGUI(agent=agent)]")})
-    asked = program.invocation
-    assert (asked.preset, asked.route, program.refused) == ("ag-ui", "/agui", None)
-    assert program.command[-3:] == ("main:app", "--port", "{port}")
+    for prefix, route in (("", "/agui"), (", prefix='/desk'", "/desk/agui")):
+        more = f", interfaces=[AGUI(agent=agent{prefix})]"
+        (program,) = found({"main.py": OS.format(more=more)})
+        asked = program.invocation
+        assert (asked.preset, asked.route, program.refused) == ("ag-ui", route, None)
+        assert program.command[-3:] == ("main:app", "--port", "{port}")
 
 
 @pytest.mark.parametrize(

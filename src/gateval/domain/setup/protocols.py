@@ -29,7 +29,7 @@ _OWN = re.compile(
 _ADDED = re.compile(
     r"\badd_\w+_fastapi_endpoint\((?P<given>[^#]{0,300})|\bget_ag_ui_workflow_router\(", re.S
 )
-_AGUI = re.compile(r"\bAgentOS\([^#]{0,2000}?\bAGUI\(|\bAGUI\([^#]{0,2000}?\bAgentOS\(", re.S)
+_AGUI = re.compile(r"\bAGUI\((?:[^()]{0,300}\bprefix\s*=\s*[\"'](/[^\"'{]*)[\"'])?")
 """The interface of Agno's AgentOS that speaks AG-UI."""
 
 _PATH = re.compile(r"\bpath\s*=\s*[\"'](/[^\"'{]*)[\"']|,\s*[\"'](/[^\"'{]*)[\"']\s*,?\s*\)")
@@ -57,8 +57,8 @@ def protocol_of(path: str, text: str, behind: str = "") -> Protocol | None:
         return Protocol("ag-ui", application=own[1])
     if added := _ADDED.search(whole):
         return Protocol("ag-ui", _path(added["given"] or "", "/"))
-    if _AGUI.search(whole):
-        return Protocol("ag-ui", "/agui")
+    if "AgentOS(" in whole and (given := _AGUI.search(whole)):
+        return Protocol("ag-ui", f"{given[1] or ''}/agui")
     if chain := _CHAINS.search(whole):
         return Protocol("langserve", f"{_path(chain['given'], '').rstrip('/')}/stream")
     if _A2A.search(whole) or ("to_a2a(" in text and _A2A_MADE.search(text)):
