@@ -25,6 +25,7 @@ ALONE = "test_base_runs_alone"
 DESK = "test_the_desk_refuses"
 CASES = "test_each_case_of_a_file_runs"
 PLAYGROUND = "test_an_agent_is_judged_by_what_it_leaves"
+GITLAB = "test_the_sample_decides_as_one_machine_and_goes_on_from_lost_jobs"
 EXPERIMENTS = "test_experiments_score_their_golden_sets"
 AGENTV = "test_the_example_is_valid_and_passes"
 
@@ -57,6 +58,7 @@ COVERED = {
     "experiments/uppercase/experiment.yaml": EXPERIMENTS,
     "experiments/uppercase/scorers/all.py": EXPERIMENTS,
     "experiments/uppercase/task.py": EXPERIMENTS,
+    "gitlab/shards.gitlab-ci.yml": GITLAB,
     "playground/README.md": DOCS,
     "playground/desk/agent.yaml": PLAYGROUND,
     "playground/desk/benchmark.yaml": PLAYGROUND,
@@ -130,7 +132,8 @@ def test_every_file_has_a_test() -> None:
     there = [name for name in _files() if not _is_sample(name)]
     assert there == sorted(COVERED), "Name the new file in COVERED, with the test that uses it."
     here = Path(__file__)
-    files = (here, here.with_name("test_demo.py"), here.with_name("test_agentv.py"))
+    others = ("test_demo.py", "test_agentv.py", "test_gitlab_shards.py")
+    files = (here, *map(here.with_name, others))
     tests = "".join(file.read_text("utf-8") for file in files)
     assert [name for name in set(COVERED.values()) if f"\ndef {name}(" not in tests] == []
 

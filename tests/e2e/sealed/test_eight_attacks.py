@@ -100,7 +100,7 @@ def public(
     program = (repo.path / "desk/desk.py").read_text()
     printed = 'print(json.dumps({"output": good, **said}))'
     program = program.rstrip().replace('print(json.dumps({"output": good}))', printed)
-    repo.write("desk/desk.py", f"{program:<800}")
+    repo.write("desk/desk.py", f"{program:<300000}")
     repo.commit("Says more")
     with provider(judges) as (_, environ):
         words = ("check", "--base", "main", "--head", name, "--results", str(out))
@@ -147,7 +147,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]{200,}={0,2}")
 NAMES = re.compile(
     r"change-\d|Change \d!|\b(issues|pulls?|runs)/\d+|/\d+\.1\b|\bid\\?\":\s*\\?\"[-\d]+|#\d+\b"
     r"|issuecomment-\d+|\bc1\d\d\d\b|::add-mask::\S+|check-runs/\d+|127.0.0.1:\d+"
-    r"|\"(pull_request|run|number)\":\s*\d+|before=[.\d]+"
+    r"|\"(pull_request|run|number)\":\s*\d+|before=[.\d]+|\brun=\d+"
 )
 
 

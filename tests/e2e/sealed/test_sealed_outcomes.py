@@ -91,7 +91,8 @@ def on_branch(repo: Repo, name: str, answers: str) -> None:
     """Commit on a branch of its own a program that answers otherwise."""
     repo.checkout("main")
     repo.branch(name)
-    repo.write("desk/desk.py", f"{PROGRAM.replace('ANSWERS', answers):<600}")  # sizes are public
+    program = PROGRAM.replace("ANSWERS", answers)
+    repo.write("desk/desk.py", f"{program:<300000}")  # sizes are public, and lines of short files
     repo.commit("Answers otherwise")
 
 

@@ -39,7 +39,9 @@ _CONTAINER = re.compile(r"(?:docker://)?ghcr\.io/gateval/gateval(?:[@:].*)?", re
 
 _COMMAND = re.compile(r"(?m)(?:^|[;&|]\s*)\s*gateval\s+action\b")
 
-_CALLED = re.compile(r"(?:\./|[\w.-]+/[\w.-]+/)\.github/workflows/gateval\.ya?ml(?:@.+)?")
+_CALLED = re.compile(
+    r"(?:\./|[\w.-]+/[\w.-]+/)\.github/workflows/gateval(?:-[\w-]+)?\.ya?ml(?:@.+)?"
+)
 """A reusable workflow that is taken for the gate's, by its file's name."""
 
 _JOBS = re.compile(r"\b(?:github\.token|secrets\.GITHUB_TOKEN)\b", re.IGNORECASE)
