@@ -145,7 +145,7 @@ CASES = [
     (CALIBRATION, "humanScore: 1", "humanScore: 2", "8:51 spec.examples[0].humanScore: Must be at most 1, but is 2."),
     (CALIBRATION, "rubric: polite", 'rubric: ""', "6:11 spec.rubric: Must have at least 1 character."),
     (CALIBRATION, "[openai/gpt-5]", "[gpt-5]", '7:17 spec.judgeModels[0]: "gpt-5" names no provider: write "provider/model-id", for example "openai/gpt-5".'),
-    (CALIBRATION, "humanScore: 1", "humanScore: 1, score: 1", '8:54 spec.examples[0].score: Unknown key "score". Known here: traceRef, input, candidateOutput, humanScore, humanLabel, disagreementReason, expected, reference and origin.'),
+    (CALIBRATION, "humanScore: 1", "humanScore: 1, score: 1", '8:54 spec.examples[0].score: Unknown key "score". Known here: traceRef, input, trace, candidateOutput, humanScore, humanLabel, disagreementReason, expected, reference and origin.'),
 ]  # fmt: skip
 
 # A misspelled key that is required: both are told, what is missing and what stands in its place.
