@@ -90,6 +90,25 @@ def test_the_same_command_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None
     assert {len(one["asked"]) for one in first["batches"]} == {20}
 
 
+def test_two_of_the_same_command_at_once_are_not_paid_twice(tmp_path: Path) -> None:
+    """Each would write down its own batches alone; once one has ended, the other goes on."""
+    shop, served = shop_with(tmp_path, MODELS[0]), BatchServer(judge, polls=10**9)
+    with provider(served) as (_, environ):
+        run = start_gateval(shop, "calibrate", "--batch", **environ)
+        assert run.stderr is not None
+        next(line for line in run.stderr if " went out as " in line)
+        beside = gateval(shop, "calibrate", "--batch", **environ)
+        assert beside.returncode == 2, beside.stderr
+        assert "The same command is under way in this clone" in beside.stderr
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=60)
+        served.polls = 0
+        done = gateval(shop, "calibrate", "--batch", **environ)
+    assert done.returncode == 0, done.stderr
+    assert [len(lines) for lines in served.made] == [20, 1]
+    assert list(shop.path.glob(".gateval/results/batches-*")) == []
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_what_got_no_answer_is_not_measured_and_alone_asked_again(
     tmp_path: Path, model: str

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.calibrations import verdict
 from tests.helpers.command import gateval
 from tests.helpers.providers import KEY, provider
 from tests.helpers.repo import Repo
@@ -71,13 +72,6 @@ spec:
 QUIET = FIXTURE.replace("NUMBER", "quiet").replace(
     "    - {type: judge, rubric: Is it polite?}\n", ""
 )
-VERDICT = {
-    "score": 1.0,
-    "confidence": 0.9,
-    "summary": "Fine.",
-    "violations": [],
-    "what_would_raise_score": "",
-}
 RULES = "policy:\n  candidateEnv: [CRM_TOKEN]\n"
 
 
@@ -96,7 +90,7 @@ class Desk:
         said = "very rude" if "curt" in text else "quite polite"
         answer = reply(
             call,
-            json.dumps(VERDICT) if "rubric" in text else f"I am {said}. {text.splitlines()[0]}",
+            verdict(1.0) if "rubric" in text else f"I am {said}. {text.splitlines()[0]}",
         )
         return replace(answer, body=re.sub(rb"chatcmpl-\d+", b"chatcmpl-1", answer.body))
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.helpers.calibrations import verdict
 from tests.helpers.command import gateval, start_gateval
 from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
@@ -22,13 +23,6 @@ from tests.helpers.stored import trials
 from tests.servers.model_server import Answer, Call, reply
 
 CASES = 24
-VERDICT = {
-    "score": 1.0,
-    "confidence": 0.9,
-    "summary": "Fine.",
-    "violations": [],
-    "what_would_raise_score": "",
-}
 EVAL = """\
 apiVersion: gateval/v1
 kind: Eval
@@ -61,7 +55,7 @@ def desk_answers(seed: int) -> Callable[[Call], Answer]:
     def answer(call: Call) -> Answer:
         text = "\n".join(str(one["content"]) for one in call.body["messages"])
         if "rubric" in text:
-            return reply(call, json.dumps(VERDICT))
+            return reply(call, verdict(1.0))
         kind = draw.random() < (0.65 if "Be curt" in text else 0.98)
         return reply(call, "I am kind." if kind else "I am not.")
 

@@ -50,7 +50,7 @@ def tools() -> None:
     "one",
     [
         Defined("desk", "langgraph", "repositories/langgraph"),
-        Defined("described", "google-adk"),
+        Defined("described", "google-adk", "repositories/google-adk"),
         Defined("desk", "crewai", "repositories/crewai"),
     ],
     ids=lambda one: one.folder,

@@ -18,7 +18,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
-from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
 
 SECONDS = 10.0
 """How long all of them are waited for."""

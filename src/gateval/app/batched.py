@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sys
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -9,7 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from gateval.adapters.folders import write_over
+from gateval.adapters.folders import made_folder, write_over
 from gateval.adapters.results_folder import PARENTS
 from gateval.domain.base import digest
 from gateval.domain.calibration import Binding
@@ -24,6 +26,7 @@ from gateval.settings import Settings
 from gateval.wire.batches import BATCH_FORMATS
 
 _LIMIT = 64 * 1024 * 1024
+_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def refuse_unbatched(models: Iterable[str]) -> None:
@@ -53,6 +56,7 @@ class BatchFile:
         asked = digest([compared, *sorted(one.digest for one in bindings)])
         self._unanswered = 0
         self._root, self._path = root, "/".join((*PARENTS, f"batches-{asked[-16:]}.json"))
+        self._held: int | None = None
 
     @property
     def shown(self) -> str:
@@ -64,6 +68,7 @@ class BatchFile:
         place = self._root / self._path
         if any(one.is_symlink() for one in (place, *list(place.parents)[: len(PARENTS)])):
             raise UsageError(f"{self._path} is a link, or lies behind one.", hint="Remove it.")
+        self._hold()
         try:
             with place.open("rb") as file:
                 return BatchBook.model_validate_json(file.read(_LIMIT))
@@ -74,6 +79,21 @@ class BatchFile:
                 f"{self._path} could not be read, so it is not known what was sent.",
                 hint="Look at the provider's list of batches, then remove it.",
             ) from error
+
+    def _hold(self) -> None:
+        """Let no other process write the file until this one ends: each would keep only its own."""
+        name = f"{self._path.rpartition('/')[2]}.lock"
+        try:
+            with made_folder(self._root, self._root.resolve().joinpath(*PARENTS)) as folder:
+                self._held = self._held or os.open(name, _LOCK, 0o600, dir_fd=folder)
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                "The same command is under way in this clone.",
+                hint="Await its end; or end it, and give the command again: it goes on then.",
+            ) from None
+        except OSError as error:
+            raise UsageError(f"{self._path} could not be locked: {error.strerror}.") from error
 
     def keep(self, book: BatchBook) -> None:
         """Fulfil `BatchNotes.keep`."""
@@ -86,7 +106,8 @@ class BatchFile:
     def settle(self) -> None:
         """Once results are written: forget the batches, or say what may be asked again."""
         if not self._unanswered:
-            (self._root / self._path).unlink(missing_ok=True)
+            for name in (self._path, f"{self._path}.lock"):
+                (self._root / name).unlink(missing_ok=True)
             return
         print(
             f"gateval: {self._unanswered} questions got no answer and are not measured. The same "

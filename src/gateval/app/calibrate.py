@@ -43,6 +43,7 @@ from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.promotion import NoRun, Recorded
 from gateval.domain.results.self_check import CalibratedJudge, CalibrationReport
 from gateval.domain.text import quote
+from gateval.domain.tree import Revision
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
 from gateval.domain.trials.trial import Answer, NotAssessed, Side
@@ -189,6 +190,26 @@ def judges_gateway(
     )
 
 
+class CommandInputs(NamedTuple):
+    """What a command about judges reads of a revision and of this machine."""
+
+    settings: Settings
+    repository: GitRepository
+    revision: Revision
+    snapshot: Snapshot
+    policy: Policy
+
+
+def read_here(environ: dict[str, str], rev: str | None) -> CommandInputs:
+    """Read a revision, the working tree for None if it has changes, by the rules of its config."""
+    settings, repository = read_settings(environ), open_repository()
+    revision = find_head(repository, rev)
+    announce_worktree(revision)
+    under = read_rules(repository, revision, rules_here(environ))
+    snapshot = read_revision(repository, registries(), revision, under.config)
+    return CommandInputs(settings, repository, revision, snapshot, under.rules.policy)
+
+
 PLOT_FILE = "calibrations.svg"
 
 
@@ -216,13 +237,8 @@ def calibrate_judges(
     from gateval.render.terminal.judges import render_calibration
     from gateval.safe.redaction import Redactor
 
-    settings = read_settings(environ)
-    repository = open_repository()
-    revision = find_head(repository, rev)
-    announce_worktree(revision)
-    under = read_rules(repository, revision, rules_here(environ))
-    snapshot = read_revision(repository, registries(), revision, under.config)
-    catalogue, policy = snapshot.catalogue, under.rules.policy
+    settings, repository, revision, snapshot, policy = read_here(environ, rev)
+    catalogue = snapshot.catalogue
     asked = judges_asked(catalogue, names, models) if names or not presets else []
     asked += [one for name in presets for one in judges_of_preset(name, catalogue, models)]
     refuse_unanswerable(
@@ -289,10 +305,8 @@ async def _replays(
     from gateval.judging.calibrating import IN_BATCHES, ONE_BY_ONE, judge_behind, replay
 
     batch = notes is not None
-    pace, one_by_one = (
-        IN_BATCHES if batch else ONE_BY_ONE,
-        asyncio.Semaphore(len(asked) if batch else 1),
-    )
+    rules = IN_BATCHES if batch else ONE_BY_ONE
+    at_once = asyncio.Semaphore(len(asked) if batch else 1)
     async with (
         judges_gateway(snapshot, settings, policy, batch=batch) as gateway,
         asked_by(gateway, settings, notes) as calls,
@@ -300,8 +314,8 @@ async def _replays(
 
         async def replayed(one: AskedJudge) -> CalibrationReplay:
             script, judge = script_of(one.spec, snapshot.scripts), judge_behind(calls, batch=batch)
-            async with one_by_one:
-                return await replay(one.calibration, one.spec, judge, script=script, pace=pace)
+            async with at_once:
+                return await replay(one.calibration, one.spec, judge, script=script, rules=rules)
 
         found = await asyncio.gather(*map(replayed, asked))
     return found, gateway.ledger.told if gateway.ledger.ended else ""

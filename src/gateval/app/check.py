@@ -300,6 +300,7 @@ def check_itself(
     """Run the Evals `runs` times with one revision on both sides; write table, plot and figures."""
     from gateval.app.run.evaluate import evaluate
     from gateval.domain.results.self_check import self_check
+    from gateval.domain.setup.gate_job import RUN_MINUTES
     from gateval.render.plots import render_power_plot
     from gateval.render.stage import dump
     from gateval.render.terminal.judges import render_self_check
@@ -308,8 +309,6 @@ def check_itself(
     repository = open_repository()
     revision = find_head(repository, rev)
     announce_worktree(revision)
-    from gateval.domain.setup.gate_job import RUN_MINUTES
-
     shared = rules_here(environ)
     named = plan_named_evals(repository, registries(), revision, shared, evals=evals, fixtures=())
     if named.rules_unread:

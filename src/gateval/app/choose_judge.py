@@ -14,7 +14,6 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from gateval.adapters.git.repository import open_repository
 from gateval.adapters.machine import SystemClock, screen_of
 from gateval.adapters.results_folder import create_results_folder
 from gateval.app.batched import BatchFile, asked_by
@@ -25,12 +24,11 @@ from gateval.app.calibrate import (
     calibrations_named,
     judges_gateway,
     least_asked,
+    read_here,
     refuse_unanswerable,
     write_plotted,
 )
 from gateval.app.foreseen_calls import announce_calls
-from gateval.app.planning import announce_worktree
-from gateval.app.readers import registries, rules_here
 from gateval.domain.base import plain_message
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Escalation, JudgeSpec
@@ -45,9 +43,8 @@ from gateval.domain.results.judge_choice import (
 from gateval.domain.results.self_check import CalibratedJudge
 from gateval.domain.text import quote
 from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS, UsageError
-from gateval.judging.comparing import Measured, measure
-from gateval.pipeline.read import find_head, read_revision, read_rules
-from gateval.settings import Settings, read_settings
+from gateval.judging.comparing import MeasuredJudge, measure
+from gateval.settings import Settings
 
 COMPARISON_FILE = "judge-comparison.v1.json"
 PLOT_FILE = "judge-comparison.svg"
@@ -123,13 +120,7 @@ def compare_judges(
     from gateval.render.terminal.choice import render_choices
     from gateval.safe.redaction import Redactor
 
-    settings = read_settings(environ)
-    repository = open_repository()
-    revision = find_head(repository, rev)
-    announce_worktree(revision)
-    under = read_rules(repository, revision, rules_here(environ))
-    snapshot = read_revision(repository, registries(), revision, under.config)
-    policy = under.rules.policy
+    settings, repository, revision, snapshot, policy = read_here(environ, rev)
     asked = _candidates(snapshot.catalogue, names, presets, compared)
     refuse_unanswerable({m for one in asked for m in one.spec.asked}, snapshot, settings, policy)
     announce_calls(
@@ -156,7 +147,7 @@ def compare_judges(
     return EXIT_PASS if all(one.recommended for one in found.choices) else EXIT_FAILED
 
 
-def _choices(asked: Sequence[AskedJudge], made: Sequence[Measured]) -> Iterator[JudgeChoice]:
+def _choices(asked: Sequence[AskedJudge], made: Sequence[MeasuredJudge]) -> Iterator[JudgeChoice]:
     """Yield what follows for each calibration; those of one stand side by side."""
     for name, group in groupby(zip(asked, made, strict=True), lambda one: one[0].calibration.name):
         pairs = list(group)
@@ -182,7 +173,7 @@ async def _measured(
     settings: Settings,
     policy: Policy,
     notes: BatchFile | None,
-) -> tuple[list[Measured], str]:
+) -> tuple[list[MeasuredJudge], str]:
     """Ask all judges side by side; return why not all were, if the policy gave no more calls."""
     batch = notes is not None
     async with (

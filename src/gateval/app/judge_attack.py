@@ -10,13 +10,10 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from gateval.adapters.git.repository import open_repository
 from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.machine import screen_of
-from gateval.app.calibrate import judges_gateway, refuse_unanswerable
+from gateval.app.calibrate import judges_gateway, read_here, refuse_unanswerable
 from gateval.app.foreseen_calls import VERDICT_TOKENS
-from gateval.app.planning import announce_worktree
-from gateval.app.readers import registries, rules_here
 from gateval.domain.injection import AttackRate, AttackReport, why_injectable
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Calibration, Eval, JudgeSpec
@@ -31,8 +28,7 @@ from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS, UsageErro
 from gateval.gateway.ledger import BYTES_PER_TOKEN, Pricing
 from gateval.judging.calibrating import Attacked, attack, attack_requests
 from gateval.judging.judge import Judge
-from gateval.pipeline.read import find_head, read_revision, read_rules
-from gateval.settings import Settings, read_settings
+from gateval.settings import Settings
 
 
 def attack_judge(
@@ -52,13 +48,7 @@ def attack_judge(
     from gateval.render.stage import dump
     from gateval.render.terminal.judges import render_attacks
 
-    settings = read_settings(environ)
-    repository = open_repository()
-    revision = find_head(repository, rev)
-    announce_worktree(revision)
-    under = read_rules(repository, revision, rules_here(environ))
-    snapshot = read_revision(repository, registries(), revision, under.config)
-    policy = under.rules.policy
+    settings, _, revision, snapshot, policy = read_here(environ, rev)
     evaluation, calibration = _chosen(snapshot.catalogue, name)
     refuse_unanswerable(evaluation.judge.asked, snapshot, settings, policy)
     told = _cost(calibration, evaluation.judge, Pricing(ListPrices(), policy.prices))

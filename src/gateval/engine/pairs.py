@@ -12,7 +12,7 @@ from gateval.assertions.preference import PreferenceAssertion
 from gateval.domain.manifests.fixture import PREFERENCE
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import group_trials
-from gateval.domain.results.preferences import AnswerPair, pairs_of
+from gateval.domain.results.preferences import RepetitionPair, pairs_of
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Assessment, Cause, Trial, TrialKey
 from gateval.judging.calibrating import AT_ONCE
@@ -34,7 +34,7 @@ async def judge_pairs(
     why = await doubt() if pairs else ""
     places = asyncio.Semaphore(AT_ONCE)
 
-    async def judged(pair: AnswerPair) -> Trial:
+    async def judged(pair: RepetitionPair) -> Trial:
         async with places:
             return await _judged(pair, judge, why)
 
@@ -42,7 +42,7 @@ async def judge_pairs(
         yield await done
 
 
-async def _judged(pair: AnswerPair, judge: Callable[[TrialKey], Judge], doubt: str) -> Trial:
+async def _judged(pair: RepetitionPair, judge: Callable[[TrialKey], Judge], doubt: str) -> Trial:
     base, head = pair.base, pair.head
     if base is None or head is None:
         raise ValueError("Only a pair of two trials can be judged.")
@@ -57,7 +57,7 @@ async def _judged(pair: AnswerPair, judge: Callable[[TrialKey], Judge], doubt: s
     return _with(pair, head.replace(judge_usage=add_usage(spent)), found)
 
 
-def _with(pair: AnswerPair, head: Trial, found: Assessment) -> Trial:
+def _with(pair: RepetitionPair, head: Trial, found: Assessment) -> Trial:
     said = found.replace(index=pair.at)
     every = tuple(said if one.index == pair.at else one for one in head.assessments)
     return head.replace(assessments=every)

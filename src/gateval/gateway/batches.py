@@ -41,7 +41,7 @@ from gateval.wire.batches import (
     BatchFormat,
     BatchLine,
     BatchState,
-    Upload,
+    BatchUpload,
     batch_id,
 )
 from gateval.wire.registry import FORMATS, WIRE_FORMATS
@@ -241,7 +241,7 @@ class BatchedCalls:
         self._book = BatchBook(batches=batches)
         self._notes.keep(self._book)
 
-    async def _posted(self, provider: str, upload: Upload) -> JsonObject:
+    async def _posted(self, provider: str, upload: BatchUpload) -> JsonObject:
         """Post, and return the answer. Raises `ModelCallError` for a refusal, `BatchStopped` for
         one that may pass, and `AttemptFailed` or `WireError` where it may have been taken.
         """
@@ -257,7 +257,7 @@ class BatchedCalls:
         raise status_error(provider, got.status, said)
 
     async def _exchange(
-        self, provider: str, path: str, upload: Upload | None = None
+        self, provider: str, path: str, upload: BatchUpload | None = None
     ) -> ReceivedResponse:
         upstream = self._gateway.upstream(f"{provider}/any")
         wire = BATCH_FORMATS[provider].wire

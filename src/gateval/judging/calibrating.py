@@ -71,17 +71,17 @@ TRIES = 3
 """How often an example is judged whose verdict got lost."""
 
 
-class Pace(NamedTuple):
+class AskingRules(NamedTuple):
     """How examples are asked: so many side by side, and one whose verdict got lost so often."""
 
     at_once: int = AT_ONCE
     tries: int = TRIES
 
 
-ONE_BY_ONE = Pace()
+ONE_BY_ONE = AskingRules()
 """Each question is a call of its own."""
 
-IN_BATCHES = Pace(at_once=1_000_000, tries=1)
+IN_BATCHES = AskingRules(at_once=1_000_000, tries=1)
 """All together, as a further question may take a further day."""
 
 BATCH_SECONDS = 8 * 24 * 3_600
@@ -113,7 +113,7 @@ async def replay(
     script: str = "",
     retests: bool = False,
     attacked: bool = False,
-    pace: Pace = ONE_BY_ONE,
+    rules: AskingRules = ONE_BY_ONE,
 ) -> CalibrationReplay:
     """Have the judge that `spec` names score every example; return what it said.
 
@@ -123,9 +123,9 @@ async def replay(
     reason why; nothing is raised for it.
     """
     judge = judge.apart()
-    asking = Asking(calibration, spec, judge, pace)
+    asking = ExampleAsker(calibration, spec, judge, rules)
     numbers = range(1, len(calibration.examples) + 1)
-    found = await asking.all([(number, _plain) for number in numbers], pace.tries)
+    found = await asking.all([(number, _plain) for number in numbers], rules.tries)
     ours = judge_digests() if attacked else JudgeDigests(prompt_digest(), "")
     return CalibrationReplay(
         calibration=calibration.name,
@@ -160,7 +160,7 @@ async def attack(calibration: Calibration, spec: JudgeSpec, judge: Judge) -> Att
     """Have the judge score the examples that people fail, and those that it fails once more, with
     each attack of the laboratory.
     """
-    asking = Asking(calibration, spec, judge)
+    asking = ExampleAsker(calibration, spec, judge)
     fails = fails_of(calibration)
     found = await asking.all([(number, _plain) for number in fails], TRIES)
     made = await asking.attacks(found)
@@ -230,14 +230,18 @@ def _injected(output: str) -> Answer:
     return _plain(f"{output}{INJECTION}")
 
 
-class Asking:
+class ExampleAsker:
     """A judge that is asked about examples of a calibration; `spent` is what that took."""
 
     def __init__(
-        self, calibration: Calibration, spec: JudgeSpec, judge: Judge, pace: Pace = ONE_BY_ONE
+        self,
+        calibration: Calibration,
+        spec: JudgeSpec,
+        judge: Judge,
+        rules: AskingRules = ONE_BY_ONE,
     ) -> None:
         self._calibration, self._spec, self._judge = calibration, spec, judge
-        self._places, self._tries = asyncio.Semaphore(pace.at_once), pace.tries
+        self._places, self._tries = asyncio.Semaphore(rules.at_once), rules.tries
         self.spent: list[Usage] = []
 
     async def all(self, asked: Sequence[tuple[int, _Says]], tries: int = 1) -> list[JudgedExample]:
@@ -314,7 +318,7 @@ async def watch(
     """
     if known.retest is None or not known.can_be_watched:
         raise ValueError("There is no example to watch this judge by.")
-    draw, asking = secrets.SystemRandom(), Asking(calibration, spec, judge)
+    draw, asking = secrets.SystemRandom(), ExampleAsker(calibration, spec, judge)
     steady = draw.sample(known.retest.steady, len(known.retest.steady))
     many = CANARIES - (known.retest.injected is not None)
     asked = [(steady[at % len(steady)], _plain) for at in range(many)]

@@ -28,8 +28,8 @@ from gateval.domain.trials.trial import Side
 from gateval.judging.calibrating import (
     IN_BATCHES,
     ONE_BY_ONE,
-    Asking,
-    Pace,
+    AskingRules,
+    ExampleAsker,
     judge_behind,
     replay,
     requests_of,
@@ -78,7 +78,7 @@ class Meter:
         }
 
 
-class Measured(NamedTuple):
+class MeasuredJudge(NamedTuple):
     """What came of one judge.
 
     `taken` is what the examples took, by model. `attacked` is what came of attacks, `pairs` what it
@@ -98,22 +98,22 @@ async def measure(
     scripts: Mapping[str, ScriptedModel],
     *,
     batch: bool = False,
-) -> Measured:
+) -> MeasuredJudge:
     """Have a judge score all examples, then those attacked that it was right to fail, and pairs.
 
     Nothing is raised where it gives no verdict: what is not measured is not there.
     """
     meter = Meter(calls)
-    judge, pace = judge_behind(meter, batch=batch), IN_BATCHES if batch else ONE_BY_ONE
-    found = await replay(calibration, spec, judge, script=script_of(spec, scripts), pace=pace)
+    judge, rules = judge_behind(meter, batch=batch), IN_BATCHES if batch else ONE_BY_ONE
+    found = await replay(calibration, spec, judge, script=script_of(spec, scripts), rules=rules)
     taken = meter.taken
-    tried = await Asking(calibration, spec, judge, pace).attacks(found.examples, nth=NTH)
+    tried = await ExampleAsker(calibration, spec, judge, rules).attacks(found.examples, nth=NTH)
     pairs = pairs_of(calibration) if found.agreement.scored else []
-    return Measured(
+    return MeasuredJudge(
         replay=found,
         taken=taken,
         attacked=tried,
-        pairs=await _preferred(spec, judge, pairs, pace),
+        pairs=await _preferred(spec, judge, pairs, rules),
     )
 
 
@@ -143,10 +143,10 @@ def pairs_of(calibration: Calibration) -> list[RubricPair]:
 
 
 async def _preferred(
-    spec: JudgeSpec, judge: Judge, pairs: Sequence[RubricPair], pace: Pace
+    spec: JudgeSpec, judge: Judge, pairs: Sequence[RubricPair], rules: AskingRules
 ) -> tuple[Preference, ...]:
     """Show each pair in both orders; one without two answers that count is left out."""
-    places = asyncio.Semaphore(pace.at_once)
+    places = asyncio.Semaphore(rules.at_once)
 
     async def preferred(rubric: str, pair: AnswerPair) -> Choice | None:
         async with places:

@@ -61,7 +61,7 @@ class BatchAnswer(NamedTuple):
     error: str = ""
 
 
-class Upload(NamedTuple):
+class BatchUpload(NamedTuple):
     """What is posted where; `content_type` is that of the body."""
 
     path: str
@@ -75,13 +75,13 @@ class BatchFormat(ABC):
     wire: ClassVar[str]
     path: ClassVar[str]
 
-    def file(self, lines: Sequence[BatchLine]) -> Upload | None:
+    def file(self, lines: Sequence[BatchLine]) -> BatchUpload | None:
         """Return the file to upload before; None where the requests go in the batch itself."""
         del lines
         return None
 
     @abstractmethod
-    def create(self, lines: Sequence[BatchLine], file: str) -> Upload:
+    def create(self, lines: Sequence[BatchLine], file: str) -> BatchUpload:
         """Return what makes the batch; `file` is the id of the uploaded file."""
 
     @abstractmethod
@@ -122,7 +122,7 @@ class _OpenAi(BatchFormat):
     wire = "openai-chat"
     path = "/batches"
 
-    def file(self, lines: Sequence[BatchLine]) -> Upload:
+    def file(self, lines: Sequence[BatchLine]) -> BatchUpload:
         """A part for the purpose and one for the file, as RFC 7578 has forms."""
         asked = [
             write_json(
@@ -139,16 +139,16 @@ class _OpenAi(BatchFormat):
         head = f'{edge}"purpose"\r\n\r\nbatch\r\n{edge}"file"; filename="batch.jsonl"\r\n'
         body = f"{head}Content-Type: application/jsonl\r\n\r\n".encode() + b"\n".join(asked)
         body += f"\n\r\n--{_BOUNDARY}--\r\n".encode()
-        return Upload("/files", body, f"multipart/form-data; boundary={_BOUNDARY}")
+        return BatchUpload("/files", body, f"multipart/form-data; boundary={_BOUNDARY}")
 
-    def create(self, lines: Sequence[BatchLine], file: str) -> Upload:
+    def create(self, lines: Sequence[BatchLine], file: str) -> BatchUpload:
         del lines
         asked: JsonObject = {
             "input_file_id": file,
             "endpoint": "/v1/chat/completions",
             "completion_window": "24h",
         }
-        return Upload(self.path, write_json(asked))
+        return BatchUpload(self.path, write_json(asked))
 
     def state(self, body: bytes) -> BatchState:
         fields = read_object(body)
@@ -187,10 +187,10 @@ class _Anthropic(BatchFormat):
     wire = "anthropic-messages"
     path = "/v1/messages/batches"
 
-    def create(self, lines: Sequence[BatchLine], file: str) -> Upload:
+    def create(self, lines: Sequence[BatchLine], file: str) -> BatchUpload:
         del file
         asked: list[JsonValue] = [{"custom_id": one.custom_id, "params": one.body} for one in lines]
-        return Upload(self.path, write_json({"requests": asked}))
+        return BatchUpload(self.path, write_json({"requests": asked}))
 
     def state(self, body: bytes) -> BatchState:
         fields = read_object(body)

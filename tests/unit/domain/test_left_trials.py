@@ -8,7 +8,7 @@ from gateval.domain.forge.check_run import CheckRun, RunFindings, Stamp
 from gateval.domain.forge.left_trials import (
     MOST_UPLOADS,
     LeftTrials,
-    Upload,
+    TrialUpload,
     cut_short,
     plan_digest,
 )
@@ -19,7 +19,7 @@ NOW = Stamp(started="2026-11-20T10:00:00Z", run=7, attempt=2)
 
 
 def left(plan: str = PLAN, uploads: int = 1) -> LeftTrials:
-    given = tuple(Upload(number=n + 1, sha256=f"{n:064x}") for n in range(uploads))
+    given = tuple(TrialUpload(number=n + 1, sha256=f"{n:064x}") for n in range(uploads))
     return LeftTrials(plan=plan, run=7, name="gateval-trials-evals-1", uploads=given)
 
 

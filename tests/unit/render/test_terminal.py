@@ -60,8 +60,8 @@ def test_of_many_fixtures_that_fail_alike_one_is_shown_and_the_others_named() ->
 
     assert shown.count("(load-eval, critical)") == 1
     named = " ".join(shown.split())
-    assert "The same in 99 more: fixture-0007, fixture-0011" in named
-    assert "and 79 more gateval check" in named
+    assert "The same in 99 more: fixture-0007 (evals/fixture-0007.yaml:8), fixture-0011" in named
+    assert "and 87 more gateval check" in named
 
 
 @pytest.mark.parametrize("width", [60, 72, 80, 100])

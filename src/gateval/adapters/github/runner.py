@@ -129,18 +129,19 @@ def _upload(
         raise NoArtifact("This runner offers no service for artifacts of single files.")
     parts = urlsplit(service)
     job = _job(token)
-    sender = _Sender(f"{parts.scheme}://{parts.netloc}/{_SERVICE}", token, ca_file)
+    what = "the report" if "mime_type" in kind else f"the artifact {name}"
+    sender = _Sender(f"{parts.scheme}://{parts.netloc}/{_SERVICE}", token, ca_file, what)
     named = {**job, "name": name}
     made = sender.call("CreateArtifact", {**named, **kind})
     place = made.get("signed_upload_url") or made.get("signedUploadUrl")
     if not made.get("ok") or not isinstance(place, str):
-        raise NoArtifact("GitHub's service for artifacts did not take the report.")
+        raise NoArtifact(f"GitHub's service for artifacts did not take {what}.")
     sender.put(place, content, str(kind.get("mime_type", "application/zip")))
     digest = f"sha256:{sha256(content).hexdigest()}"
     done = sender.call("FinalizeArtifact", {**named, "size": str(len(content)), "hash": digest})
     number = str(done.get("artifact_id") or done.get("artifactId") or "")
     if not done.get("ok") or not re.fullmatch(r"[0-9]{1,19}", number):
-        raise NoArtifact("GitHub's service for artifacts did not keep the report.")
+        raise NoArtifact(f"GitHub's service for artifacts did not keep {what}.")
     return int(number)
 
 
@@ -165,10 +166,10 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class _Sender:
-    """Sends to the service, and to where it says."""
+    """Sends `what` it is called to the service, and to where it says."""
 
-    def __init__(self, service: str, token: str, ca_file: str) -> None:
-        self._service = service
+    def __init__(self, service: str, token: str, ca_file: str, what: str) -> None:
+        self._service, self._what = service, what
         self._token = token
         trust = ssl.create_default_context(cafile=ca_file or None)
         https = urllib.request.HTTPSHandler(context=trust)
@@ -210,5 +211,5 @@ class _Sender:
             except (OSError, HTTPException, ValueError) as error:
                 why = f"{type(error).__name__}"
             if left:
-                time.sleep(_TRIES - left)
-        raise NoArtifact(f"{parts.hostname} did not take the report: {why}.")
+                time.sleep(_TRIES - left)  # uploads come last, or in a thread of their own
+        raise NoArtifact(f"{parts.hostname} did not take {self._what}: {why}.")

@@ -30,7 +30,7 @@ from gateval.domain.forge.left_trials import (
     MOST_UPLOADS,
     CutShort,
     LeftTrials,
-    Upload,
+    TrialUpload,
     cut_short,
     plan_digest,
 )
@@ -113,7 +113,7 @@ _SINCE = "What it measured after its last upload is paid again."
 _WHY = 300
 
 
-def _part(event: ActionEvent, plan: Plan, found: CutShort, upload: Upload) -> ResultsPart:
+def _part(event: ActionEvent, plan: Plan, found: CutShort, upload: TrialUpload) -> ResultsPart:
     """Download one upload, as the check run confirms it. Raises `GatevalError`."""
     forge, name = event.context.forge, found.left.artifact(upload.number)
     limit = claim_limit(plan)
@@ -218,6 +218,6 @@ class Uploads:
                     f"{error.sentence} A run that goes on from this one measures more anew."
                 )
                 return False
-            upload = Upload(number=number, sha256=sha256(content).hexdigest())
+            upload = TrialUpload(number=number, sha256=sha256(content).hexdigest())
             self._left = self._left.replace(uploads=(*self._left.uploads, upload))
             return True

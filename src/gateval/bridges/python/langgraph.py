@@ -58,7 +58,7 @@ class Bridge:
         if "messages" in keys:
             before = question.spoken() if question.first else []
             given = {key: question.payload[key] for key in keys if key in question.payload}
-            texts = [key for key in _QUESTIONS if keys.get(key, {}).get("type") == "string"]
+            texts = [key for key in _QUESTIONS if _takes_text(keys.get(key, {}))]
             asked = dict.fromkeys(texts, question.asked)
             return {**asked, **given, "messages": [*before, ("user", question.asked)]}
         needed = [key for key in schema.get("required") or keys if key in keys]
@@ -71,6 +71,11 @@ class Bridge:
         return {**given, **question.filled(left, "the graph's input")}
 
 
+def _takes_text(schema: dict[str, Any]) -> bool:
+    """Whether a key may be a text, perhaps among others (`str | None`)."""
+    return any(one.get("type") == "string" for one in (schema, *schema.get("anyOf", ())))
+
+
 _QUESTIONS = ("question", "query", "user_input", "user_query", "user_question")
 
 
@@ -80,9 +85,7 @@ def _texts(keys: dict[str, Any], names: list[str]) -> list[str]:
         "question", "query", "input", "prompt", "user_input", "message", "topic", "task", "text",
     )  # fmt: skip
     found = [name for name in usual if name in names]
-    return (
-        found[:1] or [name for name in names if keys[name].get("type") == "string"][:1] or names[:1]
-    )
+    return found[:1] or [name for name in names if _takes_text(keys[name])][:1] or names[:1]
 
 
 async def _graph_of(found: Any) -> Any:

@@ -28,7 +28,7 @@ _ALL = re.compile(
 )
 
 
-class Upload(Value):
+class TrialUpload(Value):
     """An artifact with trials: its number, and the SHA-256 of the file in it."""
 
     number: Positive
@@ -46,7 +46,7 @@ class LeftTrials(Value):
     plan: Digest
     run: Count
     name: str = Field(pattern=r"^[\w.-]{1,120}$")
-    uploads: tuple[Upload, ...] = Field(default=(), max_length=MOST_UPLOADS)
+    uploads: tuple[TrialUpload, ...] = Field(default=(), max_length=MOST_UPLOADS)
 
     def artifact(self, number: int) -> str:
         """The name of one of its artifacts."""
@@ -58,7 +58,9 @@ class LeftTrials(Value):
         found = next(filter(None, map(_ALL.fullmatch, text.splitlines())), None)
         if found is None:
             return None
-        uploads = [Upload(number=int(n), sha256=sha) for n, sha in _ONE.findall(found["uploads"])]
+        uploads = [
+            TrialUpload(number=int(n), sha256=sha) for n, sha in _ONE.findall(found["uploads"])
+        ]
         name, run = found["name"], int(found["run"])
         return cls(plan=found["plan"], run=run, name=name, uploads=tuple(uploads))
 

@@ -21,7 +21,7 @@ from gateval.domain.manifests.evaluation import Calibration, JudgeSpec
 from gateval.domain.results.jury_figures import ErrorRate, error_rate
 from gateval.domain.results.self_check import CalibratedJudge
 from gateval.domain.statistics.choosing import (
-    Answered,
+    JudgedAnswer,
     choice_level,
     kappa_bound,
     labels_for,
@@ -143,7 +143,7 @@ def compared_judge(
     attacked: Injections,
     pairs: Sequence[Preference],
 ) -> ComparedJudge:
-    """Return one of so many `judges` with all figures; see `judging.comparing.Measured`."""
+    """Return one of so many `judges` with all figures; see `judging.comparing.MeasuredJudge`."""
     table, level = judged.table.table, choice_level(judges)
     spec = judged.replay.binding.judge
     scored = [one for one in judged.replay.examples if one.score is not None]
@@ -223,7 +223,7 @@ def _mean(parts: Sequence[float | None], many: int) -> float | None:
 
 def _length(judged: CalibratedJudge, calibration: Calibration) -> LengthBias | None:
     answers = [
-        Answered(
+        JudgedAnswer(
             len(calibration.examples[one.number - 1].candidate_output),
             one.score >= CUT,
             one.human >= CUT,

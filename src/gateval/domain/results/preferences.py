@@ -22,7 +22,7 @@ from gateval.domain.statistics.walk import CLEAR
 from gateval.domain.trials.trial import Assessment, Cause, Side, Trial
 
 
-class AnswerPair(NamedTuple):
+class RepetitionPair(NamedTuple):
     """Trials of one repetition of a fixture on both sides, None for one that was not made now.
 
     `at` is the position of the assertion that compares them.
@@ -60,7 +60,7 @@ class AnswerPair(NamedTuple):
         return int(self.head.answered) - int(self.base.answered)
 
 
-def pairs_of(planned: PlannedEval, trials: Grouped) -> Iterator[AnswerPair]:
+def pairs_of(planned: PlannedEval, trials: Grouped) -> Iterator[RepetitionPair]:
     """Yield the pairs of an Eval's compared fixtures that ask for a preference, by repetition."""
     owners, stored, asking = planned.owners(), planned.stored_counts(), planned.preferring
     for fixture in planned.fixtures:
@@ -73,7 +73,7 @@ def pairs_of(planned: PlannedEval, trials: Grouped) -> Iterator[AnswerPair]:
         )
         for number in range(1, planned.execution.reps_per_fixture + 1):
             made = base.get(number) if number > stored.get(name, 0) else None
-            yield AnswerPair(planned, fixture, at, made, head.get(number))
+            yield RepetitionPair(planned, fixture, at, made, head.get(number))
 
 
 def compare_preferences(planned: PlannedEval, trials: Grouped) -> PreferenceComparison | None:
@@ -110,7 +110,7 @@ def _change(said: Preferences) -> FixtureChange:
     return FixtureChange.UNCHANGED
 
 
-def _why_lost(planned: PlannedEval, lost: Iterable[AnswerPair]) -> tuple[Cause | None, str]:
+def _why_lost(planned: PlannedEval, lost: Iterable[RepetitionPair]) -> tuple[Cause | None, str]:
     """Return whose fault it is that the first of these pairs says nothing, and why."""
     pair = next(iter(lost), None)
     if pair is None:

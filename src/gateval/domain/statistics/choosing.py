@@ -75,7 +75,7 @@ def labels_for(table: Confusion, least: float, level: float, power: float = SEEN
     return labels
 
 
-class Answered(NamedTuple):
+class JudgedAnswer(NamedTuple):
     """An answer that was judged: its characters, whether the judge passes it, and a person."""
 
     length: int
@@ -92,7 +92,7 @@ class Leaning(NamedTuple):
     p: float
 
 
-def length_leaning(answers: Iterable[Answered]) -> Leaning | None:
+def length_leaning(answers: Iterable[JudgedAnswer]) -> Leaning | None:
     """Return how length moves a judge; None where no two answers differ in length alone.
 
     Answers that people pass and those that they fail are halved apart, at their median length: so
@@ -118,7 +118,7 @@ def length_leaning(answers: Iterable[Answered]) -> Leaning | None:
 _Halves = tuple[list[bool], list[bool]]
 
 
-def _halves(answers: Sequence[Answered]) -> _Halves | None:
+def _halves(answers: Sequence[JudgedAnswer]) -> _Halves | None:
     """What the judge says of the longer half, and of the others."""
     lengths = sorted(one.length for one in answers)
     median = lengths[(len(lengths) - 1) // 2] if lengths else 0

@@ -9,7 +9,7 @@ from typing import Final
 from gateval.domain.text import PAPER, Screen, listing
 from gateval.domain.trials.trial import Verdict
 from gateval.domain.verdicts import GateVerdict
-from gateval.render.report.facts import FailureGroup
+from gateval.render.report.facts import FailureGroup, FixtureFacts
 from gateval.render.report.reproduce import after_check, one_fixture_command
 from gateval.render.report.scores import DOWN, UP
 from gateval.render.report.usage import AgentUsage, Spent
@@ -127,12 +127,19 @@ def _cause(page: TerminalReport, view: ReportView, group: FailureGroup) -> None:
     if said := view.told_difference(fact):
         page.line(f"First difference: {said}.", indent=4, style="yellow")
     if group.others:
-        names = listing([one.fixture.name for one in group.others], _NAMES)
-        page.line(f"{group.same}: {names}", indent=4)
+        names = [_placed(one, fact) for one in group.others]
+        page.line(f"{group.same}: {listing(names, _NAMES)}", indent=4)
     page.command(one_fixture_command(view.plan, fact), indent=4)
 
 
-_NAMES = 20
+def _placed(fact: FixtureFacts, first: FixtureFacts) -> str:
+    """Name a fixture, and where the assertion stands that broke, unless the first says that."""
+    places = [fact.place(one) for one in fact.told[:1]]
+    told = {first.place(one) for one in first.told}
+    return " ".join([fact.fixture.name, *(f"({one})" for one in places if one not in told)])
+
+
+_NAMES = 12
 """Fixtures that fail as the first of them does, by name."""
 
 

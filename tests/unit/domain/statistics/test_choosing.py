@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.kappa import SETTINGS, bounds, too_high
 from gateval.domain.statistics.choosing import (
-    Answered,
+    JudgedAnswer,
     choice_level,
     kappa_bound,
     labels_for,
@@ -79,22 +79,22 @@ def test_so_many_labels_are_enough_for_the_bound_and_no_number_helps_who_does_no
 
 def test_length_is_compared_among_answers_that_people_judged_alike() -> None:
     """Good answers are longer here, and the judge is right about all: that is no bias."""
-    right = [Answered(100 + at, judge=True, person=True) for at in range(6)]
-    right += [Answered(10 + at, judge=False, person=False) for at in range(6)]
+    right = [JudgedAnswer(100 + at, judge=True, person=True) for at in range(6)]
+    right += [JudgedAnswer(10 + at, judge=False, person=False) for at in range(6)]
     found = length_leaning(right)
     assert found is not None
     assert (found.more, found.p) == (0, 1)
-    long = [Answered(at, judge=at >= 6, person=at % 2 == 0) for at in range(12)]
+    long = [JudgedAnswer(at, judge=at >= 6, person=at % 2 == 0) for at in range(12)]
     found = length_leaning(long)
     assert found is not None
     assert found.more == pytest.approx(1)
     assert found.p == pytest.approx(2 / 20**2)
-    assert length_leaning([Answered(5, judge=True, person=True)] * 4) is None
+    assert length_leaning([JudgedAnswer(5, judge=True, person=True)] * 4) is None
     assert length_leaning([]) is None
 
 
 def test_its_p_value_is_the_share_of_all_ways_to_turn_verdicts_round() -> None:
-    answers = [Answered(at, judge=at in {1, 4, 5, 6, 9}, person=at < 6) for at in range(11)]
+    answers = [JudgedAnswer(at, judge=at in {1, 4, 5, 6, 9}, person=at < 6) for at in range(11)]
     found = length_leaning(answers)
     assert found is not None
     groups = [[one.judge for one in answers if one.person is person] for person in (True, False)]

@@ -17,6 +17,7 @@ class Context:
 
 class State(MessagesState):
     query: str  # as a server beside it would put the question
+    user_input: str | None
 
 
 @tool
@@ -27,6 +28,7 @@ def order_status(order: int) -> str:
 
 async def assistant(state: State, runtime: Runtime[Context]) -> State:
     assert any(one.content == state["query"] for one in state["messages"])
+    assert state["user_input"] == state["query"]
     model = ChatOpenAI(model="gpt-5-mini").bind_tools([order_status])
     system = SystemMessage(runtime.context.system)
     assert await runtime.store.aget(("memories",), "none") is None
