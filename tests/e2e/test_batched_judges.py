@@ -11,6 +11,7 @@ import pytest
 
 from gateval.adapters.list_prices import ListPrices
 from gateval.domain.trials.model_call import Usage
+from gateval.gateway.batches import MOST
 from tests.helpers.calibrations import answer, calibration, judged_shop, verdict
 from tests.helpers.command import gateval, start_gateval
 from tests.helpers.providers import KEY, provider
@@ -31,9 +32,9 @@ def judge(call: Call) -> Answer:
     return reply(call, said, usage=(1_000, 100))
 
 
-def shop_with(tmp_path: Path, *models: str) -> Repo:
+def shop_with(tmp_path: Path, *models: str, labels: int = 20) -> Repo:
     shop = judged_shop(tmp_path / "shop", wrong=0)
-    body = json.loads(calibration(20, judgeModels=list(models)))
+    body = json.loads(calibration(labels, judgeModels=list(models)))
     shop.write("evals/tone.yaml", json.dumps(body))
     shop.write("evals/support-eval.yaml", "")
     return shop
@@ -88,6 +89,17 @@ def test_the_same_command_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None
     again = [line["custom_id"] for lines in served.made for line in lines]
     assert len(again) == len(set(again)) == 42
     assert {len(one["asked"]) for one in first["batches"]} == {20}
+
+
+def test_more_questions_than_one_batch_may_have_go_out_in_several(tmp_path: Path) -> None:
+    """The answers of one are read in one piece, which has a limit."""
+    shop = shop_with(tmp_path, MODELS[0], labels=MOST + 3)
+    served = BatchServer(lambda call: reply(call, verdict(1.0)), polls=0)
+    with provider(served) as (_, environ):
+        done = gateval(shop, "calibrate", "--batch", "--json", **environ)
+    (judged,) = json.loads(done.stdout)["judges"]
+    assert (judged["scored"], judged["missing"]) == (MOST + 3, 0)
+    assert [len(lines) for lines in served.made] == [MOST, 3]
 
 
 def test_two_of_the_same_command_at_once_are_not_paid_twice(tmp_path: Path) -> None:

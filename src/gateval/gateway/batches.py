@@ -46,8 +46,9 @@ from gateval.wire.batches import (
 )
 from gateval.wire.registry import FORMATS, WIRE_FORMATS
 
-MOST = 10_000
-"""Requests of one batch; OpenAI takes 50,000, Anthropic 100,000."""
+MOST = 1_000
+"""Requests of one batch, whose answers are read as one of at most `ANSWER_LIMIT`: 20 KiB for each.
+OpenAI takes 50,000, Anthropic 100,000."""
 
 QUIET = 0.2
 """Seconds without a further question after which a batch is sent."""
