@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +19,7 @@ from gateval.domain.trials.trial import Side
 from gateval.gateway.door import Gateway
 from gateval.gateway.local.server import GatewayServer
 from gateval.gateway.local.session import Session
+from gateval.gateway.recordings.recorded_call import Answered
 from gateval.gateway.upstream.endpoints import read_upstreams
 from gateval.gateway.upstream.recorded import Tape
 from gateval.ports.model_calls import ModelCallError
@@ -118,6 +120,21 @@ def events_of(stream: bytes) -> list[Any]:
 def files(folder: Path) -> dict[str, str]:
     found = sorted(one for one in folder.rglob("*") if one.is_file())
     return {str(one.relative_to(folder)): one.read_text() for one in found}
+
+
+@pytest.mark.parametrize("ended", [*permutations(range(4))][::3])
+def test_calls_side_by_side_make_the_same_file_in_whichever_order_they_end(
+    tmp_path: Path, ended: tuple[int, ...]
+) -> None:
+    tape = Tape(record=tmp_path)
+    asked = [json.dumps(body(CHAT, text)).encode() for text in ("one", "two\n", "tħree", "four")]
+    under_way = [tape.call(CALLER, "openai-chat", "openai/m", one) for one in asked]
+    for number in ended:
+        under_way[number].record(Answered(200, {"said": number}))
+        (content,) = files(tmp_path).values()
+        assert json.loads(content), "whole JSON after each"
+    assert [one["answer"]["body"]["said"] for one in json.loads(content)] == [0, 1, 2, 3]
+    assert content == "[\n" + content[2:-3] + "\n]\n"
 
 
 @pytest.mark.parametrize("path", [CHAT, MESSAGES, RESPONSES])

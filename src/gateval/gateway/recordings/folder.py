@@ -1,5 +1,5 @@
 """The folder of a recording: a folder for each fixture, in it a file for each trial, a list of its
-calls in the order in which they ended.
+calls in the order in which they began, so that side by side they make the same file each time.
 
     EVAL/FIXTURE/head-1.json
     calibrations/NAME.json
@@ -19,7 +19,7 @@ import stat
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 
 from gateval.domain.trials.model_call import Caller
@@ -60,6 +60,7 @@ class RecordingWriter:
         self._path = path
         self._redactor = redactor
         self._sizes: dict[Path, int] = {}
+        self._lengths: dict[Path, list[tuple[int, int]]] = {}
         self._left = most
         self._left_out = 0
         self._ended = ""
@@ -70,8 +71,8 @@ class RecordingWriter:
         secret = f"{self._left_out} calls are not recorded: a secret stood in them all the same."
         return " ".join(filter(None, (self._ended, secret if self._left_out else "")))
 
-    def write(self, caller: Caller, call: RecordedCall) -> None:
-        """Write a call, unless a secret stands in it all the same."""
+    def write(self, caller: Caller, call: RecordedCall, began: int) -> None:
+        """Write a call, the how many-th that began, unless a secret stands in it all the same."""
         if self._ended:
             return
         text, long = write_call(call, self._redactor)
@@ -84,29 +85,47 @@ class RecordingWriter:
             self._ended = "The recording is not complete: it has grown too large."
             return
         try:
-            self._append(_file_of(self._path, caller), text)
+            self._insert(_file_of(self._path, caller), began, _encoded(text))
             for name, content in long.items():
                 (self._path / LONG).mkdir(exist_ok=True)
                 with suppress(FileExistsError):
-                    _write(self._path / LONG / f"{name}.txt", content, new=os.O_EXCL)
+                    _write(self._path / LONG / f"{name}.txt", _encoded(content), new=os.O_EXCL)
         except OSError as error:
             self._ended = (
                 f"The recording is not complete: {error.strerror}. Make room, or run without "
                 "--record."
             )
 
-    def _append(self, file: Path, text: str) -> None:
-        """Add to the list in a file, which is whole JSON before and after."""
-        size = self._sizes.get(file, 0)
+    def _insert(self, file: Path, began: int, call: bytes) -> None:
+        """Put it into the list in a file, before those that began later. The file is whole JSON
+        before and after.
+        """
+        known, size = self._lengths.setdefault(file, []), self._sizes.get(file, 0)
+        later = sum(1 for _ in takewhile(lambda one: one[0] > began, reversed(known)))
+        place = len(known) - later
         if size:
-            added = _write(file, f",\n{text}{_END}", size - len(_END))
+            at = size - len(_END) - sum(len(_NEXT) + length for _, length in known[place:])
+            rest = _bytes_from(file, at) if later else _NEXT + _END
+            call_and_rest = rest[: len(_NEXT)] + call + (_NEXT if later else b"")
+            self._sizes[file] = _write(file, call_and_rest + rest[len(_NEXT) :], at)
         else:
             file.parent.mkdir(parents=True, exist_ok=True)
-            added = _write(file, f"[\n{text}{_END}")
-        self._sizes[file] = added
+            self._sizes[file] = _write(file, _BEGIN + call + _END)
+        known.insert(place, (began, len(call)))
 
 
-_END = "\n]\n"
+_BEGIN, _NEXT, _END = b"[\n", b",\n", b"\n]\n"
+"""What stands before the first call, before each other one, and behind the last."""
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _bytes_from(file: Path, at: int) -> bytes:
+    with open(file, "rb", opener=lambda path, _: os.open(path, _READ)) as stream:
+        stream.seek(at)
+        return stream.read()
 
 
 def _file_of(root: Path, caller: Caller) -> Path:
@@ -114,9 +133,8 @@ def _file_of(root: Path, caller: Caller) -> Path:
     return root.joinpath(*folders, f"{name}.json")
 
 
-def _write(file: Path, text: str, at: int = 0, *, new: int = 0) -> int:
+def _write(file: Path, content: bytes, at: int = 0, *, new: int = 0) -> int:
     """Write at a place of a file, and return its size then."""
-    content = text.encode("utf-8", "surrogatepass")
     descriptor = os.open(file, _WRITE | new, 0o644)
     try:
         left, end = memoryview(content), at

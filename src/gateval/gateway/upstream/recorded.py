@@ -61,6 +61,7 @@ class Tape:
         self.writer = RecordingWriter(record, self.redactor) if record else None
         self.reader = RecordingReader(replay) if replay else None
         self._made: Counter[tuple[str, ...]] = Counter()
+        self._began = 0
 
     @property
     def fault(self) -> str:
@@ -73,16 +74,18 @@ class Tape:
         asked = asked_call(wire, model, body, names, self.redactor)
         key = (*caller.place, caller.asks, caller.address, *asked.key)
         self._made[key] += 1
-        return TapedCall(self, caller, asked, self._made[key])
+        self._began += 1
+        return TapedCall(self, caller, asked, self._made[key], self._began)
 
 
 class TapedCall(NamedTuple):
-    """One call under way: the how many-th equal one of its caller."""
+    """One call under way: the how many-th equal one of its caller, and of all that `began`."""
 
     tape: Tape
     caller: Caller
     asked: AskedCall
     ordinal: int
+    began: int
 
     def recorded(self) -> Outcome | None:
         """Return what came of it when it was recorded; None where it is to be made. Raises
@@ -103,7 +106,8 @@ class TapedCall(NamedTuple):
         """Write down what came of it, if anything is written."""
         if self.tape.writer is not None:
             of = (self.caller.asks, self.caller.address, self.ordinal)
-            self.tape.writer.write(self.caller, RecordedCall(*of, self.asked, outcome))
+            call = RecordedCall(*of, self.asked, outcome)
+            self.tape.writer.write(self.caller, call, self.began)
 
 
 def _unrecorded(why: str) -> ModelCallError:
