@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TESTS ?= tests
+SITE ?= build/site
 # Most of the suite waits for processes and pauses, so there are two workers for each core.
 WORKERS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
@@ -71,7 +72,7 @@ docs: $(VENV)/dev.stamp ## Write the generated pages and schemas anew
 	@$(BIN)/python -m tools.reference --write
 
 site: $(VENV)/site.stamp ## Build the documentation as a site with search, in build/site/html
-	@$(BIN)/python -m tools.site $(VENV)/site/bin/zensical
+	@$(BIN)/python -m tools.site $(VENV)/site/bin/zensical $(SITE)
 
 pictures: $(VENV)/dev.stamp $(VENV)/agents.stamp ## Make the pictures of the docs anew, from the demo and the tutorial, and those of comments
 	@GATEVAL_PICTURES=1 $(BIN)/python -m pytest -q -n 0 tests/e2e/test_demo.py tests/e2e/test_getting_started.py tests/integration/render/test_github_markdown.py

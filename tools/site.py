@@ -1,8 +1,8 @@
 """Builds the documentation as a static site with search, from the pages that GitHub shows.
 
-`python -m tools.site ZENSICAL` (also `make site`) writes `build/site/html`. The pages are those of
-`docs/`, the README, CONTRIBUTING and the changelog. Links that leave the site lead to the
-repository.
+`python -m tools.site ZENSICAL FOLDER` writes `FOLDER/html` (`make site`: `build/site/html`). The
+pages are those of `docs/`, the README, CONTRIBUTING and the changelog. Links that leave the site
+lead to the repository.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _led(link: re.Match[str], source: str, name: str) -> str:
     return f"{before}{REPOSITORY}/{kind}/main/{path}{anchor}"
 
 
-def build(zensical: str, folder: Path) -> int:
+def build(zensical: Path, folder: Path) -> int:
     """Write the pages and the site (`html`) into a folder with this program; return its exit code.
 
     It is strict: a link that leads nowhere is an error.
@@ -77,4 +77,4 @@ def build(zensical: str, folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(build(sys.argv[1], ROOT / "build" / "site"))
+    sys.exit(build(Path(sys.argv[1]).absolute(), Path(sys.argv[2])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from functools import partial
@@ -16,7 +17,7 @@ import pytest
 
 from tests.helpers.browser import browsing
 from tests.helpers.command import ROOT
-from tools.site import build, pages
+from tools.site import pages
 
 ZENSICAL = ROOT / ".venv" / "site" / "bin" / "zensical"
 CONFIG = tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))["project"]
@@ -51,7 +52,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not ZENSICAL.exists():
         pytest.skip("`make site` sets up what builds it")
     folder = tmp_path_factory.mktemp("site")
-    assert build(str(ZENSICAL), folder) == 0
+    words = ["make", "--no-print-directory", "site", f"SITE={folder}"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
     return folder / "html"
 
 
