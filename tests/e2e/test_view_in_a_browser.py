@@ -167,6 +167,31 @@ def test_two_runs_are_held_against_each_other(browser: Browser, shop: Repo, view
         expect(inner(page).locator("h1")).to_have_text("History of Evals")
 
 
+def test_keys_are_for_the_page_that_was_chosen(
+    browser: Browser, shop: Repo, viewed: Viewed
+) -> None:
+    """A key went into the field, or the list, by which somebody had come to the answer."""
+    run = last_run(shop)
+    with opened(browser, viewed) as page:
+        page.locator("#a").fill(run)
+        page.locator("#b").fill(run)
+        page.locator("#b").press("Enter")
+        expect(inner(page).get_by_text("more with equal results")).to_be_visible()
+        expect(page.locator("#told")).to_be_empty()
+        page.keyboard.press("1")
+        expect(page.locator("#b")).to_have_value(run)
+        page.locator("#run").focus()
+        page.locator("#run").select_option(run)
+        expect(inner(page).locator("#fixtures")).to_be_attached()
+        expect(page.locator("#told")).to_be_empty()
+        page.frames[1].evaluate("location.hash = '#support-eval/kind-word'")
+        expect(page.locator("#label")).to_be_visible()
+        page.keyboard.press("1")
+        expect(page.locator("#score-1")).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("#note")).to_be_focused()
+        assert page.locator("#run").input_value() == run
+
+
 def test_hostile_records_stay_text(browser: Browser, viewed: Viewed) -> None:
     with opened(browser, viewed) as page:
         expect(inner(page).locator("body")).to_contain_text("<img src=x onerror=parent.broken=1>")

@@ -60,6 +60,7 @@ async function show(page, at = "") {
   remember(at);
   looked();
   byId("run").value = shown.run;
+  if (document.activeElement !== byId("run")) inner.focus(); // keys are for the page, not for a field above it
   for (const button of document.querySelectorAll("[data-page]")) button.setAttribute("aria-pressed", button.dataset.page === page);
   told("");
 }
@@ -109,7 +110,7 @@ async function save() {
 
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || form.hidden) return;
-  const typing = event.target.closest?.("input, select, textarea");
+  const typing = event.target.closest?.("input, select:not(#run), textarea");
   if (event.key === "Escape" && typing?.form === form) {
     choose(null);
     told("");
