@@ -72,7 +72,7 @@ def build(zensical: Path, folder: Path) -> int:
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(text, encoding="utf-8")
     shutil.copyfile(ROOT / "zensical.toml", folder / "zensical.toml")
-    command = [zensical, "build", "--clean", "--strict"]
+    command = [str(zensical), "build", "--clean", "--strict"]
     return subprocess.run(command, cwd=folder, check=False).returncode
 
 

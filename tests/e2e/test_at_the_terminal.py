@@ -138,6 +138,25 @@ def test_a_plan_shows_what_changed_in_a_prompt_line_by_line(worse: Repo) -> None
     assert " more lines; `git diff` has them" in long
 
 
+def test_a_wrapped_line_of_a_diff_is_no_other_line(worse: Repo) -> None:
+    assert gateval(worse, "check").returncode == 1
+    worse.write("agents/prompts/support.md", "Be quick. " * 9 + "\n")
+    for words in (("plan",), ("show", "refund-asks-why")):
+        told = at_terminal(worse, *words)
+        lines = told[told.index("- Always ask") :].splitlines()
+        added = next(at for at, line in enumerate(lines) if line.lstrip().startswith("+ "))
+        indent = len(lines[added]) - len(lines[added].lstrip())
+        if words == ("plan",):
+            assert lines[added + 1].startswith(" " * (indent + 2) + "quick."), told
+
+
+def test_what_an_earlier_check_found_is_told_on_lines_of_the_screen(worse: Repo) -> None:
+    assert gateval(worse, "check").returncode == 1
+    said = at_terminal(worse, "check", columns=80)
+    assert "stands (.git/gateval/findings.jsonl);" in " ".join(said.split())
+    assert not [one for one in said.splitlines() if len(one) > 80 and one[:8] != "Results:"], said
+
+
 def test_show_names_the_first_difference_beside_the_nearest_of_base(worse: Repo) -> None:
     assert gateval(worse, "check").returncode == 1
     shown = gateval(worse, "show", "refund-asks-why").stdout
@@ -145,6 +164,8 @@ def test_show_names_the_first_difference_beside_the_nearest_of_base(worse: Repo)
     assert f"First difference: {said}." in " ".join(shown.split())
     rows = [line for line in shown.splitlines() if " tool call" in line]
     assert rows[0].count("\N{NOT EQUAL TO} ") == 2, "marked on both sides"
+    changed = "Changed here: agents/prompts/support.md\n  - Always ask for the reason first.\n"
+    assert f"{changed}  + Always be quick first.\n" in shown
     assert "First difference" not in gateval(worse, "show", "greets").stdout
 
 
@@ -165,6 +186,9 @@ def test_a_plot_says_what_its_marks_are(worse: Repo) -> None:
     drawn = " ".join(gateval(worse, "history", "--plot", "terminal").stdout.split())
     legend = "from \N{LOWER ONE EIGHTH BLOCK} (0) to \N{FULL BLOCK} (1), the newest last; ! something regressed, ? not measured"
     assert legend in drawn
+    narrow = at_terminal(worse, "history", columns=80).splitlines()
+    assert narrow[0].split() == ["EVAL", "SCORES", "LAST", "THRESHOLD", "FROM", "TO", "RUNS"]
+    assert "0.90" in narrow[1].split()
     assert gateval(worse, "history", "support-eval", "--plot", "s.svg").returncode == 0
     plot = (worse.path / "s.svg").read_text()
     for said in ("threshold 0.90", "day and revision of the run", "score and 95 % interval",

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from gateval.adapters.git.repository import GitRepository, open_repository
@@ -270,16 +271,21 @@ def _tell_end(
     said = [f"Results: {folder}"]
     if "html" in views:
         said.append(f"Report: {show_here(folder / VIEWS['html'].file)}")
-    said += told
     if measured.interrupted:
         again = f"--from {show_here(folder)}" if chosen else "--resume"
-        said.append("gateval: interrupted; what was finished is in the results.")
-        said.append(f"  Next: the same command with {again} goes on from there.")
+        told = [*told, "gateval: interrupted; what was finished is in the results."]
+        told = [*told, f"  Next: the same command with {again} goes on from there."]
+    screen = screen_of(sys.stderr, settings.environ)
+    if sys.stderr.isatty():
+        told = [
+            "\n".join(wrap(line, screen.width, break_long_words=False, break_on_hyphens=False))
+            for line in told
+        ]
+    said += told
     print("\n".join(said), file=sys.stderr)
     if report.results.plan.base is not None and not measured.interrupted:
         place = show_here(folder) if chosen else ""
-        step = render_next_step(ReportView(report), place, screen_of(sys.stderr, settings.environ))
-        print(step, end="", file=sys.stderr)
+        print(render_next_step(ReportView(report), place, screen), end="", file=sys.stderr)
 
 
 _UNKNOWN = ["Measured anew: earlier runs are not known here."]

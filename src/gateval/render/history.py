@@ -160,8 +160,7 @@ def render_trend(name: str, points: Sequence[Point], screen: Screen) -> str:
     terminal = TerminalReport(screen)
     terminal.line(f"{name}  {sparkline(points)}", style="bold")
     first, last = points[0].at[:10], points[-1].at[:10]
-    asked = points[-1].threshold
-    threshold = f" Threshold {asked:.2f}." if asked else ""
+    threshold = f" Threshold {_threshold(points[-1])}."
     terminal.line(f"{SPARKS} {first} to {last}.{threshold}", style="dim")
     rows = [
         (
@@ -184,6 +183,14 @@ def render_trend(name: str, points: Sequence[Point], screen: Screen) -> str:
     return terminal.text()
 
 
+_BESIDE_SCORES = 56
+"""Columns that the other cells of an overview take beside the name."""
+
+
+def _threshold(point: Point) -> str:
+    return f"{point.threshold:.2f}" if point.threshold else "none"
+
+
 def render_overview(series: Mapping[str, Sequence[Point]], screen: Screen) -> str:
     """Return a line for each Eval: its scores as characters, from the oldest to the newest run."""
     terminal = TerminalReport(screen)
@@ -191,13 +198,15 @@ def render_overview(series: Mapping[str, Sequence[Point]], screen: Screen) -> st
     if not known:
         terminal.line("No run is known here. `gateval run EVAL` makes the first.")
         return terminal.text()
-    room = max(10, screen.width - 2 - max(map(len, known)) - 30)
+    room = max(10, screen.width - max(map(len, known)) - _BESIDE_SCORES)
     rows = [
         (
             (
                 name,
                 sparkline(points[-room:]),
                 show_score_in_full(points[-1].whole_score, points[-1].threshold),
+                _threshold(points[-1]),
+                points[-room:][0].at[:10],
                 points[-1].at[:10],
                 str(len(points)),
             ),
@@ -205,7 +214,8 @@ def render_overview(series: Mapping[str, Sequence[Point]], screen: Screen) -> st
         )
         for name, points in known.items()
     ]
-    terminal.table(("EVAL", "SCORES", "LAST", "ON", "RUNS"), rows)
+    header = ("EVAL", "SCORES", "LAST", "THRESHOLD", "FROM", "TO", "RUNS")
+    terminal.table(header, rows, spare=("FROM", "THRESHOLD", "TO"))
     terminal.line(SPARKS, style="dim")
     if len(known) == 1:
         add_scorers(terminal, next(iter(known.values())))

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from gateval.domain.base import canonical_json
 from gateval.domain.decision.decision import Report, make_report
 from gateval.domain.text import PAPER, Screen
 from gateval.domain.trials.trace import Step, StepKind, Trace
@@ -52,6 +53,23 @@ def test_what_an_agent_says_never_looks_like_a_step_of_ours(width: int) -> None:
     shown = shown_of(report, "f", ShowOptions(Screen(width)))
     assert "\x1b" not in shown
     assert not re.search(r"^> 9|^\^ ", shown, re.MULTILINE)
+
+
+def test_json_is_cut_between_its_parts_where_a_column_is_narrow() -> None:
+    said = canonical_json({"cents": 940, "days": "1-2", "zone": "home"})
+    trace = Trace(steps=(Step(number=1, kind=StepKind.ASSISTANT, text=said),))
+    results = edit(make_results("a-eval f base:pass head:fail"), "a-eval/f #1 on head", trace=trace)
+    shown = shown_of(make_report(results), "f", ShowOptions(Screen(70)))
+    left = [line[:35].strip() for line in shown.splitlines()]
+    assert '{"cents":940,"days":"1-2",' in left
+    assert '"zone":"home"}' in left
+
+
+def test_a_trial_without_assessments_has_no_heading_for_them() -> None:
+    results = edit(
+        make_results("a-eval f base:pass head:fail"), "a-eval/f #1 on head", assessments=()
+    )
+    assert "What head had to meet" not in shown_of(make_report(results), "f", ShowOptions(PAPER))
 
 
 def test_a_hostile_run_moves_no_cursor_and_commands_no_runner() -> None:

@@ -11,11 +11,19 @@ from typing import NamedTuple
 
 from gateval.domain.base import canonical_json
 from gateval.domain.plan.plan import Plan
-from gateval.domain.text import Screen
+from gateval.domain.text import Screen, listing
 from gateval.domain.trials.trace import Step, StepKind
 from gateval.domain.trials.trial import KINDS, OUTPUT_LIMIT, Trial
 from gateval.render.report.bar import whom_to_ask
-from gateval.render.report.evidence import Difference, Pair, first_difference, offer_lines
+from gateval.render.report.evidence import (
+    Difference,
+    Pair,
+    beside_prompt,
+    first_difference,
+    offer_lines,
+    prompt_edit,
+    short_edits,
+)
 from gateval.render.report.facts import FixtureFacts, in_order
 from gateval.render.report.reproduce import one_fixture_command
 from gateval.render.report.wording import evidence_icon, evidence_mark, own_score, passes
@@ -168,6 +176,7 @@ def render_fixture(plan: Plan, fact: FixtureFacts, look: ShowOptions) -> str:
     found_first = first_difference(fact, pair)
     if found_first is not None:
         page.line(f"First difference: {found_first}.", style="yellow")
+        _changed(page, plan, fact.planned.agent)
     show_steps(page, fact, pair, found_first, full=look.full)
     if fact.stands is not None:
         page.line(fact.why, style="red")
@@ -175,7 +184,8 @@ def render_fixture(plan: Plan, fact: FixtureFacts, look: ShowOptions) -> str:
             page.heading("What head did then")
             page.verbatim(fact.stands.excerpt.splitlines(), indent=2)
     if pair.head is not None:
-        page.heading("What head had to meet")
+        if pair.head.assessments:
+            page.heading("What head had to meet")
         show_assessments(page, fact, pair.head)
         if pair.head.detail:
             page.heading("What head printed")
@@ -183,6 +193,26 @@ def render_fixture(plan: Plan, fact: FixtureFacts, look: ShowOptions) -> str:
     _people(page, fact, pair.head)
     _foot(page, plan, fact)
     return page.text()
+
+
+def _changed(page: TerminalReport, plan: Plan, name: str) -> None:
+    """Add what the revision changes in an Agent; whether it is the cause is for the reader to say.
+
+    Of files, the lines where they are few.
+    """
+    edit = prompt_edit(plan, name)
+    change = next((one for one in plan.changes if one.agent == name), None)
+    rest = beside_prompt(change, edit) if change else None
+    files, left = short_edits(plan, rest) if rest else ([], None)
+    shown = [(edit.where or "prompt", edit.lines)] if edit else []
+    for where, lines in [*shown, *((one.name, one.lines) for one in files)]:
+        page.line(f"Changed here: {where}")
+        page.edit(lines, indent=2)
+    if left:
+        page.line(f"Changed here: {listing([str(one) for one in left.reasons], _REASONS)}")
+
+
+_REASONS = 4
 
 
 def _people(page: TerminalReport, fact: FixtureFacts, head: Trial | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from gateval.domain.text import Screen
@@ -29,6 +29,11 @@ _ROOMY = 90
 
 _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 
+_EDITED = {"+": "green", "-": "red"}
+
+_EDITS = 40
+"""Lines shown of a diff."""
+
 Pieces = Sequence[tuple[str, str]]
 """Texts, each with its style: words of `_CODES`."""
 
@@ -45,9 +50,17 @@ class TerminalReport:
         self._lines.append("")
         self.line(text, style=style)
 
-    def line(self, text: str, *, indent: int = 0, style: str = "") -> None:
-        """Add one paragraph; its wrapped lines keep the indentation."""
-        self._add(plain_line(text, LINE_LIMIT), indent, style)
+    def line(self, text: str, *, indent: int = 0, hang: int = 0, style: str = "") -> None:
+        """Add one paragraph; its wrapped lines keep the indentation, and hang in by some more."""
+        first, *more = _wrapped(plain_line(text, LINE_LIMIT), self._width - indent - hang)
+        self._add(first, indent, style)
+        for line in more:
+            self._add(line, indent + hang, style)
+
+    def edit(self, lines: Sequence[str], *, indent: int) -> None:
+        """Add what a diff changes."""
+        for line in edited(lines):
+            self.line(line, indent=indent, hang=2, style=_EDITED.get(line[0], ""))
 
     def verbatim(self, lines: Sequence[str], *, indent: int) -> None:
         """Add lines as they stand, dimmed, their own indentation kept."""
@@ -148,6 +161,14 @@ class TerminalReport:
         return f"\x1b[{codes}m{text}\x1b[0m" if self._color and codes and text else text
 
 
+def edited(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines that a diff changes, each behind its sign; of very many, the first."""
+    changed = [line for line in lines if line[:1] in _EDITED]
+    yield from (f"{line[0]} {line[1:]}" for line in changed[:_EDITS])
+    if (left := len(changed) - _EDITS) > 0:
+        yield f"and {left:,} more lines; `git diff` has them"
+
+
 def _laid_out(pieces: Pieces, width: int) -> list[tuple[str, str]]:
     """Return lines, each with its style; all pieces but the first are indented: then no text looks
     like the title of another cell.
@@ -176,7 +197,9 @@ def _chopped(word: str, width: int) -> list[str]:
     pieces = [""]
     for character in word.rstrip():
         if pieces[-1] and width_of(pieces[-1] + character) > width:
-            pieces.append("")
+            head, comma, tail = pieces[-1].rpartition(",")  # JSON and lists are cut between parts
+            apart = [f"{head}{comma}", tail] if head and tail else [pieces[-1], ""]
+            pieces[-1:] = apart
         pieces[-1] += character
     return [*pieces[:-1], pieces[-1] + word[len(word.rstrip()) :]]
 

@@ -5,7 +5,7 @@ When there is nothing to evaluate, which is what most changes meet, no layout li
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import Baseline, PlannedEval, Reason
@@ -21,13 +21,13 @@ from gateval.render.report.plan_wording import (
     revisions,
 )
 from gateval.render.report.wording import count, words_of
-from gateval.render.terminal.page import LINE_LIMIT, TerminalReport
+from gateval.render.terminal.page import LINE_LIMIT, TerminalReport, edited
 from gateval.safe.sanitize import plain_line
 
 REASONS_SHOWN = 6
 
-_LINES = 40
-"""Changed lines of a prompt."""
+_EDIT = 4
+"""Columns by which changed lines of a prompt are indented."""
 
 _BASELINES = {
     Baseline.MERGE_BASE: "base and head",
@@ -42,11 +42,14 @@ def render_plan(plan: Plan, screen: Screen = PAPER, likely: Sequence[str] = ()) 
     if not plan.evals:
         said = "Nothing to evaluate"
         why = plan.nothing if plan.nothing.startswith(said) else f"{said}. {plan.nothing}"
-        lines = (*_opening(plan), why, *_closing(plan))
+        lines = (*_told(_opening(plan)), why, *_closing(plan))
         return "".join(f"{' ' * _indent(one)}{plain_line(one, LINE_LIMIT)}\n" for one in lines)
     page = TerminalReport(screen)
     for line in _opening(plan):
-        page.line(line.lstrip(), indent=_indent(line))
+        if isinstance(line, str):
+            page.line(line.lstrip(), indent=_indent(line))
+        else:
+            page.edit(line.lines, indent=_EDIT)
     _evals(page, plan, likely)
     for line in _closing(plan):
         page.line(line.lstrip(), indent=_indent(line))
@@ -57,7 +60,12 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _opening(plan: Plan) -> Iterator[str]:
+def _told(opening: Iterable[str | PromptEdit]) -> Iterator[str]:
+    for one in opening:
+        yield from [one] if isinstance(one, str) else (" " * _EDIT + x for x in edited(one.lines))
+
+
+def _opening(plan: Plan) -> Iterator[str | PromptEdit]:
     yield revisions(plan)
     if plan.policy_source:
         yield f"policy: {plan.policy_source}"
@@ -67,17 +75,9 @@ def _opening(plan: Plan) -> Iterator[str]:
         for reason in change.reasons[:REASONS_SHOWN]:
             of_prompt = edit is not None and reason.what == "spec.system"
             yield f"  {reason}{'' if of_prompt else _moved(reason)}"
-        yield from _edited(edit) if edit else ()
+        yield from [edit] if edit else []
         if len(change.reasons) > REASONS_SHOWN:
             yield f"  and {len(change.reasons) - REASONS_SHOWN:,} more"
-
-
-def _edited(edit: PromptEdit) -> Iterator[str]:
-    """Yield the changed lines of a prompt; of very many, the first."""
-    lines = [line for line in edit.lines if line[:1] in {"+", "-"}]
-    yield from (f"    {line[0]} {line[1:]}" for line in lines[:_LINES])
-    if (left := len(lines) - _LINES) > 0:
-        yield f"    and {left:,} more lines; `git diff` has them"
 
 
 def _moved(reason: Reason) -> str:
