@@ -46,8 +46,23 @@ def test_each_attempt_has_a_page_of_its_own(shop: GitHubShop, service: ArtifactS
     assert first.run_action(inputs={}, **service.environ).code == 1
     second = shop.on_pull(pull)
     second.attempt = 2
-    second.run_action(inputs={}, **service.environ)
-    assert set(service.kept) <= {"gateval-report-1.html", "gateval-report-2.html"}
+    assert second.run_action(inputs={}, **service.environ).code == 1
+    assert set(service.kept) == {"gateval-report-1.html", "gateval-report-2.html"}
+
+
+def test_each_part_of_a_matrix_has_a_page_of_its_own(
+    shop: GitHubShop, service: ArtifactService
+) -> None:
+    """Jobs of a matrix have one name, and a service that keeps one artifact of each name."""
+    pull = shop.open_pull(WORSE)
+    for inputs in ({}, {"agents": "support"}, {"evals": "support-eval"}):
+        ended = shop.on_pull(pull).run_action(inputs=inputs, **service.environ, GITHUB_JOB="evals")
+        assert ended.code == 1, ended.errors
+    assert set(service.kept) == {
+        "gateval-report-evals-1.html",
+        "gateval-report-agents_support-evals-1.html",
+        "gateval-report-evals_support-eval-evals-1.html",
+    }
 
 
 @pytest.mark.parametrize(

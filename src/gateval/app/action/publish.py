@@ -21,6 +21,7 @@ from gateval.domain.history.standing import findings_of
 from gateval.domain.history.verdicts import HistoryRecord, about_record, record_digest, record_of
 from gateval.domain.label_decision import GateLabel
 from gateval.domain.manifests.gate_config import Policy
+from gateval.domain.planning.selection import WHOLE
 from gateval.domain.text import least_score, markdown
 from gateval.domain.verdicts import EXIT_CODES, DecisionReason, GateVerdict
 from gateval.errors import ForgeError
@@ -77,7 +78,9 @@ def upload_report(event: ActionEvent, page: str | None) -> tuple[str, str]:
     if page is None or not event.publishes or not environ.get(RESULTS_URL):
         return "", ""
     stamp, job = event.target.stamp, re.sub(r"[^\w-]", "-", event.context.job)
-    name = f"{stamp.gate}-report{f'-{job}' if job else ''}-{stamp.attempt or 1}.html"
+    scope = "" if stamp.gate == WHOLE else stamp.gate
+    parts = filter(None, ("gateval-report", scope, job, str(stamp.attempt or 1)))
+    name = f"{'-'.join(parts)}.html"
     try:
         number = upload_page(environ, name, page.encode(), event.context.settings.ca_file)
     except NoArtifact as error:
