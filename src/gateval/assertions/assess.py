@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from gateval.assertions.base import (
     Assertion,
     AssessmentContext,
     Early,
+    Heard,
     JudgeDoubt,
     error_of,
     trust_every_judge,
@@ -42,6 +43,7 @@ async def assess(
     only: Collection[int] | None = None,
     turn: asyncio.Lock | None = None,
     early: Early = NOTHING,
+    heard: Heard | None = None,
 ) -> tuple[tuple[Assessment, ...], Usage]:
     """Return one assessment per assertion, in order, and the tokens of judge and embeddings; of
     `only` those at these positions, if there are any.
@@ -49,13 +51,14 @@ async def assess(
     `checks` runs the fixture's own checks, `embed` asks models for embeddings; without them what
     needs them is an error, and what looks at a playground without its end `state`. `doubt` says
     why the word of the judge does not count: what it says is an error then, of the cause
-    `uncalibrated`. With `turn` one program runs at a time; what is in `early` is taken from there.
+    `uncalibrated`. With `turn` one program runs at a time; what is in `early` is taken from there,
+    and so is what models said before something got lost, from `heard`, which is brought up to date.
     An assertion that cannot be evaluated, or that breaks, is an assessment with status `error` and
     its cause; it never raises, and never passes. The usage is empty when no judge was asked.
     """
     evidence = Evidence.of(fixture.input, answer, fixture.reference)
     context = AssessmentContext(
-        fixture, judge, judge_spec, known, checks, embed, doubt, state, turn, early
+        fixture, judge, judge_spec, known, checks, embed, doubt, state, turn, early, heard
     )
     wanted = [index for index in range(len(fixture.assertions)) if only is None or index in only]
     found = await context.assess_all([fixture.assertions[index] for index in wanted], evidence)
@@ -75,6 +78,15 @@ def _placed(one: Assessment, where: tuple[int, ...]) -> Assessment:
         return one
     parts = tuple(_placed(part, (*where, part.index)) for part in one.parts)
     return one.replace(index=where[0], at=where[1:], parts=parts)
+
+
+def heard_of(fixture: Fixture, found: Iterable[Assessment]) -> Heard:
+    """Return what was said of the assertions that came to this, and of those inside them."""
+    heard: Heard = {}
+    for one in found:
+        spec = fixture.assertions[one.index].part(one.at)
+        heard |= {id(spec): one, **heard_of(fixture, one.parts)}
+    return heard
 
 
 def starting_programs(

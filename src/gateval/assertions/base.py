@@ -158,21 +158,22 @@ class JudgedAssertion(Assertion, ABC):
         self, evidence: Evidence, spec: AssertionSpec, context: AssessmentContext
     ) -> Priced:
         """See `Assertion`."""
-        del spec
-        return await self.assess_as(self.type, evidence, context)
+        return await self.assess_as(spec, evidence, context)
 
-    async def assess_as(self, kind: str, evidence: Evidence, context: AssessmentContext) -> Priced:
-        """Ask for an assertion of the type `kind`; an error where the judge's word does not count.
+    async def assess_as(
+        self, asks: AssertionSpec, evidence: Evidence, context: AssessmentContext
+    ) -> Priced:
+        """Ask for the assertion `asks`; an error where the judge's word does not count.
 
         Raises `CannotEvaluate`.
         """
         from gateval.judging.judge import JudgeError
 
         usage: Usage | None = None
-        judge = context.judge_for(kind)
+        kind, judge, before = asks.type, context.judge_for(asks.type), context.heard_before(asks)
         ask = self._heard if context.judge_spec.is_panel else self.ask
         try:
-            found, usage = await ask(evidence.for_a_judge, judge, context.judge_spec)
+            found, usage = await ask(evidence.for_a_judge, judge, context.judge_spec, before)
         except JudgeError as error:
             found, usage = error_of(kind, error.cause, error.message), error.usage
         if not (doubt := await context.doubt()):
@@ -183,9 +184,10 @@ class JudgedAssertion(Assertion, ABC):
 
     @abstractmethod
     async def ask(
-        self, evidence: Evidence, judge: Judge, spec: JudgeSpec
+        self, evidence: Evidence, judge: Judge, spec: JudgeSpec, before: Sequence[Juror] = ()
     ) -> tuple[Assessment, Usage]:
-        """Return the assessment and the tokens the judge took.
+        """Return the assessment and the tokens the judge took. What it said `before` it was lost
+        is not asked again.
 
         Raises `CannotEvaluate` or the judge's `JudgeError`.
         """
@@ -197,9 +199,11 @@ class JudgedAssertion(Assertion, ABC):
         return await self.ask(evidence, judge, spec)
 
     async def _heard(
-        self, evidence: Evidence, judge: Judge, spec: JudgeSpec
+        self, evidence: Evidence, judge: Judge, spec: JudgeSpec, before: Sequence[Juror]
     ) -> tuple[Assessment, Usage]:
-        """Ask all of several judges; each has to prove what it takes off, as one alone has."""
+        """Ask those of several judges who said nothing `before`; each has to prove what it takes
+        off, as one alone has.
+        """
         from gateval.domain.trials.jury import jury_assessment
         from gateval.judging.judge import JudgeError
         from gateval.judging.jury import JurorHeard, hear
@@ -218,12 +222,16 @@ class JudgedAssertion(Assertion, ABC):
                 return JurorHeard(juror.replace(why=found.reason, cause=found.cause), usage)
             return JurorHeard(juror.replace(passed=found.passed, score=found.score), usage)
 
-        heard = await hear(spec, asked)
+        heard = await hear(spec, asked, before=before)
         return jury_assessment(self.type, spec, heard.jurors), heard.usage
 
 
 Early = Mapping[int, Priced]
 """What was assessed already, by the `id` of the assertion's spec, which the plan keeps."""
+
+Heard = dict[int, Assessment]
+"""What each assertion, and each inside one, came to when it was last assessed; so kept as `Early`.
+Where something is lost, the rest is not asked again."""
 
 JudgeDoubt = Callable[[], Awaitable[str]]
 """Says why the judge's word does not count; empty if it does."""
@@ -238,7 +246,7 @@ class AssessmentContext(NamedTuple):
     """What all assertions of a trial are assessed with, and what runs or is asked if anything is.
 
     `state` is the end state of its playground, if it has one. With `turn`, of all programs that are
-    run for assertions one runs at a time.
+    run for assertions one runs at a time. `heard` is what was assessed before, and what is, now.
     """
 
     fixture: Fixture
@@ -251,6 +259,12 @@ class AssessmentContext(NamedTuple):
     state: EndState | None = None
     turn: asyncio.Lock | None = None
     early: Early = {}
+    heard: Heard | None = None
+
+    def heard_before(self, spec: AssertionSpec) -> Sequence[Juror]:
+        """Return what was said of an assertion before an answer to it got lost."""
+        found = self.heard.get(id(spec)) if self.heard else None
+        return found.verdict.jurors if found is not None and found.verdict else ()
 
     def place(self) -> contextlib.AbstractAsyncContextManager[Any]:
         """Hold this while a program runs."""
@@ -284,8 +298,6 @@ class AssessmentContext(NamedTuple):
         return [found[at] for at in range(len(specs))]
 
     async def _assess(self, spec: AssertionSpec, evidence: Evidence) -> Priced:
-        from gateval.judging.judge import JudgeError
-
         if spec.unsupported:
             failed = Assessed(
                 type=spec.type,
@@ -296,6 +308,17 @@ class AssessmentContext(NamedTuple):
             return failed, None
         if id(spec) in self.early:
             return self.early[id(spec)]
+        before = self.heard.get(id(spec)) if self.heard else None
+        if isinstance(before, Assessed):
+            return before, None
+        found, usage = await self._assess_now(spec, evidence)
+        if self.heard is not None:
+            self.heard[id(spec)] = found
+        return found, usage
+
+    async def _assess_now(self, spec: AssertionSpec, evidence: Evidence) -> Priced:
+        from gateval.judging.judge import JudgeError
+
         try:
             assertion = self._read(spec)
             if spec.turn is not None:

@@ -400,7 +400,7 @@ class CompositeJudge(Weighing):
         }
         words = {**prompt_words(found.evidence, {}), "EVALUATOR_RESULTS_JSON": results}
         asked = LlmJudge(prompt=filled(self.prompt, words), min_score=self.min_score)
-        return await asked.assess_as(self.type, found.evidence, found.context)
+        return await asked.assess_as(found.spec, found.evidence, found.context)
 
 
 _SHOWN = 8

@@ -18,6 +18,7 @@ from gateval.assertions.base import (
     JudgedAssertion,
     MinScore,
     Priced,
+    error_of,
 )
 from gateval.assertions.code_judge import prompt_words
 from gateval.assertions.evidence import Basis, CannotEvaluate, Evidence
@@ -31,6 +32,7 @@ from gateval.domain.trials.trial import (
     Assessment,
     AssessmentStatus,
     Cause,
+    Juror,
     NotAssessed,
     Verdict,
 )
@@ -64,18 +66,33 @@ class ScoredByJudge(JudgedAssertion, ABC):
         """What the run is scored against, in prose: what of it a stranger wrote is data there."""
 
     async def ask(
-        self, evidence: Evidence, judge: Judge, spec: JudgeSpec
+        self, evidence: Evidence, judge: Judge, spec: JudgeSpec, before: Sequence[Juror] = ()
     ) -> tuple[Assessment, Usage]:
-        """See the class. Rests on the steps of the violations that are proven."""
-        found = [await self.ask_once(evidence, judge, spec)]
-        if self._is_close(found[0]) and not spec.is_scripted:
-            found.append(await self.ask_once(evidence, judge, spec))
-            if found[0][0].status is not found[1][0].status:
-                found.append(await self.ask_once(evidence, judge, spec))
-        usage = add_usage([spent for _, spent in found])
-        chosen = _most_said([assessment for assessment, _ in found])
-        many = len(found)
-        return chosen if chosen.asked == many else chosen.replace(asked=many), usage
+        """See `JudgedAssertion`. Rests on the steps of the violations that are proven."""
+        from gateval.judging.judge import JudgeError
+
+        said = [self._assessment(one.verdict) for one in before if one.verdict]
+        spent: list[Usage] = []
+        while self._wants_more(said, spec):
+            try:
+                found, usage = await self.ask_once(evidence, judge, spec)
+            except JudgeError as error:
+                if not said:
+                    raise
+                spent += [error.usage] if error.usage else []
+                lost = error_of(self.type, error.cause, error.message)
+                return lost.replace(verdict=_unfinished(said), asked=len(said)), add_usage(spent)
+            said.append(found)
+            spent.append(usage)
+        chosen = _most_said(said)
+        many = len(said)
+        return chosen if chosen.asked == many else chosen.replace(asked=many), add_usage(spent)
+
+    def _wants_more(self, said: Sequence[Assessment], spec: JudgeSpec) -> bool:
+        """Whether the judge is to be asked (again): until two of three agree, near `minScore`."""
+        if not said or spec.is_scripted or not self._is_close(said[0]):
+            return not said
+        return len(said) == 1 or (len(said) == 2 and said[0].status is not said[1].status)
 
     async def ask_once(
         self, evidence: Evidence, judge: Judge, spec: JudgeSpec
@@ -90,9 +107,9 @@ class ScoredByJudge(JudgedAssertion, ABC):
         )
         return self._assessment(result.verdict), result.usage
 
-    def _is_close(self, asked: tuple[Assessment, Usage]) -> bool:
+    def _is_close(self, asked: Assessment) -> bool:
         """Whether the score is so near `minScore` that a judge may well say the other thing."""
-        verdict = asked[0].verdict
+        verdict = asked.verdict
         return verdict is not None and abs(verdict.score - self.min_score) <= CLOSE
 
     def _assessment(self, verdict: Verdict) -> Assessment:
@@ -186,6 +203,13 @@ def cannot_determine(kind: str, verdict: Verdict) -> NotAssessed:
     """Return what comes of a judge that says the run does not show it: neither pass nor fail."""
     reason = f"The judge cannot determine it: {shorten(verdict.summary).rstrip('.')}."
     return NotAssessed(type=kind, reason=reason, cause=Cause.JUDGE, verdict=verdict)
+
+
+def _unfinished(said: Sequence[Assessment]) -> Verdict | None:
+    """Return what a judge said until it was lost, its first verdict first."""
+    heard = [one.verdict for one in said if one.verdict]
+    jurors = tuple(Juror(model=one.model, verdict=one) for one in heard)
+    return heard[0].replace(jurors=jurors) if heard else None
 
 
 def _most_said(found: Sequence[Assessment]) -> Assessment:
@@ -333,7 +357,7 @@ class JudgeFromScript(CommandInFolder):
             message = f"{self.named} printed {what}; a prompt has 1 to {_LONGEST:,}"
             raise CannotEvaluate(Cause.CHECK, message)
         asked = LlmJudge(prompt=prompt, min_score=self.min_score)
-        return await asked.assess_as(self.type, evidence, context)
+        return await asked.assess_as(spec, evidence, context)
 
 
 ITEMS_LIMIT = 50
@@ -423,9 +447,10 @@ class Rubric(JudgedAssertion):
         ]
 
     async def ask(
-        self, evidence: Evidence, judge: Judge, spec: JudgeSpec
+        self, evidence: Evidence, judge: Judge, spec: JudgeSpec, before: Sequence[Juror] = ()
     ) -> tuple[Assessment, Usage]:
         """See the class. Rests on the steps that the judge proves something with."""
+        del before  # it is asked once, so what was lost was all
         about = "\n\n".join(filter(None, (what_is_expected(evidence), evidence.about)))
         checklist, usage = await judge.check(
             checks=self.checks,

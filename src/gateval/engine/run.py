@@ -25,10 +25,11 @@ from gateval.assertions.assess import (
     NOTHING,
     assess,
     assess_early,
+    heard_of,
     programs_refused,
     starting_programs,
 )
-from gateval.assertions.base import Early, trust_every_judge
+from gateval.assertions.base import Early, Heard, trust_every_judge
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.checks import Checks
 from gateval.candidates.playgrounds import Playgrounds
@@ -115,8 +116,8 @@ class TrialAttempt(NamedTuple):
 class Waiting(NamedTuple):
     """A trial that is answered, and of which these assertions are to be assessed, by their
     positions. `found` are the others, `spent` what was taken for those and `lost` what was taken in
-    vain; `early` is known of parts of those that are left. One `aside` starts no program, and is
-    assessed while others answer.
+    vain; `early` is known of parts of those that are left, and `heard` was said of them. One
+    `aside` starts no program, and is assessed while others answer.
     """
 
     task: Task
@@ -127,6 +128,7 @@ class Waiting(NamedTuple):
     spent: tuple[Usage, ...] = ()
     lost: tuple[Usage, ...] = ()
     early: Early = NOTHING
+    heard: Heard | None = None
     aside: bool = False
 
 
@@ -198,8 +200,8 @@ async def concluded(
     With `turn` one program runs at a time.
     """
     task, answer, judge = waiting.task, waiting.answer, waiting.task.planned.judge
-    found, spent = dict(waiting.found), list(waiting.spent)
-    missing = waiting.left
+    found, spent, missing = dict(waiting.found), list(waiting.spent), waiting.left
+    waiting = waiting._replace(heard=heard_of(task.fixture, found.values()))
     for left in reversed(range(TRIES)):
         assessments, usage = await _assessed(waiting._replace(left=missing), context, turn)
         found |= assessments
@@ -235,6 +237,7 @@ async def _assessed(
         only=waiting.left,
         turn=turn,
         early=waiting.early,
+        heard=waiting.heard,
     )
     return {one.index: one for one in assessments}, usage
 
@@ -268,8 +271,7 @@ def _kept_answer(task: Task, trial: Trial) -> Waiting:
         seconds=trial.seconds,
         calls=trial.calls,
     )
-    left = _lost_by_models(task.fixture, trial)
-    found = {one.index: one for one in trial.assessments if one.index not in left}
+    left, found = _lost_by_models(task.fixture, trial), dict(enumerate(trial.assessments))
     return Waiting(task, answer, None, left, found, spent=(trial.judge_usage,))
 
 
@@ -277,8 +279,7 @@ async def judge_again(
     evals: Iterable[PlannedEval], trials: dict[TrialKey, Trial], context: RunContext
 ) -> None:
     """Judge outputs of these Evals' flipped fixtures again; store the trials with what was said."""
-    grouped = group_trials(trials.values())
-    every = tuple(evals)
+    grouped, every = group_trials(trials.values()), tuple(evals)
     stored = {(e.name, one.fixture): one.marks for e in every for one in e.stored}
     jobs = [
         _again(planned, fixture, trial, context)
@@ -308,8 +309,7 @@ async def _again(
         output=trial.output or "", trace=trial.trace, usage=trial.usage, seconds=trial.seconds
     )
     checks = context.checks.of(planned) if context.checks else None
-    callers = context.callers(trial.key)
-    judge, embed = context.judge.of(callers.judge), callers.embed or context.embed
+    judge, embed = context.judge_of(trial.key), context.callers(trial.key).embed or context.embed
     found, usage = await assess(judged, answer, judge, planned.judge, checks=checks, embed=embed)
     said = {numbers[one.index]: one.status for one in found if isinstance(one, Assessed)}
     assessments = tuple(

@@ -297,7 +297,7 @@ class Judge:
             if error.lasting:
                 self.denied.add(model)
             gate = error.cause is Cause.GATE
-            outage = error.fault in {ModelCallFault.OUTAGE, ModelCallFault.DENIED}
+            outage = error.fault in _OUTAGES
             why, cause = error.message, Cause.GATE if gate else Cause.JUDGE
         message = f"the judge could not be asked: {why}"
         raise JudgeError(cause, message, usage=spent, outage=outage)
@@ -321,6 +321,9 @@ class Judge:
         missing = tuple(f"the check {name} is not answered." for name in found.missing)
         return _Reading(verdict, (*missing, *evidence_defects(verdict)), found)
 
+
+_OUTAGES = {ModelCallFault.OUTAGE, ModelCallFault.GIVEN_UP, ModelCallFault.DENIED}
+"""What is no answer to the question: whatever was asked, it would not have been answered."""
 
 _NO_SCHEMA = (400, 422)
 """How a provider refuses a parameter that it does not know."""

@@ -6,7 +6,7 @@ It is the same whether an assertion asks or a calibration, so that a jury is mea
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from gateval.domain.manifests.evaluation import JudgeSpec
@@ -35,31 +35,32 @@ async def hear(
     ask: Callable[[JudgeSpec], Awaitable[JurorHeard]],
     *,
     everyone: bool = False,
+    before: Sequence[Juror] = (),
 ) -> JuryHeard:
-    """Have each of the models of `spec` asked; `ask` puts the question to one.
+    """Have each of the models of `spec` asked; `ask` puts the question to one. Who gave an answer
+    `before`, when others were lost, is not asked for it again.
 
     A stronger judge is asked only where the first leaves doubt, unless `everyone` is to be heard. A
     split jury keeps its first votes where the second time gives less, such as at the end of a
     budget. Scripted models say the same each time, and are asked once.
     """
+    kept = {one.model: JurorHeard(one, None) for one in before if one.answered}
+
+    async def heard(model: str) -> JurorHeard:
+        return kept.get(model) or await ask(spec.alone(model))
+
     if spec.escalate is not None:
-        found = [await ask(spec.alone(spec.asked[0]))]
+        found = [await heard(spec.asked[0])]
         if everyone or in_doubt(spec, found[0].juror.score):
-            found.append(await ask(spec.alone(spec.escalate.model)))
+            found.append(await heard(spec.escalate.model))
         return _together(found, found)
-    found = await _all(spec, ask)
+    found = [*await asyncio.gather(*map(heard, spec.asked))]
     scores = [one.juror.score for one in found if one.juror.score is not None]
     if len(scores) < len(found) or spec.is_scripted or not is_split(spec, scores):
         return _together(found, found)
-    again = await _all(spec, ask)
+    again = await asyncio.gather(*(ask(spec.alone(model)) for model in spec.asked))
     whole = all(one.juror.score is not None for one in again)
     return _together([*found, *(again if whole else [])], [*found, *again])
-
-
-async def _all(
-    spec: JudgeSpec, ask: Callable[[JudgeSpec], Awaitable[JurorHeard]]
-) -> list[JurorHeard]:
-    return [*await asyncio.gather(*(ask(spec.alone(model)) for model in spec.asked))]
 
 
 def _together(counted: list[JurorHeard], asked: list[JurorHeard]) -> JuryHeard:

@@ -9,7 +9,7 @@ import pytest
 
 from gateval.domain.history.recorded import mark_of
 from gateval.domain.manifests.evaluation import JudgeSpec
-from gateval.domain.results.juries import without_absent_jurors
+from gateval.domain.results.juries import absence_warnings, without_absent_jurors
 from gateval.domain.results.results import Results
 from gateval.domain.results.trial_verdict import reassessed
 from gateval.domain.trials.jury import jury_assessment
@@ -62,13 +62,15 @@ ALL = {f"{side} {number}": True for side in Side for number in (1, 2)}
 
 
 def test_who_was_out_of_reach_in_one_trial_is_left_out_on_both_sides() -> None:
-    """Two would pass the first trial of base, and of the two that are left the lower fails it."""
+    """Of two that differ it alone would decide, whatever it said elsewhere."""
     results = judged({"head 2": "0.9 0.8 out", "base 1": "0.4 0.8 0.9"})
     assert passed(results.trials) == {**ALL, "head 2": None}
     found = without_absent_jurors(results.plan, results.trials)
-    assert passed(found) == {**ALL, "base 1": False}
+    assert passed(found) == {**ALL, "base 1": None}
     reasons = [one.assessments[0].reason for one in found if one.key.fixture == "refund"]
-    assert all("out of reach: z/c" in one for one in reasons)
+    assert sum("out of reach: z/c" in one for one in reasons) == 3
+    assert sum("z/c was out of reach" in one and "would decide" in one for one in reasons) == 1
+    assert "z/c was out of reach" in " ".join(absence_warnings(results.plan, results.trials))
     marks = {
         f"{one.key.fixture} {one.key.side} {one.key.repetition}": mark_of(one) for one in found
     }

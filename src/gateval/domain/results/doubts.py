@@ -133,6 +133,10 @@ def trial_warnings(plan: Plan, trials: Sequence[Trial]) -> Iterator[str]:
     """Yield what people are told of a run's trials, whatever they decide."""
     yield from cut_off_warnings(plan, trials)
     yield from version_warnings(trials)
+    if any(one.judge.models for one in plan.evals):
+        from gateval.domain.results.juries import absence_warnings
+
+        yield from absence_warnings(plan, trials)
 
 
 def cut_off_warnings(plan: Plan, trials: Iterable[Trial]) -> Iterator[str]:

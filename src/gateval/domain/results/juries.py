@@ -21,20 +21,42 @@ from gateval.domain.trials.trial import Assessment, Juror, NotAssessed, Side, Tr
 def without_absent_jurors(plan: Plan, trials: Iterable[Trial]) -> tuple[Trial, ...]:
     """Return the trials, those of a fixture judged anew by the jurors that all of them had."""
     every = trials if isinstance(trials, tuple) else tuple(trials)
-    juries = {one.name: one for one in plan.evals if one.judge.models}
-    juries = {name: one for name, one in juries.items() if not one.judge.wants_measure}
-    if not juries:
-        return every
-    grouped, changed = group_trials(every), dict[object, Trial]()
-    for planned in juries.values():
+    changed = {
+        one.key: _judged_by_others(planned, one, absent)
+        for planned, absent, mine in _incomplete(plan, every)
+        for one in mine
+    }
+    return tuple(changed.get(one.key, one) for one in every) if changed else every
+
+
+def absence_warnings(plan: Plan, trials: Sequence[Trial]) -> Iterator[str]:
+    """Yield which jurors are left out of an Eval; of which fixtures is not told, as they may be
+    sealed.
+    """
+    found: dict[tuple[str, str], None] = {}
+    for planned, absent, _ in _incomplete(plan, trials):
+        found |= dict.fromkeys((planned.own_name, model) for model in sorted(absent))
+    for name, model in found:
+        yield (
+            f"The provider of {model} was out of reach, so {name} has fixtures that the rest of "
+            "the jury judged, on head and base alike; where its vote would decide, they are errors."
+        )
+
+
+def _incomplete(
+    plan: Plan, trials: Iterable[Trial]
+) -> Iterator[tuple[PlannedEval, set[str], Sequence[Trial]]]:
+    """Yield each fixture's trials of which jurors are left out, and these."""
+    juries = [one for one in plan.evals if one.judge.models and not one.judge.wants_measure]
+    grouped = group_trials(trials) if juries else {}
+    for planned in juries:
         before = {one.fixture for one in planned.stored}
         for name in (one.name for one in planned.fixtures):
             mine = [one for side in Side for one in grouped.get((planned.name, name, side), ())]
             absent = {model for trial in mine for model in _absent(trial)}
             is_jury = 2 * len(absent) < len(planned.judge.models)
             if absent and is_jury and name not in before:
-                changed |= {one.key: _judged_by_others(planned, one, absent) for one in mine}
-    return tuple(changed.get(one.key, one) for one in every) if changed else every
+                yield planned, absent, mine
 
 
 def _absent(trial: Trial) -> Iterator[str]:

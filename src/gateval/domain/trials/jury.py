@@ -72,18 +72,24 @@ def jury_assessment(
 ) -> Assessment:
     """Return what an assertion of the type `kind` comes to by these jurors, `without` some of them.
 
-    A jury that was asked twice has each juror twice. Where one of them has no vote, or no more than
-    half of the jury is left, nothing is decided; what the others said is kept all the same.
+    A jury that was asked twice has each juror twice. Where one of them has no vote, no more than
+    half of the jury is left, or those left out could turn it, nothing is decided; what the others
+    said is kept all the same.
     """
     heard = [one for one in jurors if one.model not in without]
     asked = max(Counter(one.model for one in jurors).values())
     lost = next((one for one in heard if one.passed is None), None)
     if lost is None and 2 * len({one.model for one in heard}) <= len({one.model for one in jurors}):
         lost = next(one for one in jurors if one.model in without)
+    why = f"{lost.model} gives no verdict that counts, so there is none: {lost.why}" if lost else ""
+    if lost is None and without and _hangs_on(spec, jurors, without):
+        lost = next(one for one in jurors if one.model in without)
+        out = f"The provider of {lost.model} was out of reach in a run of this fixture"
+        why = f"{out}, and its vote would decide, so there is no verdict."
     if lost is not None:
         return NotAssessed(
             type=kind,
-            reason=f"{lost.model} gives no verdict that counts, so there is none: {lost.why}",
+            reason=why,
             cause=Cause.JUDGE if lost.cause is Cause.PROVIDER else lost.cause or Cause.JUDGE,
             verdict=_verdict(spec, jurors, heard),
             asked=asked,
@@ -105,6 +111,18 @@ def jury_assessment(
         verdict=verdict,
         asked=asked,
     )
+
+
+def _hangs_on(spec: JudgeSpec, jurors: Sequence[Juror], without: Collection[str]) -> bool:
+    """Whether the jury with those left out would say another thing, whatever these may say."""
+    votes = _votes(one for one in jurors if one.model not in without)
+    known = [*votes, *_votes(one for one in jurors if one.model in without)]
+    unknown = len(jurors) - len(known)
+    said = {
+        decided(spec.rule, [*known, *([any_vote] * unknown)]).passed
+        for any_vote in (Vote(passed=False, score=0.0), Vote(passed=True, score=1.0))
+    }
+    return said != {decided(spec.rule, votes).passed}
 
 
 def _votes(jurors: Iterable[Juror]) -> list[Vote]:

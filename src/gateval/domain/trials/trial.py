@@ -87,6 +87,11 @@ class Juror(Value):
     cause: Cause | None = None
     verdict: Verdict | None = None
 
+    @property
+    def answered(self) -> bool:
+        """Whether it said something that asking it again would not better."""
+        return self.passed is not None or bool(self.verdict and self.verdict.undetermined)
+
 
 OUTPUT_LIMIT = 8 * 1024
 """Characters kept of an agent's final message in results."""
