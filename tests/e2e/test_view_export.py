@@ -160,6 +160,10 @@ def test_a_site_works_from_a_disk(shop: Repo, browser: Browser) -> None:
         assert [one["id"] for one in violations if one["impact"] in {"serious", "critical"}] == []
     page.get_by_role("link", name="kind-word").last.click()
     expect(page.locator("#t-fixture")).to_contain_text("kind-word")
+    export(shop)
+    page.goto((site / "heat.html").as_uri())
+    page.get_by_role("link", name="kind-word").last.click()
+    expect(page.locator("tr:target th")).to_have_text("kind-word")
     assert [one for one in asked if not one.startswith(site.as_uri())] == []
     assert said == []
     context.close()

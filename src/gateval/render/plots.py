@@ -292,14 +292,20 @@ def render_bars(table: Table) -> str:
     """Return an SVG document; the dashed line is where `pass` begins."""
     group = _BAR * len(table.rows) + _GAP
     width = max(240, group * len(table.benchmarks))
-    height = TOP + HEIGHT + 60 + 20 * len(table.rows)
+    height = TOP + HEIGHT + 80 + 20 * len(table.rows)
     parts = [
         text(LEFT, 24, "Scores of benchmarks", size=15),
+        text(LEFT, 38, _days(table), size=10),
         *score_grid(width, SCORE_FROM, f"pass from {SCORE_FROM:g}"),
         *_bars(table, group),
         *_legend(table),
     ]
     return svg(LEFT + width + 24, height, parts)
+
+
+def _days(table: Table) -> str:
+    days = [one.record.at[:10] for row in table.rows for one in row.cells if one]
+    return f"runs of {min(days)} to {max(days)}" if days else "no runs"
 
 
 def _bars(table: Table, group: int) -> Iterator[str]:
@@ -326,3 +332,5 @@ def _legend(table: Table) -> Iterator[str]:
         color = _COLORS[at % len(_COLORS)]
         yield f'<rect x="{LEFT}" y="{y - 10}" width="12" height="12" fill="{color}"/>'
         yield text(LEFT + 20, y, row.name)
+    y = TOP + HEIGHT + 50 + 20 * len(table.rows)
+    yield text(LEFT, y, "pale: what was not measured may add", size=11)

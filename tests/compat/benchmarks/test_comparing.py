@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,8 @@ def test_many_runs_are_a_table_of_agents_and_benchmarks(tmp_path: Path) -> None:
     drawn = plot.read_text()
     assert drawn.count("<rect") == 1 + 3 + 2  # the ground, three scores, two names
     assert "eager, desk@2: 0.10 partial" in drawn
+    assert re.search(r">runs of (\d{4}-\d\d-\d\d) to \d{4}-\d\d-\d\d<", drawn)
+    assert "pale: what was not measured may add" in drawn
 
 
 EAGER = """\
