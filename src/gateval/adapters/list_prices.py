@@ -7,7 +7,7 @@ does, and others do before their first trial: a wait in the middle of one would 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from functools import lru_cache
@@ -53,7 +53,8 @@ class ListPrices:
         return None if found is None else round(float(found), USD_DIGITS)
 
 
-def _first_known(provider: str, names: Iterable[str], usage: Usage, tier: str) -> Decimal | None:
+@lru_cache(maxsize=1024)  # the ledger asks, and then the reply
+def _first_known(provider: str, names: tuple[str, ...], usage: Usage, tier: str) -> Decimal | None:
     listed = [name for name in names if name and _is_listed(provider, name)]
     if not listed:
         return None

@@ -6,6 +6,7 @@ import contextlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field, JsonValue, ValidationError
@@ -341,14 +342,17 @@ class AssessmentContext(NamedTuple):
             what = f"there is no assertion type `{shorten(spec.type, 60)}`"
             raise CannotEvaluate(Cause.GATE, what)
         try:
-            return kind.model_validate_json(
-                json.dumps(_written(spec)), strict=True, by_alias=True, by_name=False
-            )
+            return _options_read(kind, json.dumps(_written(spec)))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             message = f"`{spec.type}` has options it cannot use: {what}"
             raise CannotEvaluate(Cause.GATE, message) from None
+
+
+@lru_cache(maxsize=256)  # many fixtures are alike in what they ask
+def _options_read(kind: type[Assertion], written: str) -> Assertion:
+    return kind.model_validate_json(written, strict=True, by_alias=True, by_name=False)
 
 
 def _written(spec: AssertionSpec) -> JsonObject:

@@ -233,7 +233,7 @@ class ModelConversation:
         answered = len(self._usages)
         if not self._failed:
             asked = max(answered, int(self.asked_at is not None))
-            return CallsMade(made=asked, answered=answered)
+            return CallsMade.of_known(made=asked, answered=answered)
         outages = [one for one in self._failed if one.cause is not Cause.CANDIDATE]
         last = (outages or self._failed)[-1]
         made = CallsMade(made=answered + len(self._failed), answered=answered)
@@ -245,7 +245,7 @@ class ModelConversation:
 
     def trace(self) -> Trace:
         """The trace since the user last spoke."""
-        return Trace(
+        return Trace.of_known(
             steps=self._builder.steps(),
             usage=add_usage(self._usages),
             model_calls=len(self._usages),
@@ -342,8 +342,8 @@ class ModelRuntime(Runtime):
                 reason = f"The model ended without an answer (stop reason: {reply.stop})."
             else:
                 trace, calls = conversation.trace(), conversation.calls
-                said = Answer(output=reply.text, trace=trace, usage=trace.usage, seconds=spent())
-                return said.replace(calls=calls)
+                told = {"output": reply.text, "trace": trace, "usage": trace.usage}
+                return Answer.of_known(**told, seconds=spent(), calls=calls)
         except ModelCallError as error:
             reason, cause, lasting = error.message, error.cause, error.lasting
         except ServerFault as fault:

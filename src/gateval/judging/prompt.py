@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from pydantic import Field, JsonValue
 
-from gateval.domain.base import JsonObject, Value
+from gateval.domain.base import JsonObject, Value, known_of_last
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.manifests.fixture import FixtureInput, Reference
 from gateval.domain.trials.model_call import Message, ModelRequest
@@ -331,12 +331,16 @@ class JudgeQuestion(NamedTuple):
 
 def rubric_question(rubric: str, limits: JudgeLimits) -> JudgeQuestion:
     """Return the question how far a run meets this rubric."""
-    answer = _ANSWER.format(
+    return JudgeQuestion({"rubric": rubric}, _answer(limits), VERDICT_SCHEMA)
+
+
+@known_of_last
+def _answer(limits: JudgeLimits) -> str:
+    return _ANSWER.format(
         violations=limits.violations,
         quote_characters=limits.quote_characters,
         reasoning_bytes=limits.reasoning_bytes,
     )
-    return JudgeQuestion({"rubric": rubric}, answer, VERDICT_SCHEMA)
 
 
 def closed(**properties: JsonValue) -> JsonObject:

@@ -164,15 +164,10 @@ class Redactor:
             text = value.model_dump_json(serialize_as_any=True, warnings=False)
         except ValueError:  # half of a surrogate pair
             return False
-        if not text.isascii() or any(part in text for part in _ODD_IN_JSON):
-            return False
-        return not any(form in text for form in self._in_json)
+        return text.isascii() and not _holds_one((*_ODD_IN_JSON, *self._in_json), text)
 
     def _holds(self, text: str) -> bool:
-        for form in self._forms:  # noqa: SIM110 - a loop is quicker, and all texts come here
-            if form in text:
-                return True
-        return False
+        return _holds_one(self._forms, text)
 
     def _replace(self, text: str) -> str:
         for form in self._forms:
@@ -207,6 +202,13 @@ class Redactor:
             if redacted is not part:
                 moved[name] = redacted
         return value.replace(**moved) if moved else value
+
+
+def _holds_one(parts: Iterable[str], text: str) -> bool:
+    for part in parts:  # noqa: SIM110 - a loop is quicker, and all texts come here
+        if part in text:
+            return True
+    return False
 
 
 PERSONAL = ("EMAIL", "PHONE", "SSN", "CREDIT_CARD", "IP_ADDRESS")

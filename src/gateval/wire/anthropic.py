@@ -159,7 +159,7 @@ class _Anthropic(WireFormat):
         if not isinstance(fields.get("content"), list):
             raise WireError("a reply without content")
         text, calls = _assistant_in(fields["content"])
-        return ModelReply(
+        return ModelReply.of_known(
             text=text or string_of(fields, "stop_details", "explanation"),
             tool_calls=calls,
             stop=_STOPS.get(string_of(fields, "stop_reason"), StopReason.OTHER),
@@ -329,7 +329,7 @@ def _usage_in(fields: JsonObject) -> Usage:
     written = as_count(fields.get("cache_creation_input_tokens")) or 0
     read = as_count(fields.get("cache_read_input_tokens")) or 0
     fresh = as_count(fields.get("input_tokens"))
-    return Usage(
+    return Usage.of_known(
         input_tokens=None if fresh is None else fresh + written + read,
         output_tokens=as_count(fields.get("output_tokens")),
         cached_tokens=read,
@@ -389,7 +389,7 @@ class _Reader(StreamReader):
 
     def so_far(self) -> ModelReply:
         texts = (block for block in self._blocks.values() if block.fields.get("type") == "text")
-        return ModelReply(
+        return ModelReply.of_known(
             text="".join(string_of(block.whole().get("text")) for block in texts),
             stop=StopReason.OTHER,
             model=string_of(self._message, "model"),

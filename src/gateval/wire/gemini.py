@@ -165,7 +165,7 @@ class _Gemini(GoogleFormat, WireFormat):
         stop = _STOPS.get(string_of(pick(candidate, "finishReason")), StopReason.OTHER)
         if calls and stop is StopReason.END:
             stop = StopReason.TOOL_CALLS
-        return ModelReply(
+        return ModelReply.of_known(
             text=text,
             tool_calls=calls,
             stop=StopReason.REFUSAL if blocked else stop,
@@ -423,7 +423,7 @@ def _usage_in(fields: JsonObject) -> Usage:
         count, more = (as_count(pick(fields, name)) for name in (first, second))
         return None if count is None and more is None else (count or 0) + (more or 0)
 
-    return Usage(
+    return Usage.of_known(
         input_tokens=total("promptTokenCount", "toolUsePromptTokenCount"),
         output_tokens=total("candidatesTokenCount", "thoughtsTokenCount"),
         cached_tokens=as_count(pick(fields, "cachedContentTokenCount")) or 0,

@@ -140,11 +140,11 @@ class _OpenAiChat(WireFormat):
         if calls and stop is StopReason.END:
             stop = StopReason.TOOL_CALLS  # some compatible servers say "stop" all the same
         usage = object_of(fields, "usage")
-        return ModelReply(
+        return ModelReply.of_known(
             text=content_text(message.get("content"), "`content`", separator="") + refusal,
             tool_calls=calls,
             stop=StopReason.REFUSAL if refusal else stop,
-            usage=Usage(
+            usage=Usage.of_known(
                 input_tokens=as_count(usage.get("prompt_tokens")),
                 output_tokens=as_count(usage.get("completion_tokens")),
                 cached_tokens=cached_in(usage.get("prompt_tokens_details")),

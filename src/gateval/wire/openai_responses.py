@@ -134,11 +134,11 @@ class _OpenAiResponses(WireFormat):
         stop = StopReason.TOOL_CALLS if calls else StopReason.END
         if (cut := value_at(fields, "incomplete_details", "reason")) is not None:
             stop = _CUTS.get(string_of(cut), StopReason.OTHER)
-        return ModelReply(
+        return ModelReply.of_known(
             text=text + refusal,
             tool_calls=calls,
             stop=StopReason.REFUSAL if refusal else stop,
-            usage=Usage(
+            usage=Usage.of_known(
                 input_tokens=as_count(usage.get("input_tokens")),
                 output_tokens=as_count(usage.get("output_tokens")),
                 cached_tokens=cached_in(usage.get("input_tokens_details")),

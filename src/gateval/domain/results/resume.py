@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from pydantic import JsonValue
-
 from gateval.domain.base import JsonObject, digest, plain_numbers
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.offers import SharedOffer
 from gateval.domain.trials.trial import Cause, Side, Trial, TrialKey
@@ -54,41 +53,35 @@ def addresses(plan: Plan) -> Callable[[TrialKey], tuple[str, str]]:
     closure, set-up, models and tools, scripted models, the fixture as far as an agent is told of
     it, playground and replays among that, time limits, the policy of the gateway, the trial's
     key and `ENGINE_FORMAT`. The second covers that and all that the judge is shown and asked. Keys,
-    ports, nonces and delimiters are drawn for each run, and none follows from either.
+    ports, nonces and delimiters are drawn for each run, and none follows from either. 300 and 300.0
+    are alike: a plan that was stored has the second.
     """
     about_agents: dict[tuple[str, Side], JsonObject] = {
-        (one.name, one.side): one.model_dump(mode="json", exclude={"place"}) for one in plan.agents
+        (one.name, one.side): plain_numbers(one.model_dump(mode="json", exclude={"place"}))
+        for one in plan.agents
     }
     scripts = {one.side: digest(one.model_dump(mode="json")) for one in plan.scripts}
-    policy = plan.policy.model_dump(mode="json", include=_SEEN)
+    policy = plain_numbers(plan.policy.model_dump(mode="json", include=_SEEN))
+    judges = {one.name: plain_numbers(_judging(one)) for one in plan.evals}
     evals = {one.name: one for one in plan.evals}
     fixtures = {(one.name, each.name): each for one in plan.evals for each in one.fixtures}
     told: dict[tuple[str, str, Side], tuple[str, str]] = {}
 
     def of_fixture(name: str, fixture: Fixture, side: Side) -> tuple[str, str]:
         planned = evals[name]
-        answer = _digest(
+        answer = digest(
             {
                 "engine": ENGINE_FORMAT,
                 "agent": about_agents.get((planned.agent, side)),
                 "scripts": scripts.get(side, ""),
-                "fixture": fixture.model_dump(mode="json", exclude=_UNSEEN),
-                "seconds": planned.execution.timeout_seconds,
+                "fixture": plain_numbers(fixture.model_dump(mode="json", exclude=_UNSEEN)),
+                "seconds": plain_numbers(planned.execution.timeout_seconds),
                 "needs_model": planned.needs_model,
                 "policy": policy,
             }
         )
-        calibration = planned.calibration
-        judgement = _digest(
-            {
-                "fixture": fixture.digest,
-                "judge": planned.judge.model_dump(mode="json"),
-                "judges": scripts.get(Side.HEAD, ""),
-                "calibration": calibration.model_dump(mode="json") if calibration else None,
-                "scoring": planned.scoring.model_dump(mode="json"),
-            }
-        )
-        return answer, judgement
+        about = {"fixture": fixture.digest, "judges": scripts.get(Side.HEAD, "")}
+        return answer, digest({**judges[name], **about})
 
     def address(key: TrialKey) -> tuple[str, str]:
         known = (key.eval, key.fixture, key.side)
@@ -101,9 +94,14 @@ def addresses(plan: Plan) -> Callable[[TrialKey], tuple[str, str]]:
     return address
 
 
-def _digest(value: JsonValue) -> str:
-    """Hash a value in which 300 and 300.0 are alike: a plan that was stored has the second."""
-    return digest(plain_numbers(value))
+def _judging(planned: PlannedEval) -> JsonObject:
+    """Return what the judge of an Eval is, and how it is asked."""
+    calibration = planned.calibration
+    return {
+        "judge": planned.judge.model_dump(mode="json"),
+        "calibration": calibration.model_dump(mode="json") if calibration else None,
+        "scoring": planned.scoring.model_dump(mode="json"),
+    }
 
 
 class KeptTrials(NamedTuple):

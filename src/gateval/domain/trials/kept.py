@@ -64,22 +64,23 @@ class Sharing:
 
     def kept(self, trial: Trial, steps: KeptSteps | None) -> Trial:
         """Return the trial with these steps, None for a trial that has no trace."""
-        key, trace = trial.key, trial.trace
+        key, trace, usage = trial.key, trial.trace, self._one(trial.usage)
         names = {"eval": self._one(key.eval), "fixture": self._one(key.fixture)}
         parts: dict[str, object] = {
             **trial.__dict__,
             "key": TrialKey.of_valid({**key.__dict__, **names}, _KEY_FIELDS),
             "assessments": tuple(map(self._one, trial.assessments)),
             "calls": self._one(trial.calls),
-            "usage": self._one(trial.usage),
+            "usage": usage,
             "judge_usage": self._one(trial.judge_usage),
             "lost_usage": self._one(trial.lost_usage),
             "reason": self._one(trial.reason),
             "output": self._one(trial.output),
         }
         if trace is not None and steps is not None:
-            usage, models = self._one(trace.usage), self._one(trace.models)
-            told = {**trace.__dict__, "steps": steps, "usage": usage, "models": models}
+            seen = usage if trace.usage is trial.usage else self._one(trace.usage)
+            told = {**trace.__dict__, "steps": steps, "usage": seen}
+            told["models"] = self._one(trace.models)
             parts["trace"] = Trace.of_valid(told, _TRACE_FIELDS)
         return Trial.of_valid(parts, _TRIAL_FIELDS)
 

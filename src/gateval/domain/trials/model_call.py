@@ -344,7 +344,7 @@ class OffersOfTrial:
         """Return what was offered; None where no model was asked."""
         if not self._models:
             return None
-        return ModelOffer(
+        return ModelOffer.of_known(
             models=tuple(self._models),
             system=tuple(self._system)[:LINES_LIMIT],
             tools=tuple(self._tools.values())[:TOOLS_LIMIT],

@@ -196,7 +196,7 @@ def add_usage(parts: Iterable[Usage]) -> Usage:
     if len(every) == 1 and every[0].usd is None:
         return every[0]
     money = whole_sum([part.usd for part in every])
-    return Usage(
+    return Usage.of_known(
         input_tokens=whole_sum([part.input_tokens for part in every]),
         output_tokens=whole_sum([part.output_tokens for part in every]),
         cached_tokens=sum(part.cached_tokens for part in every),

@@ -172,9 +172,10 @@ class _LongTexts(Mapping[str, str]):
 
 def _read(file: Path) -> str:
     with os.fdopen(os.open(file, _READ), "rb") as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        facts = os.fstat(stream.fileno())
+        if not stat.S_ISREG(facts.st_mode):
             raise BadRecording("is no plain file")
-        content = stream.read(FILE_LIMIT + 1)
+        content = stream.read(min(facts.st_size, FILE_LIMIT) + 1)  # so much memory is taken
     if len(content) > FILE_LIMIT:
         raise BadRecording("is larger than what is read of one trial")
     try:

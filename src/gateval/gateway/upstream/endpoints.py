@@ -109,7 +109,7 @@ class Upstream(Value):
     def address(self, wire: str, path: str, model: str) -> str:
         """Return the URL of the endpoint `path` of a format; see `wire.base.Format`."""
         root = self.base_url.removesuffix(NATIVE_END) if wire in self.native else self.base_url
-        return root + path.replace("{model}", quote(model, safe=""))
+        return root + (path.replace("{model}", quote(model, safe="")) if "{" in path else path)
 
 
 def read_upstreams(environ: Mapping[str, str]) -> Mapping[str, Upstream]:

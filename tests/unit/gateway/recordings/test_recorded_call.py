@@ -36,7 +36,7 @@ json_values = st.recursive(
 @given(json_values)
 def test_what_is_folded_for_people_is_read_as_it_was(value: JsonValue) -> None:
     names = Placeholders((), ())
-    asked = AskedCall("openai-chat", "openai/m", value, "", names)
+    asked = AskedCall("openai-chat", "openai/m", lambda: value, "", names)
     text, long = write_call(RecordedCall("agent", "a", 1, asked, Answered(200, value)), NOTHING)
     (again,) = read_calls(f"[{text}]", long)
     assert again.asked.body == value
