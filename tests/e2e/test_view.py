@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.helpers.calibrations import judged_shop, verdict
 from tests.helpers.command import gateval
@@ -240,6 +241,20 @@ def test_a_label_is_written_as_challenge_writes_it(shop: Repo, tmp_path: Path) -
     assert [line for line in mine.splitlines() if line not in stamp] == [
         line for line in theirs.splitlines() if "promotedAt" not in line
     ]
+
+
+def test_who_agrees_with_the_judge_objects_to_nothing(shop: Repo) -> None:
+    label = {
+        "run": last_run(shop), "fixture": "support-eval/kind-word", "repetition": 1, "score": 0,
+        "reason": "judgeWrong", "note": "It is rude",
+    }  # fmt: skip
+    with viewing(shop) as viewed:
+        answer = viewed.ask("/label", label)
+    assert (answer.status, ", you give 0, and so agree." in answer.text) == (200, True), answer.text
+    changed = shop.git("status", "--porcelain").decode().split()[1]
+    example = yaml.safe_load((shop.path / changed).read_text())["spec"]["examples"][-1]
+    assert (example["humanScore"], example["humanLabel"]) == (0.0, "It is rude")
+    assert "disagreementReason" not in example
 
 
 @pytest.mark.parametrize(

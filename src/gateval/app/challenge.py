@@ -119,9 +119,11 @@ def label_verdict(
     repetition: int,
     calibration: str | None,
     redact: bool,
+    may_agree: bool = False,
 ) -> list[str]:
     """Add what a person says of a verdict, as an example, to the calibration that the Eval names,
-    or begin one beside the Eval. Return what was done, line by line.
+    or begin one beside the Eval. Return what was done, line by line. Who `may_agree` does so by a
+    score of 0 where it failed, of 1 where it passed, and then the reason does not count.
 
     Raises `UsageError` where there is no such verdict, or the example is there already.
     """
@@ -139,7 +141,8 @@ def label_verdict(
     results = read_results(last_run(root) if run is None else named_run(root, run))
     judged, planned = _verdict(fixture, repetition, results)
     origin = Promoter(by=repository.who(), at=SystemClock().utc_now())
-    why = Objection(reason)
+    agrees = may_agree and judged.good == bool(score)
+    why = None if agrees else Objection(reason)
     example = example_of(judged, planned, score=score, why=why, note=note, origin=origin)
     if redact:
         example = _redacted(example, environ)
@@ -151,7 +154,8 @@ def label_verdict(
         else begin(root, snapshot.catalogue, planned.own_name, named, judged, example)
     )
     given = judged.verdict.score
-    said = f"{path}: the judge gave {show_figure(given)}, you give {score:g} ({why})."
+    ended = f" ({why})" if why else ", and so agree"
+    said = f"{path}: the judge gave {show_figure(given)}, you give {score:g}{ended}."
     lines = [plain_line(said, LINE_LIMIT)]
     if known is not None and known.rubric.strip() != judged.rubric.strip():
         lines.append(f"The rubric of {known.name} is another one than the fixture's.")

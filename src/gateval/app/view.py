@@ -210,6 +210,7 @@ class Pages:
             repetition=repetition,
             calibration=None,
             redact=False,
+            may_agree=True,
         )
 
 

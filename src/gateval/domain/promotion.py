@@ -307,7 +307,8 @@ class Objection(StrEnum):
 
 
 class Judged(Value):
-    """A judge's verdict in a trial: where the trial is recorded, and the rubric asked.
+    """A judge's verdict in a trial: where the trial is recorded, whether the answer is good by it,
+    and the rubric asked.
 
     `preset` names one that comes with the gate, in whose place `rubric` is empty until it is known.
     """
@@ -315,8 +316,13 @@ class Judged(Value):
     trace: str
     trial: Trial
     verdict: Verdict
+    good: bool
     rubric: str
     preset: str = ""
+
+
+_GOOD = 0.5
+"""A score that is good, of a judge whose word does not count."""
 
 
 def judged_in(trial: Trial, planned: PlannedEval, run: str) -> Iterator[Judged]:
@@ -329,7 +335,12 @@ def judged_in(trial: Trial, planned: PlannedEval, run: str) -> Iterator[Judged]:
             spec = specs[one.index].part(one.at)
             rubric, preset = _option(spec, "rubric"), _option(spec, "preset")
             yield Judged(
-                trace=trace, trial=trial, verdict=one.verdict, rubric=rubric, preset=preset
+                trace=trace,
+                trial=trial,
+                verdict=one.verdict,
+                good=one.passed or not (one.failed or one.verdict.score < _GOOD),
+                rubric=rubric,
+                preset=preset,
             )
 
 
@@ -338,11 +349,11 @@ def example_of(
     planned: PlannedEval,
     *,
     score: float,
-    why: Objection,
+    why: Objection | None,
     note: str,
     origin: Promoter,
 ) -> JsonObject:
-    """Return the example as people write it in `spec.examples`."""
+    """Return the example as people write it in `spec.examples`; without `why`, both agree."""
     fixture = planned.fixture(judged.trial.key.fixture)
     given = fixture.input.payload or {"messages": [m.as_json() for m in fixture.input.messages]}
     said = {"promotedAt": origin.at, "promotedBy": origin.by}
@@ -356,7 +367,7 @@ def example_of(
         "candidateOutput": judged.trial.output or "",
         "humanScore": score,
         "humanLabel": note,
-        "disagreementReason": why.value,
+        **({"disagreementReason": why.value} if why else {}),
     }
     if judged.preset and (given_of := fixture.reference):
         grounds = {"expected": given_of.wanted, "reference": given_of.context}
