@@ -38,12 +38,8 @@ from gateval.domain.setup.no_edits import COPY, REDIRECT
 from gateval.domain.setup.openapi import FILES, asked_as_described
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.program_install import with_tools
-from gateval.domain.setup.program_search import (
-    ENDINGS,
-    find_programs,
-    is_read,
-    not_read,
-)
+from gateval.domain.setup.program_search import find_programs, not_read
+from gateval.domain.setup.repository_files import ENDINGS, is_read
 from gateval.domain.setup.starter import (
     SCRIPTED_MODEL,
     Sketch,

@@ -39,7 +39,7 @@ from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.domain.setup.openapi import SERVED_AT, asked_as_described
 from gateval.domain.setup.program import FoundProgram, Invocation
-from gateval.domain.setup.program_search import worth_reading
+from gateval.domain.setup.repository_files import worth_reading
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.errors import EXIT_FAILED, EXIT_PASS, UsageError

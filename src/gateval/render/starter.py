@@ -134,13 +134,14 @@ def _asked(asked: Invocation, *, proved: bool) -> Iterator[str]:
     if asked.preset:
         path = "" if asked.preset == "a2a" else f", path: {word(asked.route)}"  # its card says it
         yield f"    request: {{preset: {asked.preset}{path}}}"
-    elif asked.route and not asked.field:
-        yield f"    request: {{path: {word(asked.route)}, method: GET}}"
     elif asked.route:
         doubt = "" if proved else doubt or " # a guess, until the server was asked once"
         value = "{{ messages }}" if asked.field == MESSAGES else PROMPT
         body = asked.body or f"{{{word(asked.field)}: {json.dumps(value)}}}"
-        yield f"    request: {{path: {word(asked.route)}, body: {body}}}{doubt}"
+        headers = f", headers: {_mapping(dict(asked.headers))}" if asked.headers else ""
+        by_get = asked.method or not asked.field
+        how = f"method: {asked.method or 'GET'}" if by_get else f"body: {body}"
+        yield f"    request: {{path: {word(asked.route)}, {how}{headers}}}{doubt}"
         if asked.answer:
             yield f"    response: {{output: {word(f'$.{asked.answer}')}}}"
     elif asked.stdin is not None and not (asked.words and not asked.stdin):

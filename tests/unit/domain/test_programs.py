@@ -11,11 +11,8 @@ from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.setup.libraries import framework_of, models_in
 from gateval.domain.setup.other_work import STREAMS
 from gateval.domain.setup.program import FoundProgram, Invocation, invocation_of
-from gateval.domain.setup.program_search import (
-    find_programs,
-    tells_of_project,
-    worth_reading,
-)
+from gateval.domain.setup.program_search import find_programs
+from gateval.domain.setup.repository_files import tells_of_project, worth_reading
 from gateval.domain.setup.starter import said_of, sketch
 
 MAIN = "\nif __name__ == '__main__':\n    main()\n"

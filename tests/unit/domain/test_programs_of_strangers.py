@@ -11,11 +11,8 @@ import pytest
 from gateval.domain.setup.no_edits import address_advice
 from gateval.domain.setup.other_work import AZURE, FORM
 from gateval.domain.setup.program import FoundProgram
-from gateval.domain.setup.program_search import (
-    find_programs,
-    tells_of_project,
-    worth_reading,
-)
+from gateval.domain.setup.program_search import find_programs
+from gateval.domain.setup.repository_files import tells_of_project, worth_reading
 
 MAIN = "\nif __name__ == '__main__':\n    main()\n"
 

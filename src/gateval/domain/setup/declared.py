@@ -290,7 +290,7 @@ def _objects(
         body = _body(text, one.start()) + "".join(_delegations(name, text))
         body += f"\nnodes {_NODES.findall(text)}" if one[2].endswith("compile") else ""
         kind = one[2].removeprefix("new ")
-        made = re.fullmatch(makers, one[2]) or _FINISHED.get(kind, "\n\n\n") in body
+        made = re.fullmatch(makers, one[2]) or (kind in _FINISHED and _FINISHED[kind] in body)
         if made and _is_exported(path, name, one[0], text):
             found[_object(path, name, framework, body, 20)] = body
     for one in _FACTORY.finditer(text) if path.endswith(".py") and not found else ():
@@ -409,7 +409,9 @@ def leads(name: str) -> bool:
 def _is_exported(path: str, name: str, line: str, text: str) -> bool:
     if path.endswith(".py") or line.startswith("export"):
         return True
-    return bool(re.search(rf"^export\s+(?:default\s+{name}\b|\{{[^}}]*\b{name}\b)", text, re.M))
+    exported = rf"export\s+(?:default\s+{name}\b|\{{[^}}]*\b{name}\b)"
+    old = rf"(?:module\.)?exports(?:\.\w+)?\s*=\s*(?:{name}\b|\{{[^}}]*\b{name}\b)"
+    return bool(re.search(rf"^(?:{exported}|{old})", text, re.M))
 
 
 def _body(text: str, start: int) -> str:

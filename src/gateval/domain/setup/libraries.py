@@ -6,7 +6,6 @@ import re
 from collections.abc import Container
 
 from gateval.domain.setup.import_graph import node_packages, python_modules
-from gateval.domain.setup.program import library_of
 
 PYTHON = {
     "agents": "OpenAI Agents",
@@ -95,6 +94,20 @@ _MAKERS = {
 _SPELLINGS = {"google-gla": "gemini", "google": "gemini"}
 
 
+GO = {
+    "google.golang.org/adk": "Google ADK",
+    "github.com/cloudwego/eino": "Eino",
+    "github.com/firebase/genkit": "Genkit",
+    "github.com/tmc/langchaingo": "LangChain",
+    "google.golang.org/genai": "Google GenAI",
+    "github.com/anthropics/anthropic-sdk-go": "Anthropic SDK",
+    "github.com/openai/openai-go": "OpenAI SDK",
+    "github.com/sashabaranov/go-openai": "OpenAI SDK",
+}
+"""Modules by which a Go program shows that it is an agent, the more telling ones first."""
+
+_GO_IMPORT = re.compile(r'^\s*(?:import\s+)?(?:[\w.]+\s+)?"([\w-]+\.[\w.-]+/[^"\s]+)"', re.M)
+
 OVER_HTTP = "a model's HTTP API"
 _BEDROCK = re.compile(
     r"\.client\(\s*(?:service_name\s*=\s*)?[\"']bedrock-(?:agent-)?(?:runtime|agentcore)[\"']"
@@ -112,7 +125,7 @@ def framework_of(path: str, text: str, own: Container[str] = ()) -> str:
     `own` are modules of such a name that are the repository's own.
     """
     if path.endswith(".go"):
-        return library_of(text)
+        return _library_of(text)
     if path.endswith(".py"):
         modules = {one for one in python_modules(text) if one.partition(".")[0] not in own}
         names = (PYTHON[key] for key in PYTHON if any(_is(module, key) for module in modules))
@@ -140,3 +153,14 @@ def _is(module: str, key: str) -> bool:
 
 def _is_package(package: str, key: str) -> bool:
     return package == key or package.startswith(f"{key.rstrip('/')}/")
+
+
+def _library_of(text: str) -> str:
+    """Return what people call the most telling library that a file imports, "" for none."""
+    imported = _GO_IMPORT.findall(text)
+    names = (
+        name
+        for module, name in GO.items()
+        if any(one == module or one.startswith(f"{module}/") for one in imported)
+    )
+    return next(names, "")

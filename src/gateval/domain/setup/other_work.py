@@ -49,6 +49,9 @@ _PYTHON_PAGE = re.compile(
 _TERMINAL = frozenset({"textual", "curses", "urwid"})
 """What a file has that draws a page or a window: a person types into it."""
 
+_ROUTED = re.compile(r"^@\w+\.(?:get|post|route)\(", re.M)
+"""What a server has, which may draw a page or open a window beside."""
+
 _FILLED_IN = re.compile(r"^[ \t]*\{%|\{\{[ \t-]*cookiecutter\.", re.M)
 
 
@@ -119,7 +122,7 @@ _TEMPLATE = Refusal(
 def page_of(text: str) -> Refusal | None:
     """Return why a Python program that draws a page cannot be asked; None for any other."""
     found = _PYTHON_PAGE.search(text)
-    if not found:
+    if not found or _ROUTED.search(text):
         return None
     page = "a page in the terminal" if found[1] in _TERMINAL else "a page"
     return Refusal(
@@ -164,7 +167,9 @@ def does_other_work(path: str, text: str) -> bool:
         return True
     if _STORES.search(text) and not _ASKED.search(text):
         return True
-    return any(one.search(text) for one in (_OTHER_CALLS, _PAGE, _PYTHON_PAGE))
+    if any(one.search(text) for one in (_OTHER_CALLS, _PAGE)):
+        return True
+    return bool(_PYTHON_PAGE.search(text)) and not _ROUTED.search(text)
 
 
 def writes_data(name: str) -> bool:

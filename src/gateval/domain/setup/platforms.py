@@ -19,7 +19,8 @@ _HANDLER = re.compile(
     r"^(?:async )?def (?:(?:lambda_)?handler\(\s*(?:event|context)\b|on_request(?:_post)?\()"
     r"|^@functions_framework\.http\b"
     r"|^export (?:async function|function|const) (?:onRequest(?:Post)?|handler)\b"
-    r"|^(?:module\.)?exports\.handler\s*=|^export default \{\s*(?:async )?fetch\(",
+    r"|^(?:module\.)?exports\.handler\s*=|^export default \{\s*(?:async )?fetch\b"
+    r"|^export default app\b(?=;?\s*\Z)",
     re.M,
 )
 _ASKS_A_MODEL = re.compile(r"\bchat/completions\b|\bchat\.completions\b")
@@ -53,6 +54,16 @@ FIELDS = Refusal(
     "Write the Agent by hand: `runtime.target` names the graph, and the payload of a fixture has "
     "the fields of its state (docs/guides/bridges.md).",
 )
+
+
+def begun_by(path: str) -> Refusal:
+    """Return why a server cannot be asked where a request to `path` begins each conversation."""
+    return Refusal(
+        f"is asked in a conversation that another request begins (`POST {path}`), and nothing here "
+        "sends two.",
+        "Write the Agent by hand, where `runtime.before` begins one whose number is known "
+        "(docs/reference/manifests.md). " + NAMED,
+    )
 
 
 def without_question(body: str) -> Refusal:

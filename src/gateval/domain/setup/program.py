@@ -41,7 +41,8 @@ class Invocation(NamedTuple):
     that of the answer in the response ("" for the whole); `body` is all of the body as JSON, where
     it holds more. `preset` is the protocol that it speaks, which says all but the path. `file` is
     one that it can be asked about, where its question is the path of one. `sure` is False where the
-    text of the program did not tell.
+    text of the program did not tell. `method` is "" for POST, `headers` are those that it demands.
+    `begun` is the path of another request that has to come before.
     """
 
     words: tuple[str, ...] = ()
@@ -53,6 +54,9 @@ class Invocation(NamedTuple):
     body: str = ""
     preset: str = ""
     file: str = ""
+    method: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    begun: str = ""
 
 
 class FoundProgram(NamedTuple):
@@ -106,21 +110,8 @@ class FoundProgram(NamedTuple):
         return f"{self.root}/{self.target}".lstrip("/") if self.target else self.path
 
 
-LIBRARIES = {
-    "google.golang.org/adk": "Google ADK",
-    "github.com/cloudwego/eino": "Eino",
-    "github.com/firebase/genkit": "Genkit",
-    "github.com/tmc/langchaingo": "LangChain",
-    "google.golang.org/genai": "Google GenAI",
-    "github.com/anthropics/anthropic-sdk-go": "Anthropic SDK",
-    "github.com/openai/openai-go": "OpenAI SDK",
-    "github.com/sashabaranov/go-openai": "OpenAI SDK",
-}
-"""Modules by which a Go program shows that it is an agent, the more telling ones first."""
-
 BUILT = ".build/agent"
 
-_IMPORT = re.compile(r'^\s*(?:import\s+)?(?:[\w.]+\s+)?"([\w-]+\.[\w.-]+/[^"\s]+)"', re.M)
 _PACKAGE, _MAIN = re.compile(r"^package main\b", re.M), re.compile(r"^func main\(\)", re.M)
 _ROUTE = re.compile(r'\.HandleFunc\(\s*"(?:POST )?(/[^"]*)"')
 _FIELD = re.compile(r'\bstring\s+`json:"(\w+)')
@@ -129,17 +120,6 @@ QUESTION = "prompt|question|message|query|input|text|ask|task"
 _OPTION = re.compile(rf'flag\.String(?:Var)?\((?:&\w+,\s*)?"({QUESTION})"')
 _POSITIONAL = re.compile(r"os\.Args\[1|flag\.Arg\(0\)")
 _JSON_KEY = re.compile(rf'`json:"({QUESTION})\b')
-
-
-def library_of(text: str) -> str:
-    """Return what people call the most telling library that a file imports, "" for none."""
-    imported = _IMPORT.findall(text)
-    names = (
-        name
-        for module, name in LIBRARIES.items()
-        if any(one == module or one.startswith(f"{module}/") for one in imported)
-    )
-    return next(names, "")
 
 
 def is_go_entry(text: str) -> bool:
@@ -189,6 +169,7 @@ _APPLICATION = re.compile(rf"^(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?{_MAKERS}\(", r
 _KIND = re.compile(r"^class (\w+)\((?:\w+\.)?FastAPI\b", re.M)
 _OF_A_CLASS = re.compile(r"^\w+\s*(?::[^=\n]+)?=\s*[A-Z]\w*\(", re.M)
 _FACTORY = re.compile(r"^def (create_app|make_app|build_app|get_app)\(", re.M)
+_MAKES = re.compile(rf"^[ \t]+\w+\s*=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
 _PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*[\"'](/[^\"']*)[\"']")
 _ENTRYPOINT = re.compile(
     r"^@\w+\.entrypoint\b[^\n]*\n(?:async )?def \w+\(\s*(\w+)(.*?)(?=^[^\s)]|\Z)", re.M | re.S
@@ -197,6 +178,7 @@ _ENTRYPOINT = re.compile(
 
 _BESIDE = re.compile(
     r"log-?(?:in|out)|sign-?(?:in|up|out)|auth|regist|upload|webhook|health|callback|token|feedback"
+    r"|/sessions?$|histor|/(?:clear|reset|title|cancel|stop|folder|file)|_folder|_file"
 )
 _FORM = re.compile(r"\brequest\.form\b|await request\.form\(")
 _PREFIX = re.compile(
@@ -213,6 +195,7 @@ _NODE_LISTENS = re.compile(r"\.listen\(|\bserve\(\s*[{\w]")
 _NODE_KEY = re.compile(r"\b(?:req|request)\.body\.(\w+)|(\w+):\s*z\.string\(")
 _NODE_KEYS = re.compile(
     r"\{([\w\s,:]+)\}\s*(?::[^=]+)?=\s*(?:await\s+)?(?:req|request|c\.req|JSON)\.(?:body|json\(|parse\()"
+    r"|\{([\w\s,:]+)\}\s*=\s*(?:body|payload|data|json)\b"
 )
 _ANSWERS = re.compile(
     r"return\s*\{\s*[\"'](\w+)[\"']|(?:res|c|Response|reply)\.(?:json|send)\(\s*\{\s*[\"']?(\w+)"
@@ -230,11 +213,20 @@ def server_of(path: str, text: str, behind: str = "") -> str:
         return "app" if _NODE_LISTENS.search(text) and _is_asked_at(path, text, behind) else ""
     made = _FACTORY.search(text)
     found = _APPLICATION.search(text) or _of_own_class(text, behind)
-    application = found[1] if found else f"{made[1]}()" if made else ""
+    application = found[1] if found else f"{made[1]}()" if made else _factory(text)
     spoken = protocol_of(path, text, behind if application else "")
     if spoken and spoken.application:
         return spoken.application
     return application if application and _is_asked_at(path, text, behind) else ""
+
+
+def _factory(text: str) -> str:
+    """Return the function of any name that takes nothing and makes an application, as a call."""
+    if not re.search(rf"\b{_MAKERS}\(", text):
+        return ""
+    parts = re.split(r"^(?=(?:async )?def \w)", text, flags=re.M)
+    made = (re.match(r"def (\w+)\([ \t]*\)", one) for one in parts if _MAKES.search(one))
+    return next((f"{one[1]}()" for one in made if one), "")
 
 
 def _of_own_class(text: str, behind: str) -> re.Match[str] | None:
@@ -303,10 +295,14 @@ def served(path: str, text: str) -> Invocation:
     if python and _CHATKIT.search(text) and ".process(" in text[route.end() :]:
         return Invocation(route=path, preset="chatkit")
     field = _likeliest(_asked(text, route.end(), python=python), ASKED)
+    after = (one.start() for one in routes if one.start() > route.start())
+    end = (
+        min(after, default=len(text)) if python else len(text)
+    )  # a handler of Node may be anywhere
     return Invocation(
         route=path,
         field=field or "message",
-        answer=_likeliest(map(_group, _ANSWERS.finditer(text, route.end())), ANSWERED),
+        answer=_likeliest(map(_group, _ANSWERS.finditer(text, route.end(), end)), ANSWERED),
         sure=bool(field),
     )
 
@@ -391,22 +387,28 @@ def _asked(text: str, start: int, *, python: bool) -> Iterator[str]:
         yield from _PYTHON_KEY.findall(text, start)
         return
     for keys in _NODE_KEYS.finditer(text, start):
-        yield from (one.partition(":")[0].strip() for one in keys[1].split(","))
+        yield from (one.partition(":")[0].strip() for one in _group(keys).split(","))
     yield from map(_group, _NODE_KEY.finditer(text))
 
 
 def is_asked(route: str) -> bool:
     """Whether a route is called as those are that take questions."""
-    return bool(re.search(r"chat|ask|agent|message|quer|complet|invoke|run|prompt|answer", route))
+    return bool(
+        re.search(r"chat|(?<![a-z])ask|agent|message|quer|complet|invoke|run|prompt|answer", route)
+    )
 
 
 _STATUS = frozenset({"success", "ok", "status", "error"})
 """Keys that say how it went, and hold no text of anybody."""
 
 
+_NUMBER = re.compile(r"(?:_id|Id)$")
+"""How a key is called that holds the number of something."""
+
+
 def _likeliest(names: Iterable[str], wanted: Sequence[str]) -> str:
     """Return the first name that is wanted, else the first of all; "" if there is none."""
-    named = (one for one in names if one and one not in _STATUS)
+    named = (one for one in names if one and one not in _STATUS and not _NUMBER.search(one))
     return min(named, key=lambda one: one not in wanted, default="")
 
 

@@ -4,36 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from posixpath import basename, dirname, join, relpath, splitext
 
-from gateval.domain.setup.answering import (
-    acts_at_top,
-    answering_functions,
-    has_guard,
-    names_a_file,
-)
-from gateval.domain.setup.declared import (
-    DECLARING,
-    ENV_EXAMPLES,
-    LEAST,
-    DeclaredAgent,
-    declared_agents,
-    environment_files,
-    environment_of,
-    leads,
-    variables_of,
-)
+from gateval.domain.setup.answering import answering_functions, has_guard, names_a_file
+from gateval.domain.setup.channels import channel_of
+from gateval.domain.setup.declared import ENV_EXAMPLES, LEAST, DeclaredAgent, declared_agents, leads
 from gateval.domain.setup.express import with_mounts
-from gateval.domain.setup.import_graph import (
-    ImportGraph,
-    node_packages,
-    python_modules,
-    roots_of,
-    sees,
-    shared_packages,
-)
-from gateval.domain.setup.libraries import OVER_HTTP, PLAIN_NAMES, framework_of, models_in
+from gateval.domain.setup.import_graph import shared_packages
+from gateval.domain.setup.libraries import OVER_HTTP
 from gateval.domain.setup.no_edits import needs
 from gateval.domain.setup.openapi import SOME_TEXT, is_looked_after
 from gateval.domain.setup.other_work import (
@@ -58,6 +36,7 @@ from gateval.domain.setup.platforms import (
     FILE,
     PLATFORM,
     asks_a_model,
+    begun_by,
     is_handler,
     served_otherwise,
     without_question,
@@ -71,158 +50,23 @@ from gateval.domain.setup.program import (
     invocation_of,
     is_asked,
     is_flask,
-    is_go_entry,
-    reads_arguments,
     reads_input,
     server_of,
     streams_only,
     takes_form,
     takes_otherwise,
 )
-from gateval.domain.setup.program_install import (
-    PROJECT_TEXTS,
-    fitted,
-    project_of,
-    with_itself,
-)
+from gateval.domain.setup.program_install import fitted, project_of, with_itself
 from gateval.domain.setup.protocols import at_port, node_at_port, starts_itself
+from gateval.domain.setup.repository_files import (
+    ENDINGS,
+    RepositoryFiles,
+    is_own,
+)
 from gateval.domain.setup.request_models import asked_as_written
 from gateval.domain.setup.start_command import import_root, start_of
-from gateval.domain.setup.told_starts import NODE_SOURCES, TELLING, ToldStart, declared, told_starts
+from gateval.domain.setup.told_starts import NODE_SOURCES
 from gateval.domain.setup.zod import as_schema_demands
-
-
-def is_entry(path: str, text: str, behind: str = "") -> bool:
-    """Whether a file is started: it says so, serves, or reads arguments or standard input.
-
-    `behind` are the texts of the files that it imports.
-    """
-    if path.endswith(".go"):
-        return is_go_entry(text)
-    own = has_guard(text) if path.endswith(".py") else reads_arguments(text)
-    if own or server_of(path, text, behind) or served_otherwise(path, text, behind):
-        return True
-    return path.endswith(".py") and acts_at_top(text)
-
-
-ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".go")
-
-_FILE_NAME = re.compile(r"[\w.-]+\.\w+")
-"""What may be the name of a file that a program reads."""
-
-_ELSEWHERE = re.compile(
-    r"(?:^|/)(?:tests?|__tests__|testing|docs?|examples?|notebooks?|scripts?|migrations|evals?"
-    r"|node_modules|dist|build|\.[^/]+)/|(?:^|/)(?:test_[^/]*|conftest\.py|setup\.py|[^/]*[._](?:test|spec)"
-    r"\.\w+|[^/]*\.config\.\w+|[^/]*\.d\.ts)$"
-)
-
-
-_EXAMPLES = re.compile(r"(?:^|/)examples?/")
-
-
-@dataclass(frozen=True)
-class RepositoryFiles:
-    """What each file that was read says, and all tracked paths."""
-
-    texts: Mapping[str, str]
-    projects: Mapping[str, str]
-    declaring: Mapping[str, str]
-    files: frozenset[str]
-    reach: ImportGraph
-    frameworks: Mapping[str, str]
-    models: Mapping[str, tuple[str, ...]]
-    modules: Mapping[str, frozenset[str]]
-    names: Mapping[str, frozenset[str]]
-    declared: Mapping[str, str]
-    told: Mapping[str, ToldStart]
-    variables: Mapping[str, tuple[str, ...]]
-    environments: Mapping[str, tuple[str, ...]]
-
-    @staticmethod
-    def of(given: Mapping[str, str], files: Iterable[str]) -> RepositoryFiles:
-        """Read texts by path, of programs and project files; `files` are all tracked paths."""
-        texts = {path: text for path, text in given.items() if path.endswith(ENDINGS)}
-        projects = {path: text for path, text in given.items() if basename(path) in PROJECT_TEXTS}
-        declaring = {path: text for path, text in given.items() if basename(path) in DECLARING}
-        telling = {path: text for path, text in given.items() if basename(path) in TELLING}
-        variables = {
-            path: variables_of(text, example=basename(path) in ENV_EXAMPLES)
-            for path, text in given.items()
-            if path in texts or basename(path) in ENV_EXAMPLES
-        }
-        environments = environment_files(declaring)
-        for path, text in declaring.items():
-            variables[path] = environment_of(path, text)
-            listed = (one for one in environments.get(path, ()) if one in given)
-            variables |= {one: variables_of(given[one], example=True) for one in listed}
-        every = frozenset(files)
-        hidden = {name: roots_of(name, every) for name in PLAIN_NAMES}  # may be packages of its own
-        frameworks = {
-            path: framework_of(
-                path, text, {name for name in hidden if sees(path, hidden[name], every)}
-            )
-            for path, text in texts.items()
-        }
-        return RepositoryFiles(
-            texts,
-            projects,
-            declaring,
-            every,
-            ImportGraph(texts),
-            frameworks,
-            {path: models_in(text) for path, text in texts.items()},
-            {path: _imported(path, text) for path, text in texts.items()},
-            {path: frozenset(_FILE_NAME.findall(text)) for path, text in texts.items()},
-            declared(projects, every),
-            told_starts(telling, projects, every),
-            variables,
-            environments,
-        )
-
-    def below(self, folder: str) -> list[str]:
-        """The files that were read in a folder, "" for the root."""
-        return [path for path in self.texts if not folder or path.startswith(f"{folder}/")]
-
-    def imported(self, paths: Iterable[str]) -> frozenset[str]:
-        """The modules and packages that these files import."""
-        return frozenset().union(*(self.modules[path] for path in paths))
-
-    def starts(self, path: str) -> bool:
-        """Whether something says that the file is started by itself."""
-        named = path in self.declared or path in self.told
-        return named or is_entry(path, self.texts[path], self.reach.behind(path))
-
-    def framework(self, path: str) -> str:
-        """The framework that it imports, or the nearest of the files that it imports."""
-        return next(filter(None, map(self.frameworks.get, self.reach.followed(path))), "")
-
-
-def _imported(path: str, text: str) -> frozenset[str]:
-    if path.endswith(".go"):
-        return frozenset()
-    return frozenset(python_modules(text) if path.endswith(".py") else node_packages(text))
-
-
-def is_read(path: str, *, examples: bool = False) -> bool:
-    """Whether a file tells of agents or programs by its path; `examples` do not as a rule."""
-    own = _EXAMPLES.sub("/", path) if examples else path
-    return worth_reading(own) or tells_of_project(own)
-
-
-def worth_reading(path: str) -> bool:
-    """Whether a file may be an agent or a part of one, by its path."""
-    return path.endswith(ENDINGS) and is_own(path)
-
-
-def tells_of_project(path: str) -> bool:
-    """Whether a file says what a project needs, which programs it has and how they are started."""
-    names = {*PROJECT_TEXTS, *DECLARING, *ENV_EXAMPLES, *TELLING}
-    return basename(path) in names and is_own(path)
-
-
-def is_own(path: str) -> bool:
-    """Whether a file may be a part of the agent: no test, example, build or hidden file."""
-    return not _ELSEWHERE.search(path) and path.isprintable()
 
 
 def not_read(files: Iterable[str]) -> tuple[str, Refusal] | None:
@@ -244,6 +88,9 @@ _DECLARED = 30
 """The score of what a framework declares by its name, as a root agent, is no less."""
 
 _TELLING = {"main", "agent", "app", "bot", "server", "index", "cli", "__main__", "run", "assistant"}
+_LEADS = re.compile(r"coordinat|orchestrat|supervis|(?<!un)manager$")
+"""How a program is called that hands on to others."""
+
 _PLAIN_SDKS = {OVER_HTTP, "OpenAI SDK", "Anthropic SDK", "LiteLLM", "LangChain"}
 
 
@@ -279,7 +126,8 @@ def find_programs(
         found += _orchestrating(asked, found, around)
     else:
         found = [*_pages(around), *_functions(known, around), *_handlers(around)]
-        found = found or programs or _unstarted(known, around)
+        found = found or programs or _unstarted(known, around) or _own_models(around)
+    found = [_with_cause(one, around) for one in found]
     return tuple(sorted(found, key=lambda one: (-one.score, one.path.count("/"), one.path)))
 
 
@@ -300,6 +148,23 @@ def _answering(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:
             one = DeclaredAgent(path, path, name, program.framework, names, program.score)
             return _declared(one, around)
     return program._replace(refused=MUTE)
+
+
+def _with_cause(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:
+    """Return the program; one that takes no question here is refused by where it takes them."""
+    if program.refused not in {MUTE, UNSTARTED, SILENT} or program.path not in around.texts:
+        return program
+    near = "\n".join(around.texts[one] for one in around.below(program.root))
+    return program._replace(refused=channel_of(near) or program.refused)
+
+
+def _own_models(around: RepositoryFiles) -> list[FoundProgram]:
+    """Return the program that is asked elsewhere, or by a model of its own, if there is one."""
+    for path, text in sorted(around.texts.items(), key=lambda one: (one[0].count("/"), one[0])):
+        why = None if names_other_work(path) else channel_of(text, models=True)
+        if why:
+            return [_program(path, "", around)._replace(refused=why)]
+    return []
 
 
 def _unstarted(known: Mapping[str, str], around: RepositoryFiles) -> list[FoundProgram]:
@@ -366,6 +231,10 @@ def _orchestrating(
         told = _is_told(one.path, peers, around, lone=lone, reached=bool(reached))
         if asked and ((told and best < _DECLARED) or (not led and reached == set(peers.values()))):
             score = max(score, best + 1)
+        serves = one.invocation.route and one.invocation.sure and one.refused is None
+        made = all(told.endswith("()") for told in peers)  # by functions, which it calls
+        if serves and best < _DECLARED and reached and made:
+            score = max(score, best + 1)
         yield one._replace(score=score)
 
 
@@ -402,6 +271,10 @@ def _wanted(wanted: str, found: Sequence[FoundProgram], around: RepositoryFiles)
     return _program(path, framework, around)
 
 
+_PLACE = re.compile(r"/(?::\w|<\w)")
+"""Where a path of Node or Flask has the number of what an earlier request made."""
+
+
 def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | None]:
     """Return how a program is asked, and why it cannot be, if so."""
     text, behind = around.texts[path], around.reach.behind(path)
@@ -409,6 +282,8 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
         near = with_mounts({one: around.texts[one] for one in around.reach.from_(path)})
         text, behind = near.pop(path), "\n".join(near.values())
     asked = invocation_of(path, text, behind)
+    if place := _PLACE.search(asked.route):
+        return asked, begun_by(asked.route[: place.start()])
     if streams_only(path, text, behind):
         return asked, STREAMS
     refused = template_of(path, text) or served_otherwise(path, text, behind)
@@ -429,6 +304,8 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     otherwise = is_looked_after(asked.route) or takes_otherwise(f"{text}\n{behind}", asked.route)
     asks = is_asked(asked.route) and not otherwise
     silent = written is None and not is_flask(text) and not asks
+    if written and written.begun:
+        refused = refused or begun_by(written.begun)
     return written or asked, refused or (SILENT if silent else None)
 
 
@@ -584,6 +461,13 @@ def _score(path: str, framework: str, setup: SetUp | None, around: RepositoryFil
         if path == min(around.told, key=lambda one: around.told[one].place)
         else 2
     )
+    leading = _LEADS.search(stem) is not None
     return (
-        2 * (named or told) + 2 * telling + (setup is not None) + told + hinted - 2 * is_aside(path)
+        2 * (named or told or leading)
+        + 2 * leading
+        + 2 * telling
+        + (setup is not None)
+        + told
+        + hinted
+        - 2 * is_aside(path)
     )

@@ -11,11 +11,8 @@ import json
 import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from posixpath import dirname, splitext
-from typing import Any
+from typing import Any, NamedTuple
 
-from gateval.domain.setup.import_graph import python_tree
 from gateval.domain.setup.openapi import (
     IDENTITY,
     SOME,
@@ -33,18 +30,20 @@ from gateval.domain.setup.program import (
     Invocation,
     is_asked,
 )
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-Model = tuple[str, ast.ClassDef]
-"""A class with the path of its module, where the types of its fields are named."""
-
-MOST_STEPS = 8
-"""Names that lead from one to the next, and models inside one another."""
+from gateval.domain.setup.server_modules import (
+    MOST_STEPS,
+    Function,
+    Model,
+    Modules,
+    called_by,
+    keyword_of,
+    name_of,
+    text_of,
+)
 
 _KINDS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object"}
 _LISTS = frozenset({"list", "List", "Sequence", "Iterable", "tuple", "set"})
 _TIMES = {"datetime": "2026-01-01T00:00:00Z", "date": "2026-01-01"}
-_TELLS = re.compile(r"[Rr]outer|FastAPI|Model\b|Schema\b|Settings\b|Enum\b")
 _ELSEWHERE = frozenset({"Depends", "Header", "Cookie", "Security"})
 _FORMS = frozenset({"Form", "File", "UploadFile"})
 _SETTING = re.compile(r"temperature|top_[pk]|max_\w+|limit|timeout\w*|stream\w*|seed")
@@ -53,160 +52,17 @@ _SETTING = re.compile(r"temperature|top_[pk]|max_\w+|limit|timeout\w*|stream\w*|
 _BESIDE = re.compile(
     r"upload|index|ingest|reset|clear|config|setting|update|creat|delet|feedback|suggest|title|login"
     r"|regist|auth|eval|webhook|transcri|speech|tts|image|embed|history|cancel|stop|valid|health|test"
-    r"|hitl|approv|prompts\b|thread$|sessions?$|log\b|cache"
+    r"|hitl|approv|select|tools?$|prompts\b|thread$|sessions?$|log\b|cache"
     r"|password|token|verif|^(?:skill|project|document|user|tool|server|profile|provider|model|file|note|item)s?$"
 )
 """How routes are called that stand beside the one that takes questions."""
 
 _BARELY = -4  # the likelihood of a handler that more speaks against than for
 
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NO_ANSWER = re.compile(rf"{IDENTITY.pattern}|error")
+
 _VALIDATES = frozenset({"model_validate", "model_validate_json", "parse_obj", "parse_raw"})
-
-
-@dataclass(frozen=True)
-class Modules:
-    """The parsed modules of a server by path, the one with the application first."""
-
-    trees: Mapping[str, ast.Module]
-
-    @staticmethod
-    def of(texts: Mapping[str, str]) -> Modules:
-        """Parse what can be parsed, of the modules that may say how the server is asked."""
-        trees = {}
-        for path, text in texts.items():
-            if not _TELLS.search(text):
-                continue
-            if tree := python_tree(text):
-                trees[path] = tree
-        return Modules(trees)
-
-    def nodes(self, path: str) -> Iterator[ast.AST]:
-        """Give every node of a module."""
-        return ast.walk(self.trees[path])
-
-    def model(self, path: str, name: str) -> Model | None:
-        """Return the class that a name means in a module: the imported one before others."""
-        where, own = self.place(path, ast.Name(name))
-        if own in self._classes.get(where, {}):
-            return where, self._classes[where][own]
-        found = ((one, classes[name]) for one, classes in self._classes.items() if name in classes)
-        return next(found, None)
-
-    def meant(self, path: str, name: str) -> str:
-        """Return the name of what a module imports as `name`."""
-        return self._imported[path].get(name, ("", ""))[1] or name
-
-    def returned(self, path: str, name: str) -> str:
-        """Return the variable that a function of the module gives back, "" where none is told."""
-        for node in self.nodes(path):
-            if isinstance(node, Function) and node.name == name:
-                given = (one.value for one in ast.walk(node) if isinstance(one, ast.Return))
-                return next((_name(one) for one in given if isinstance(one, ast.Name)), "")
-        return ""
-
-    def place(self, path: str, node: ast.expr) -> tuple[str, str]:
-        """Return the module and the name there of what an expression of the module at `path` means,
-        as far as imports tell.
-        """
-        if isinstance(node, ast.Call):
-            where, name = self.place(path, node.func)
-            return where, self.returned(where, name)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            module = self._imported[path].get(node.value.id, (node.value.id, ""))
-            dotted = ".".join(filter(None, module))
-            return self._followed(path, dotted, node.attr) or (path, node.attr)
-        if isinstance(node, ast.Name):
-            module = self._imported[path].get(node.id, ("", ""))
-            return (self._followed(path, *module) if module[1] else None) or (path, node.id)
-        return path, ""
-
-    def text(self, node: ast.expr | None) -> str:
-        """Return the text of an expression: names are those of constants, wherever they are set."""
-        if isinstance(node, ast.Name | ast.Attribute):
-            return self._constants.get(_name(node), "")
-        if isinstance(node, ast.JoinedStr):
-            return "".join(map(self.text, node.values))
-        if isinstance(node, ast.FormattedValue):
-            return self.text(node.value)
-        if isinstance(node, ast.BinOp):
-            return self.text(node.left) + self.text(node.right)
-        return _text(node)
-
-    @cached_property
-    def _constants(self) -> dict[str, str]:
-        """The paths that variables and settings hold by their names, or default to."""
-        found: dict[str, str] = {}
-        for path in self.trees:
-            for node in self.nodes(path):
-                if not isinstance(node, ast.Assign | ast.AnnAssign):
-                    continue
-                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-                value = node.value
-                given = (
-                    [*value.args, *(one.value for one in value.keywords)]
-                    if isinstance(value, ast.Call)
-                    else [value]
-                )
-                paths = [one for one in map(_text, given) if one.startswith("/")]
-                if _name(target) and paths:
-                    found.setdefault(_name(target), paths[-1])
-        return found
-
-    @cached_property
-    def _classes(self) -> dict[str, dict[str, ast.ClassDef]]:
-        return {
-            path: {node.name: node for node in self.nodes(path) if isinstance(node, ast.ClassDef)}
-            for path in self.trees
-        }
-
-    def _followed(self, here: str, module: str, name: str) -> tuple[str, str] | None:
-        for _ in range(MOST_STEPS):
-            path = self._file(module, here)
-            if path is None:
-                return None
-            further = self._imported[path].get(name)
-            if further is None or not further[1]:
-                return path, name
-            here, (module, name) = path, further
-        return None
-
-    def _file(self, module: str, here: str) -> str | None:
-        """Return the file that a dotted name means: most of its last parts are those of the file's
-        path, and of several it is the nearest.
-        """
-        wanted, near = module.split(".")[::-1], _parts(here)
-        ranked = (
-            (_same(wanted, _parts(one)[::-1]), _same(near, _parts(one)), one) for one in self.trees
-        )
-        best = max(ranked, default=(0, 0, ""), key=lambda one: one[:2])
-        return best[2] if best[0] else None
-
-    @cached_property
-    def _imported(self) -> dict[str, dict[str, tuple[str, str]]]:
-        """What each imported name of each module is: a module, dotted, and a name there."""
-        found: dict[str, dict[str, tuple[str, str]]] = {path: {} for path in self.trees}
-        for path, names in found.items():
-            for node in self.nodes(path):
-                if isinstance(node, ast.ImportFrom):
-                    above = dirname(path).split("/") if node.level else []
-                    kept = above[: len(above) - max(node.level - 1, 0)]
-                    module = ".".join([*kept, *filter(None, [node.module])])
-                    names |= {one.asname or one.name: (module, one.name) for one in node.names}
-                elif isinstance(node, ast.Import):
-                    names |= {one.asname or one.name: (one.name, "") for one in node.names}
-        return found
-
-
-def _parts(path: str) -> list[str]:
-    """Return the names of a module's path, without `__init__`."""
-    parts = splitext(path)[0].split("/")
-    return parts[:-1] if parts[-1] == "__init__" else parts
-
-
-def _same(some: list[str], others: list[str]) -> int:
-    """Return how many of the first parts of two paths are the same."""
-    alike = [one == other for one, other in zip(some, others, strict=False)]
-    return alike.index(False) if False in alike else len(alike)
 
 
 def asked_as_written(texts: Mapping[str, str], asking: Container[str] = ()) -> Invocation | None:
@@ -217,37 +73,22 @@ def asked_as_written(texts: Mapping[str, str], asking: Container[str] = ()) -> I
     """
     modules = Modules.of(texts)
     prefixes = _prefixes(modules)
+    routed = [(path, one) for path in modules.trees for one in _routed(modules, path, prefixes)]
+    posts = {one.route for _, one in routed if one.method == "post"}
     found = [
         (score + 5 * (path in asking), asked)
-        for path in modules.trees
-        for score, asked in _handled(modules, path, prefixes)
+        for path, one in routed
+        for score, asked in _handled(Handler(modules, path, one.function, one.made), one, posts)
     ]
     score, asked = max(found, key=lambda one: one[0], default=(0, None))
     return asked if score > _BARELY else None
-
-
-def _called(node: ast.AST) -> str:
-    """Return the last name of what a call calls, "" for anything else."""
-    function = node.func if isinstance(node, ast.Call) else None
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
-
-
-def _keyword(call: ast.Call, name: str) -> ast.expr | None:
-    return next((one.value for one in call.keywords if one.arg == name), None)
-
-
-def _text(node: ast.expr | None) -> str:
-    value = node.value if isinstance(node, ast.Constant) else None
-    return value if isinstance(value, str) else ""
 
 
 def _number(node: ast.expr | None) -> int:
     """Return a status, a number or as `status.HTTP_202_ACCEPTED`; 0 where there is none."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return node.value
-    found = re.search(r"HTTP_(\d{3})", _name(node))
+    found = re.search(r"HTTP_(\d{3})", name_of(node))
     return int(found[1]) if found else 0
 
 
@@ -272,8 +113,10 @@ def _made(modules: Modules, path: str) -> Iterator[tuple[tuple[str, str], str]]:
     for node in modules.nodes(path):
         if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if _called(node.value) in {"FastAPI", "APIRouter"} and isinstance(targets[0], ast.Name):
-                yield (path, targets[0].id), modules.text(_keyword(node.value, "prefix"))
+            if called_by(node.value) in {"FastAPI", "APIRouter"} and isinstance(
+                targets[0], ast.Name
+            ):
+                yield (path, targets[0].id), modules.text(keyword_of(node.value, "prefix"))
 
 
 def _mounted(
@@ -283,40 +126,65 @@ def _mounted(
     each: dict[str, list[ast.expr]] = {}
     for node in modules.nodes(path):
         if isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple | ast.List):
-            each[_name(node.target)] = node.iter.elts
+            each[name_of(node.target)] = node.iter.elts
     for node in modules.nodes(path):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         outer = modules.place(path, node.func.value)
         if node.func.attr == "include_router" and node.args:
-            for one in each.get(_name(node.args[0]), node.args[:1]):
-                prefix = modules.text(_keyword(node, "prefix"))
+            for one in each.get(name_of(node.args[0]), node.args[:1]):
+                prefix = modules.text(keyword_of(node, "prefix"))
                 yield modules.place(path, one), (outer, prefix)
         elif node.func.attr == "mount" and len(node.args) > 1:
             yield modules.place(path, node.args[1]), (outer, modules.text(node.args[0]))
 
 
-def _handled(
+class Routed(NamedTuple):
+    """A function with the decorator that says at which path it answers, and to which method."""
+
+    route: str
+    method: str
+    function: Function
+    made: ast.Call
+
+
+def _routed(
     modules: Modules, path: str, prefixes: Mapping[tuple[str, str], str]
-) -> Iterator[tuple[int, Invocation]]:
-    """Yield how each handler of a module is asked, and how likely it takes questions."""
+) -> Iterator[Routed]:
+    """Yield the handlers of a module that answer a POST or a GET."""
     for node in modules.nodes(path):
-        if not isinstance(node, Function):
-            continue
-        for made in node.decorator_list:
+        for made in node.decorator_list if isinstance(node, Function) else ():
             if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Attribute):
                 continue
             key = modules.place(path, made.func.value)
-            given = made.args[0] if made.args else _keyword(made, "path")
-            if made.func.attr == "post" and key in prefixes and isinstance(given, ast.Constant):
-                route = prefixes[key] + _text(given)
-                handler = Handler(modules, path, node, made)
-                spoken = Invocation(route=route, preset="openai")
-                if is_looked_after(route):
-                    continue
-                said = route.endswith("/chat/completions")
-                if asked := spoken if said else handler.asked(route or "/"):
-                    yield handler.likelihood(asked), asked
+            given = made.args[0] if made.args else keyword_of(made, "path")
+            known = made.func.attr in {"post", "get"} and key in prefixes
+            if known and isinstance(given, ast.Constant) and isinstance(node, Function):
+                yield Routed(prefixes[key] + text_of(given), made.func.attr, node, made)
+
+
+def _handled(
+    handler: Handler, routed: Routed, posts: Container[str]
+) -> Iterator[tuple[int, Invocation]]:
+    """Yield how a handler is asked, and how likely it takes questions; `posts` are all paths that
+    take a POST.
+    """
+    route = routed.route
+    if is_looked_after(route):
+        return
+    said = route.endswith("/chat/completions") and routed.method == "post"
+    spoken = Invocation(route=route, preset="openai")
+    asked = spoken if said else handler.asked(route or "/")
+    if asked is None:
+        return
+    score = handler.likelihood(asked)
+    before, place, _ = route.partition("/{")
+    if place and before in posts:
+        yield score - 3, asked._replace(begun=before)
+    elif routed.method == "post":
+        yield score, asked
+    elif "?" in asked.route and asked.field in ASKED:
+        yield score - 3, asked._replace(method="GET")
 
 
 @dataclass(frozen=True)
@@ -335,30 +203,39 @@ class Handler:
         places = set(re.findall(r"\{(\w+)", route))
         single: Any = None
         for one, default in self._parameters():
-            kind, called = _plain(one.annotation), {_called(default) if default else ""}
+            kind, called = _plain(one.annotation), {called_by(default) if default else ""}
             called |= _metadata(one.annotation)
             if called & _ELSEWHERE:
                 continue
-            if called & _FORMS or _name(kind) in _FORMS:
+            if called & _FORMS or name_of(kind) in _FORMS:
                 return None
             if one.arg in places:
                 value = self._value(kind, MOST_STEPS, self.path)
                 route = re.sub(rf"\{{{one.arg}(?::\w+)?\}}", str(value), route)
-            elif _name(kind) == "RunAgentInput":
+            elif name_of(kind) == "RunAgentInput":
                 return Invocation(route=route, preset="ag-ui")
-            elif self.modules.meant(self.path, _name(kind)) == "Request":
+            elif self.modules.meant(self.path, name_of(kind)) == "Request":
                 read = self._model_read() or dict.fromkeys(self._keys_read(), SOME_TEXT)
                 single = read or single
-            elif model := self._model(self.path, _name(kind)):
+            elif model := self._model(self.path, name_of(kind)):
                 bodies[one.arg] = single = self._fields(model, MOST_STEPS)
-            elif "Body" in called or _name(kind) in {"dict", "Dict"}:
+            elif "Body" in called or name_of(kind) in {"dict", "Dict"}:
                 bodies[one.arg] = self._value(kind, MOST_STEPS, self.path)
                 single = dict.fromkeys(self._keys_read(one.arg), SOME_TEXT)
-            elif (_name(kind) in _KINDS or kind is None) and (
+            elif (name_of(kind) in _KINDS or kind is None) and (
                 default is None or takes_question(one.arg)
             ):
                 query[one.arg] = self._value(kind, MOST_STEPS, self.path)
-        return self._with_question(route, query, bodies if len(bodies) > 1 else single)
+        asked = self._with_question(route, query, bodies if len(bodies) > 1 else single)
+        return asked and asked._replace(headers=tuple(self._headers()))
+
+    def _headers(self) -> Iterator[tuple[str, str]]:
+        """Yield the headers that it demands, with values."""
+        for one, default in self._parameters():
+            if isinstance(default, ast.Call) and called_by(default) == "Header":
+                name = text_of(keyword_of(default, "alias")) or one.arg.replace("_", "-")
+                if _needed(default, "Header"):
+                    yield name, str(self._value(_plain(one.annotation), MOST_STEPS, self.path))
 
     def _with_question(self, route: str, query: dict[str, Any], body: Any) -> Invocation | None:
         if not route.startswith("/") or not route.isprintable() or "{" in route:
@@ -391,15 +268,15 @@ class Handler:
             + 2 * bool(asked.answer)
         )
         beside = bool(_BESIDE.search(last))
-        kinds = [_name(_plain(one.annotation)) for one, _ in self._parameters()]
+        kinds = [name_of(_plain(one.annotation)) for one, _ in self._parameters()]
         untyped = kinds == ["Request"] and not self._model_read()
-        later = _number(_keyword(self.made, "status_code")) == 202  # the answer is elsewhere
+        later = _number(keyword_of(self.made, "status_code")) == 202  # the answer is elsewhere
         return (
             score
             - 6 * beside
             - 8 * later
             - 2 * (self._streams() + untyped)
-            - place.count(SOME_TEXT)
+            - 3 * place.count(SOME_TEXT)
         )
 
     def _parameters(self) -> Iterator[tuple[ast.arg, ast.expr | None]]:
@@ -415,7 +292,7 @@ class Handler:
         for node in ast.walk(self.function):
             if isinstance(node, ast.Assign) and not name:
                 value = node.value.value if isinstance(node.value, ast.Await) else node.value
-                if _called(value) in {"json", "get_json"}:
+                if called_by(value) in {"json", "get_json"}:
                     names |= {one.id for one in node.targets if isinstance(one, ast.Name)}
         found = []
         for node in ast.walk(self.function):
@@ -423,10 +300,10 @@ class Handler:
             of: ast.AST | None = None
             if isinstance(node, ast.Subscript):
                 key, of = node.slice, node.value
-            elif isinstance(node, ast.Call) and _called(node) == "get" and node.args:
+            elif isinstance(node, ast.Call) and called_by(node) == "get" and node.args:
                 key, of = node.args[0], getattr(node.func, "value", None)
-            if key is not None and isinstance(of, ast.Name) and of.id in names and _text(key):
-                found.append(_text(key))
+            if key is not None and isinstance(of, ast.Name) and of.id in names and text_of(key):
+                found.append(text_of(key))
         return [one for one in found if not _SETTING.fullmatch(one)]
 
     def _model_read(self) -> dict[str, Any]:
@@ -439,7 +316,7 @@ class Handler:
                 made = made.value if made.attr in _VALIDATES else None
             elif all(one.arg for one in node.keywords):  # nothing as `**data`
                 made = None
-            if model := self._model(self.path, _name(made)):
+            if model := self._model(self.path, name_of(made)):
                 return self._fields(model, MOST_STEPS)
         return {}
 
@@ -456,15 +333,17 @@ class Handler:
         path, made = model
         found: dict[str, Any] = {}
         for one in made.bases:
-            base = self.modules.model(path, _name(one)) if left else None
+            base = self.modules.model(path, name_of(one)) if left else None
             if base and base != model:
                 found |= self._fields(base, left - 1, every=every)
         for node in made.body:
             if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
                 continue
             field = node.target.id
-            alias = _text(_keyword(node.value, "alias")) if isinstance(node.value, ast.Call) else ""
-            if _name(_plain(node.annotation)) == "ClassVar" or field == "model_config":
+            alias = (
+                text_of(keyword_of(node.value, "alias")) if isinstance(node.value, ast.Call) else ""
+            )
+            if name_of(_plain(node.annotation)) == "ClassVar" or field == "model_config":
                 continue
             if every or _needed(node.value) or field in ASKED:
                 found[alias or field] = self._value(_plain(node.annotation), left - 1, path)
@@ -472,7 +351,7 @@ class Handler:
 
     def _value(self, kind: ast.expr | None, left: int, path: str) -> Any:
         """Return some value of a type that the module at `path` names."""
-        name = _name(kind)
+        name = name_of(kind)
         if left <= 0 or kind is None:
             return SOME_TEXT
         if isinstance(kind, ast.Subscript) and name == "Literal":
@@ -483,7 +362,7 @@ class Handler:
             return self._listed(inner, left, path)
         if model := self.modules.model(path, name):
             values = [one.value for one in model[1].body if isinstance(one, ast.Assign)]
-            if any("Enum" in _name(base) for base in model[1].bases):
+            if any("Enum" in name_of(base) for base in model[1].bases):
                 return next(
                     (one.value for one in values if isinstance(one, ast.Constant)), SOME_TEXT
                 )
@@ -498,7 +377,7 @@ class Handler:
         """Return a list with one message, or part of one, where a model of them is wanted; else an
         empty one.
         """
-        model = self._model(path, _name(inner))
+        model = self._model(path, name_of(inner))
         message = self._fields(model, left - 1) if model else {}
         for key in ("content", "text"):
             if message.get(key) == SOME_TEXT:
@@ -512,29 +391,31 @@ class Handler:
 
     def _answer(self) -> str:
         """Return the key of the answer in what it returns, "" where nothing tells."""
-        model = _keyword(self.made, "response_model") or self.function.returns
+        model = keyword_of(self.made, "response_model") or self.function.returns
         keys: list[str] = []
-        if said := self.modules.model(self.path, _name(_plain(model))):
+        if said := self.modules.model(self.path, name_of(_plain(model))):
             keys = [*self._fields(said, 2, every=True)]
         for node in ast.walk(self.function):
             value = node.value if isinstance(node, ast.Return) else None
-            if isinstance(value, ast.Call) and _called(value) == "JSONResponse":
-                value = value.args[0] if value.args else _keyword(value, "content")
+            if isinstance(value, ast.Call) and called_by(value) == "JSONResponse":
+                value = value.args[0] if value.args else keyword_of(value, "content")
             if isinstance(value, ast.Dict):
-                keys += [_text(one) for one in value.keys if one is not None]
-        answers = [one for one in keys if names_one_of(one, ANSWERED) and not IDENTITY.search(one)]
+                keys += [text_of(one) for one in value.keys if one is not None]
+        answers = [
+            one for one in keys if names_one_of(one, ANSWERED) and not _NO_ANSWER.search(one)
+        ]
         return min(answers, key=lambda one: one not in ANSWERED, default="")
 
     def _streams(self) -> bool:
-        names = {_called(node) for node in ast.walk(self.function)}
+        names = {called_by(node) for node in ast.walk(self.function)}
         return bool(names & {"StreamingResponse", "EventSourceResponse"})
 
 
-def _needed(default: ast.expr | None) -> bool:
+def _needed(default: ast.expr | None, made: str = "Field") -> bool:
     """Whether a field with this default has to be given."""
     if default is None or (isinstance(default, ast.Constant) and default.value is ...):
         return True
-    if not isinstance(default, ast.Call) or _called(default) != "Field":
+    if not isinstance(default, ast.Call) or called_by(default) != made:
         return False
     if default.args:
         return isinstance(default.args[0], ast.Constant) and default.args[0].value is ...
@@ -551,7 +432,11 @@ def _plain(kind: ast.expr | None) -> ast.expr | None:
                 return None
         elif isinstance(kind, ast.BinOp):
             kind = kind.right if isinstance(kind.left, ast.Constant) else kind.left
-        elif isinstance(kind, ast.Subscript) and _name(kind) in {"Annotated", "Optional", "Union"}:
+        elif isinstance(kind, ast.Subscript) and name_of(kind) in {
+            "Annotated",
+            "Optional",
+            "Union",
+        }:
             kind = kind.slice.elts[0] if isinstance(kind.slice, ast.Tuple) else kind.slice
         else:
             break
@@ -560,17 +445,9 @@ def _plain(kind: ast.expr | None) -> ast.expr | None:
 
 def _metadata(kind: ast.expr | None) -> set[str]:
     """Return what an `Annotated` calls beside the type."""
-    if isinstance(kind, ast.Subscript) and _name(kind) == "Annotated":
-        return {_called(node) for node in ast.walk(kind.slice)} - {""}
+    if isinstance(kind, ast.Subscript) and name_of(kind) == "Annotated":
+        return {called_by(node) for node in ast.walk(kind.slice)} - {""}
     return set()
-
-
-def _name(kind: ast.AST | None) -> str:
-    if isinstance(kind, ast.Subscript):
-        kind = kind.value
-    if isinstance(kind, ast.Attribute):
-        return kind.attr
-    return kind.id if isinstance(kind, ast.Name) else ""
 
 
 def _asked_in(body: dict[str, Any]) -> str:
@@ -593,7 +470,7 @@ def _asked_in(body: dict[str, Any]) -> str:
     for key, value in inner:
         if field := _asked_in(value):
             return f"{key}.{field}"
-    rest = [one for one in texts if not IDENTITY.search(one.lower())]
+    rest = [one for one in texts if not IDENTITY.search(_HUMP.sub("_", one).lower())]
     if rest:
         body[rest[0]] = PROMPT
     return rest[0] if rest else ""

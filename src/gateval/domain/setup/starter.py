@@ -11,7 +11,7 @@ from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.program_install import PROJECT_FILES
-from gateval.domain.setup.program_search import worth_reading
+from gateval.domain.setup.repository_files import worth_reading
 
 FIRST_NAME = "assistant"
 SCRIPTED_NAME = "first"

@@ -32,6 +32,7 @@ _SERVED = re.compile(r"\b(?:uvicorn|gunicorn|hypercorn|granian)\b[^\n`|&;]*? ([a
 _SCRIPT = re.compile(r"\b(?:npm|pnpm|yarn|bun)(?: +run)? +(start|dev|chat|agent|cli)\b(?!:)")
 _MARKS = re.compile(r"[\"',\[\]]+")
 _WORD = re.compile(r"[\w./:@=,+-]+")
+_QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']")
 _ENDS = re.compile(r"[`|&;>\n]| #")
 _MOST_WORDS = 12
 
@@ -129,13 +130,16 @@ def _asking(line: str) -> tuple[tuple[str, ...], str]:
         words = shlex.split(line)
     except ValueError:
         return (), ""
+    before = ["", *words]
+    placed = [one for one, last in zip(words, before, strict=False) if last[:1] != "-"]
+    quoted = [one for one in _QUOTED.findall(line) if one in placed]
     asked = [one for one in words if " " in one and one.isprintable()]
-    plain = all(_WORD.fullmatch(one) for one in words if one not in asked)
+    if len(quoted) > (len(asked) == 1):  # of several the first is the question
+        asked = [one for one in quoted if not _DOCUMENT.fullmatch(one)][:1]
+    plain = all(_WORD.fullmatch(one.replace(" ", "")) for one in words if one not in asked)
     if len(asked) > 1 or not plain or len(words) > _MOST_WORDS:
         return (), ""
-    before = ["", *words]
-    files = [one for one, last in zip(words, before, strict=False) if last[:1] != "-"]
-    files = [one for one in files if not asked and _DOCUMENT.fullmatch(one)][:1]
+    files = [one for one in placed if not asked and _DOCUMENT.fullmatch(one)][:1]
     shown = [*asked, *files]
     return tuple(PROMPT if one in shown else one for one in words if shown), "".join(files)
 

@@ -1,0 +1,162 @@
+"""The files of a repository that tell of its agents, and what is read off them once. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from posixpath import basename
+
+from gateval.domain.setup.answering import acts_at_top, has_guard
+from gateval.domain.setup.declared import (
+    DECLARING,
+    ENV_EXAMPLES,
+    environment_files,
+    environment_of,
+    variables_of,
+)
+from gateval.domain.setup.import_graph import (
+    ImportGraph,
+    node_packages,
+    python_modules,
+    roots_of,
+    sees,
+)
+from gateval.domain.setup.libraries import PLAIN_NAMES, framework_of, models_in
+from gateval.domain.setup.platforms import served_otherwise
+from gateval.domain.setup.program import is_go_entry, reads_arguments, server_of
+from gateval.domain.setup.program_install import PROJECT_TEXTS
+from gateval.domain.setup.told_starts import TELLING, ToldStart, declared, told_starts
+
+
+def is_entry(path: str, text: str, behind: str = "") -> bool:
+    """Whether a file is started: it says so, serves, or reads arguments or standard input.
+
+    `behind` are the texts of the files that it imports.
+    """
+    if path.endswith(".go"):
+        return is_go_entry(text)
+    own = has_guard(text) if path.endswith(".py") else reads_arguments(text)
+    if own or server_of(path, text, behind) or served_otherwise(path, text, behind):
+        return True
+    return path.endswith(".py") and acts_at_top(text)
+
+
+ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".go")
+
+_FILE_NAME = re.compile(r"[\w.-]+\.\w+")
+"""What may be the name of a file that a program reads."""
+
+_ELSEWHERE = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|testing|docs?|examples?|notebooks?|scripts?|migrations|evals?"
+    r"|node_modules|dist|build|\.[^/]+)/|(?:^|/)(?:test_[^/]*|conftest\.py|setup\.py|[^/]*[._](?:test|spec)"
+    r"\.\w+|[^/]*\.config\.\w+|[^/]*\.d\.ts)$"
+)
+
+
+_EXAMPLES = re.compile(r"(?:^|/)examples?/")
+
+
+@dataclass(frozen=True)
+class RepositoryFiles:
+    """What each file that was read says, and all tracked paths."""
+
+    texts: Mapping[str, str]
+    projects: Mapping[str, str]
+    declaring: Mapping[str, str]
+    files: frozenset[str]
+    reach: ImportGraph
+    frameworks: Mapping[str, str]
+    models: Mapping[str, tuple[str, ...]]
+    modules: Mapping[str, frozenset[str]]
+    names: Mapping[str, frozenset[str]]
+    declared: Mapping[str, str]
+    told: Mapping[str, ToldStart]
+    variables: Mapping[str, tuple[str, ...]]
+    environments: Mapping[str, tuple[str, ...]]
+
+    @staticmethod
+    def of(given: Mapping[str, str], files: Iterable[str]) -> RepositoryFiles:
+        """Read texts by path, of programs and project files; `files` are all tracked paths."""
+        texts = {path: text for path, text in given.items() if path.endswith(ENDINGS)}
+        projects = {path: text for path, text in given.items() if basename(path) in PROJECT_TEXTS}
+        declaring = {path: text for path, text in given.items() if basename(path) in DECLARING}
+        telling = {path: text for path, text in given.items() if basename(path) in TELLING}
+        variables = {
+            path: variables_of(text, example=basename(path) in ENV_EXAMPLES)
+            for path, text in given.items()
+            if path in texts or basename(path) in ENV_EXAMPLES
+        }
+        environments = environment_files(declaring)
+        for path, text in declaring.items():
+            variables[path] = environment_of(path, text)
+            listed = (one for one in environments.get(path, ()) if one in given)
+            variables |= {one: variables_of(given[one], example=True) for one in listed}
+        every = frozenset(files)
+        hidden = {name: roots_of(name, every) for name in PLAIN_NAMES}  # may be packages of its own
+        frameworks = {
+            path: framework_of(
+                path, text, {name for name in hidden if sees(path, hidden[name], every)}
+            )
+            for path, text in texts.items()
+        }
+        return RepositoryFiles(
+            texts,
+            projects,
+            declaring,
+            every,
+            ImportGraph(texts),
+            frameworks,
+            {path: models_in(text) for path, text in texts.items()},
+            {path: _imported(path, text) for path, text in texts.items()},
+            {path: frozenset(_FILE_NAME.findall(text)) for path, text in texts.items()},
+            declared(projects, every),
+            told_starts(telling, projects, every),
+            variables,
+            environments,
+        )
+
+    def below(self, folder: str) -> list[str]:
+        """The files that were read in a folder, "" for the root."""
+        return [path for path in self.texts if not folder or path.startswith(f"{folder}/")]
+
+    def imported(self, paths: Iterable[str]) -> frozenset[str]:
+        """The modules and packages that these files import."""
+        return frozenset().union(*(self.modules[path] for path in paths))
+
+    def starts(self, path: str) -> bool:
+        """Whether something says that the file is started by itself."""
+        named = path in self.declared or path in self.told
+        return named or is_entry(path, self.texts[path], self.reach.behind(path))
+
+    def framework(self, path: str) -> str:
+        """The framework that it imports, or the nearest of the files that it imports."""
+        return next(filter(None, map(self.frameworks.get, self.reach.followed(path))), "")
+
+
+def _imported(path: str, text: str) -> frozenset[str]:
+    if path.endswith(".go"):
+        return frozenset()
+    return frozenset(python_modules(text) if path.endswith(".py") else node_packages(text))
+
+
+def is_read(path: str, *, examples: bool = False) -> bool:
+    """Whether a file tells of agents or programs by its path; `examples` do not as a rule."""
+    own = _EXAMPLES.sub("/", path) if examples else path
+    return worth_reading(own) or tells_of_project(own)
+
+
+def worth_reading(path: str) -> bool:
+    """Whether a file may be an agent or a part of one, by its path."""
+    return path.endswith(ENDINGS) and is_own(path)
+
+
+def tells_of_project(path: str) -> bool:
+    """Whether a file says what a project needs, which programs it has and how they are started."""
+    names = {*PROJECT_TEXTS, *DECLARING, *ENV_EXAMPLES, *TELLING}
+    return basename(path) in names and is_own(path)
+
+
+def is_own(path: str) -> bool:
+    """Whether a file may be a part of the agent: no test, example, build or hidden file."""
+    return not _ELSEWHERE.search(path) and path.isprintable()
