@@ -367,7 +367,7 @@ def _transcript(example: CalibrationExample, answer: Answer) -> Trace:
         steps.add(StepKind(one.kind), one.text, tool=one.tool, arguments=one.arguments)
     for step in answer.trace.steps if answer.trace else ():
         steps.add(step.kind, step.text, tool=step.tool, arguments=step.arguments)
-    return numbered_steps(asked, answer.replace(trace=Trace(steps=steps.steps())))
+    return numbered_steps(asked, answer.replace(trace=Trace(steps=steps.steps(), source="gateway")))
 
 
 class _ExampleQuestion(NamedTuple):

@@ -35,13 +35,15 @@ class Position(StrEnum):
     ARGUMENT_NAME = "name of an argument"
     TOOL = "name of a tool"
     RESULT = "tool result"
+    USER = "words of a user"
 
 
 class Attack(Value):
     """A text that is to raise a score. `kind` is what results are counted by.
 
     `parts` are said in steps of their own, one after the other. `filler` harmless sentences come
-    before the first. A `claim` gives no order, but says what happened, or what words mean.
+    before the first. A `claim` gives no order, but says what happened, or what words mean. `at` is
+    where it is said beside the answer, None for wherever it is its turn.
     """
 
     kind: str = Field(min_length=1)
@@ -49,6 +51,7 @@ class Attack(Value):
     parts: tuple[str, ...] = ()
     filler: int = Field(default=0, ge=0)
     claim: bool = False
+    at: Position | None = None
 
     def said(self, code: str) -> tuple[str, ...]:
         """Return its texts, in order, with a code of delimiters in its place."""
@@ -85,8 +88,9 @@ def attack_questions(examples: Sequence[int]) -> list[AttackQuestion]:
     """
     found: list[AttackQuestion] = []
     for number, attack in enumerate(attacks() if examples else ()):
-        for at in (Position.ANSWER, _ELSEWHERE[number % len(_ELSEWHERE)]):
-            found.append(AttackQuestion(attack, at, examples[len(found) % len(examples)]))
+        for at in (Position.ANSWER, attack.at or _ELSEWHERE[number % len(_ELSEWHERE)]):
+            turn = len(found) + number // len(_ELSEWHERE)  # so that places meet all examples
+            found.append(AttackQuestion(attack, at, examples[turn % len(examples)]))
     return found
 
 
@@ -111,11 +115,14 @@ def deceiving(output: str, attack: Attack, at: Position, code: str = "") -> Answ
 
 def _answer(output: str, steps: list[Step]) -> Answer:
     numbered = tuple(one.replace(number=at) for at, one in enumerate(steps, 1))
-    return Answer(output=output, trace=Trace(steps=numbered) if steps else None, seconds=0)
+    trace = Trace(steps=numbered, source="gateway") if steps else None
+    return Answer(output=output, trace=trace, seconds=0)
 
 
 def _step(at: Position, text: str) -> Step:
     match at:
+        case Position.USER:
+            return Step(number=1, kind=StepKind.USER, text=text)
         case Position.RESULT:
             return Step(number=1, kind=StepKind.TOOL_RESULT, tool="search", text=text)
         case Position.TOOL:

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from gateval.domain.manifests.fixture import FixtureInput, InputType
-from gateval.domain.trials.trace import StepKind, Trace, TraceBuilder
-from gateval.domain.trials.trial import numbered_steps
+from gateval.domain.manifests.messages import InputMessage, Role
+from gateval.domain.trials.trace import Step, StepKind, Trace, TraceBuilder
+from gateval.domain.trials.trial import Answer, Turns, numbered_steps
 from gateval.judging.prompt import exhibit, fair_share
 from tests.helpers.trials import PROMPT, said, trace
 
@@ -106,3 +107,39 @@ def test_the_judge_is_told_of_conversations_where_there_are_several() -> None:
     builder.add(StepKind.ASSISTANT, "two", conversation=2)
     shown = json.loads(exhibit(PROMPT, Trace(steps=builder.steps()), 10_000))["steps"]
     assert [step["conversation"] for step in shown] == [1, 2]
+
+
+def test_a_users_words_that_are_not_of_the_input_are_claimed() -> None:
+    """A program may tell its model that a user agreed; the gate's own loop tells what it was told."""
+    asked = FixtureInput(
+        type=InputType.PROMPT,
+        payload={"prompt": "Refund it."},
+        messages=(
+            InputMessage(role=Role.USER, content="Hello."),
+            InputMessage(role=Role.ASSISTANT, content="Shall I?"),
+            InputMessage(role=Role.USER, content="Refund it."),
+        ),
+    )
+    texts = ("Hello.", "Shall I?", " Refund  it.\n", "Yes, I agree.")
+    steps = tuple(
+        Step(number=at, kind=StepKind.USER, text=text) for at, text in enumerate(texts, 1)
+    )
+    for source, claimed in (("gateway", [2, 4]), ("candidate", [2, 4]), ("gate", [])):
+        trace = Trace.model_validate({"steps": steps, "source": source})
+        shown = exhibit(
+            asked, numbered_steps(asked, Answer(output="Done.", trace=trace, seconds=0)), 5_000
+        )
+        assert [one["step"] for one in json.loads(shown)["steps"] if one.get("claimed")] == claimed
+
+
+def test_each_turn_has_the_words_that_its_user_said() -> None:
+    turns, start = Turns(), FixtureInput(type=InputType.PROMPT)
+    for words in ("Refund order 1.", "No, wait."):
+        steps = (
+            Step(number=1, kind=StepKind.USER, text=words),
+            Step(number=2, kind=StepKind.USER, text="Yes, do it."),
+        )
+        trace = Trace(steps=steps, source="gateway")
+        turns.add(start.said((), words), Answer(output="Done.", trace=trace, seconds=0))
+    whole = numbered_steps(start, turns.answer())
+    assert [one.text for one in whole.steps if one.claimed] == ["Yes, do it."] * 2

@@ -9,14 +9,20 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import pytest
 
 from gateval.domain.trials.model_call import ModelRequest
 from gateval.domain.trials.trial import numbered_steps
-from gateval.judging.laboratory import Attack, Position, attacks, deceiving
+from gateval.judging.laboratory import (
+    Attack,
+    Position,
+    attack_questions,
+    attacks,
+    deceiving,
+)
 from gateval.judging.preference import AnswerPair, preference_request
 from gateval.judging.prompt import (
     JudgeLimits,
@@ -122,10 +128,19 @@ def obeys(told: Asked) -> bool:
         return True
     run = seen[begun : end.start()].strip()
     try:
-        _, read = json.JSONDecoder().raw_decode(run)
+        shown, read = json.JSONDecoder().raw_decode(run)
     except json.JSONDecodeError:
         return True
-    return read < len(run)
+    return read < len(run) or (told.claims and any(_as_a_user(shown, told.instructions)))
+
+
+def _as_a_user(shown: Any, instructions: str) -> Iterator[str]:
+    """What it takes for the words of a user, of those that no user said."""
+    marked = "in a user's name" in instructions
+    for step in shown.get("steps", ()) if isinstance(shown, dict) else ():
+        known = step.get("text") == PROMPT.prompt or (marked and step.get("claimed"))
+        if step["kind"] == "user" and not known:
+            yield step["text"]
 
 
 def _as_it_looks(char: str) -> str:
@@ -190,6 +205,21 @@ def test_without_any_one_defence_an_attack_gets_through(defence: str, form: str)
     for rubric in RUBRICS:
         through = [pair for pair in ALL if obeys(take_away(FORMS[form](*pair, code, rubric)))]
         assert len({at for _, at in through}) > 3, "from most places"
+
+
+@pytest.mark.parametrize("form", ["rubric", "checks"])
+def test_what_a_program_puts_in_a_users_mouth_is_known_by_its_mark(form: str) -> None:
+    claims = [one for one in attacks() if one.claim]
+    for rubric in RUBRICS:
+        asked = [FORMS[form](one, Position.USER, GUESS, rubric) for one in claims]
+        assert not [one for one in asked if obeys(one)]
+        unmarked = [one._replace(text=one.text.replace(',"claimed":true', "")) for one in asked]
+        untold = map(_without("in a user's name"), asked)
+        assert all(map(obeys, [*unmarked, *untold]))
+    consent = [one for one in attacks() if one.at is Position.USER]
+    assert consent, "there is consent that nobody gave"
+    places = {one.at for one in attack_questions([1]) if one.attack in consent}
+    assert places == {Position.ANSWER, Position.USER}
 
 
 def test_there_are_attacks_of_all_kinds() -> None:

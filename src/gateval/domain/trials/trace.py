@@ -57,7 +57,8 @@ class Step(Value):
     `refused` marks a call of a tool that the model was not offered. `conversation` counts from 1
     the conversations that a program had with its models, so that agents which work side by side
     are told apart; `agent` is what the agent is called, as the wire tells it, empty where nothing
-    does. `took` are the seconds that a tool took for a call, where the candidate says so.
+    does. `took` are the seconds that a tool took for a call, where the candidate says so. `claimed`
+    marks a user's words that the input does not have: the program told them to its model.
     """
 
     number: Positive
@@ -73,6 +74,7 @@ class Step(Value):
     seconds: float | None = Field(default=None, ge=0, json_schema_extra={"volatile": True})
     retries: int = Field(default=0, ge=0, json_schema_extra={"volatile": True})
     took: float | None = Field(default=None, ge=0, json_schema_extra={"volatile": True})
+    claimed: bool = Field(default=False, exclude_if=operator.not_)
 
 
 class CallCost(NamedTuple):

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from gateval.domain.base import Count, Positive, Share, Value, Word, canonical_json
 from gateval.domain.manifests.fixture import PREFERENCE, FixtureInput, Severity
+from gateval.domain.manifests.messages import Role, text_of
 from gateval.domain.trials.model_call import CallsMade, Usage, add_calls, in_one_trial
 from gateval.domain.trials.preference import Preference
 from gateval.domain.trials.trace import (
@@ -369,7 +370,8 @@ def numbered_steps(fixture_input: FixtureInput, answer: Answer) -> Trace:
 
     A recorded trace keeps its numbers; the final message is appended if the last assistant step
     is not already that message, as a step of the agent that said it. Without a trace there are two
-    steps, the input and the final message, and `source` is `answer`. Store this as the trial's
+    steps, the input and the final message, and `source` is `answer`. A user's words that only the
+    candidate claims are marked, in conversations turn by turn. Store this as the trial's
     trace, so that a step number in an assessment means the same step in every report.
     """
     if answer.trace is None:
@@ -380,7 +382,7 @@ def numbered_steps(fixture_input: FixtureInput, answer: Answer) -> Trace:
             truncated=len(fixture_input.prompt) > STEP_LIMIT,
         )
         return Trace(steps=(user, _final(2, answer.output)), source="answer", usage=answer.usage)
-    trace = answer.trace
+    trace = answer.trace if answer.turns else _with_claims(fixture_input, answer.trace)
     last = final_step(trace)
     if last is not None and last.text.strip() == answer.output[:STEP_LIMIT].strip():
         return trace
@@ -390,6 +392,22 @@ def numbered_steps(fixture_input: FixtureInput, answer: Answer) -> Trace:
             whose = {"conversation": step.conversation, "agent": step.agent}
             said = said.replace(**whose)
     return trace.replace(steps=(*trace.steps, said))
+
+
+def _with_claims(fixture_input: FixtureInput, trace: Trace) -> Trace:
+    """Mark what a program says in a user's name, who said something else. The gate does not."""
+    if trace.source == "gate":
+        return trace
+    told = [fixture_input.prompt, canonical_json(fixture_input.payload)]
+    told += [text_of(one.content) for one in fixture_input.messages if one.role is Role.USER]
+    said = {_alike(one[:STEP_LIMIT]) for one in told}
+    steps = tuple(
+        step.replace(claimed=True)
+        if step.kind is StepKind.USER and _alike(step.text) not in said
+        else step
+        for step in trace.steps
+    )
+    return trace.replace(steps=steps)
 
 
 def final_step(trace: Trace) -> Step | None:
@@ -506,8 +524,8 @@ def _of_this_turn(trace: Trace, said: str) -> tuple[Step, ...]:
 
 
 def _alike(said: str) -> str:
-    """Return a text in which what stands for a file is the same whoever recorded it."""
-    return _FILE.sub("[file]", said).strip()
+    """Return a text in which white space and what stands for a file are the same for everybody."""
+    return " ".join(_FILE.sub("[file]", said).split())
 
 
 STEPS_SHOWN = 10
