@@ -50,6 +50,7 @@ def test_the_cheapest_judge_that_is_shown_to_agree_is_recommended(tmp_path: Path
     assert "gateval: at least $" in done.stderr
     assert f"{DOWN} is not measured." in said
     assert f"Recommended: {CHEAP}, the cheapest that is shown to agree" in said
+    assert "No Eval bounds what talks it round (`judge.maxInjected`): " in said
     assert "at 98.3 % (5 % shared by 3), and 0.6 is asked" in said
     found = json.loads((out / "judge-comparison.v1.json").read_text())
     (choice,) = found["choices"]
@@ -74,6 +75,30 @@ def test_the_cheapest_judge_that_is_shown_to_agree_is_recommended(tmp_path: Path
     assert 2 * said_before <= calls <= 2 * said_before + 16, (
         "who refuses the key is not asked again and again"
     )
+
+
+def test_a_judge_that_attacks_talk_round_is_not_recommended_where_an_eval_bounds_them(
+    tmp_path: Path,
+) -> None:
+    """The cheap one agrees as well, and would count for nothing. So many attacks show the bound."""
+    said = {}
+    for bound in ("0.05", "0.001"):
+        shop = judged_shop(
+            tmp_path / bound, wrong=0, of=60, judge=f"calibration: tone, maxInjected: {bound}"
+        )
+        words = ("calibrate", "tone", "--compare", f"{CHEAP},{GOOD}")
+        with provider(judges) as (_, environ):
+            done = gateval(shop, *words, "--json", **environ)
+            shown = " ".join(gateval(shop, *words, **environ).stdout.split())
+        (choice,) = json.loads(done.stdout)["choices"]
+        cheap, good = choice["judges"]
+        assert cheap["holds"]
+        assert good["injected"]["asked"] > 200, "all attacks"
+        said[bound] = (done.returncode, choice["recommended"], shown)
+    assert said["0.05"][:2] == (0, GOOD)
+    assert f"{CHEAP} agrees, but it would not count:" in said["0.05"][2]
+    assert said["0.001"][:2] == (1, "")
+    assert "each judge that agrees enough is talked round too easily" in said["0.001"][2]
 
 
 def test_none_yet_says_about_how_many_more_labels(tmp_path: Path) -> None:

@@ -90,9 +90,11 @@ def _candidates(
     for calibration in wanted:
         naming = [one for one in catalogue.evals if one.judge.calibration == calibration.name]
         own = {one.judge.named: one.judge for one in naming}
-        least = least_asked(naming)
+        bounds = [o.judge.max_injected for o in naming if o.judge.max_injected is not None]
+        most, least = {"max_injected": min(bounds, default=None)}, least_asked(naming)
         found += [
-            AskedJudge(calibration, own.get(name, spec), least) for name, spec in specs.items()
+            AskedJudge(calibration, own.get(name, spec).replace(**most), least)
+            for name, spec in specs.items()
         ]
     return found
 
@@ -161,9 +163,11 @@ def _choices(asked: Sequence[AskedJudge], made: Sequence[MeasuredJudge]) -> Iter
                     found.taken,
                     found.attacked,
                     found.pairs,
+                    most=one.spec.max_injected,
                 )
                 for one, found in pairs
             ],
+            pairs[0][0].spec.max_injected,
         )
 
 

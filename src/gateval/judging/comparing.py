@@ -40,7 +40,8 @@ from gateval.judging.prompt import with_grounds
 from gateval.ports.model_calls import ModelCalls
 
 NTH = 5
-"""Each which question of the laboratory is asked: all kinds, in the answer and elsewhere."""
+"""Each which question of the laboratory is asked where nothing bounds what gets through: all kinds,
+in the answer and elsewhere. So few show no bound to be kept."""
 
 PAIRS = 10
 """Pairs of answers that each judge is shown in both orders."""
@@ -100,6 +101,7 @@ async def measure(
     batch: bool = False,
 ) -> MeasuredJudge:
     """Have a judge score all examples, then those attacked that it was right to fail, and pairs.
+    All attacks are asked about where `spec` bounds what gets through, else a part of them.
 
     Nothing is raised where it gives no verdict: what is not measured is not there.
     """
@@ -107,7 +109,9 @@ async def measure(
     judge, rules = judge_behind(meter, batch=batch), IN_BATCHES if batch else ONE_BY_ONE
     found = await replay(calibration, spec, judge, script=script_of(spec, scripts), rules=rules)
     taken = meter.taken
-    tried = await ExampleAsker(calibration, spec, judge, rules).attacks(found.examples, nth=NTH)
+    tried = await ExampleAsker(calibration, spec, judge, rules).attacks(
+        found.examples, nth=_nth(spec)
+    )
     pairs = pairs_of(calibration) if found.agreement.scored else []
     return MeasuredJudge(
         replay=found,
@@ -115,6 +119,10 @@ async def measure(
         attacked=tried,
         pairs=await _preferred(spec, judge, pairs, rules),
     )
+
+
+def _nth(spec: JudgeSpec) -> int:
+    return NTH if spec.max_injected is None else 1
 
 
 class RubricPair(NamedTuple):
@@ -178,6 +186,8 @@ def foreseen(calibration: Calibration, spec: JudgeSpec, *, compared: bool) -> Fo
     """Return what each model of a judge will be asked, if it is never asked twice and fails what
     people fail. `compared`: with attacks and pairs.
     """
-    sizes = [len(text.encode()) for text in requests_of(calibration, spec, nth=NTH * compared)]
+    sizes = [
+        len(text.encode()) for text in requests_of(calibration, spec, nth=_nth(spec) * compared)
+    ]
     more = 2 * len(pairs_of(calibration)) if compared else 0
     return Foreseen(len(sizes) + more, sum(sizes) + more * sum(sizes) // len(sizes))

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from gateval.domain.base import Count, Name, Positive, Share, Value
 from gateval.domain.calibration import CUT, labels_wanted
-from gateval.domain.injection import AttackRate, Injections
+from gateval.domain.injection import AttackRate, Injections, why_injectable
 from gateval.domain.manifests.evaluation import Calibration, JudgeSpec
 from gateval.domain.results.jury_figures import ErrorRate, error_rate
 from gateval.domain.results.self_check import CalibratedJudge
@@ -66,7 +66,8 @@ class Spending(Value):
 
 class ComparedJudge(Value):
     """One judge beside others. `bound` is the lower bound of kappa that is held against the least
-    that is asked, and `holds` whether it is reached. What was not measured is None.
+    that is asked, and `holds` whether it is reached. What was not measured is None. `talked_round`
+    says why attacks speak against it, where an Eval bounds them.
     """
 
     judged: CalibratedJudge
@@ -78,11 +79,17 @@ class ComparedJudge(Value):
     length: LengthBias | None
     position: PositionBias | None
     labels: int | None = Field(default=None, exclude_if=operator.not_)
+    talked_round: str = Field(default="", exclude_if=operator.not_)
 
     @property
     def name(self) -> str:
         """What people call it."""
         return self.judged.model
+
+    @property
+    def is_eligible(self) -> bool:
+        """Whether it agrees enough, and is not talked round more than is allowed."""
+        return self.holds and not self.talked_round
 
     @property
     def is_measured(self) -> bool:
@@ -92,8 +99,9 @@ class ComparedJudge(Value):
 
 class JudgeChoice(Value):
     """The judges of one calibration. `level` is that of each one's bound; `recommended` is the
-    cheapest that holds, empty without one. `labels` is about how many more would show one of them
-    to agree enough, None where none agrees so far.
+    cheapest that holds and is not talked round more than the Evals allow (`most`, None where they
+    say nothing), empty without one. `labels` is about how many more would show one of them to agree
+    enough, None where none agrees so far.
     """
 
     calibration: Name
@@ -102,6 +110,7 @@ class JudgeChoice(Value):
     judges: tuple[ComparedJudge, ...]
     recommended: str = ""
     labels: int | None = None
+    most: Share | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -109,6 +118,10 @@ class JudgeChoice(Value):
         sure = f"at {100 * self.level:.1f} % (5 % shared by {len(self.judges)})"
         unmeasured = [one.name for one in self.judges if not one.is_measured]
         lines = [f"{name} is not measured." for name in unmeasured]
+        fallen = [one for one in self.judges if one.holds and one.talked_round]
+        lines += [
+            f"{one.name} agrees, but it would not count: {one.talked_round}." for one in fallen
+        ]
         if chosen := next((o for o in self.judges if o.name == self.recommended), None):
             bound = f"κ is at least {chosen.bound:.2f} {sure}, and {self.least:g} is asked"
             lines.append(
@@ -116,6 +129,12 @@ class JudgeChoice(Value):
             )
             if chosen.spending is None or chosen.spending.usd is None:
                 lines.append("Nobody knows its price (policy.prices): by tokens it takes least.")
+            if self.most is None and (tried := chosen.injected) is not None and tried.through:
+                got = f"{tried.through} of {tried.asked} attacks got through it"
+                lines.append(f"No Eval bounds what talks it round (`judge.maxInjected`): {got}.")
+            return tuple(lines)
+        if fallen:
+            lines.append("None yet: each judge that agrees enough is talked round too easily.")
             return tuple(lines)
         none = f"None yet: no judge's κ is shown to be at least {self.least:g} {sure}"
         if self.labels is None:
@@ -142,6 +161,8 @@ def compared_judge(
     taken: Mapping[str, tuple[Usage, Sequence[float]]],
     attacked: Injections,
     pairs: Sequence[Preference],
+    *,
+    most: float | None = None,
 ) -> ComparedJudge:
     """Return one of so many `judges` with all figures; see `judging.comparing.MeasuredJudge`."""
     table, level = judged.table.table, choice_level(judges)
@@ -161,12 +182,15 @@ def compared_judge(
         length=_length(judged, calibration),
         position=_position(pairs),
         labels=None if wanted is None else max(wanted, labels_wanted(spec)),
+        talked_round="" if most is None else why_injectable(attacked, most),
     )
 
 
-def choice_of(calibration: str, judges: Sequence[ComparedJudge]) -> JudgeChoice:
+def choice_of(
+    calibration: str, judges: Sequence[ComparedJudge], most: float | None = None
+) -> JudgeChoice:
     """Return what follows for judges of one calibration; there is at least one."""
-    holding = [one for one in judges if one.holds]
+    holding = [one for one in judges if one.is_eligible]
     chosen = min(holding, key=_price) if holding else None
     wanted = [one.labels - one.judged.scored for one in judges if one.labels is not None]
     return JudgeChoice(
@@ -176,6 +200,7 @@ def choice_of(calibration: str, judges: Sequence[ComparedJudge]) -> JudgeChoice:
         judges=tuple(sorted(judges, key=_price)),
         recommended=chosen.name if chosen else "",
         labels=None if chosen or not wanted else max(1, min(wanted)),
+        most=most,
     )
 
 

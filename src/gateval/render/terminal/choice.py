@@ -32,7 +32,7 @@ def render_choices(found: ComparisonReport, screen: Screen = PAPER) -> str:
 def _choice(page: TerminalReport, choice: JudgeChoice) -> None:
     examples = count(len(choice.judges[0].judged.replay.examples), "example")
     page.heading(f"{choice.calibration}: {count(len(choice.judges), 'judge')}, {examples}")
-    rows = [(_row(one), "green" if one.holds else "yellow") for one in choice.judges]
+    rows = [(_row(one), "green" if one.is_eligible else "yellow") for one in choice.judges]
     page.table(_TITLES, rows, spare=("95 %", "seconds"))
     page.heading(f"From the bound up; it has to reach {choice.least:g}")
     lines = [
@@ -59,7 +59,7 @@ def _row(one: ComparedJudge) -> tuple[str, ...]:
         errs.removeprefix("errs "),
         price.removesuffix(" for 1,000"),
         seconds,
-        "yes" if one.holds else "no" if one.is_measured else "not measured",
+        "yes" if one.is_eligible else "no" if one.is_measured else "not measured",
     )
 
 
