@@ -113,6 +113,9 @@ class ReasonCode(StrEnum):
     BUDGET = "budget"
     """The run reached its limit of trials, tokens or money: what looked worse was not asked
     further."""
+    ALLOWANCE = "allowance"
+    """The pull request or the day left the run no more dollars (`policy.budget.perPullRequest`,
+    `perDay`)."""
     BAR_UNMEASURED = "bar-unmeasured"
     """What the target branch asks could not be measured."""
     FRESH = "fresh"

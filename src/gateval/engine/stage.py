@@ -28,5 +28,5 @@ class Stage(NamedTuple):
 
 def whole_run(plan: Plan) -> Stage:
     """Return the one stage of a run that nobody else makes a piece of."""
-    limits = SpendingLimits.under(plan.policy)
+    limits = SpendingLimits.under(plan.policy, plan.allowance)
     return Stage(partial(next_trials, plan), limits, plan.policy.rates, ends=True)

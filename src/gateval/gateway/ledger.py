@@ -20,6 +20,7 @@ from pydantic import Field
 from gateval.domain.base import Value
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
 from gateval.domain.manifests.gate_config import ModelPrice, Policy
+from gateval.domain.plan.spending import Allowance
 from gateval.domain.text import show_usd
 from gateval.domain.trials.model_call import InputReply, ModelReply, Usage
 from gateval.domain.trials.trace import USD_DIGITS
@@ -75,19 +76,22 @@ take. One that a candidate does not read to its end may wait for this very call.
 
 
 class SpendingLimits(Value):
-    """The most that the calls of a run may take together; `usd` is None without a limit."""
+    """The most that the calls of a run may take together; `usd` is None without a limit. `told`
+    says why it is less than a run has as a rule.
+    """
 
     calls: int = Field(default=250_000, ge=0)
     tokens: int = Field(default=1_000_000_000, ge=0)
     usd: float | None = Field(default=None, ge=0)
+    told: str = ""
 
     @classmethod
-    def under(cls, policy: Policy) -> Self:
-        """The limits of a run under this policy."""
-        gateway = policy.gateway
-        return cls(
-            calls=gateway.calls_per_run, tokens=gateway.tokens_per_run, usd=policy.budget.usd
-        )
+    def under(cls, policy: Policy, allowance: Allowance | None = None) -> Self:
+        """The limits of a run under this policy, with what pull request and day leave it."""
+        gateway, usd, told = policy.gateway, policy.budget.usd, ""
+        if usd is not None and allowance is not None and allowance.usd < usd:
+            usd, told = allowance.usd, allowance.told
+        return cls(calls=gateway.calls_per_run, tokens=gateway.tokens_per_run, usd=usd, told=told)
 
 
 class Taken(NamedTuple):
@@ -261,19 +265,21 @@ class Ledger:
         """Say which limit a call would pass after what was taken and others hold back; the empty
         string if none.
         """
-        usd, tokens = self.limits.usd, self.limits.tokens
+        usd, tokens, told = self.limits.usd, self.limits.tokens, ""
         if usd is not None and self.spent.usd + held.usd + more.usd > usd:
-            spent, given = show_usd(self.spent.usd), f"{show_usd(usd)} that policy.budget.usd"
+            source = "this leaves" if self.limits.told else "policy.budget.usd gives"
+            spent, given = show_usd(self.spent.usd), f"{show_usd(usd)} that {source}"
+            told = f"{self.limits.told} " if self.limits.told else ""
             held_back, next_one = show_usd(held.usd), show_usd(more.usd)
         elif self.spent.tokens + held.tokens + more.tokens > tokens:
             spent = f"{self.spent.tokens:,}"
-            given = f"{tokens:,} tokens that policy.gateway.tokensPerRun"
+            given = f"{tokens:,} tokens that policy.gateway.tokensPerRun gives"
             held_back, next_one = f"{held.tokens:,}", f"{more.tokens:,}"
         else:
             return ""
         held_by = f" calls that are not over hold back {held_back} of it," if held.tokens else ""
         return (
-            f"The run has taken {spent} of the {given} gives it,{held_by} and the next call of "
+            f"{told}The run has taken {spent} of the {given} it,{held_by} and the next call of "
             f"{model} may take {next_one}"
         )
 

@@ -246,7 +246,7 @@ def _measure_decide_publish(
     turned, unkept = keep_run(event, decided.whole, measured)
     report_url, why_not = upload_report(event, views.get("html"))
     note += without_memory + baseline + agreements + uncounted + unkept + why_not
-    note += f"{uploads.fault}\n" if uploads.fault else ""
+    note += "".join(f"{one}\n" for one in (uploads.fault, measured.uncounted) if one)
     lost = "html" in views and not report_url
     said = publish_report(event, decided, note + views["summary"], report_url, report_lost=lost)
     result = since_when(said, turned)

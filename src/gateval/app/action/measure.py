@@ -24,7 +24,13 @@ from gateval.adapters.results_folder import (
 from gateval.app.action.context import ActionContext, ActionEvent, reads_unsigned
 from gateval.app.action.earlier_runs import sets_stored
 from gateval.app.action.result import ActionProgress, ActionResult
-from gateval.app.run.context import part_with_keys, refuse_missing_keys, refuse_unpriced
+from gateval.app.action.spending import closed, opened
+from gateval.app.run.context import (
+    part_with_keys,
+    refuse_missing_keys,
+    refuse_unpriced,
+    taken_by,
+)
 from gateval.app.run.recording import Taping
 from gateval.app.run.shards import claim_limit
 from gateval.app.run.views import PART_FILE, TRIGGER_FILE
@@ -188,7 +194,13 @@ def measure_plan(
         return MeasuredRun(empty, empty, folder)
     if context.inputs.step is ActionStep.ALL:
         progress.open_check(event.target)
-    return measure(
+    entries = opened(event, plan)
+    if entries.allowance is not None:
+        kept = taken_by((*resumed.kept.measured, *resumed.kept.to_judge))[1].usd
+        plan, part = (
+            one.replace(allowance=entries.allowance.beside(kept)) for one in (plan, part)
+        )
+    measured = measure(
         plan,
         context.repository,
         context.settings.keeping_layers(
@@ -205,6 +217,7 @@ def measure_plan(
         taping=Taping(record=plan.policy.recordings is RecordingPolicy.UPLOAD),
         hear=listener(folder.path),
     )
+    return measured._replace(uncounted=closed(event, entries, measured.results.info))
 
 
 def _runnable_part(event: ActionEvent, plan: Plan, left: Room) -> Plan | None:

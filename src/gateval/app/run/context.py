@@ -158,7 +158,8 @@ class EvaluationRun:
     `kept` is what was measured before; it counts among what the policy lets this one take. `stage`
     is the piece of a run that is made here, None for all of it.
     `replays` takes in the calibrations that the run replays, without secrets, `over_budget` why no
-    model was asked any more, `silent` the models that answered no call at the end, with seconds.
+    model was asked any more, `usd` what its own calls took, `silent` the models that answered no
+    call at the end, with seconds.
     """
 
     plan: Plan
@@ -176,6 +177,7 @@ class EvaluationRun:
     stage: Stage | None = None
     replays: list[CalibrationReplay] = field(default_factory=list)
     over_budget: list[str] = field(default_factory=list)
+    usd: list[float] = field(default_factory=list)
     silent: dict[str, float] = field(default_factory=dict)
 
 
@@ -292,9 +294,14 @@ async def _gateway(run: EvaluationRun, tape: Tape | None) -> AsyncIterator[Gatew
         tape=tape,
     )
     kept = (*run.kept.measured, *run.kept.to_judge)
-    gateway.ledger.calls, gateway.ledger.spent = taken_by(kept)
-    async with gateway, outages_told(gateway, run.listen):
-        yield gateway
+    ledger = gateway.ledger
+    ledger.calls, ledger.spent = taken_by(kept)
+    before = ledger.spent.usd
+    try:
+        async with gateway, outages_told(gateway, run.listen):
+            yield gateway
+    finally:
+        run.usd.append(max(0.0, ledger.spent.plus(ledger.held).usd - before))
 
 
 def taken_by(trials: Iterable[Trial]) -> tuple[int, Taken]:

@@ -99,6 +99,7 @@ def evaluate(
         ended=f"The time of the run was over ({minutes:g} minutes)." if timed_out else "",
         unanswered=_unanswered(run.silent, seconds) if timed_out else "",
         over_budget=" ".join(run.over_budget),
+        usd=sum(run.usd) if plan.allowance else None,
         warnings=_limited(plan, told),
     )
     return results_of(plan, done, info, _agreements(plan, run.replays), offers.found())

@@ -40,13 +40,14 @@ WORDLESS = (
 
 class MeasuredRun(NamedTuple):
     """The results of a run as everybody may see them, those with what is sealed, the folder of the
-    run, and whether a signal ended it early.
+    run, whether a signal ended it early, and why what it spent is `uncounted`; empty if it is not.
     """
 
     results: Results
     whole: Results
     folder: ResultsFolder
     interrupted: bool = False
+    uncounted: str = ""
 
     def reports(self) -> tuple[Report, Report]:
         """Decide what everybody may see, and the whole; where they are one, once."""

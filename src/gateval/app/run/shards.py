@@ -231,7 +231,7 @@ def _kept(trials: tuple[Trial, ...]) -> Resumed:
 
 def _limits(plan: Plan, before: Joined, share: Share) -> SpendingLimits:
     """Return what a shard's calls may take: of what earlier rounds left, a part like its share."""
-    whole = SpendingLimits.under(plan.policy)
+    whole = SpendingLimits.under(plan.policy, plan.allowance)
     calls, taken = taken_by(before.trials)
     part = Fraction(len(share.keys), max(1, len(before.left)))
     usd = None if whole.usd is None else max(0.0, (whole.usd - taken.usd) * float(part))
@@ -239,6 +239,7 @@ def _limits(plan: Plan, before: Joined, share: Share) -> SpendingLimits:
         calls=max(0, int((whole.calls - calls) * part)),
         tokens=max(0, int((whole.tokens - taken.tokens) * part)),
         usd=usd,
+        told=whole.told,
     )
 
 

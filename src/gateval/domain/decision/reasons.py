@@ -45,7 +45,7 @@ from gateval.domain.trials.trial import Cause, Outcome, Side, Trial
 from gateval.domain.verdicts import DecisionReason, GateVerdict, ReasonCode, reason_of
 
 _CODES = {Measure.COST: ReasonCode.COST, Measure.LATENCY: ReasonCode.LATENCY}
-SPENDING_CODES = (*_CODES.values(), ReasonCode.BUDGET)
+SPENDING_CODES = (*_CODES.values(), ReasonCode.BUDGET, ReasonCode.ALLOWANCE)
 
 _WHAT = {Measure.COST: "an answer costs", Measure.LATENCY: "an answer takes"}
 
@@ -230,12 +230,13 @@ def _plan_reasons(plan: Plan, over_budget: str) -> Iterator[DecisionReason]:
         yield reason if head else _accepted(plan, reason)
     kept, total = plan.coverage
     left = f"{kept:,} of {total:,} fixtures that the change calls for were looked at"
+    short = bool(plan.allowance and plan.allowance.ended(over_budget))
     stray = "changed and belongs to no Agent that an Eval measures (policy.mustBelong)"
     for code, text in (
         *((ReasonCode.UNCLAIMED_FILE, f"{path} {stray}") for path in plan.unclaimed),
         *((ReasonCode.LACKING_CONTENT, str(lacking)) for lacking in plan.lacking),
         (ReasonCode.LEFT_OUT, left if kept < total else ""),
-        (ReasonCode.BUDGET, over_budget),
+        (ReasonCode.ALLOWANCE if short else ReasonCode.BUDGET, over_budget),
         (ReasonCode.RULES_UNREADABLE, plan.rules_unread),
         (ReasonCode.BUDGET, plan.budget_spent),
         (ReasonCode.FINDINGS_LOST, plan.findings_lost),

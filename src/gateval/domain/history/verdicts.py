@@ -233,6 +233,7 @@ def plan_digest(plan: Plan) -> str:
         "warnings": True,
         "findings_lost": True,
         "budget_spent": True,
+        "allowance": True,
         "fresh": True,
         "baseline": True,
         "agreements": True,

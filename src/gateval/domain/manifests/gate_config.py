@@ -169,6 +169,14 @@ class ModelPrice(Spec):
         return (self.input * input_tokens + self.output * output_tokens) / 1_000_000
 
 
+class UsdBudget(Spec):
+    """What several runs may take together; `policy.budget.usd` has to say what each may."""
+
+    usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """US dollars at list prices. A run that has not told how it ended counts as all that it was
+    given; with them used up, runs that ask a model are incomplete."""
+
+
 class BudgetPolicy(Spec):
     """What one run may take. Every fixture runs; what is left out are repetitions."""
 
@@ -183,11 +191,23 @@ class BudgetPolicy(Spec):
     minutes: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Minutes of waiting for agents, side by side as their Evals say, after which nothing is run
     again."""
+    per_pull_request: UsdBudget = Field(default=UsdBudget(), exclude_if=UsdBudget().__eq__)
+    per_day: UsdBudget = Field(default=UsdBudget(), exclude_if=UsdBudget().__eq__)
+
+    @model_validator(mode="after")
+    def _each_run_has_its_part(self) -> Self:
+        for name, one in (("perPullRequest", self.per_pull_request), ("perDay", self.per_day)):
+            if one.usd is not None and self.usd is None:
+                raise ValueError(
+                    f"{name} needs usd beside it, the most that one run takes of it: a run that is "
+                    "killed counts as all that it was given"
+                )
+        return self
 
     @property
     def is_set(self) -> bool:
-        """Whether there is any limit."""
-        return any(one is not None for one in self.model_dump().values())
+        """Whether there is any limit of a run."""
+        return self.counts_costs or self.repetitions is not None
 
     @property
     def counts_costs(self) -> bool:

@@ -243,6 +243,8 @@ STRICTNESS: Mapping[str, Direction] = {
     "policy.budget.tokens": number(lower=False, absent=True),
     "policy.budget.usd": number(lower=False, absent=True),
     "policy.budget.minutes": number(lower=False, absent=True),
+    "policy.budget.perPullRequest.usd": number(lower=False, absent=True),
+    "policy.budget.perDay.usd": number(lower=False, absent=True),
     "policy.prices": free(),
     "policy.rates": free(),
     "policy.maxOutage": free(),

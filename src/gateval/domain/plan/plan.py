@@ -27,6 +27,7 @@ from gateval.domain.plan.planned_eval import (
     Unreadable,
     UsedBaseline,
 )
+from gateval.domain.plan.spending import Allowance
 from gateval.domain.problems import SourceLocation
 from gateval.domain.tree import FileRules, Revision, Tree, TreeEntry, file_rules, under
 from gateval.domain.trials.trial import Side
@@ -180,7 +181,8 @@ class Plan(Value):
     Evals from being planned. `rules_unread` says why the rules could
     not be read whole; empty if they were. `findings_lost` says that an earlier run found what can
     be named no more; empty if none did. `budget_spent` says that one used up what the policy gives
-    a run. `edits` are lines of changed files of the Agents that are asked something, each file
+    a run. `allowance` is what pull request and day leave this one; None where neither is limited.
+    `edits` are lines of changed files of the Agents that are asked something, each file
     once. `fresh` says that what earlier runs found was set aside,
     because somebody asked for that. `locked` are sealed files that may ask something of this
     change, and for which there is no key. `bar_accepted` says who accepted that the bar is
@@ -221,6 +223,7 @@ class Plan(Value):
     rules_unread: str = ""
     findings_lost: str = ""
     budget_spent: str = ""
+    allowance: Allowance | None = Field(default=None, exclude_if=operator.not_)
     fresh: str = ""
     locked: tuple[str, ...] = ()
     bar_accepted: str = ""

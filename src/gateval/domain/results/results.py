@@ -91,7 +91,8 @@ class RunInfo(Value):
 
     `ended` says in a sentence why the run ended before all was measured; empty if it did not.
     `unanswered` says which models were asked in vain then. `over_budget` says why no model was
-    asked any more, if the policy gave the run no more calls, tokens or dollars. `interrupted` says
+    asked any more, if the policy gave the run no more calls, tokens or dollars. `usd` is what its
+    own calls took at most, where pull request or day are limited. `interrupted` says
     that somebody cancelled it; `started` names trials begun and not finished. `resumed` says from
     which run it goes on, and what it kept of that; `recorded` how it can be replayed.
     `warnings` tell what went wrong beside the trials, such as an `after` that failed.
@@ -105,6 +106,7 @@ class RunInfo(Value):
     ended: str = ""
     unanswered: str = Field(default="", exclude_if=operator.not_)
     over_budget: str = ""
+    usd: float | None = Field(default=None, ge=0, exclude_if=lambda usd: usd is None)
     interrupted: bool = False
     resumed: str = Field(default="", exclude_if=operator.not_)
     recorded: str = Field(default="", exclude_if=operator.not_)

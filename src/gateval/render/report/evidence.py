@@ -39,8 +39,10 @@ _MORE_TIME = (
 
 _ANSWERING = "What was measured is shown. Run the gate again once the provider answers."
 
+_SHOWN_ONLY = "What was measured until then is shown."
+
 _MORE_MONEY = (
-    "What was measured until then is shown. Plan fewer repetitions, or give a run more in the gate "
+    f"{_SHOWN_ONLY} Plan fewer repetitions, or give a run more in the gate "
     "config of the target branch."
 )
 
@@ -64,7 +66,9 @@ def doubts_on_evidence(report: Report) -> Sequence[str]:
         unanswered = report.results.info.unanswered
         reasons.insert(0, f"{ended} {f'{unanswered} {_ANSWERING}' if unanswered else _MORE_TIME}")
     if report.results.info.over_budget:
-        reasons.insert(0, f"{report.results.info.over_budget} {_MORE_MONEY}")
+        over, allowance = report.results.info.over_budget, report.results.plan.allowance
+        short = allowance and allowance.ended(over)
+        reasons.insert(0, f"{over} {_SHOWN_ONLY if short else _MORE_MONEY}")
     return [*dict.fromkeys(reasons), *_no_calls(report), *_claims(report), *_any_model(report)]
 
 

@@ -85,7 +85,9 @@ def _ended_early(report: Report, blocking: Sequence[DecisionReason]) -> Iterator
         why = "the run was interrupted" if info.interrupted else "its time was over"
         yield f"{_OUTAGE} when {why}" if info.unanswered else why
     if info.over_budget:
-        yield "what the policy gives a run was used up"
+        short = plan.allowance and plan.allowance.ended(info.over_budget)
+        whom = "its pull request or a day" if short else "a run"
+        yield f"what the policy gives {whom} was used up"
     elif plan.budget_spent:
         yield "an earlier run used up what the policy gives one"
 

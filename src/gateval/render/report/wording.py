@@ -50,6 +50,7 @@ _BLOCKED = {
     ReasonCode.STAND_IN: "answered by a stand-in",
     ReasonCode.NO_MODEL_CALLS: "answers without a model",
     ReasonCode.BUDGET: "budget used up",
+    ReasonCode.ALLOWANCE: "budget used up",
 }
 
 

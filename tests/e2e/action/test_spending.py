@@ -1,0 +1,287 @@
+"""What a pull request and a day may spend over all their runs, and those who want to spend more."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.github_shop import GitHubShop
+from tests.helpers.providers import provider
+from tests.helpers.repo import Repo
+from tests.helpers.runner import Ended, Job
+from tests.servers.github.server import GitHubServer
+from tests.servers.github.state.pull import Pull
+from tests.servers.model_server import Answer, Call, reply
+
+FIXTURES = 4
+PRICE = 0.04025
+"""Of one call: 100 tokens at 2.5 dollars a million, 4,000 at 10."""
+
+RUN = 2 * FIXTURES * PRICE
+"""What a run takes that measures both sides once: 0.322 dollars."""
+
+AGENT = """\
+apiVersion: gateval/v1
+kind: Agent
+metadata: {name: support}
+spec:
+  models: [openai/gpt-4o]
+  system: {file: prompts/support.md}
+"""
+EVAL = """\
+apiVersion: gateval/v1
+kind: Eval
+metadata: {name: desk-eval}
+spec:
+  targetAgent: support
+  fixtureSelector: {matchLabels: {of: desk}}
+  execution: {parallel: 4}
+"""
+FIXTURE = """\
+---
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: asks-NUMBER, labels: {of: desk}}
+spec:
+  input: {type: prompt, payload: {prompt: "Number NUMBER."}}
+  assertions: [{type: contains, value: fine}]
+"""
+
+
+class PaidShop(GitHubShop):
+    """A shop whose agent asks a model that has a price; `calls` are all that it was asked."""
+
+    def __init__(self, server: GitHubServer, folder: Path) -> None:
+        super().__init__(server, folder)
+        self.environ: dict[str, str] = {}
+        self.calls = 0
+        self.delay = 0.0
+        self.work.checkout("main")
+        for path in ("evals/fixtures.yaml", "evals/support-eval.yaml"):
+            self.work.delete(path)
+        self.work.write("agents/support.yaml", AGENT)
+        fixtures = (FIXTURE.replace("NUMBER", str(number)) for number in range(FIXTURES))
+        self.work.write("evals/desk.yaml", EVAL + "".join(fixtures))
+        self.push_main()
+
+    def budget(self, text: str) -> str:
+        """Write what runs may take on main; return the commit."""
+        return self.push_main(**{".github__gateval.yml": f"policy: {{budget: {{{text}}}}}\n"})
+
+    def answer(self, call: Call) -> Answer:
+        """Say what each test asks for, dearly."""
+        self.calls += 1
+        return reply(call, "That is fine.", usage=(100, 4_000), delay=self.delay)
+
+    def run(self, pull: Pull, job: Job | None = None, **environ: str) -> Ended:
+        """Run the action on a pull request."""
+        return (job or self.on_pull(pull)).run_action(inputs={}, **{**self.environ, **environ})
+
+    def pushed(self, pull: Pull, prompt: str) -> Pull:
+        """Push another commit to the change."""
+        self.commit(prompt)
+        self.push()
+        return pull
+
+    def entries(self, whose: str) -> list[str]:
+        """What stands in an account, oldest first."""
+        anchor = self.work.git("log", "-1", "--format=%H", "main", "--", ".github/gateval.yml")
+        checks = self.repo.checks(f"gateval (spent by {whose})", anchor.decode().strip())
+        return [re.findall(r"usd=([\d.]+ \w+)", one.text or "")[0] for one in checks]
+
+
+@pytest.fixture
+def paid(github_server: GitHubServer, tmp_path: Path) -> Iterator[PaidShop]:
+    shop = PaidShop(github_server, tmp_path)
+    with provider(shop.answer) as (_, environ):
+        shop.environ = environ
+        yield shop
+
+
+def told(ended: Ended) -> dict[str, str]:
+    """Why each reason says that the run is not complete, by its code."""
+    read = json.loads((ended.results / "decision.v1.json").read_text("utf-8"))
+    return {one["code"]: one["text"] for one in read["reasons"]}
+
+
+BOTH = "usd: 0.5, perPullRequest: {usd: 0.7}"
+
+
+def test_a_pull_request_is_given_no_more_than_the_target_branch_says(paid: PaidShop) -> None:
+    paid.budget(BOTH)
+    pull = paid.open_pull("Be quick.\n")
+    first = paid.run(pull)
+    assert first.code == 0, first.log + first.errors
+    assert paid.entries("pull request 1") == ["0.322000 over"]
+    second = paid.run(paid.pushed(pull, "Be very quick.\n"))
+    assert second.code == 0, second.log + second.errors
+    third = paid.run(paid.pushed(pull, "Be quickest.\n"))
+    assert third.code == 3, third.log
+    assert paid.calls * PRICE <= 0.7
+    why = " ".join(told(third)["allowance"].split())
+    assert "Pull request 1 has $0.644 of its $0.70 (policy.budget.perPullRequest.usd) taken" in why
+    assert "1.1 $0.322" in why
+    assert "raise it in the gate config of the target branch" in why
+    body = " ".join(pull.comments[0].body.split())
+    assert "policy.budget.perPullRequest.usd" in body
+    assert "policy.budget.perPullRequest.usd" in " ".join(third.log.split())
+    paid.budget("usd: 0.5, perPullRequest: {usd: 2}")
+    again = paid.run(pull)
+    assert again.code == 0, "the same head, which its budget alone had stopped: " + again.log
+
+
+def test_a_day_is_given_no_more_whatever_the_pull_request(paid: PaidShop) -> None:
+    paid.budget("usd: 0.5, perDay: {usd: 0.5}")
+    first = paid.run(paid.open_pull("Be quick.\n", "one"))
+    second = paid.run(paid.open_pull("Be quick too.\n", "two"))
+    assert (first.code, second.code) == (0, 3), second.log
+    assert paid.calls * PRICE <= 0.5
+    assert "run it again after 00:00 UTC" in " ".join(told(second)["allowance"].split())
+
+
+def _deletes_all_records(paid: PaidShop, pull: Pull) -> None:
+    git = Repo.at(paid.bare)
+    for ref in git.git("for-each-ref", "--format=%(refname)").decode().split():
+        if "gateval" in ref:
+            git.git("update-ref", "-d", ref)
+    pull.comments.clear()
+    paid.repo.workflow_runs.clear()
+
+
+def _another_app_says_that_nothing_was_spent(paid: PaidShop, pull: Pull) -> None:
+    mallory = paid.server.world.app("mallory-ci")
+    for one in list(paid.repo.check_runs.values()):
+        if "spent by" in one.name:
+            number = 1_000_000 + one.id
+            text = "<!-- gateval:spending v1 run=1.1 usd=-9.000000 over -->"
+            forged = replace(one, id=number, text=text, suite=replace(one.suite, app=mallory))
+            paid.repo.check_runs[number] = forged
+
+
+def _force_pushes_over_all_that_was_measured(paid: PaidShop, pull: Pull) -> None:
+    paid.work.git("checkout", "--quiet", "-B", "change", "main")
+
+
+def _raises_its_own_budget(paid: PaidShop, pull: Pull) -> None:
+    paid.work.checkout("change")
+    paid.work.write(".github/gateval.yml", "policy: {budget: {usd: 50}}\n")
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        _deletes_all_records,
+        _another_app_says_that_nothing_was_spent,
+        _force_pushes_over_all_that_was_measured,
+        _raises_its_own_budget,
+    ],
+)
+def test_nothing_in_reach_of_a_change_lowers_what_was_spent(
+    paid: PaidShop, attack: Callable[[PaidShop, Pull], None]
+) -> None:
+    paid.budget("usd: 0.5, perPullRequest: {usd: 0.4}, perDay: {usd: 10}")
+    pull = paid.open_pull("Be quick.\n")
+    assert paid.run(pull).code == 0
+    attack(paid, pull)
+    paid.commit("Be very quick.\n")
+    paid.work.git("push", "--quiet", "--force", str(paid.bare), "change")
+    again = paid.run(pull)
+    assert again.code != 0, again.log
+    assert "allowance" in told(again)
+    assert paid.calls * PRICE <= 0.4
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_job_that_is_killed_has_spent_all_that_it_was_given(
+    paid: PaidShop, number: signal.Signals
+) -> None:
+    """One that is cancelled says what it took, and what was under way counts as what it held."""
+    paid.budget("usd: 0.5, perPullRequest: {usd: 0.6}")
+    pull = paid.open_pull("Be quick.\n")
+    paid.delay = 30
+    job = paid.on_pull(pull)
+    run = job.start(inputs={}, **paid.environ)
+    deadline = time.monotonic() + 60
+    while paid.calls < FIXTURES and run.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.send_signal(number)
+    job.end(run)
+    job.run_post()
+    (entry,) = paid.entries("pull request 1")
+    if number is signal.SIGKILL:
+        assert entry == "0.500000 open"
+    else:
+        usd, ended = entry.split()
+        assert ended == "over"
+        assert float(usd) >= FIXTURES * 0.04, "calls that nobody saw the end of"
+    before, paid.delay = paid.calls, 0
+    again = paid.run(pull, paid.on_pull(pull, attempt=2))
+    left = 0.6 - float(entry.split()[0])
+    assert (paid.calls - before) * PRICE <= left
+    if number is signal.SIGKILL:
+        assert again.code == 3, again.log
+        assert "held: it has not ended" in " ".join(told(again)["allowance"].split())
+
+
+def test_two_jobs_at_once_share_what_there_is(paid: PaidShop) -> None:
+    paid.budget("usd: 0.5, perPullRequest: {usd: 0.6}")
+    pull = paid.open_pull("Be quick.\n")
+    paid.delay = 1
+    jobs = [paid.on_pull(pull, run=run) for run in (77, 78)]
+    runs = [job.start(inputs={}, **paid.environ) for job in jobs]
+    codes = sorted(job.end(run).code for job, run in zip(jobs, runs, strict=True))
+    assert paid.calls * PRICE <= 0.6
+    assert codes[-1] == 3
+
+
+CLAIMS = """\
+import json, os, sys, urllib.request
+asked = json.load(sys.stdin)["prompt"]
+body = {"model": "gpt-4o", "messages": [{"role": "user", "content": asked}]}
+headers = {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"], "Content-Type": "application/json"}
+address = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+with urllib.request.urlopen(urllib.request.Request(address, json.dumps(body).encode(), headers)) as got:
+    said = json.load(got)["choices"][0]["message"]["content"]
+print(json.dumps({"output": said, "usage": {"inputTokens": 0, "outputTokens": 0, "usd": -5}}))
+"""
+
+
+def test_what_a_candidate_says_that_it_spent_counts_for_nothing(paid: PaidShop) -> None:
+    agent = AGENT.replace("  system: {file: prompts/support.md}\n", "")
+    runtime = "  runtime: {type: command, command: [python3, support.py]}\n"
+    paid.work.write("agents/support.yaml", agent + runtime)
+    paid.work.write("agents/support.py", CLAIMS)
+    paid.budget("usd: 0.5, perPullRequest: {usd: 5}")
+    paid.work.branch("change", "main")
+    paid.work.write("agents/support.py", CLAIMS + "# changed\n")
+    pull = paid.open_pull("Be quick.\n")
+    done = paid.run(pull)
+    assert paid.calls >= 2 * FIXTURES, done.log + done.errors
+    (entry,) = paid.entries("pull request 1")
+    assert float(entry.split()[0]) == pytest.approx(paid.calls * PRICE)
+
+
+def test_a_job_that_can_enter_nothing_spends_nothing(paid: PaidShop) -> None:
+    paid.budget(BOTH)
+    pull = paid.open_pull("Be quick.\n")
+    token = paid.token(contents="write", pull_requests="write", checks="read")
+    done = paid.run(pull, paid.on_pull(pull, token=token))
+    assert done.code == 3, done.log
+    assert paid.calls == 0
+    assert "cannot be counted" in told(done)["allowance"]
+    assert "checks: write" in told(done)["allowance"]
+
+
+def test_budgets_of_several_runs_need_one_of_each(paid: PaidShop) -> None:
+    paid.budget("perDay: {usd: 5}")
+    done = paid.run(paid.open_pull("Be quick.\n"))
+    assert done.code == 2, done.log
+    assert "perDay needs usd beside it" in done.log + done.errors
+    assert paid.calls == 0
