@@ -191,22 +191,23 @@ _PATIENCE = 5.0
 
 
 class FindingsFile:
-    """The file in `folder`, a `real_path` of the repository at `root`.
+    """The file `name` in `folder`, a `real_path` of the repository at `root`.
 
     With `hidden`, git is told to leave the folder alone. Everything raises `OSError`.
     """
 
-    def __init__(self, root: Path, folder: Path, *, hidden: bool) -> None:
+    def __init__(self, root: Path, folder: Path, *, hidden: bool, name: str = NAME) -> None:
         self._root = root
         self._folder = folder
         self._hidden = hidden
-        self.path = folder / NAME
+        self._name = name
+        self.path = folder / name
 
     def read(self, most: int) -> bytes:
         """Return its content, of a larger one the last `most` bytes; nothing if there is none."""
         try:
             with opened_folder(self._folder) as folder:
-                return _content(folder, most)
+                return _content(folder, self._name, most)
         except FileNotFoundError:
             return b""
 
@@ -216,14 +217,14 @@ class FindingsFile:
             if self._hidden:
                 replace_file(folder, ".gitignore", b"*\n")
             try:
-                before = _content(folder, most)
+                before = _content(folder, self._name, most)
             except FileNotFoundError:
                 before = b""
-            replace_file(folder, NAME, edit(before))
+            replace_file(folder, self._name, edit(before))
 
 
-def _content(folder: int, most: int) -> bytes:
-    file = os.open(NAME, _READ, dir_fd=folder)
+def _content(folder: int, name: str, most: int) -> bytes:
+    file = os.open(name, _READ, dir_fd=folder)
     with os.fdopen(file, "rb") as stream:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(0, size - most))

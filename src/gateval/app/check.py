@@ -189,6 +189,7 @@ def carry_out(
     finds regressed is kept in `memory`. With `taping` it records its model calls, or replays them;
     of a replay no record is kept.
     """
+    from gateval.app.day_spending import DaySpending
     from gateval.app.resume import resumed_run
     from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
     from gateval.app.run.measure import measure
@@ -212,8 +213,12 @@ def carry_out(
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     names = [one.own_name for one in experiments(plan)]
     earlier = earlier_sets(plan, stored_runs(repository).newest(names)) if names else ()
+    spending = DaySpending(repository, settings)
+    if taped.replay is None:
+        plan = spending.opened(plan, folder.run, resumed)
     asked = (plan, repository, settings, folder)
     measured = measure(*asked, earlier=earlier, minutes=minutes, resumed=resumed, taping=taped)
+    spending.close(measured.results.info)
     return conclude(measured, settings, taped, memory, chosen=results is not None)
 
 

@@ -99,20 +99,28 @@ def show_plan(
         from gateval.render.terminal.plan_table import render_plan
 
         screen = screen_of(sys.stdout, environ)
-        likely = _likely(plan, repository) if plan.evals else ()
+        likely = _likely(plan, repository, environ) if plan.evals else ()
         sys.stdout.write(render_plan(plan, screen, likely))
     return EXIT_PASS
 
 
-def _likely(plan: Plan, repository: GitRepository) -> tuple[str, ...]:
-    """Return what the plan may take, by the runs that are stored here; nobody is asked for more."""
+def _likely(plan: Plan, repository: GitRepository, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what the plan may take, by the runs that are stored here, and what today's have taken;
+    nobody is asked for more.
+    """
     from gateval.app.run_history import stored_runs
     from gateval.domain.history.forecast import forecast
     from gateval.render.report.plan_wording import forecast_lines
 
     names = {planned.own_name for planned in plan.evals}
     runs = stored_runs(repository).newest(names)
-    return forecast_lines(forecast(plan, runs), plan.policy.budget)
+    lines = forecast_lines(forecast(plan, runs), plan.policy.budget)
+    if plan.policy.budget.per_day.usd is None:
+        return lines
+    from gateval.app.day_spending import DaySpending
+    from gateval.settings import read_settings
+
+    return (*lines, DaySpending(repository, read_settings(dict(environ))).says(plan))
 
 
 def validate_manifests(paths: Sequence[Path]) -> int:

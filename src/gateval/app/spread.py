@@ -14,18 +14,20 @@ from gateval.adapters.machine import SystemClock
 from gateval.adapters.own_code import engine_digest
 from gateval.adapters.results_folder import create_results_folder, results_path
 from gateval.app.check import conclude
+from gateval.app.day_spending import DaySpending
 from gateval.app.replay import taping_asked
 from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
 from gateval.app.run.recording import offline_settings, refuse_unasked_recording
 from gateval.app.run.sealing import runnable, seal_results
-from gateval.app.run.shards import parts_in
+from gateval.app.run.shards import parts_in, with_allowance
 from gateval.app.run.stages import Machine, StageEnd
 from gateval.app.run_history import stored_runs
 from gateval.app.show import with_spent_here
 from gateval.app.stored import read_plan
 from gateval.domain.history.forecast import kept_seconds
 from gateval.domain.results.results import ResultsPart
-from gateval.domain.results.rounds import join
+from gateval.domain.results.resume import NOTHING_KEPT
+from gateval.domain.results.rounds import join, tries
 from gateval.domain.results.shards import ShardName
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.github.action_inputs import (
@@ -109,6 +111,10 @@ def run_stage(
         place, replays = results_path(repository.root, parts), taped.replay is not None
         there = parts_in(place, plan, settings.environ, replays=replays, none=job.is_first)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
+    if job.step is ActionStep.PLAN:
+        plan = DaySpending(repository, settings).opened(plan, folder.run, NOTHING_KEPT)
+    else:
+        plan = with_allowance(plan, there)
     attempt = _attempt(there, job)
     how: dict[str, Any] = {"attempt": attempt, "asked": job.shards, "taping": taped}
     machine = Machine(plan, repository, settings, folder, minutes, **how)
@@ -116,7 +122,9 @@ def run_stage(
         end, measured = machine.measure_rest(there)
         sys.stderr.write(end.text)
         shown = with_spent_here(whole_plan, repository.root)
-        whole = measured.whole.replace(plan=Redactor(settings.secrets).value(shown))
+        whole = measured.whole.replace(
+            plan=Redactor(settings.secrets).value(shown.replace(allowance=plan.allowance))
+        )
         public = seal_results(whole, folder, settings.environ, rates=True)
         measured = measured._replace(results=public, whole=whole)
         return conclude(measured, settings, taped, chosen=results is not None)
@@ -147,10 +155,4 @@ def _attempt(parts: Sequence[ResultsPart], job: JobAsked) -> int:
     """Return which try this is, by the parts of those before."""
     if job.own is None:
         return 1 + max((one.border.attempt for one in parts if one.border), default=0)
-    mine = (job.round, job.own.number)
-    tries = [
-        one.shard.attempt
-        for one in parts
-        if one.shard and (one.shard.round, one.shard.number) == mine
-    ]
-    return 1 + max(tries, default=0)
+    return 1 + max(tries(parts, job.round, job.own.number), default=0)

@@ -12,11 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers import stored
 from tests.helpers.github_shop import GitHubShop
 from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Ended, Job
+from tests.servers.artifacts import artifact_service
+from tests.servers.blob_store import BlobStore
 from tests.servers.github.server import GitHubServer
+from tests.servers.github.state.actions import Artifact, WorkflowRun
 from tests.servers.github.state.pull import Pull
 from tests.servers.model_server import Answer, Call, reply
 
@@ -63,6 +67,7 @@ class PaidShop(GitHubShop):
         self.environ: dict[str, str] = {}
         self.calls = 0
         self.delay = 0.0
+        self.slow = ""
         self.work.checkout("main")
         for path in ("evals/fixtures.yaml", "evals/support-eval.yaml"):
             self.work.delete(path)
@@ -78,7 +83,9 @@ class PaidShop(GitHubShop):
     def answer(self, call: Call) -> Answer:
         """Say what each test asks for, dearly."""
         self.calls += 1
-        return reply(call, "That is fine.", usage=(100, 4_000), delay=self.delay)
+        slow = bool(self.slow) and self.slow.encode() in call.raw
+        delay = 60 if slow else self.delay
+        return reply(call, "That is fine.", usage=(100, 4_000), delay=delay)
 
     def run(self, pull: Pull, job: Job | None = None, **environ: str) -> Ended:
         """Run the action on a pull request."""
@@ -155,14 +162,15 @@ def _deletes_all_records(paid: PaidShop, pull: Pull) -> None:
     paid.repo.workflow_runs.clear()
 
 
-def _another_app_says_that_nothing_was_spent(paid: PaidShop, pull: Pull) -> None:
+def _another_app_says_what_was_spent(paid: PaidShop, pull: Pull) -> None:
     mallory = paid.server.world.app("mallory-ci")
     for one in list(paid.repo.check_runs.values()):
         if "spent by" in one.name:
-            number = 1_000_000 + one.id
-            text = "<!-- gateval:spending v1 run=1.1 usd=-9.000000 over -->"
-            forged = replace(one, id=number, text=text, suite=replace(one.suite, app=mallory))
-            paid.repo.check_runs[number] = forged
+            for more, usd in enumerate(("-9.000000", "0.000000", "500.000000")):
+                text = f"<!-- gateval:spending v1 run=1.1 usd={usd} over -->"
+                other = replace(one.suite, app=mallory)
+                forged = replace(one, id=one.id - 900 - more, text=text, suite=other)
+                paid.repo.check_runs[forged.id] = forged
 
 
 def _force_pushes_over_all_that_was_measured(paid: PaidShop, pull: Pull) -> None:
@@ -178,7 +186,7 @@ def _raises_its_own_budget(paid: PaidShop, pull: Pull) -> None:
     "attack",
     [
         _deletes_all_records,
-        _another_app_says_that_nothing_was_spent,
+        _another_app_says_what_was_spent,
         _force_pushes_over_all_that_was_measured,
         _raises_its_own_budget,
     ],
@@ -194,8 +202,41 @@ def test_nothing_in_reach_of_a_change_lowers_what_was_spent(
     paid.work.git("push", "--quiet", "--force", str(paid.bare), "change")
     again = paid.run(pull)
     assert again.code != 0, again.log
-    assert "allowance" in told(again)
+    assert "has $0.322 of its $0.40" in told(again)["allowance"]
     assert paid.calls * PRICE <= 0.4
+
+
+def test_a_run_that_goes_on_counts_what_it_kept_once(paid: PaidShop) -> None:
+    """The first one is cancelled with half of its trials, and has uploaded these."""
+    paid.budget("usd: 0.5, perPullRequest: {usd: 5}")
+    paid.slow = "Number 0."
+    pull = paid.open_pull("Be quick.\n")
+    may = {"contents": "write", "pull_requests": "write", "checks": "write", "actions": "read"}
+    with artifact_service() as service, BlobStore() as store:
+        job = paid.on_pull(pull, run=77, token=paid.token(**may))
+        run = job.start(inputs={}, **paid.environ, **service.environ)
+        deadline = time.monotonic() + 60
+        while run.poll() is None and time.monotonic() < deadline:
+            folders = list((job.workspace / ".gateval/results").glob("2*"))
+            if folders and len(stored.trials(folders[0])) >= 2 * FIXTURES - 2:
+                break
+            time.sleep(0.05)
+        run.send_signal(signal.SIGTERM)
+        first = job.end(run)
+        assert first.code == 130, first.errors
+        known = WorkflowRun(77, "pull_request", "change", pull.head_sha, "x", "acme/shop")
+        for number, (name, content) in enumerate(service.kept.items(), start=1):
+            known.artifacts.append(Artifact(number, name, content, store.put(content)))
+        paid.repo.workflow_runs[77] = known
+        paid.slow = ""
+        again = paid.on_pull(pull, run=77, attempt=2, token=paid.token(**may))
+        second = paid.run(pull, again, **service.environ)
+    assert second.code == 0, second.log + second.errors
+    assert "measured there count" in pull.comments[0].body
+    spent = [float(one.split()[0]) for one in paid.entries("pull request 1")]
+    late = 2
+    assert sum(spent) <= RUN + late * 0.0411, "those under way were paid twice, and no other"
+    assert spent[1] < RUN / 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

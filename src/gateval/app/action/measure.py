@@ -124,14 +124,15 @@ def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool
     parts = [load_part(content) for content in contents]
     refuse_replayed(parts)
     environ = context.settings.environ
-    opened = {at: opened_part(one, plan, environ) for at, one in enumerate(parts) if one.sealed}
-    opened = opened if sealed else {}
-    parts = [with_sealed(one, opened.get(at)) for at, one in enumerate(parts)]
+    plan = plan.replace(allowance=next((one.allowance for one in parts if one.allowance), None))
+    found = {at: opened_part(one, plan, environ) for at, one in enumerate(parts) if one.sealed}
+    found = found if sealed else {}
+    parts = [with_sealed(one, found.get(at)) for at, one in enumerate(parts)]
     if any(one.shard or one.border for one in parts):
         parts = [one_part(measured, parts)]
     seconds = busy_seconds(measured, (trial for one in parts for trial in one.trials))
     info = info.replace(seconds=seconds)
-    warnings = () if all(opened.values()) else (_UNOPENED,)
+    warnings = () if all(found.values()) else (_UNOPENED,)
     cut = {name: said_by(parts, name) for name in WHY_CUT}
     info = info.replace(**cut, warnings=warnings)
     return assemble(measured, parts, info).replace(plan=plan)
@@ -197,9 +198,7 @@ def measure_plan(
     entries = opened(event, plan)
     if entries.allowance is not None:
         kept = taken_by((*resumed.kept.measured, *resumed.kept.to_judge))[1].usd
-        plan, part = (
-            one.replace(allowance=entries.allowance.beside(kept)) for one in (plan, part)
-        )
+        plan, part = (one.replace(allowance=entries.allowance.beside(kept)) for one in (plan, part))
     measured = measure(
         plan,
         context.repository,

@@ -11,6 +11,7 @@ from gateval.adapters.results_folder import ResultsFolder, results_path
 from gateval.app.action.context import ActionEvent, reads_unsigned
 from gateval.app.action.measure import results_folder, shown_folder
 from gateval.app.action.result import ActionResult
+from gateval.app.action.spending import opened
 from gateval.app.run.context import refuse_unpriced
 from gateval.app.run.views import PLAN_FILE, TRIGGER_FILE
 from gateval.domain.forge.trigger import may_keep
@@ -61,13 +62,16 @@ def _plan_only(event: ActionEvent, plan: Plan) -> ActionResult:
         kept = kept_seconds(plan, event.stored_runs())
     except (GatevalError, OSError) as error:
         note = f"How long runs took cannot be read: {plain_line(str(error), 1_000)}\n"
-    end = _machine(event, plan, folder).plan_shards(kept, none=_waits(event, plan))
+    waits = _waits(event, plan)
+    if not waits:
+        plan = plan.replace(allowance=opened(event, plan).allowance)
+    end = _machine(event, plan, folder).plan_shards(kept, none=waits)
     return _ended(event, folder, end._replace(text=text + note + end.text))
 
 
 def _measure_stage(event: ActionEvent, plan: Plan) -> ActionResult:
     """Measure one shard, or what follows a round, or what is left at the end."""
-    from gateval.app.run.shards import parts_in
+    from gateval.app.run.shards import parts_in, with_allowance
     from gateval.app.run.stages import StageEnd
 
     context, inputs = event.context, event.context.inputs
@@ -77,7 +81,7 @@ def _measure_stage(event: ActionEvent, plan: Plan) -> ActionResult:
     root = context.repository.root
     there = results_path(root, root / inputs.parts)
     parts = parts_in(there, plan, context.settings.environ)
-    machine = _machine(event, plan, folder)
+    machine = _machine(event, with_allowance(plan, parts), folder)
     if inputs.shard is not None:
         end = machine.measure_shard(parts, inputs.shard, inputs.round)
     elif inputs.step is ActionStep.NEXT:

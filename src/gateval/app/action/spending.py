@@ -20,7 +20,7 @@ from gateval.domain.results.results import RunInfo
 from gateval.domain.text import markdown, show_usd
 from gateval.errors import GatevalError
 from gateval.publish.check import is_ours
-from gateval.safe.sanitize import label
+from gateval.safe.sanitize import code, label
 
 
 class Entries(NamedTuple):
@@ -106,6 +106,6 @@ def _report(
         started_at=stamp.started,
         conclusion=Conclusion.NEUTRAL,
         title=label(f"Run {entry.run} {what} {show_usd(usd)}", TITLE_LIMIT),
-        summary=markdown("The gate counts these by `{}`.", label(account.key, 100)),
+        summary=markdown("The gate counts these by {}.", code(account.key, 100)),
         text=str(entry),
     )

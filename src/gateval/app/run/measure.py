@@ -14,6 +14,7 @@ from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.machine import SystemClock, show_here
 from gateval.adapters.own_code import engine_digest
 from gateval.adapters.progress import show_progress
+from gateval.adapters.results_folder import NAME as FINDINGS_FILE
 from gateval.adapters.results_folder import FindingsFile, ResultsFolder
 from gateval.app.run.evaluate import small_collections
 from gateval.app.run.recording import NO_TAPING, Taping
@@ -234,13 +235,19 @@ class LocalMemory:
 
 
 def local_memory(repository: GitRepository, settings: Settings) -> LocalMemory:
-    """Return the memory of this clone, or the one that the environment names.
+    """Return the memory of this clone, or the one that the environment names. Raises `UsageError`
+    as `memory_file` does.
+    """
+    return LocalMemory(memory_file(repository, settings, FINDINGS_FILE))
 
-    Raises `UsageError` for a folder in which git has files: a change could bring its own.
+
+def memory_file(repository: GitRepository, settings: Settings, name: str) -> FindingsFile:
+    """Return a file in the folder where this clone remembers, or in that which the environment
+    names. Raises `UsageError` for a folder in which git has files: a change could bring its own.
     """
     if not settings.findings:
-        folder = repository.common_folder / GIT_FOLDER
-        return LocalMemory(FindingsFile(repository.common_folder, folder, hidden=False))
+        common = repository.common_folder
+        return FindingsFile(common, common / GIT_FOLDER, hidden=False, name=name)
     root = repository.root.resolve()
     try:
         folder = real_path(root, root / settings.findings)
@@ -250,7 +257,7 @@ def local_memory(repository: GitRepository, settings: Settings) -> LocalMemory:
     if folder == root or (inside and repository.tracks(folder.relative_to(root))):
         raise _unfit("git tracks files there, which a change may have brought")
     hidden = inside and folder.relative_to(root).parts[0] != ".git"
-    return LocalMemory(FindingsFile(root, folder, hidden=hidden))
+    return FindingsFile(root, folder, hidden=hidden, name=name)
 
 
 def _unfit(why: str) -> UsageError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import fsum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,12 +17,14 @@ from gateval.adapters.results_folder import read_parts
 from gateval.app.run.context import taken_by
 from gateval.app.run.sealing import MeasuredRun, opened_part, sealed_part, with_sealed
 from gateval.app.run.views import PART_FILE
+from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.manifests.gate_config import ProviderRate
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.spending import Allowance
 from gateval.domain.results.offers import OfferCollector, SharedOffer
 from gateval.domain.results.results import ResultsPart, part_of, refuse_replayed
 from gateval.domain.results.resume import KeptTrials, Resumed
-from gateval.domain.results.rounds import Joined, join, look_at, tried_before
+from gateval.domain.results.rounds import Joined, join, look_at, tried_before, tries
 from gateval.domain.results.shards import (
     Border,
     Shard,
@@ -108,6 +111,33 @@ def first_border(plan: Plan, kept: Mapping[str, float], asked: int | None, attem
     return Border(round=0, shards=many, attempt=attempt, seconds=kept)
 
 
+def with_allowance(plan: Plan, parts: Iterable[ResultsPart]) -> Plan:
+    """Return the plan with what pull request and day leave the run, as the job that planned it
+    found; nothing, where none of its jobs entered what it may take.
+    """
+    budget = plan.policy.budget
+    if budget.per_pull_request.usd is None and budget.per_day.usd is None:
+        return plan
+    first = [
+        (one.border.attempt, one.allowance)
+        for one in parts
+        if one.border and not one.border.round and not one.border.whole
+    ]
+    newest = max(first, key=lambda one: one[0], default=(0, None))[1]
+    return plan.replace(allowance=newest or _NOT_ENTERED)
+
+
+_NOT_ENTERED = Allowance(
+    usd=0,
+    told="The job that plans the run has not entered what it may spend (policy.budget), so that is "
+    "nothing: give it the input `shards`.",
+)
+_LOST = (
+    "What the try before this one spent is lost with it, and counts as all that this shard was "
+    "given: run all jobs again."
+)
+
+
 def next_border(plan: Plan, joined: Joined, asked: int | None, attempt: int) -> Border:
     """Return where the next round begins: nowhere, where what is left takes under ten minutes, or
     where nobody may go on.
@@ -152,6 +182,8 @@ def shard_piece(
     kept = tried_before(plan, parts, shard, share)
     keys = share.keys
     limits, rates = _limits(plan, before, share), _rates(plan, name.of)
+    if plan.allowance and attempt > before.attempt and not tries(parts, number, name.number):
+        limits = limits.replace(usd=0, told=_LOST)
     stage = Stage(lambda done: _missing(keys, done), limits, rates)
     of_plan = shared_plan(plan, share) if keys else plan
     known = of_plan.replace(agreements=(*plan.agreements, *before.calibrations))
@@ -188,6 +220,7 @@ def _after(
     """Return a piece that goes on from all that was joined; where it is unfinished, nobody may."""
     known = plan.replace(agreements=(*plan.agreements, *joined.calibrations))
     stage = whole_run(plan)._replace(asks=asks, ends=ends)
+    stage = stage._replace(limits=_left(stage.limits, joined.calibrations))
     may = not joined.unfinished and (ends or asks(joined.trials))
     there = frozenset(one.key for one in joined.trials)
     return Piece(known, stage if may else None, _kept(joined.trials), there, at_once)
@@ -231,7 +264,7 @@ def _kept(trials: tuple[Trial, ...]) -> Resumed:
 
 def _limits(plan: Plan, before: Joined, share: Share) -> SpendingLimits:
     """Return what a shard's calls may take: of what earlier rounds left, a part like its share."""
-    whole = SpendingLimits.under(plan.policy, plan.allowance)
+    whole = _left(SpendingLimits.under(plan.policy, plan.allowance), before.calibrations)
     calls, taken = taken_by(before.trials)
     part = Fraction(len(share.keys), max(1, len(before.left)))
     usd = None if whole.usd is None else max(0.0, (whole.usd - taken.usd) * float(part))
@@ -241,6 +274,14 @@ def _limits(plan: Plan, before: Joined, share: Share) -> SpendingLimits:
         usd=usd,
         told=whole.told,
     )
+
+
+def _left(limits: SpendingLimits, calibrations: Iterable[CalibrationReplay]) -> SpendingLimits:
+    """Return what is left of limits where judges were measured; their calls are in no trial."""
+    usages = [one.usage for one in calibrations]
+    usd = limits.usd and max(0.0, limits.usd - fsum(one.usd or 0.0 for one in usages))
+    tokens = max(0, limits.tokens - sum(one.total or 0 for one in usages))
+    return limits.replace(usd=usd, tokens=tokens)
 
 
 def _rates(plan: Plan, shards: int) -> dict[str, ProviderRate]:

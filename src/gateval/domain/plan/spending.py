@@ -15,7 +15,7 @@ from pydantic import Field
 
 from gateval.domain.base import Value
 from gateval.domain.manifests.gate_config import BudgetPolicy
-from gateval.domain.text import listing, show_usd
+from gateval.domain.text import show_usd
 
 MOST_ENTRIES = 900
 """Runs of one pull request or day that can be counted: of a thousand GitHub deletes the oldest."""
@@ -107,9 +107,7 @@ def accounts(budget: BudgetPolicy, day: str, pull_request: int | None) -> tuple[
     return tuple(found)
 
 
-def allowed(
-    wanted: float, known: Iterable[tuple[Account, Sequence[RunSpending]]]
-) -> Allowance:
+def allowed(wanted: float, known: Iterable[tuple[Account, Sequence[RunSpending]]]) -> Allowance:
     """Return what a run that wants so much may take, by the runs that each account has."""
     usd, told = wanted, []
     for account, entries in known:

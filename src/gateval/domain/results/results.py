@@ -27,6 +27,7 @@ from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.manifests.fixture import PREFERENCE, Fixture
 from gateval.domain.plan.plan import Plan, SideScripts
 from gateval.domain.plan.planned_eval import PlannedEval
+from gateval.domain.plan.spending import Allowance
 from gateval.domain.results.averages import EarlierSet, Grouped, group_trials, unanswered
 from gateval.domain.results.offers import OfferCollector, SharedOffer
 from gateval.domain.results.shards import Border, Shard
@@ -242,7 +243,8 @@ class ResultsPart(Value):
     `ended`, `unanswered` and `over_budget` are as in `RunInfo`. `sealed` is a part with the trials
     of sealed Evals, encrypted for the gate's own key; empty where none was measured. `shard` says
     which share of a round it is, `border` that it is of a job that joined a round. `replayed` says
-    that its answers are of a recording, so that it measures nothing.
+    that its answers are of a recording, so that it measures nothing. `allowance` is that of its
+    plan.
     """
 
     version: Literal["part.v1"] = "part.v1"
@@ -257,6 +259,7 @@ class ResultsPart(Value):
     shard: Shard | None = Field(default=None, exclude_if=operator.not_)
     border: Border | None = Field(default=None, exclude_if=operator.not_)
     replayed: bool = Field(default=False, exclude_if=operator.not_)
+    allowance: Allowance | None = Field(default=None, exclude_if=operator.not_)
 
 
 WHY_CUT = ("ended", "unanswered", "over_budget")
@@ -271,6 +274,7 @@ def part_of(results: Results) -> ResultsPart:
         calibrations=results.calibrations,
         **{name: getattr(results.info, name) for name in WHY_CUT},
         offers=results.offers,
+        allowance=results.plan.allowance,
     )
 
 

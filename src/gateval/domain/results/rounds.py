@@ -65,7 +65,7 @@ class Joined(NamedTuple):
 
     `left` is what is to be measured next, in `shards` or, where these are 0, by the job that ends
     the run; `unfinished` says in sentences why nobody may go on yet. `kept` is what runs before
-    this one tell of how long trials of an Eval take.
+    this one tell of how long trials of an Eval take, `attempt` the try at which it was planned.
     """
 
     trials: tuple[Trial, ...]
@@ -76,6 +76,7 @@ class Joined(NamedTuple):
     unfinished: str
     kept: Mapping[str, float]
     offers: tuple[SharedOffer, ...] = ()
+    attempt: int = 1
 
     def seconds(self, plan: Plan) -> Seconds:
         """Return what says how long trials take."""
@@ -130,6 +131,12 @@ def tried_before(
     return tuple(one for one in _merged(mine) if one.key in asked and one.passed is not None)
 
 
+def tries(parts: Iterable[ResultsPart], in_round: int, number: int) -> tuple[int, ...]:
+    """Return which tries of a shard left a part."""
+    mine = (one.shard for one in parts if one.shard)
+    return tuple(one.attempt for one in mine if (one.round, one.number) == (in_round, number))
+
+
 def one_part(plan: Plan, parts: Sequence[ResultsPart]) -> ResultsPart:
     """Return what the jobs of a run left as one part: that of the job that ended it, or where this
     left none, what the others measured, which then lacks something.
@@ -182,6 +189,7 @@ def _joined(plan: Plan, parts: Sequence[ResultsPart], last: int) -> Joined:
         unfinished="",
         kept=next((one.seconds for one in reversed(newest) if one.round == 0), {}),
         offers=offers.found(),
+        attempt=next((one.attempt for one in reversed(newest) if one.round == 0), 1),
     )
 
 

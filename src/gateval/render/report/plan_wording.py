@@ -145,6 +145,8 @@ def budget_lines(plan: Plan) -> tuple[str, ...]:
     if not (budget.is_set and plan.evals):
         return ()
     lines = [_limits(budget)]
+    if plan.allowance and plan.allowance.told:
+        lines.append(plan.allowance.told.rstrip("."))
     for planned in plan.evals:
         if planned.repetitions_asked:
             kept, asked = planned.execution.reps_per_fixture, planned.repetitions_asked
@@ -167,6 +169,8 @@ def _limits(budget: BudgetPolicy) -> str:
         f"${budget.usd:g}" if budget.usd is not None else "",
         f"{budget.minutes:g} minutes" if budget.minutes is not None else "",
     ]
+    several = (("pull request", budget.per_pull_request), ("day", budget.per_day))
+    said += [f"${one.usd:g} a {name}" for name, one in several if one.usd is not None]
     then = "nothing is run again that looks worse, and the gate does not pass on it"
     dollars = "" if budget.usd is None else "; no call is made that may pass the dollars"
     return f"budget (policy.budget): {', '.join(filter(None, said))}; then {then}{dollars}"
