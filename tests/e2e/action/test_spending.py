@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import stored
+from tests.helpers.command import ROOT
 from tests.helpers.github_shop import GitHubShop
 from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Ended, Job
+from tests.helpers.workflow_run import WorkflowWalk
 from tests.servers.artifacts import artifact_service
 from tests.servers.blob_store import BlobStore
 from tests.servers.github.server import GitHubServer
@@ -326,3 +328,61 @@ def test_budgets_of_several_runs_need_one_of_each(paid: PaidShop) -> None:
     assert done.code == 2, done.log
     assert "perDay needs usd beside it" in done.log + done.errors
     assert paid.calls == 0
+
+
+def in_two(folder: Path, rights: str) -> Path:
+    """The sample with two shards, whose planning job has these rights on check runs."""
+    text = (ROOT / "examples/workflows/shards.yml").read_text()
+    plan = (
+        "      contents: read # read the manifests, their history, and how long earlier runs took\n"
+    )
+    assert plan in text
+    path = folder / "shards.yml"
+    text = text.replace(plan, f"{plan}      checks: {rights}\n", 1)
+    path.write_text(text.replace("shards: auto", "shards: 2"))
+    return path
+
+
+def test_shards_share_what_the_job_that_plans_them_entered(paid: PaidShop, tmp_path: Path) -> None:
+    """A try that was lost with what it spent counts as all that it was given."""
+    paid.budget("usd: 0.5, perPullRequest: {usd: 1.2}")
+    pull = paid.open_pull("Be quick.\n")
+
+    def lost(name: str, at: str, attempt: int) -> str:
+        return "lost" if (name, at, attempt) == ("measure-1", "2-of-2", 1) else ""
+
+    walk = WorkflowWalk(paid, pull, in_two(tmp_path, "write"), 700, lost, paid.environ)
+    walk.walk()
+    (planned,) = walk.legs["plan"].values()
+    assert planned.ended
+    assert "Round 1 is measured in 2 shards, which share $0.50" in planned.ended.log
+    assert paid.calls == FIXTURES
+    walk.run_failed_again()
+    assert paid.calls == FIXTURES, "nobody knows what the lost try spent"
+    shard = walk.legs["measure-1"]["2-of-2"].ended
+    assert shard
+    assert "Run all jobs again" in " ".join((shard.log + shard.errors).split())
+    assert paid.conclusions(pull.head_sha)[-1] == "action_required"
+    walk.run_all_again()
+    assert paid.calls == 2 * FIXTURES
+    assert paid.conclusions(pull.head_sha)[-1] == "success"
+    assert paid.entries("pull request 1") == ["0.500000 open"] * 2
+    third = WorkflowWalk(paid, paid.pushed(pull, "Be quickest.\n"), walk.path, 701)
+    third.secrets = paid.environ
+    third.walk()
+    assert paid.conclusions(pull.head_sha)[-1] == "action_required"
+    assert "has $1.00 of its $1.20 (policy.budget.perPullRequest.usd) taken" in " ".join(
+        pull.comments[0].body.split()
+    )
+
+
+def test_shards_of_a_job_that_could_enter_nothing_spend_nothing(
+    paid: PaidShop, tmp_path: Path
+) -> None:
+    paid.budget(BOTH)
+    pull = paid.open_pull("Be quick.\n")
+    walk = WorkflowWalk(paid, pull, in_two(tmp_path, "read"), 700, secrets=paid.environ)
+    walk.walk()
+    assert paid.calls == 0
+    assert paid.conclusions(pull.head_sha)[-1] == "action_required"
+    assert "checks: write" in pull.comments[0].body

@@ -132,10 +132,18 @@ _NOT_ENTERED = Allowance(
     told="The job that plans the run has not entered what it may spend (policy.budget), so that is "
     "nothing: give it the input `shards`.",
 )
-_LOST = (
-    "What the try before this one spent is lost with it, and counts as all that this shard was "
-    "given: run all jobs again."
-)
+
+
+def refuse_lost_try(plan: Plan, joined: Joined, attempt: int, *, known: bool) -> None:
+    """Raise `UsageError` in a job that is run again where what it spent before is not `known`, and
+    pull request or day have a limit.
+    """
+    if plan.allowance and attempt > joined.attempt and not known:
+        raise UsageError(
+            "What the try before this one spent is lost with it, and counts as all that the run "
+            "was given (policy.budget).",
+            hint="Run all jobs again: what others measured is kept.",
+        )
 
 
 def next_border(plan: Plan, joined: Joined, asked: int | None, attempt: int) -> Border:
@@ -164,9 +172,11 @@ def shard_piece(
 ) -> tuple[Piece, Shard]:
     """Return what a shard of the round `number` measures, and what its part says of it.
 
-    Raises `UsageError` where this is not the round that is next, or has another number of shards.
+    Raises `UsageError` where this is not the round that is next, or has another number of shards,
+    and where an earlier try is lost with what it spent of what its pull request or day allows.
     """
     before = join(plan, parts, before=number)
+    refuse_lost_try(plan, before, attempt, known=bool(tries(parts, number, name.number)))
     if before.unfinished:
         raise UsageError(f"Round {number} cannot begin. {before.unfinished}")
     if before.shards and before.shards != name.of:
@@ -182,8 +192,6 @@ def shard_piece(
     kept = tried_before(plan, parts, shard, share)
     keys = share.keys
     limits, rates = _limits(plan, before, share), _rates(plan, name.of)
-    if plan.allowance and attempt > before.attempt and not tries(parts, number, name.number):
-        limits = limits.replace(usd=0, told=_LOST)
     stage = Stage(lambda done: _missing(keys, done), limits, rates)
     of_plan = shared_plan(plan, share) if keys else plan
     known = of_plan.replace(agreements=(*plan.agreements, *before.calibrations))

@@ -5,7 +5,7 @@ left, and leaves its own. None of them decides.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +20,7 @@ from gateval.app.run.shards import (
     last_piece,
     next_border,
     part_of_piece,
+    refuse_lost_try,
     shard_piece,
     short_piece,
 )
@@ -29,8 +30,9 @@ from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.results import ResultsPart, RunInfo, results_of
 from gateval.domain.results.rounds import join
 from gateval.domain.results.shards import Border, Shard, ShardName, busy_seconds
-from gateval.domain.text import listing
+from gateval.domain.text import show_usd
 from gateval.domain.trials.trial import Trial
+from gateval.engine.stage import whole_run
 from gateval.errors import EXIT_INTERRUPTED, EXIT_NOT_EVALUATED, EXIT_PASS
 from gateval.settings import Settings
 
@@ -76,13 +78,15 @@ class Machine:
         """Say how many shards the first round has, by what `kept` runs took, and measure the judges
         for all of them; `none` says that nothing is measured now.
         """
-        border = first_border(self.plan, kept, self._most(), self.attempt)
+        border = self._within(
+            lambda asked: first_border(self.plan, kept, asked, self.attempt), self._most()
+        )
         border = border.replace(shards=0) if none or self.plan.nothing else border
         piece = calibrating(self.plan)
         if not border.shards:  # the job that ends the run measures all of it
             piece = piece._replace(stage=None)
         self._leave(self._measured(piece), piece, border)
-        return StageEnd(EXIT_PASS, f"{_told(border)}\n", border.shards)
+        return StageEnd(EXIT_PASS, f"{self._told(border)}\n", border.shards)
 
     def measure_shard(self, parts: list[ResultsPart], name: ShardName, in_round: int) -> StageEnd:
         """Measure what is not measured yet of one share of a round."""
@@ -102,13 +106,18 @@ class Machine:
     def measure_next(self, parts: list[ResultsPart]) -> StageEnd:
         """Join what was measured, measure what takes under ten minutes, and say what is next."""
         joined = join(self.plan, parts)
+        borders = [one.border for one in parts if one.border]
+        tried = any(one.round == joined.round and not one.whole for one in borders)
+        refuse_lost_try(self.plan, joined, self.attempt, known=tried)
         piece = short_piece(self.plan, joined, self.at_once)
         measured = self._measured(piece)
         after = joined
         if piece.stage is not None:
             trials = measured.whole.trials
             after = joined._replace(trials=trials, left=piece.asked_of(trials))
-        border = next_border(self.plan, after, self._most(), self.attempt)
+        border = self._within(
+            lambda asked: next_border(self.plan, after, asked, self.attempt), self._most()
+        )
         if self.asked is None or measured.interrupted or measured.results.info.ended:
             border = border.replace(shards=0)
         self._leave(measured, piece, border)
@@ -116,13 +125,15 @@ class Machine:
         told = f"{joined.unfinished}\n" if joined.unfinished else ""
         told += f"{made:,} runs measured here.\n" if made else ""
         code = EXIT_INTERRUPTED if measured.interrupted else EXIT_PASS
-        return StageEnd(code, f"{told}{_told(border)}\n", border.shards)
+        return StageEnd(code, f"{told}{self._told(border)}\n", border.shards)
 
     def measure_rest(self, parts: list[ResultsPart]) -> tuple[StageEnd, MeasuredRun]:
         """Join what was measured and measure all that is left. Return the whole run, too, for whom
         decides: it says what it lacks.
         """
         joined = join(self.plan, parts)
+        tried = any(one.border and one.border.whole for one in parts)
+        refuse_lost_try(self.plan, joined, self.attempt, known=tried)
         piece = last_piece(self.plan, joined, self.at_once)
         measured = self._measured(piece)
         border = Border(round=joined.round, attempt=self.attempt, whole=True)
@@ -183,13 +194,26 @@ class Machine:
         asked = self.asked or None
         return min(asked, self.at_once) if asked and self.at_once else asked
 
+    def _within(self, made: Callable[[int | None], Border], asked: int | None) -> Border:
+        """Return a border with no more shards than trials may run side by side."""
+        border = made(asked)
+        over = self.at_once and border.shards > self.at_once
+        return made(self.at_once) if over else border
+
+    def _told(self, border: Border) -> str:
+        """Say in how many shards the next round is measured, and what they share."""
+        if not border.shards:
+            return f"No round of shards follows round {border.round}."
+        limits, rates = whole_run(self.plan)[1:3]
+        shared = [show_usd(limits.usd)] if limits.usd is not None else []
+        for name, one in rates.items():
+            shared += [f"{one.rpm:,} calls a minute of {name}"] if one.rpm else []
+            shared += [f"{one.tpm:,} tokens a minute of {name}"] if one.tpm else []
+        shared += [f"{self.at_once:,} trials side by side"] if self.at_once else []
+        told = f"Round {border.round + 1} is measured in {border.shards:,} shards"
+        return f"{told}, which share {', '.join(shared)}." if shared else f"{told}."
+
     def _public(self, trials: Iterable[Trial]) -> list[Trial]:
         """Return the trials that may be counted aloud: none of sealed Evals."""
         apart = kept_apart(self.plan)
         return [one for one in trials if one.key.eval not in apart]
-
-
-def _told(border: Border) -> str:
-    if not border.shards:
-        return f"No round of shards follows round {border.round}."
-    return f"Round {border.round + 1} is measured in {listing([str(border.shards)])} shards."

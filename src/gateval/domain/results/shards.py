@@ -196,12 +196,14 @@ def shards_for(
     asked: int | None = None,
 ) -> int:
     """Return in how many shards trials are measured: at most as many as were `asked` for, else one
-    for each ten minutes. 0 says that they are not worth a round of their own.
+    for each ten minutes, and no more than a provider answers calls in a minute. 0 says that they
+    are not worth a round of their own.
     """
     minutes = sum(map(seconds, keys)) / 60
     if not keys or (asked is None and minutes < SHORT_MINUTES):
         return 0
-    most = min(len(keys), MOST_SHARDS, asked or ceil(minutes / SHORT_MINUTES))
+    rates = [each for one in plan.policy.rates.values() for each in (one.rpm, one.tpm) if each]
+    most = min(len(keys), MOST_SHARDS, asked or ceil(minutes / SHORT_MINUTES), *rates)
     return sum(bool(one.keys) for one in divide(plan, keys, most, seconds, undivided))
 
 
