@@ -38,12 +38,12 @@ class DaySpending:
         What was `resumed` is paid already. Raises `UsageError` where nothing can be entered.
         """
         mine = accounts(plan.policy.budget, self._today, None)
-        if not mine or plan.policy.budget.usd is None or not plan.evals:
+        if not mine or not plan.evals:
             return plan
-        wanted, found = plan.policy.budget.usd, list[Allowance]()
+        most, found = plan.policy.budget.usd, list[Allowance]()
 
         def enter(known: Sequence[RunSpending]) -> RunSpending:
-            found.append(allowed(wanted, [(one, known) for one in mine]))
+            found.append(allowed(most, [(one, known) for one in mine]))
             return RunSpending(run=run, usd=found[-1].usd)
 
         self._mine = self._changed(enter)[-1]
@@ -52,8 +52,8 @@ class DaySpending:
 
     def close(self, info: RunInfo) -> None:
         """Write down what the run took. Raises `UsageError` where that cannot be."""
-        if self._mine is not None:
-            ended = self._mine.replace(usd=info.usd or 0.0, ended=True)
+        if self._mine is not None and info.usd is not None:
+            ended = self._mine.replace(usd=info.usd, ended=True)
             self._changed(lambda _: ended)
 
     def _changed(

@@ -80,7 +80,7 @@ def show_plan(
 
     repository = open_repository()
     made = make_plan(repository, environ, base=base, head=head)
-    if made.policy.budget.usd is not None:
+    if made.policy.budget.limits_usd:
         from gateval.app.run.context import refuse_unpriced
 
         refuse_unpriced(made)

@@ -89,7 +89,7 @@ class SpendingLimits(Value):
     def under(cls, policy: Policy, allowance: Allowance | None = None) -> Self:
         """The limits of a run under this policy, with what pull request and day leave it."""
         gateway, usd, told = policy.gateway, policy.budget.usd, ""
-        if usd is not None and allowance is not None and allowance.usd < usd:
+        if allowance is not None and (usd is None or allowance.usd < usd):
             usd, told = allowance.usd, allowance.told
         return cls(calls=gateway.calls_per_run, tokens=gateway.tokens_per_run, usd=usd, told=told)
 

@@ -322,12 +322,18 @@ def test_a_job_that_can_enter_nothing_spends_nothing(paid: PaidShop) -> None:
     assert "checks: write" in told(done)["allowance"]
 
 
-def test_budgets_of_several_runs_need_one_of_each(paid: PaidShop) -> None:
-    paid.budget("perDay: {usd: 5}")
-    done = paid.run(paid.open_pull("Be quick.\n"))
-    assert done.code == 2, done.log
-    assert "perDay needs usd beside it" in done.log + done.errors
-    assert paid.calls == 0
+def test_a_run_without_a_limit_of_its_own_holds_all_that_is_left(paid: PaidShop) -> None:
+    """And every model needs a price."""
+    paid.budget("perDay: {usd: 0.35}")
+    first = paid.run(paid.open_pull("Be quick.\n", "one"))
+    assert first.code == 0, first.log + first.errors
+    second = paid.run(paid.open_pull("Be quick too.\n", "two"))
+    assert second.code == 3, second.log
+    assert paid.calls == 2 * FIXTURES
+    paid.work.write("agents/support.yaml", AGENT.replace("gpt-4o", "gpt-99-imagined"))
+    third = paid.run(paid.open_pull("Be quickest.\n", "three"))
+    assert third.code == 2, third.log
+    assert "policy.prices" in third.log + third.errors
 
 
 def in_two(folder: Path, rights: str) -> Path:
@@ -371,9 +377,7 @@ def test_shards_share_what_the_job_that_plans_them_entered(paid: PaidShop, tmp_p
     third.secrets = paid.environ
     third.walk()
     assert paid.conclusions(pull.head_sha)[-1] == "action_required"
-    assert "has $1.00 of its $1.20 (policy.budget.perPullRequest.usd) taken" in " ".join(
-        pull.comments[0].body.split()
-    )
+    assert "1.00 of its <span>$</span>1.20" in pull.comments[0].body
 
 
 def test_shards_of_a_job_that_could_enter_nothing_spend_nothing(

@@ -25,12 +25,7 @@ from gateval.app.action.context import ActionContext, ActionEvent, reads_unsigne
 from gateval.app.action.earlier_runs import sets_stored
 from gateval.app.action.result import ActionProgress, ActionResult
 from gateval.app.action.spending import closed, opened
-from gateval.app.run.context import (
-    part_with_keys,
-    refuse_missing_keys,
-    refuse_unpriced,
-    taken_by,
-)
+from gateval.app.run.context import part_with_keys, refuse_missing_keys, refuse_unpriced
 from gateval.app.run.recording import Taping
 from gateval.app.run.shards import claim_limit
 from gateval.app.run.views import PART_FILE, TRIGGER_FILE
@@ -177,17 +172,16 @@ def measure_plan(
     if context.inputs.step is ActionStep.PUBLISH:
         folder = results_folder(context, "")
         stored = stored_results(context, plan, folder.run, sealed=left is not Room.NONE)
-        earlier = {"earlier": sets_stored(event, plan)}  # what parts say of it is not asked for
-        whole = stored.replace(**earlier)
+        whole = stored.replace(earlier=sets_stored(event, plan))  # not as parts say
         rates = left < Room.VERDICTS
         public = seal_results(whole, folder, context.settings.environ, rates=rates)
         return MeasuredRun(public, whole, folder)
-    folder = results_folder(context, context.inputs.results)
-    folder.write(TRIGGER_FILE, dump(event.trigger).encode())
-    part = _runnable_part(event, plan, left)
     from gateval.app.run.measure import measure, store_plan
     from gateval.safe.redaction import Redactor
 
+    folder = results_folder(context, context.inputs.results)
+    folder.write(TRIGGER_FILE, dump(event.trigger).encode())
+    part = _runnable_part(event, plan, left)
     if not plan.evals or part is None:
         shown = Redactor(context.settings.secrets).value(shut_plan(plan))
         store_plan(shown, folder)
@@ -195,10 +189,8 @@ def measure_plan(
         return MeasuredRun(empty, empty, folder)
     if context.inputs.step is ActionStep.ALL:
         progress.open_check(event.target)
-    entries = opened(event, plan)
-    if entries.allowance is not None:
-        kept = taken_by((*resumed.kept.measured, *resumed.kept.to_judge))[1].usd
-        plan, part = (one.replace(allowance=entries.allowance.beside(kept)) for one in (plan, part))
+    entries = opened(event, plan, resumed)
+    plan, part = (one.replace(allowance=entries.allowance) for one in (plan, part))
     measured = measure(
         plan,
         context.repository,

@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from gateval.app.action.context import ActionEvent
 from gateval.app.action.earlier_runs import said_by
+from gateval.app.run.context import taken_by
 from gateval.domain.forge.check_run import TITLE_LIMIT, CheckReport, Conclusion
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.spending import Account, Allowance, RunSpending, accounts, allowed
 from gateval.domain.results.results import RunInfo
+from gateval.domain.results.resume import NOTHING_KEPT, Resumed
 from gateval.domain.text import markdown, show_usd
 from gateval.errors import GatevalError
 from gateval.publish.check import is_ours
@@ -30,17 +32,19 @@ class Entries(NamedTuple):
     made: Sequence[tuple[int, Account]] = ()
 
 
-def opened(event: ActionEvent, plan: Plan) -> Entries:
+def opened(event: ActionEvent, plan: Plan, resumed: Resumed = NOTHING_KEPT) -> Entries:
     """Enter a run in its accounts with all that it may take, then look at what others left of them.
+    What was `resumed` is paid already.
 
     Entries made before it count, so that of two at once the later one sees what the earlier holds.
     Where no entry can be made, nothing may be spent.
     """
     budget, day = plan.policy.budget, event.context.clock.utc_now()[:10]
     mine = accounts(budget, day, event.resolved.number)
-    if not mine or budget.usd is None or not plan.evals:
+    if not mine or not plan.evals:
         return Entries()
-    forge, wanted = event.context.forge, budget.usd
+    forge = event.context.forge
+    wanted = min(one.usd for one in mine) if budget.usd is None else budget.usd
     try:
         anchor = _anchor(event, plan)
         made = [
@@ -48,25 +52,27 @@ def opened(event: ActionEvent, plan: Plan) -> Entries:
             for one in mine
         ]
         known = [(one, _before(event, anchor, one, number)) for number, one in made]
-        found = allowed(wanted, known)
+        found = allowed(budget.usd, known)
         if found.usd < wanted:
             for number, one in made:
                 forge.update_check_run(number, _report(event, one, found.usd))
     except GatevalError as error:
         why = f"What other runs spent cannot be counted, so none is allowed. {said_by(error)}"
         return Entries(Allowance(usd=0, told=why))
-    return Entries(found, made)
+    kept = taken_by((*resumed.kept.measured, *resumed.kept.to_judge))[1].usd
+    return Entries(found.beside(kept), made)
 
 
 def closed(event: ActionEvent, entries: Entries, info: RunInfo) -> str:
     """Write down what the run took; return a line for the log if that failed: then all that it was
-    given stays counted.
+    given stays counted, as it does where what it took would tell of something sealed.
     """
+    if info.usd is None:
+        return ""
     try:
         for number, one in entries.made:
-            event.context.forge.update_check_run(
-                number, _report(event, one, info.usd or 0.0, ended=True)
-            )
+            report = _report(event, one, info.usd, ended=True)
+            event.context.forge.update_check_run(number, report)
     except GatevalError as error:
         return f"What this run spent could not be written down. {said_by(error)}"
     return ""

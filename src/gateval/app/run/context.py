@@ -90,7 +90,7 @@ def _all_models(plan: Plan) -> set[str]:
 
 def refuse_unpriced_models(models: Iterable[str], policy: Policy) -> None:
     """Raise `UsageError` where the policy limits dollars and nobody knows what a model costs."""
-    if policy.budget.usd is None:
+    if not policy.budget.limits_usd:
         return
     pricing = Pricing(ListPrices(), policy.prices)
     unknown = sorted(model for model in set(models) if not pricing.knows(model))
@@ -278,7 +278,7 @@ async def _gateway(run: EvaluationRun, tape: Tape | None) -> AsyncIterator[Gatew
     stage, prices = run.stage or whole_run(plan), ListPrices()
     scripted = f"{SCRIPTED_PROVIDER}/"
     real = any(not model.startswith(scripted) for model in _all_models(plan))
-    if real or plan.policy.budget.usd is not None:
+    if real or plan.policy.budget.limits_usd:
         await asyncio.to_thread(prices.load)
     gateway = Gateway(
         settings.upstreams,

@@ -24,6 +24,7 @@ from gateval.app.run.views import TRIALS_FILE
 from gateval.candidates.isolation.isolation_level import IsolationLevel, egress_text
 from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.doubts import trial_warnings
 from gateval.domain.results.offers import OfferCollector, offer_collector
 from gateval.domain.results.progress import is_public_warning
@@ -66,8 +67,7 @@ def evaluate(
     """
     refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
-    clock = SystemClock()
-    started_at, begun = clock.utc_now(), clock.monotonic()
+    started_at, begun = SystemClock().utc_now(), SystemClock().monotonic()
     level = isolation_for(plan, settings, listen)
     if level and (shown := settings.shown_secrets(plan.policy.candidate_env)):
         listen(RunWarned(message=shown))
@@ -79,13 +79,13 @@ def evaluate(
         offers = offer_collector(plan, resumed.offers)
         notes.offered(offers.news())
         noting = _noting(warnings, under_way, sealed_off(_noted_in(notes, offers, listen), plan))
-        how = (level, at_once, minutes, kept, taping, stage)
-        run = EvaluationRun(plan, repository, settings, folder, log, noting, offers, *how)
+        parts = (folder, log, noting, offers, level, at_once, minutes, kept, taping, stage)
+        run = EvaluationRun(plan, repository, settings, *parts)
         trials, interrupted = _trials_of(run)
     timed_out = trials is None and not interrupted
     done = (*stored_trials(folder.path, TRIALS_FILE), *log.held) if trials is None else trials
     told = (*_unset(plan, settings, level), *warnings, *trial_warnings(plan, done))
-    seconds = round(clock.monotonic() - begun, 3)
+    seconds = round(SystemClock().monotonic() - begun, 3)
     info = RunInfo(
         run=folder.run,
         started_at=started_at,
@@ -99,7 +99,7 @@ def evaluate(
         ended=f"The time of the run was over ({minutes:g} minutes)." if timed_out else "",
         unanswered=_unanswered(run.silent, seconds) if timed_out else "",
         over_budget=" ".join(run.over_budget),
-        usd=sum(run.usd) if plan.allowance else None,
+        usd=sum(run.usd) if plan.allowance and not kept_apart(plan) else None,
         warnings=_limited(plan, told),
     )
     return results_of(plan, done, info, _agreements(plan, run.replays), offers.found())

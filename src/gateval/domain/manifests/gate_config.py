@@ -170,11 +170,12 @@ class ModelPrice(Spec):
 
 
 class UsdBudget(Spec):
-    """What several runs may take together; `policy.budget.usd` has to say what each may."""
+    """What several runs may take together."""
 
     usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """US dollars at list prices. A run that has not told how it ended counts as all that it was
-    given; with them used up, runs that ask a model are incomplete."""
+    """US dollars at list prices. A run that is killed counts as all that it was given:
+    `policy.budget.usd`, without that all that was left. With them used up, a run that asks a model
+    is incomplete."""
 
 
 class BudgetPolicy(Spec):
@@ -191,18 +192,13 @@ class BudgetPolicy(Spec):
     minutes: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Minutes of waiting for agents, side by side as their Evals say, after which nothing is run
     again."""
-    per_pull_request: UsdBudget = Field(default=UsdBudget(), exclude_if=UsdBudget().__eq__)
-    per_day: UsdBudget = Field(default=UsdBudget(), exclude_if=UsdBudget().__eq__)
+    per_pull_request: UsdBudget = UsdBudget()
+    per_day: UsdBudget = UsdBudget()
 
-    @model_validator(mode="after")
-    def _each_run_has_its_part(self) -> Self:
-        for name, one in (("perPullRequest", self.per_pull_request), ("perDay", self.per_day)):
-            if one.usd is not None and self.usd is None:
-                raise ValueError(
-                    f"{name} needs usd beside it, the most that one run takes of it: a run that is "
-                    "killed counts as all that it was given"
-                )
-        return self
+    @property
+    def limits_usd(self) -> bool:
+        """Whether it limits dollars, so that every model needs a price."""
+        return any(one.usd is not None for one in (self, self.per_pull_request, self.per_day))
 
     @property
     def is_set(self) -> bool:

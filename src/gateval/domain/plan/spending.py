@@ -107,13 +107,17 @@ def accounts(budget: BudgetPolicy, day: str, pull_request: int | None) -> tuple[
     return tuple(found)
 
 
-def allowed(wanted: float, known: Iterable[tuple[Account, Sequence[RunSpending]]]) -> Allowance:
-    """Return what a run that wants so much may take, by the runs that each account has."""
-    usd, told = wanted, []
+def allowed(
+    most: float | None, known: Iterable[tuple[Account, Sequence[RunSpending]]]
+) -> Allowance:
+    """Return what a run may take that policy gives so much at `most`, by the runs that each account
+    has; there is one at least.
+    """
+    usd, told = most, []
     for account, entries in known:
         left = account.left(entries)
-        if left < wanted:
-            usd = min(usd, left)
+        if most is None or left < most:
+            usd = left if usd is None else min(usd, left)
             said = account.says(entries)
             told.append(f"{said[:1].upper()}{said[1:]}: {account.until}.")
-    return Allowance(usd=usd, told=" ".join(told))
+    return Allowance(usd=usd or 0.0, told=" ".join(told))

@@ -93,10 +93,10 @@ class RunInfo(Value):
     `ended` says in a sentence why the run ended before all was measured; empty if it did not.
     `unanswered` says which models were asked in vain then. `over_budget` says why no model was
     asked any more, if the policy gave the run no more calls, tokens or dollars. `usd` is what its
-    own calls took at most, where pull request or day are limited. `interrupted` says
-    that somebody cancelled it; `started` names trials begun and not finished. `resumed` says from
-    which run it goes on, and what it kept of that; `recorded` how it can be replayed.
-    `warnings` tell what went wrong beside the trials, such as an `after` that failed.
+    own calls took at most, where pull request or day are limited and nothing sealed ran.
+    `interrupted` says that somebody cancelled it; `started` names trials begun and not finished.
+    `resumed` says from which run it goes on, and what it kept of that; `recorded` how it can be
+    replayed. `warnings` tell what went wrong beside the trials, such as an `after` that failed.
     """
 
     run: str = ""

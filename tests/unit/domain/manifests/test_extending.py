@@ -58,6 +58,8 @@ VALUES: dict[str, list[Any]] = {
     "policy.budget.tokens": [None, 1_000, 2_000],
     "policy.budget.usd": [None, 0.5, 5],
     "policy.budget.minutes": [None, 1, 2.5],
+    "policy.budget.perPullRequest.usd": [None, 5, 50],
+    "policy.budget.perDay.usd": [None, 5, 50.5],
     "policy.bypass.roles": [[], ["admin"], ["admin", "maintain"], ["write"]],
     "policy.bypass.requireReason": [True, False],
     "policy.bypass.allowAuthor": [True, False],
