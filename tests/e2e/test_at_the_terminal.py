@@ -160,7 +160,10 @@ def test_what_an_earlier_check_found_is_told_on_lines_of_the_screen(worse: Repo)
 def test_show_names_the_first_difference_beside_the_nearest_of_base(worse: Repo) -> None:
     assert gateval(worse, "check").returncode == 1
     shown = gateval(worse, "show", "refund-asks-why").stdout
-    said = "Head calls `refund` where base calls `clarify_reason`: 2 of 2 on head, 0 of 2 on base"
+    said = (
+        "At step 2 head calls `refund` where base calls `clarify_reason`: "
+        "2 of 2 on head, 0 of 2 on base"
+    )
     assert f"First difference: {said}." in " ".join(shown.split())
     rows = [line for line in shown.splitlines() if " tool call" in line]
     assert rows[0].count("\N{NOT EQUAL TO} ") == 2, "marked on both sides"

@@ -32,7 +32,7 @@ def test_a_run_writes_a_page_that_tells_what_broke(shop: Repo) -> None:
     found = ReadPage(page)
     assert "refund-asks-why passed before and fails now" in found.text
     assert "Expected a call of clarify_reason, saw the calls refund." in found.text
-    assert "Head calls refund where base calls clarify_reason" in found.text
+    assert "At step 2 head calls refund where base calls clarify_reason" in found.text
     assert "-Always ask for the reason first." in found.text
     assert "evals/fixtures.yaml:8" in found.text
     again = gateval(shop, "report", "out", "--format", "html")
@@ -65,12 +65,12 @@ AGAIN = ASKS.replace("turn: 1", "turn: 3").replace("A-1", "A-1, again: true")
 @pytest.mark.parametrize(
     ("rules", "said"),
     [
-        (ASKS.replace("clarify_reason", "refund") + TRIES + LOST, "Head calls refund where base calls clarify_reason"),
-        (ASKS.replace("A-1", "A-2") + TRIES + LOST, 'Head calls clarify_reason with other arguments than base ({"order":"A-2"} instead of {"order":"A-1"})'),
-        (ASKS + LOST, "Base calls refund here, head does not"),
-        ("  - when: {user: Where, turn: 1}\n    reply: I do not know.\n", "Base calls clarify_reason here, head does not"),
-        (ASKS + TRIES + AGAIN + LOST, "Head calls clarify_reason here, base does not"),
-        (TRIES.replace("2", "1") + ASKS.replace("turn: 1", "turn: 2") + LOST, "Head calls refund here, base only at step 4"),
+        (ASKS.replace("clarify_reason", "refund") + TRIES + LOST, "At step 2 head calls refund where base calls clarify_reason"),
+        (ASKS.replace("A-1", "A-2") + TRIES + LOST, 'At step 2 head calls clarify_reason with other arguments than base ({"order":"A-2"} instead of {"order":"A-1"})'),
+        (ASKS + LOST, "At step 4 base calls refund, head does not"),
+        ("  - when: {user: Where, turn: 1}\n    reply: I do not know.\n", "At step 2 base calls clarify_reason, head does not"),
+        (ASKS + TRIES + AGAIN + LOST, "At step 6 head calls clarify_reason, base does not"),
+        (TRIES.replace("2", "1") + ASKS.replace("turn: 1", "turn: 2") + LOST, "At step 2 head calls refund, base only at step 4"),
     ],
 )  # fmt: skip
 def test_the_first_screen_names_the_step_to_blame(tmp_path: Path, rules: str, said: str) -> None:

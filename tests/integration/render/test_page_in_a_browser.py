@@ -122,7 +122,10 @@ def test_an_address_opens_the_step_and_the_first_difference_is_marked(
         assert "calls lookup_order" in first
         assert "no such step on base" in first
         said = page.locator(".diverges").inner_text()
-        assert "Head calls lookup_order here, base does not: 2 of 2 on head, 0 of 2 on base" in said
+        assert (
+            "At step 2 head calls lookup_order, base does not: 2 of 2 on head, 0 of 2 on base"
+            in said
+        )
         page.keyboard.press("d")
         assert page.evaluate("document.activeElement.id") == "step-head-2"
 
@@ -281,7 +284,7 @@ def test_the_first_screen_is_whole_without_a_program(browser: Browser, refund: P
     with opened(browser, refund, java_script_enabled=False) as shown:
         said = shown.page.locator("#summary").inner_text()
         assert "Passed 2 of 2 before, 0 of 2 now." in said
-        assert "Head calls lookup_order here" in said.replace("`", "")
+        assert "At step 2 head calls lookup_order" in said.replace("`", "")
         assert "need JavaScript" in shown.page.locator("#fixtures").inner_text()
 
 

@@ -242,7 +242,7 @@ def test_the_first_difference_stands_beside_the_lines_that_changed() -> None:
     told = comment.partition("#### ")[2].partition("<details>")[0]
 
     assert "  - Expected a call of <code>clarify_reason</code>\n  - Saw the calls refund.\n" in told
-    said = "Head calls <code>refund</code> where base calls <code>clarify_reason</code>"
+    said = "At step 2 head calls <code>refund</code> where base calls <code>clarify_reason</code>"
     assert f"**First difference:** {said}: 2 of 2 on head, 0 of 2 on base." in told
     assert told.index("First difference") < told.index("-Always ask for the reason first.\n")
     assert "### What changed in the prompt" not in comment, "it is told once"

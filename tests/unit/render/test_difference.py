@@ -39,17 +39,17 @@ def call(arguments: str) -> list[str]:
 @pytest.mark.parametrize(
     ("head", "base", "said"),
     [
-        ([PAY, PAY], [ASK, ASK], "Head calls `pay` where base calls `ask`: 2 of 2 on head, 0 of 2 on base"),
-        ([PAY, ASK], [ASK, ASK], "Head calls `pay` where base calls `ask`: 1 of 2 on head, 0 of 2 on base"),
-        ([[*ASK[:3], "call pay {}"]], [ASK], "Head calls `pay` where base answers in words: 1 of 1 on head, 0 of 1 on base"),
-        ([ASK[:1]], [ASK], "Base calls `ask` here, head does not: 0 of 1 on head, 1 of 1 on base"),
-        ([[*ASK, "call pay {}"]], [ASK], "Head calls `pay` here, base does not: 1 of 1 on head, 0 of 1 on base"),
-        ([[PAY[0], *PAY[1:3], *ASK[1:]]], [[ASK[0], *ASK[1:3], *PAY[1:]]], "Head calls `pay` here, base only at step 4: 1 of 1 on head, 0 of 1 on base"),
-        ([[*PAY[:3], *ASK[1:]]] * 2, [[*ASK[:3], *PAY[1:3], "call ask {}"]] * 2, "Base calls `ask` here, head only at step 4: 0 of 2 on head, 2 of 2 on base"),
-        ([call('{"id": 2}')], [call('{"id": 1}')], "Head calls `find` with other arguments than base (`{\"id\":2}` instead of `{\"id\":1}`): 1 of 1 on head, 0 of 1 on base"),
-        ([[*ASK[:2], "result ask: no"]], [ASK[:3]], "`ask` answers head otherwise than base: 1 of 1 on head, 0 of 1 on base"),
-        ([["user: pay", *ASK[1:]]], [ASK], "The user tells head something else than base: 1 of 1 on head, 0 of 1 on base"),
-        ([[*ASK[:3], "says: No."]], [ASK], "Head words its answer otherwise than base: 1 of 1 on head, 0 of 1 on base"),
+        ([PAY, PAY], [ASK, ASK], "At step 2 head calls `pay` where base calls `ask`: 2 of 2 on head, 0 of 2 on base"),
+        ([PAY, ASK], [ASK, ASK], "At step 2 head calls `pay` where base calls `ask`: 1 of 2 on head, 0 of 2 on base"),
+        ([[*ASK[:3], "call pay {}"]], [ASK], "At step 4 head calls `pay` where base answers in words: 1 of 1 on head, 0 of 1 on base"),
+        ([ASK[:1]], [ASK], "At step 2 base calls `ask`, head does not: 0 of 1 on head, 1 of 1 on base"),
+        ([[*ASK, "call pay {}"]], [ASK], "At step 5 head calls `pay`, base does not: 1 of 1 on head, 0 of 1 on base"),
+        ([[PAY[0], *PAY[1:3], *ASK[1:]]], [[ASK[0], *ASK[1:3], *PAY[1:]]], "At step 2 head calls `pay`, base only at step 4: 1 of 1 on head, 0 of 1 on base"),
+        ([[*PAY[:3], *ASK[1:]]] * 2, [[*ASK[:3], *PAY[1:3], "call ask {}"]] * 2, "At step 2 base calls `ask`, head only at step 4: 0 of 2 on head, 2 of 2 on base"),
+        ([call('{"id": 2}')], [call('{"id": 1}')], "At step 2 head calls `find` with other arguments than base (`{\"id\":2}` instead of `{\"id\":1}`): 1 of 1 on head, 0 of 1 on base"),
+        ([[*ASK[:2], "result ask: no"]], [ASK[:3]], "At step 3 `ask` answers head otherwise than base: 1 of 1 on head, 0 of 1 on base"),
+        ([["user: pay", *ASK[1:]]], [ASK], "At step 1 the user tells head something else than base: 1 of 1 on head, 0 of 1 on base"),
+        ([[*ASK[:3], "says: No."]], [ASK], "At step 4 head words its answer otherwise than base: 1 of 1 on head, 0 of 1 on base"),
         ([ASK], [ASK], "None"),
         ([[]], [ASK], "None"),
     ],
@@ -64,16 +64,18 @@ def test_what_varies_on_base_itself_is_no_difference() -> None:
     base = [call('{"id": 1}'), call('{"id": 2}')]
     later = [*call('{"id": 3}')[:3], "call pay {}", "says: Found."]
     assert said_of([later], base) == (
-        "Head calls `pay` here, base does not: 1 of 1 on head, 0 of 2 on base"
+        "At step 4 head calls `pay`, base does not: 1 of 1 on head, 0 of 2 on base"
     )
 
 
 def test_head_is_held_beside_the_nearest_repetition_of_base() -> None:
     far = ["user: refund", "call a {}", "call b {}", "call c {}", "says: Why?"]
-    assert said_of([PAY], [far, ASK]).startswith("Head calls `pay` where base calls `ask`")
+    assert said_of([PAY], [far, ASK]).startswith(
+        "At step 2 head calls `pay` where base calls `ask`"
+    )
 
 
 def test_an_answers_wording_counts_only_where_nothing_else_differs() -> None:
     head = ["user: refund", "says: I see.", "call pay {}"]
     base = ["user: refund", "says: Hm.", "call ask {}"]
-    assert said_of([head], [base]).startswith("Head calls `pay` where base calls `ask`")
+    assert said_of([head], [base]).startswith("At step 3 head calls `pay` where base calls `ask`")

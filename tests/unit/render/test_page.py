@@ -67,7 +67,7 @@ def test_the_first_screen_needs_no_program() -> None:
     assert "Passed 2 of 2 before, 0 of 2 now." in said
     assert "evals/refund.yaml:14" in said
     assert "Quoted by the judge from step 4" in said
-    assert "Head calls lookup_order here, base does not: 2 of 2 on head" in said
+    assert "At step 2 head calls lookup_order, base does not: 2 of 2 on head" in said
     assert "invoice does not answer" in said or "does not answer" in said
 
 

@@ -407,18 +407,22 @@ def _another_step(
     (ours, theirs), (mine, other) = row, places
     head, base = _steps(pair.head), _steps(pair.base)
     if ours is None:
-        said = f"Base {_does(theirs)} here, head {_later(head, other)}"
+        said = f"base {_does(theirs)}, head {_later(head, other)}"
     elif theirs is None:
-        said = f"Head {_does(ours)} here, base {_later(base, mine)}"
+        said = f"head {_does(ours)}, base {_later(base, mine)}"
     else:
-        said = f"Head {_does(ours)} where base {_does(theirs)}"
+        said = f"head {_does(ours)} where base {_does(theirs)}"
     step, own, place = (ours, head, mine) if ours else (theirs, base, other)
     found = _counted_in(sides, lambda trace: _find(trace, place) is not None)
     (on_head, heads), (on_base, bases) = found
     if (on_head * bases <= on_base * heads) if ours else (on_base * heads <= on_head * bases):
         before = _before(own, step)  # both do it, each at another point
         found = _counted_in(sides, lambda trace: _before(trace, _find(trace, place)) == before)
-    return Difference(ours, theirs, said, *found)
+    return Difference(ours, theirs, _at(step, said), *found)
+
+
+def _at(step: Step | None, said: str) -> str:
+    return f"At step {step.number} {said}" if step else said
 
 
 def _later(trace: Sequence[Step], place: _Place) -> str:
@@ -430,11 +434,11 @@ def _later(trace: Sequence[Step], place: _Place) -> str:
 def _other_content(ours: Step, theirs: Step, place: _Place, sides: _Sides) -> Difference:
     tool = _tool(ours)
     said = {
-        StepKind.TOOL_CALL: f"Head calls {tool} with other arguments than base",
+        StepKind.TOOL_CALL: f"head calls {tool} with other arguments than base",
         StepKind.TOOL_RESULT: f"{tool} answers head otherwise than base",
-        StepKind.USER: "The user tells head something else than base",
-        StepKind.ERROR: "Head meets another error than base",
-        StepKind.ASSISTANT: "Head words its answer otherwise than base",
+        StepKind.USER: "the user tells head something else than base",
+        StepKind.ERROR: "head meets another error than base",
+        StepKind.ASSISTANT: "head words its answer otherwise than base",
     }[ours.kind]
     if ours.kind is StepKind.TOOL_CALL:
         theirs_told, ours_told = excerpts(theirs.arguments or {}, ours.arguments or {})
@@ -445,7 +449,7 @@ def _other_content(ours: Step, theirs: Step, place: _Place, sides: _Sides) -> Di
         found = _find(trace, place)
         return found is not None and _content(found) == content
 
-    return Difference(ours, theirs, said, *_counted_in(sides, does))
+    return Difference(ours, theirs, _at(ours, said), *_counted_in(sides, does))
 
 
 def _counted_in(
