@@ -489,7 +489,7 @@ def _axes(report: Report) -> Section:
         weight=3,
         folded=not said,
         said=said,
-        columns=("Eval", "Axis", "Score", "Base", ""),
+        columns=("Eval", "Axis", "Score", "Base", "Verdict"),
         noun="axis score",
     )
     still = FixtureChange.UNCHANGED.value
@@ -588,7 +588,7 @@ def _at_last(report: Report, facts: Sequence[FixtureFacts]) -> Iterator[Section]
     )
     shown = {compared.eval for compared in shown_evals(report)}
     evals = [one for one in report.results.plan.evals if one.name in shown]
-    why = [f"{one.shown_name}: {listing([str(each) for each in one.why], 4)}" for one in evals]
+    why = [f"{one.shown_name}: {listing([each.told for each in one.why], 4)}" for one in evals]
     title = f"Why each {words_of(one.kind for one in evals).manifest} runs"
     yield Section(SectionKind.WHY, title, why, 1, folded=True)
 

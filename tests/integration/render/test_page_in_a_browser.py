@@ -21,7 +21,7 @@ from tests.helpers.browser import browsing, opened
 from tests.helpers.hostile import hostile_results
 from tests.helpers.page import ReadPage
 from tests.helpers.reports import edit, make, make_results
-from tests.helpers.sample_reports import regressed, regressed_results, stored
+from tests.helpers.sample_reports import many, regressed, regressed_results, stored
 from tests.helpers.trials import trace
 
 REFUND = "#support-eval/refund-must-clarify"
@@ -278,6 +278,49 @@ def test_paper_has_the_fixtures_and_whole_prompts(browser: Browser, refund: Path
         expect(page.locator("table.grid")).to_be_visible()
         assert not page.locator("button:visible, select:visible, nav:visible").count()
         assert not page.locator("#fixture .bar:visible").count()
+
+
+def test_paper_has_what_is_folded_and_its_colours_in_light(browser: Browser, refund: Path) -> None:
+    with opened(browser, refund, REFUND, color_scheme="dark") as shown:
+        page = shown.page
+        page.wait_for_selector("#step-head-4")
+        folded = page.locator("#more details:not([open]) > ul, #more details:not([open]) table")
+        assert folded.count()
+        assert not [one for one in folded.all() if one.is_visible()]
+        page.emulate_media(media="print", color_scheme="dark")
+        assert [one for one in folded.all() if not one.is_visible()] == []
+        look = "one => [getComputedStyle(one).backgroundColor, getComputedStyle(one).color]"
+        assert page.locator("body").evaluate(look) == ["rgb(255, 255, 255)", "rgb(27, 31, 36)"]
+        exact = "one => getComputedStyle(one).printColorAdjust"
+        assert page.locator("#step-head-4 mark").evaluate(exact) == "exact"
+
+
+def test_paper_says_how_many_fixtures_it_lacks(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, written(many(120), tmp_path)) as shown:
+        shown.page.emulate_media(media="print")
+        assert "20 more are not shown." in shown.page.locator("#grid").inner_text()
+
+
+def test_a_row_that_is_scored_is_not_called_passed(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, written(stored("experiment"), tmp_path)) as shown:
+        grid = shown.page.locator("#grid")
+        strips = grid.locator(".strip [role=img]")
+        assert strips.first.get_attribute("aria-label") == "head: 6 scored"
+        assert "◆ scored" in grid.inner_text()
+        assert "● passed" not in grid.inner_text()
+        changes = shown.page.locator("#more table").first.locator("tbody td:nth-child(3)")
+        assert changes.all_inner_texts() == ["\N{MINUS SIGN}1.00", "0.00"]
+
+
+def test_the_plot_of_judges_names_its_ends_and_what_is_asked(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with opened(browser, written(stored("judge-calibrated"), tmp_path)) as shown:
+        plot = shown.page.locator(".plot", has_text="Agreement of judges")
+        said = plot.locator("text").all_text_contents()
+        assert [one for one in said if one[-1:].isdigit() or "asked" in one][:3] == [
+            "\N{MINUS SIGN}1", "0.60 is asked", "1",
+        ]  # fmt: skip
 
 
 def test_the_first_screen_is_whole_without_a_program(browser: Browser, refund: Path) -> None:

@@ -53,6 +53,11 @@ class Reason(Value):
     def __str__(self) -> str:
         return f"{self.where} {self.what}".strip()
 
+    @property
+    def told(self) -> str:
+        """What is there, then the place: how a list of reasons reads."""
+        return f"{self.what} ({self.where})" if self.what else self.where
+
 
 class Baseline(StrEnum):
     """Where an Eval's baseline comes from."""

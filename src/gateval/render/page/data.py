@@ -158,8 +158,8 @@ def _line(fact: FixtureFacts) -> list[Any]:
         fact.fixture.name,
         fact.fixture.severity,
         STATES.index(fact.status),
-        _strip(fact.head, fact.compared.missing),
-        _strip(fact.base, fact.compared.missing_base),
+        _strip(fact, fact.head, fact.compared.missing),
+        _strip(fact, fact.base, fact.compared.missing_base),
         passes(fact.compared),
         seen(why, 160),
         sorted({show_axis(one.axis) for one in fact.fixture.assertions if one.axis}),
@@ -167,16 +167,20 @@ def _line(fact: FixtureFacts) -> list[Any]:
     ]
 
 
-def _strip(trials: Sequence[Trial], missing: int) -> str:
-    """A letter for each repetition: passed, failed, no answer, or lost and says nothing."""
-    return "".join(map(mark, trials)) + "-" * missing
+def _strip(fact: FixtureFacts, trials: Sequence[Trial], missing: int) -> str:
+    """A letter for each repetition: passed, scored, failed, no answer, or lost."""
+    return "".join(_mark(fact, one) for one in trials) + "-" * missing
 
 
-def mark(trial: Trial) -> str:
-    """Return the letter of a trial: `p`, `f`, `s` where the candidate is silent, `?` where lost."""
+def _mark(fact: FixtureFacts, trial: Trial) -> str:
+    """The letter of a trial: `p`, or `m` where it is scored instead, `f`, `s` where the candidate
+    is silent, `?` where lost.
+    """
     if trial.passed is None:
         return "?"
-    return "p" if trial.passed else "f" if trial.answered else "s"
+    if trial.passed:
+        return "m" if fact.planned.scoring.model.scorers else "p"
+    return "f" if trial.answered else "s"
 
 
 def _fixture(view: ReportView, fact: FixtureFacts, pair: Pair) -> Json:
@@ -200,7 +204,7 @@ def _fixture(view: ReportView, fact: FixtureFacts, pair: Pair) -> Json:
             "said": seen(str(found), _SAID),
         },
         "trials": [_trial(fact, one) for one in pair if one is not None],
-        "outline": [_outline(one) for one in (*fact.head, *fact.base)],
+        "outline": [_outline(fact, one) for one in (*fact.head, *fact.base)],
         "commands": [
             ["Run it again", again],
             ["See it in a terminal", f"gateval show {run} {name}"],
@@ -222,10 +226,10 @@ def _challenge(run: str, name: str, pair: Pair) -> str:
     )
 
 
-def _outline(trial: Trial) -> Json:
+def _outline(fact: FixtureFacts, trial: Trial) -> Json:
     steps = len(trial.trace.steps) if trial.trace else 0
     side, number = trial.key.side.value, trial.key.repetition
-    return {"side": side, "rep": number, "mark": mark(trial), "steps": steps}
+    return {"side": side, "rep": number, "mark": _mark(fact, trial), "steps": steps}
 
 
 def _trial(fact: FixtureFacts, trial: Trial) -> Json:
@@ -235,7 +239,7 @@ def _trial(fact: FixtureFacts, trial: Trial) -> Json:
     return {
         "side": trial.key.side.value,
         "rep": trial.key.repetition,
-        "mark": mark(trial),
+        "mark": _mark(fact, trial),
         "outcome": trial.outcome.value,
         "reason": seen(trial.reason, _SAID),
         "seconds": round(trial.seconds, 2),

@@ -31,8 +31,9 @@ from gateval.render.report.evidence import (
 )
 from gateval.render.report.facts import FileDiff, FixtureFacts
 from gateval.render.report.findings import UnmeasuredTrials
+from gateval.render.report.scores import difference
 from gateval.render.report.usage import models_used
-from gateval.render.report.wording import GLOSSARY, passes, words_of
+from gateval.render.report.wording import GLOSSARY, MINUS, passes, words_of
 from gateval.render.view import EvalRow, ReportView, Section, SectionKind
 
 MOST = 5
@@ -291,7 +292,7 @@ _ROWS: Final[Mapping[SectionKind, Callable[[Any], Sequence[Any]]]] = MappingProx
         SectionKind.SCORERS: lambda one: (
             one.now.scorer,
             one.average,
-            one.change,
+            "none" if one.delta is None else difference(one.delta).replace("-", MINUS),
             one.rows,
             one.said,
         ),

@@ -3,9 +3,9 @@
 
 const data = JSON.parse(document.getElementById("lines").textContent);
 const [EVAL, NAME, SEVERITY, STATE, HEAD, BASE, PASSES, WHY, AXES, STEPS] = Array(10).keys();
-const SIGNS = { p: "●", f: "✕", s: "∅", "?": "?", "-": "–" };
-const WORDS = { p: "passed", f: "failed", s: "gave no answer", "?": "not measured", "-": "never ran" };
-const CLASSES = { p: "mp", f: "mf", s: "ms", "?": "mx", "-": "mx" };
+const SIGNS = { p: "●", m: "◆", f: "✕", s: "∅", "?": "?", "-": "–" };
+const WORDS = { p: "passed", m: "scored", f: "failed", s: "gave no answer", "?": "not measured", "-": "never ran" };
+const CLASSES = { p: "mp", m: "mm", f: "mf", s: "ms", "?": "mx", "-": "mx" };
 const PAGE = 100; // lines shown at once
 const MOST = 1_000_000; // comparisons that an alignment may take, as in the terminal
 const LONG = 1_500; // characters of a step before it is folded
@@ -104,6 +104,9 @@ function strip(side, marks) {
   );
 }
 
+// The signs that stand in strips, each with its word.
+const legend = () => Object.keys(SIGNS).filter((one) => data.fixtures.some((line) => (line[HEAD] + line[BASE]).includes(one))).map((one) => `${SIGNS[one]} ${WORDS[one]}`).join(", ");
+
 const made = new Map(); // lines that were shown before
 
 function line(at) {
@@ -140,7 +143,7 @@ function list() {
   rows.replaceChildren(...listed.slice(0, limit).map(line));
   const left = listed.length - limit;
   more.replaceChildren();
-  if (left > 0) more.append(el("button", { onclick: () => ((limit += 5 * PAGE), list()) }, `Show more (${left.toLocaleString("en")})`));
+  if (left > 0) more.append(`${left.toLocaleString("en")} more are not shown. `, el("button", { onclick: () => ((limit += 5 * PAGE), list()) }, "Show more"));
   else if (data.left && listed.length === data.fixtures.length) more.append(`${counted(data.left, "more fixture")} did not fit: gateval show ${data.run}`);
   else if (!listed.length) more.append("No fixture fits.");
   tell(`${counted(listed.length, "fixture")} of ${data.fixtures.length} shown.`);
@@ -212,7 +215,8 @@ function showGrid() {
       el("button", { onclick: download }, "CSV"),
     ),
     el("div", { class: "controls chips", role: "group", "aria-label": "States" }, chips()),
-    el("p", { class: "quiet keys" }, "Keys: / search, j and k move, Enter opens; in a fixture n and p the next and previous, d the first difference, Esc back. ● passed, ✕ failed, ∅ no answer, ? not measured, – never ran."),
+    el("p", { class: "quiet keys" }, "Keys: / search, j and k move, Enter opens; in a fixture n and p the next and previous, d the first difference, Esc back."),
+    el("p", { class: "quiet" }, legend()),
     el(
       "table",
       { class: "grid" },

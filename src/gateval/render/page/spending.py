@@ -13,6 +13,7 @@ from gateval.domain.results.averages import group_trials
 from gateval.domain.text import show_usd
 from gateval.domain.trials.trial import Side, Trial
 from gateval.render.page.template import seen
+from gateval.render.report.wording import MINUS
 from gateval.render.view import ReportView
 
 _WIDTH, _ROW, _TOP = 352, 36, 28
@@ -78,8 +79,12 @@ def _agreement(replays: Sequence[CalibrationReplay], least: float) -> str:
     shown = replays[:_MOST]
     end = _TOP + _ROW * len(shown)
     asked = _at((1 + least) / 2)
-    told = f"{least:.2f} is asked"
-    parts = [f'<text class="n" text-anchor="middle" x="{asked:.1f}" y="{end + 14}">{told}</text>']
+    ends = (("start", 0, f"{MINUS}1"), ("middle", min(asked, 290), f"{least:.2f} is asked"),
+            ("end", _WIDTH, "1"))  # fmt: skip
+    parts = [
+        f'<text class="n" text-anchor="{anchor}" x="{x:.1f}" y="{end + 14}">{told}</text>'
+        for anchor, x, told in ends
+    ]
     for at, one in enumerate(shown):
         low, high = one.agreement.interval
         kappa = one.agreement.kappa
@@ -133,9 +138,10 @@ def _words(name: str, told: str, at: int) -> tuple[int, str]:
     """Return where the line of a row runs, and what stands above it, with the line."""
     y = _TOP + _ROW * at + 24
     name = seen(name)
-    name = name if len(name) <= _NAME else f"{name[: _NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
+    short = name if len(name) <= _NAME else f"{name[: _NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
+    whole = "" if short == name else f"<title>{escape(name)}</title>"
     return y, (
-        f'<text x="0" y="{y - 9}">{escape(name)}</text>'
+        f'<text x="0" y="{y - 9}">{escape(short)}{whole}</text>'
         f'<text class="n" text-anchor="end" x="{_WIDTH}" y="{y - 9}">{told}</text>'
         f'<path class="grid" d="M{_at(0):.0f} {y}H{_at(1):.0f}"/>'
     )

@@ -128,7 +128,7 @@ def _evals(page: TerminalReport, plan: Plan, likely: Sequence[str]) -> None:
     page.table(header, rows)
     page.heading("Why")
     for planned in shown:
-        reasons = ", ".join(str(reason) for reason in planned.why[:REASONS_SHOWN])
+        reasons = ", ".join(reason.told for reason in planned.why[:REASONS_SHOWN])
         page.line(f"{planned.shown_name}: {reasons}{_shared(planned)}", indent=2)
     trials = count(sum(map(_trials, plan.evals)), "trial")
     calls = count(sum(map(judge_questions, plan.evals)), "judge call")
