@@ -82,7 +82,10 @@ def test_what_meets_the_bar_of_its_target_branch_may_lower_it(tmp_path: Path) ->
     assert "support-eval (target branch)" in done.stdout
     assert ".base-tip" not in done.stdout
     planned = " ".join(gateval(shop, "plan").stdout.split())
-    assert "asked by the base tip; 2 fixtures measured by support-eval " in planned
+    asked = (
+        "asked by the base tip (evals/support-eval.yaml:3); 2 fixtures measured by support-eval "
+    )
+    assert asked in planned
     assert "support-eval (target branch) support 2 1 base and head 0 0 " in planned
 
 

@@ -3,12 +3,15 @@
 Another version of a browser draws letters a little differently, and lines drift by a pixel. A block
 that has moved, was cut or is gone changes whole tiles. A short one changes few, but where it was
 there is nothing as dark near by: so small windows are looked for a little around their place.
+A cell of a table is shorter still: a picture holds where the words of each begin.
 """
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -31,19 +34,35 @@ LOST = 42.0
 otherwise come to 39, a line of one word that is moved by 40 pixels of the page to 48.
 """
 
+BESIDE, BELOW = 24, 12
+"""Pixels of the page by which the words of a cell may begin elsewhere in their table and row."""
+
+CELLS = """() => [...document.querySelectorAll("table")].flatMap(table =>
+  [...table.querySelectorAll("th, td")].filter(one => one.checkVisibility()).map(cell => {
+    const words = document.createRange();
+    words.selectNodeContents(cell);
+    const [first = cell.getBoundingClientRect()] = words.getClientRects();
+    const row = cell.parentElement.getBoundingClientRect();
+    return [first.left - table.getBoundingClientRect().left, first.top - row.top].map(Math.round);
+  }))"""
+"""Where the words of each cell that is shown begin, asked of a page."""
+
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_NOTE = b"cells\0"
 _CHANNELS = {0: 1, 2: 3, 6: 4}
 
 
 class Picture(NamedTuple):
-    """Rows of greys, from 0 to 255."""
+    """Rows of greys, from 0 to 255, and what `CELLS` says of the page."""
 
     rows: tuple[bytes, ...]
+    cells: list[list[int]]
 
 
 def read_png(content: bytes) -> Picture:
     """Read a PNG of 8 bits a channel, or of 4 bits grey, without interlacing."""
     at, data, width, depth, colour = len(_SIGNATURE), b"", 0, 8, 0
+    cells: list[list[int]] = []
     while at < len(content):
         (size,) = struct.unpack(">I", content[at : at + 4])
         kind, body = content[at + 4 : at + 8], content[at + 8 : at + 8 + size]
@@ -52,10 +71,12 @@ def read_png(content: bytes) -> Picture:
             width, _, depth, colour = struct.unpack(">IIBB", body[:10])
         elif kind == b"IDAT":
             data += body
+        elif kind == b"tEXt":
+            cells = json.loads(body.removeprefix(_NOTE))
     channels = _CHANNELS[colour]
     stride = width * channels if depth == 8 else (width + 1) // 2
     lines = _unfiltered(zlib.decompress(data), stride, channels)
-    return Picture(tuple(_greys(line, width, depth, channels) for line in lines))
+    return Picture(tuple(_greys(line, width, depth, channels) for line in lines), cells)
 
 
 def _unfiltered(raw: bytes, stride: int, back: int) -> list[bytes]:
@@ -88,7 +109,7 @@ def _greys(line: bytes, width: int, depth: int, channels: int) -> bytes:
 
 
 def write_png(picture: Picture) -> bytes:
-    """Write a picture as a PNG of 16 greys."""
+    """Write a picture as a PNG of 16 greys, with its cells as a note."""
     width = len(picture.rows[0])
     raw = b""
     for row in picture.rows:
@@ -98,9 +119,12 @@ def write_png(picture: Picture) -> bytes:
     return _SIGNATURE + b"".join(
         struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
         for kind, body in (
-            (b"IHDR", header), (b"IDAT", zlib.compress(raw, 9)), (b"IEND", b""),
+            (b"IHDR", header),
+            (b"tEXt", _NOTE + json.dumps(picture.cells, separators=(",", ":")).encode()),
+            (b"IDAT", zlib.compress(raw, 9)),
+            (b"IEND", b""),
         )
-    )  # fmt: skip
+    )
 
 
 def difference(golden: Picture, shown: Picture, *, short: bool = True) -> str:
@@ -113,7 +137,17 @@ def difference(golden: Picture, shown: Picture, *, short: bool = True) -> str:
     old, new = golden.rows, shown.rows
     if len(old[0]) != len(new[0]) or abs(len(old) - len(new)) > 3 + len(old) / 100:
         return f"{len(new[0])} × {len(new)} in the place of {len(old[0])} × {len(old)}"
-    return _compared(_Sums(old), _Sums(new), short=short)
+    return _moved(golden.cells, shown.cells) or _compared(_Sums(old), _Sums(new), short=short)
+
+
+def _moved(old: Sequence[Sequence[int]], new: Sequence[Sequence[int]]) -> str:
+    """Say which cell of a table begins elsewhere in it."""
+    if len(old) != len(new):
+        return f"{len(new)} cells in the place of {len(old)}"
+    for at, ((left, top), (aside, below)) in enumerate(zip(old, new, strict=True)):
+        if abs(left - aside) > BESIDE or abs(top - below) > BELOW:
+            return f"the words of cell {at} begin at {aside}, {below}, not at {left}, {top}"
+    return ""
 
 
 class _Sums:

@@ -19,7 +19,14 @@ from gateval.safe.sanitize import block, code, inline
 from tests.helpers import sample_reports
 from tests.helpers.browser import browsing, launched, opened
 from tests.helpers.github_markdown import FRAME, ON_GITHUB, as_shown, read
-from tests.helpers.golden_pictures import SCALE, Picture, difference, read_png, write_png
+from tests.helpers.golden_pictures import (
+    CELLS,
+    SCALE,
+    Picture,
+    difference,
+    read_png,
+    write_png,
+)
 from tests.helpers.hostile import ATTACK, ATTACKS, hostile_results
 from tests.helpers.reports import edit_plan
 from tests.helpers.tiers import examples
@@ -182,7 +189,7 @@ GOLDEN = Path(__file__).parent / "pictures"
 
 
 def picture(page: Page) -> Picture:
-    return read_png(page.screenshot(full_page=True))
+    return read_png(page.screenshot(full_page=True))._replace(cells=page.evaluate(CELLS))
 
 
 def name_of(case: str, width: int) -> str:
@@ -272,6 +279,30 @@ def test_a_short_block_that_is_moved_by_40_pixels_is_another_picture(
                     one.evaluate(move, side)
                     assert difference(golden, picture(shown.page)), (width, one.inner_text(), side)
                     one.evaluate("one => one.removeAttribute('style')")
+
+
+def test_a_cell_of_a_table_that_is_moved_by_40_pixels_is_another_picture(
+    browser: Browser, tmp_path: Path
+) -> None:
+    move = "(one, side) => { one.style.cssText = `position: relative; ${side}: 40px` }"
+    file = tmp_path / "comment.html"
+    for case in ("1 regression", "experiment", "three agents judged"):
+        file.write_text(as_shown(render_comment(ReportView(ON_GITHUB[case](), FRAME))))
+        for width in (766, 360):
+            golden = read_png((GOLDEN / name_of(case, width)).read_bytes())
+            size = {"width": width, "height": 900}
+            with opened(browser, file, viewport=size, device_scale_factor=SCALE) as shown:
+                seen = picture(shown.page)
+                assert difference(golden, seen) == ""
+                found = [one for one in shown.page.locator("th, td").all() if one.is_visible()]
+                assert len(found) == len(golden.cells) >= 8
+                for one in found:
+                    for side in ("left", "right", "top", "bottom"):
+                        one.evaluate(move, side)
+                        cells = shown.page.evaluate(CELLS)
+                        said = difference(golden, seen._replace(cells=cells))
+                        assert "the words of cell" in said, (case, width, one.inner_text(), side)
+                        one.evaluate("one => one.removeAttribute('style')")
 
 
 def test_letters_that_are_drawn_otherwise_are_the_same_picture(

@@ -267,6 +267,9 @@ def test_a_phone_says_of_each_step_whose_it_is(browser: Browser, refund: Path) -
             shown.page.wait_for_selector("#step-head-4")
             assert shown.page.locator("#step-head-4 h4").evaluate(BEFORE) == said
             assert "first difference" in shown.page.locator(".row.here").evaluate(BEFORE)
+            counts = shown.page.locator(".counts > *").all()
+            assert [one.inner_text() for one in counts][:2] == ["regressed 1", "does not answer 2"]
+            assert all((one.bounding_box() or {})["height"] < 30 for one in counts)
 
 
 def test_paper_has_the_fixtures_and_whole_prompts(browser: Browser, refund: Path) -> None:
