@@ -240,6 +240,9 @@ def test_filters_sort_and_keys(browser: Browser, refund: Path) -> None:
         expect(page.locator("#t-fixture")).to_have_text(re.compile("^explains-halves"))
         page.keyboard.press("Escape")
         expect(page.locator("#fixture")).to_be_hidden()
+        expect(page.locator(".grid a", has_text="explains-halves")).to_be_focused()
+        page.keyboard.press("j")
+        expect(page.locator(".grid a", has_text="greets-politely")).to_be_focused()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

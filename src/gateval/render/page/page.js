@@ -600,6 +600,7 @@ async function route() {
   const [name, fixture, side, rep, number] = location.hash.slice(1).split("/").map(decoded);
   if (fixture === undefined) {
     byId("fixture").hidden = true;
+    if (name === "fixtures" && current) made.get(current.at)?.querySelector("a").focus();
     current = null;
     return;
   }
