@@ -58,6 +58,12 @@ class TrialStarted(NamedTuple):
     key: TrialKey
 
 
+class TrialAnswered(NamedTuple):
+    """A trial is answered and stored, and waits for a judge that is asked in batches."""
+
+    trial: Trial
+
+
 class TrialFinished(NamedTuple):
     """A trial is over and stored."""
 
@@ -78,6 +84,7 @@ Event = (
     | CandidateWarned
     | TrialsAdded
     | TrialStarted
+    | TrialAnswered
     | TrialFinished
     | RunFinished
 )

@@ -8,6 +8,7 @@ results.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -15,12 +16,19 @@ from typing import Self
 
 from pydantic import ValidationError
 
+from gateval.adapters.folders import write_whole
+from gateval.adapters.machine import show_here
 from gateval.domain.results.offers import SharedOffer
+from gateval.domain.trials.model_call import BatchBook
 from gateval.domain.trials.trial import Side, TrialKey
+from gateval.errors import UsageError
 
+BATCHES_FILE = "batches.json"
 BEGUN_FILE = "begun.jsonl"
 OFFERS_FILE = "offers.jsonl"
 """The last line of each Agent and side stands."""
+
+_MOST_BYTES = 64 * 1024 * 1024
 
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -59,6 +67,49 @@ class RunNotes:
             os.close(file)
             with suppress(OSError):
                 (self._run / name).unlink()
+
+
+class RunBatches:
+    """Fulfils `BatchNotes` with a file in the folder of a run, which stays: a run that goes on asks
+    nothing of it twice. It begins with what an earlier one has sent.
+    """
+
+    def __init__(self, run: Path, earlier: BatchBook) -> None:
+        self._file = run / BATCHES_FILE
+        self.keep(earlier if earlier.draw else earlier.replace(draw=secrets.token_hex(16)))
+
+    @property
+    def shown(self) -> str:
+        """Fulfil `BatchNotes.shown`."""
+        return str(self._file)
+
+    def read(self) -> BatchBook:
+        """Fulfil `BatchNotes.read`."""
+        return self._book
+
+    def keep(self, book: BatchBook) -> None:
+        """Fulfil `BatchNotes.keep`."""
+        self._book = book
+        write_whole(self._file, book.model_dump_json().encode())
+
+    def lost(self, questions: int) -> None:
+        """Fulfil `BatchNotes.lost`: the trials say so."""
+
+
+def read_batches(run: Path) -> BatchBook:
+    """Return what a run has sent in batches; nothing where it sent none. Raises `UsageError` where
+    that cannot be read, for it was paid.
+    """
+    try:
+        with (run / BATCHES_FILE).open("rb") as file:
+            return BatchBook.model_validate_json(file.read(_MOST_BYTES))
+    except FileNotFoundError:
+        return BatchBook()
+    except (OSError, ValidationError) as error:
+        raise UsageError(
+            f"{show_here(run / BATCHES_FILE)} could not be read, so it is not known what was sent.",
+            hint="Look at the provider's list of batches, then remove it.",
+        ) from error
 
 
 def read_begun(run: Path) -> frozenset[TrialKey]:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -17,8 +18,9 @@ from gateval.domain.base import digest
 from gateval.domain.calibration import Binding
 from gateval.domain.manifests.evaluation import script_name
 from gateval.domain.text import listing
+from gateval.domain.trials.model_call import BatchBook
 from gateval.errors import UsageError
-from gateval.gateway.batches import BatchBook, BatchedCalls
+from gateval.gateway.batches import BatchedCalls, BatchNotes
 from gateval.gateway.door import Gateway
 from gateval.gateway.upstream.http_client import HttpClient, Timeouts
 from gateval.ports.model_calls import ModelCalls
@@ -118,17 +120,16 @@ class BatchFile:
 
 @asynccontextmanager
 async def asked_by(
-    gateway: Gateway, settings: Settings, notes: BatchFile | None
+    gateway: Gateway, settings: Settings, notes: BatchNotes | None, *, goes_on: bool = False
 ) -> AsyncIterator[ModelCalls]:
     """Give who asks: the gateway, or with `notes` batches, which say on standard error how they
-    stand.
+    stand. `goes_on` as for `BatchedCalls`.
     """
     if notes is None:
         yield gateway
         return
     client = HttpClient(Timeouts(), settings.ca_file)
-    calls = BatchedCalls(
-        gateway, client, notes, lambda said: print(f"gateval: {said}", file=sys.stderr)
-    )
+    tell = partial(print, "gateval:", file=sys.stderr)
+    calls = BatchedCalls(gateway, client, notes, tell, goes_on=goes_on)
     async with calls:
         yield calls

@@ -121,11 +121,14 @@ def run_evals(
     results: Path | None,
     minutes: float,
     resume: str | None,
+    batch: bool = False,
     record: bool = False,
     replay: str | None = None,
     offline: bool = False,
 ) -> int:
-    """Run the named Evals on one revision, without a baseline, under that revision's rules."""
+    """Run the named Evals on one revision, without a baseline, under that revision's rules; judges
+    are asked in batches with `batch`.
+    """
     settings = read_settings(environ)
     repository = open_repository()
     with _importing_the_run():
@@ -141,6 +144,12 @@ def run_evals(
             fixtures=fixtures,
             today=SystemClock().utc_now()[:10],
         )
+    if batch and any(one.sealed for one in plan.evals):
+        raise UsageError(
+            "--batch leaves trials for a later run, and of sealed Evals nothing is left.",
+            hint="Leave it out, or name Evals that are not sealed.",
+        )
+    plan = plan.replace(batched=batch)
     taped = _taping(repository, record=record, replay=replay, offline=offline)
     where = (repository, settings, results, minutes)
     return carry_out(plan, *where, resume=resume, taping=taped)

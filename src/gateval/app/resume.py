@@ -18,7 +18,13 @@ from gateval.adapters.layer_trust import refuse_way, trusted_owners
 from gateval.adapters.machine import show_here
 from gateval.adapters.own_code import engine_digest
 from gateval.adapters.results_folder import PARENTS, run_folders
-from gateval.adapters.run_notes import OFFERS_FILE, read_begun, read_offers
+from gateval.adapters.run_notes import (
+    BATCHES_FILE,
+    OFFERS_FILE,
+    read_batches,
+    read_begun,
+    read_offers,
+)
 from gateval.adapters.store import STORE_FOLDER, stored_trials
 from gateval.app.run.views import PLAN_FILE, RESULTS_FILE, TRIALS_FILE
 from gateval.app.stored import named_run, read_plan, read_results
@@ -100,7 +106,7 @@ def _refuse_of_others(repository: GitRepository, folder: Path) -> None:
     """Raise `UsageError` where another user may have put there what is read."""
     owners = trusted_owners(repository.root)
     try:
-        for name in (PLAN_FILE, STORE_FOLDER, TRIALS_FILE, OFFERS_FILE):
+        for name in (PLAN_FILE, STORE_FOLDER, TRIALS_FILE, OFFERS_FILE, BATCHES_FILE):
             refuse_way(folder.absolute() / name, owners)
     except OSError as error:
         raise UsageError(
@@ -141,4 +147,5 @@ def _resumed(plan: Plan, folder: Path) -> Resumed | None:
         lost, offers = len(read_begun(folder) - over), read_offers(folder)
     agents = {plan.eval(one.key.eval).agent for one in kept.measured}
     offers = tuple(one for one in offers if one.agent in agents)
-    return Resumed(kept, resumed_sentence(folder.name, kept, lost), offers)
+    told = resumed_sentence(folder.name, kept, lost)
+    return Resumed(kept, told, offers, read_batches(folder))

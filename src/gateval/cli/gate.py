@@ -158,6 +158,12 @@ def report(run: str, view: str, output: Path | None) -> int:
 @options.replay
 @options.offline
 @click.option(
+    "--batch",
+    is_flag=True,
+    help="Ask judges of OpenAI and Anthropic in batches: within a day, at half the price. With "
+    "--resume, the same command takes what has come since.",
+)
+@click.option(
     "--step",
     type=click.Choice(["plan", "run", "next", "finish"]),
     metavar="plan|run|next|finish",
@@ -185,6 +191,7 @@ def run(
     resume_from: str | None,
     *,
     resume: bool,
+    batch: bool,
     step: str | None,
     shards: str,
     shard: str,
@@ -205,7 +212,7 @@ def run(
     if step or shards or shard or in_round or parts:
         from gateval.app.spread import asked_for, run_stage
 
-        if evals or fixtures or rev or resume or resume_from:
+        if evals or fixtures or rev or resume or resume_from or batch:
             raise click.UsageError("A shard measures what --plan says, and nothing else.")
         job = asked_for(step=step, shards=shards, shard=shard, in_round=in_round, parts=parts)
         taped |= {"parts": parts, "results": results, "minutes": minutes}
@@ -214,11 +221,13 @@ def run(
     if plan_file is not None and (evals or fixtures or rev):
         raise click.UsageError("--plan stands alone: the plan says what runs.")
     how: dict[str, Any] = {"results": results, "minutes": minutes, "resume": go_on, **taped}
+    if batch and (plan_file is not None or taped["replay"] or taped["record"]):
+        raise click.UsageError("--batch takes Evals by name, and neither records nor replays.")
     if plan_file is not None or (taped["replay"] and not (evals or fixtures or rev)):
         return run_plan_file(environ, plan_file, **how)
     if not evals:
         evals = _offer(rev)
-    return run_evals(environ, evals, fixtures=fixtures, rev=rev, **how)
+    return run_evals(environ, evals, fixtures=fixtures, rev=rev, batch=batch, **how)
 
 
 def _offer(rev: str | None) -> tuple[str, ...]:

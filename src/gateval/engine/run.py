@@ -15,33 +15,31 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from gateval.assertions.assess import (
-    NOTHING,
     assess,
     assess_early,
     heard_of,
     programs_refused,
     starting_programs,
 )
-from gateval.assertions.base import Early, Heard, trust_every_judge
+from gateval.assertions.base import trust_every_judge
 from gateval.candidates.base import TrialRequest
 from gateval.candidates.checks import Checks
 from gateval.candidates.playgrounds import Playgrounds
 from gateval.candidates.team import Candidates
-from gateval.domain.manifests.catalogue import embedding_model
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.plan.plan import AgentDefinition, Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.averages import group_trials
 from gateval.domain.results.fixture_progress import has_real_judge
 from gateval.domain.results.offers import OfferCollector
-from gateval.domain.results.resume import NO_TRIALS, KeptTrials
+from gateval.domain.results.resume import NO_TRIALS, KeptTrials, can_judge_again
 from gateval.domain.results.trial_verdict import conclude_answer, conclude_no_answer, unanswered
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
@@ -58,48 +56,33 @@ from gateval.domain.trials.trial import (
 )
 from gateval.engine.pairs import flipped, judge_pairs
 from gateval.engine.spacing import StartSpacing
-from gateval.engine.stage import Stage, whole_run
+from gateval.engine.stage import Stage, phases, whole_run
+from gateval.engine.waiting import (
+    Task,
+    Waiting,
+    judged_later,
+    kept_answer,
+    lost_by_models,
+    unjudged,
+)
 from gateval.events import (
     Event,
     RunFinished,
     RunStarted,
     RunWarned,
+    TrialAnswered,
     TrialFinished,
     TrialsAdded,
     TrialStarted,
 )
 from gateval.gateway.places import Places, keeping, placed
-from gateval.judging.calibrating import Agreements
+from gateval.judging.agreements import Agreements
 from gateval.judging.judge import Judge
 from gateval.ports.model_calls import NO_CALLERS, Callers, Embed
 from gateval.ports.storage import TrialLog
 
 if TYPE_CHECKING:
-    from gateval.candidates.playground_state import EndState
     from gateval.candidates.playgrounds import ReadyPlayground
-
-
-class Phase(NamedTuple):
-    """Trials that run side by side, and the side whose processes live meanwhile, if any does."""
-
-    keys: tuple[TrialKey, ...]
-    side: Side | None = None
-
-
-def phases(plan: Plan, keys: Sequence[TrialKey], first: Side) -> tuple[Phase, ...]:
-    """Return the phases of one look; `first` is the side whose processes come first."""
-    agents = {one.name: one.agent for one in plan.evals}
-    processes = {(agent.name, agent.side) for agent in plan.agents if agent.runtime.starts_process}
-
-    def is_process(key: TrialKey) -> bool:
-        return (agents[key.eval], key.side) in processes
-
-    sides = {key.side for key in keys if is_process(key)}
-    if len(sides) < len(Side):
-        return (Phase(tuple(keys), next(iter(sides), None)),)
-    early = tuple(key for key in keys if not is_process(key) or key.side is first)
-    late = tuple(key for key in keys if is_process(key) and key.side is not first)
-    return (Phase(early, first), Phase(late, late[0].side))
 
 
 TRIES = 4
@@ -111,25 +94,6 @@ class TrialAttempt(NamedTuple):
 
     trial: Trial
     in_vain: bool = False
-
-
-class Waiting(NamedTuple):
-    """A trial that is answered, and of which these assertions are to be assessed, by their
-    positions. `found` are the others, `spent` what was taken for those and `lost` what was taken in
-    vain; `early` is known of parts of those that are left, and `heard` was said of them. One
-    `aside` starts no program, and is assessed while others answer.
-    """
-
-    task: Task
-    answer: Answer
-    state: EndState | None
-    left: Collection[int]
-    found: Mapping[int, Assessment]
-    spent: tuple[Usage, ...] = ()
-    lost: tuple[Usage, ...] = ()
-    early: Early = NOTHING
-    heard: Heard | None = None
-    aside: bool = False
 
 
 async def run_trial(task: Task, context: RunContext) -> TrialAttempt | Waiting:
@@ -180,6 +144,7 @@ async def _tried(
         return TrialAttempt(conclude_no_answer(key, answer, task.planned.scoring), answer.lasting)
     state, every = ground.state if ground else None, range(len(fixture.assertions))
     later = starting_programs(fixture) if task.planned.sealed else frozenset()
+    later |= judged_later(fixture) if context.batched else frozenset()
     whole = Waiting(task, answer, state, every, {})
     if not later and task.planned.sealed and ground is None:
         return whole._replace(aside=True)
@@ -210,8 +175,12 @@ async def concluded(
         known = [one for one in spent if one.total is not None] or spent[-1:]
         scoring = task.planned.scoring
         trial = conclude_answer(task.key, task.fixture, answer, every, add_usage(known), scoring)
-        missing = _lost_by_models(task.fixture, trial)
-        in_vain = not context.judge.denied.isdisjoint(judge.asked) or _undetermined(trial)
+        missing = lost_by_models(task.fixture, trial)
+        in_vain = (
+            context.batched
+            or not context.judge.denied.isdisjoint(judge.asked)
+            or _undetermined(trial)
+        )
         if not (missing and left) or in_vain:
             break
     if waiting.lost:
@@ -246,33 +215,6 @@ def _undetermined(trial: Trial) -> bool:
     """Whether a judge looked, and says that the run does not show what it is asked."""
     verdicts = (one.verdict for one in trial.assessments if isinstance(one, NotAssessed))
     return any(one is not None and one.undetermined for one in verdicts)
-
-
-def _lost_by_models(fixture: Fixture, trial: Trial) -> Collection[int]:
-    """The assertions without which a trial says nothing, and whose model could not be asked."""
-    if trial.passed is not None:
-        return ()
-    return [
-        one.index
-        for spec, one in zip(fixture.assertions, trial.assessments, strict=True)
-        if isinstance(one, NotAssessed)
-        and one.cause in {Cause.JUDGE, Cause.PROVIDER}
-        and one.counts
-        and (spec.needs_judge or any(map(embedding_model, spec.within())))
-    ]
-
-
-def _kept_answer(task: Task, trial: Trial) -> Waiting:
-    """Return a trial that was lost by its judge alone as one of which the judge is to be asked."""
-    answer = Answer(
-        output=trial.output or "",
-        trace=trial.trace,
-        usage=trial.usage,
-        seconds=trial.seconds,
-        calls=trial.calls,
-    )
-    left, found = _lost_by_models(task.fixture, trial), dict(enumerate(trial.assessments))
-    return Waiting(task, answer, None, left, found, spent=(trial.judge_usage,))
 
 
 async def judge_again(
@@ -331,6 +273,7 @@ class RunContext:
     is asked any more, as a sentence; it is empty as long as the run has room for calls. `gave_up`
     says of a model (`provider/model-id`) why it is asked no more, if so. `kept` is what was
     measured elsewhere. `callers` names trials for recordings. `stage` is the piece made here.
+    Judges that are `batched` are asked when all trials of a look are answered.
     """
 
     candidates: Candidates
@@ -349,6 +292,7 @@ class RunContext:
     kept: KeptTrials = NO_TRIALS
     callers: Callable[[TrialKey], Callers] = lambda _: NO_CALLERS
     stage: Stage | None = None
+    batched: bool = False
 
     def judge_of(self, key: TrialKey) -> Judge:
         """The judge, as it is asked of a trial."""
@@ -359,15 +303,6 @@ UNLOOKED = (
     "The run ended while trials waited for what sealed Evals run when no agent does. These were "
     "not measured."
 )
-
-
-class Task(NamedTuple):
-    """A trial to run, with everything the plan says about it."""
-
-    key: TrialKey
-    agent: AgentDefinition | None
-    planned: PlannedEval
-    fixture: Fixture
 
 
 async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
@@ -404,7 +339,7 @@ async def run_trials(plan: Plan, context: RunContext) -> tuple[Trial, ...]:
     finally:
         if context.agreements:
             await context.agreements.close()
-        if run.waiting:
+        if run.waiting and not context.batched:
             context.tell(RunWarned(message=UNLOOKED))
         context.tell(RunFinished(finished=len(run.trials), planned=planned))
     return tuple(run.trials.values())
@@ -563,14 +498,26 @@ class _Run:
             elif measured.aside:
                 group.create_task(conclude(measured))
             else:
-                self.waiting.append(measured)
+                self.waiting.append(self._kept(measured) if context.batched else measured)
 
     async def _measured(self, task: Task) -> Trial | Waiting:
         """Run one trial, or of one whose answer was kept, ask its judge again."""
         answered = self._to_judge.get(task.key)
         if answered is None:
             return await _measured(task, self._context)
-        return (await concluded(_kept_answer(task, answered), self._context)).trial
+        kept = kept_answer(task, answered)
+        return kept if self._context.batched else (await concluded(kept, self._context)).trial
+
+    def _kept(self, waiting: Waiting) -> Waiting:
+        """Store a trial before its judge is asked in a batch: a run that goes on asks the same, and
+        takes the answer. So what is asked about is what is stored.
+        """
+        context, answered = self._context, unjudged(waiting)
+        trial = context.log.append(context.offers.take(context.redact(answered)))
+        context.tell(TrialAnswered(trial=trial))
+        if not can_judge_again(waiting.task.fixture, trial):
+            return waiting
+        return waiting._replace(answer=kept_answer(waiting.task, trial).answer)
 
     def _store(self, measured: Trial) -> None:
         trial, context = self._context.redact(measured), self._context

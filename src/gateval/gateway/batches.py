@@ -15,11 +15,9 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import NamedTuple, Protocol, Self
 
-from pydantic import Field
-
-from gateval.domain.base import JsonObject, Value
+from gateval.domain.base import JsonObject
 from gateval.domain.manifests.evaluation import script_name
-from gateval.domain.trials.model_call import ModelReply, ModelRequest
+from gateval.domain.trials.model_call import BatchBook, ModelReply, ModelRequest, SentBatch
 from gateval.domain.trials.trial import Side
 from gateval.errors import EvaluationError
 from gateval.gateway.door import Gateway
@@ -29,6 +27,7 @@ from gateval.gateway.upstream.retry import (
     RETRIED_BELOW_500,
     AttemptFailed,
     Transient,
+    Unanswerable,
     Unreached,
     is_transient,
     status_error,
@@ -61,21 +60,6 @@ _FAILURES = 10
 _AGAIN = "The same command goes on, and pays for nothing twice."
 
 
-class SentBatch(Value):
-    """A batch: the model, the names of its requests, and its id; empty while it is being made."""
-
-    model: str
-    asked: tuple[str, ...]
-    id: str = Field(default="", pattern=r"^[A-Za-z0-9_-]{0,200}$")
-
-
-class BatchBook(Value):
-    """All batches of a command, in the order in which they were sent."""
-
-    version: str = "batches.v1"
-    batches: tuple[SentBatch, ...] = ()
-
-
 class BatchNotes(Protocol):
     """Where a command keeps its batches."""
 
@@ -105,14 +89,23 @@ class _Question(NamedTuple):
 
 
 class BatchedCalls:
-    """Fulfils `ModelCalls`. Use it as an async context. Scripted models answer at once.
+    """Fulfils `ModelCalls`. Use it as an async context. Scripted models answer at once, as do those
+    whose provider takes no batches that we know.
 
-    `notes` keeps what was sent, and `tell` is told in a sentence how batches stand.
+    `notes` keeps what was sent, and `tell` is told in a sentence how batches stand. Where the
+    command `goes_on` without an answer, `call` raises no `BatchStopped`, but an outage.
     """
 
     def __init__(
-        self, gateway: Gateway, client: HttpClient, notes: BatchNotes, tell: Callable[[str], None]
+        self,
+        gateway: Gateway,
+        client: HttpClient,
+        notes: BatchNotes,
+        tell: Callable[[str], None],
+        *,
+        goes_on: bool = False,
     ) -> None:
+        self._goes_on = goes_on
         self._gateway, self._client, self._notes, self._tell = gateway, client, notes, tell
         self._book = notes.read()
         self._asked: Counter[str] = Counter()
@@ -159,9 +152,9 @@ class BatchedCalls:
 
     async def call(self, model: str, request: ModelRequest, *, side: Side) -> ModelReply:
         """Ask `model`; see `ports.model_calls.ModelCalls`. Raises `BatchStopped`, too."""
-        if script_name(model) is not None:
-            return await self._gateway.call(model, request, side=side)
         provider, _, bare = model.partition("/")
+        if script_name(model) is not None or provider not in BATCH_FORMATS:
+            return await self._gateway.call(model, request, side=side)
         wire = WIRE_FORMATS[BATCH_FORMATS[provider].wire]
         try:
             body = wire.encode_request(request.replace(model=bare))
@@ -177,8 +170,10 @@ class BatchedCalls:
         self._came.set()
         try:
             reply = await question.answer
-        except BaseException:
+        except BaseException as error:
             entry.refused()
+            if self._goes_on and isinstance(error, BatchStopped):
+                raise ModelCallError(ModelCallFault.OUTAGE, error.sentence) from error
             raise
         entry.answered(reply)
         usage = self._gateway.pricing.usage(
@@ -239,7 +234,7 @@ class BatchedCalls:
         return sent
 
     def _keep(self, *batches: SentBatch) -> None:
-        self._book = BatchBook(batches=batches)
+        self._book = self._book.replace(batches=batches)
         self._notes.keep(self._book)
 
     async def _posted(self, provider: str, upload: BatchUpload) -> JsonObject:
@@ -280,6 +275,8 @@ class BatchedCalls:
                 got = await self._exchange(provider, path)
             except AttemptFailed as failure:
                 said = str(failure)
+                if isinstance(failure, Unanswerable):
+                    break
             else:
                 if 200 <= got.status < 300:
                     return got.body
@@ -303,11 +300,11 @@ class BatchedCalls:
         form, names = BATCH_FORMATS[provider], set(sent.asked)
         try:
             state = await self._ended(sent, form)
-            answers = {
-                one.custom_id: one
-                for path in state.results
-                for one in form.answers(await self._fetched(provider, path))
-            }
+            answers = dict[str, BatchAnswer]()
+            for path in state.results:
+                for one in form.answers(await self._fetched(provider, path)):
+                    twice = one.custom_id in answers
+                    answers[one.custom_id] = _twice(one.custom_id) if twice else one
         except WireError as unread:
             raise BatchStopped(f"{provider} told of {sent.id} with {unread}.") from unread
         lost = set[str]()
@@ -353,9 +350,15 @@ class BatchedCalls:
             wait = min(_GROWTH * wait, _LONGEST_WAIT)
 
 
+def _twice(name: str) -> BatchAnswer:
+    """What came of a question that was answered twice: nobody knows which answer is right."""
+    return BatchAnswer(name, None, error="the batch holds two answers to it")
+
+
 def _name_of(model: str, body: bytes, request: ModelRequest) -> str:
-    """What a question is known by: all that it says, but for what was drawn for it."""
-    text = body
-    for number, value in enumerate(request.caller.drawn if request.caller else ()):
+    """What a question is known by: who asks, and all that it says but for what was drawn for it."""
+    text, caller = body, request.caller
+    for number, value in enumerate(caller.drawn if caller else ()):
         text = text.replace(value.encode(), f"DRAWN{number}".encode())
-    return hashlib.sha256(model.encode() + b"\0" + text).hexdigest()[:40]
+    asks = caller.address if caller else ""
+    return hashlib.sha256(b"\0".join((model.encode(), asks.encode(), text))).hexdigest()[:40]

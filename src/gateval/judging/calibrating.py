@@ -1,5 +1,5 @@
-"""Measures judges: replays their calibrations beside the trials of a plan, watches those on whose
-stored agreement the run relies, and says whose word counts.
+"""Measures judges: replays their calibrations, and watches those on whose stored agreement a run
+relies.
 
 Each example goes through `Judge.judge`, with the same prompt, delimiters, limits and checks; the
 judge sees the rubric, the input, the steps and the answer, never what a person said of it.
@@ -8,9 +8,8 @@ judge sees the rubric, the input, the steps and the answer, never what a person 
 from __future__ import annotations
 
 import asyncio
-import secrets
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from enum import Enum, auto
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,16 +18,11 @@ from gateval.domain.calibration import (
     CANARIES,
     CUT,
     RETESTS,
-    Binding,
     CalibrationReplay,
     JudgedExample,
-    ModelVersion,
     Retest,
     binding_of,
-    new_fingerprints,
-    unmeasured_versions,
     watched,
-    with_fingerprints,
 )
 from gateval.domain.injection import AttackOutcome, Injections
 from gateval.domain.manifests.evaluation import (
@@ -36,10 +30,8 @@ from gateval.domain.manifests.evaluation import (
     CalibrationExample,
     JudgeSpec,
 )
-from gateval.domain.manifests.fixture import Fixture, input_of
-from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.planned_eval import PlannedEval
-from gateval.domain.results.doubts import JudgeDigests, binding_now, judge_doubt
+from gateval.domain.manifests.fixture import input_of
+from gateval.domain.results.doubts import JudgeDigests
 from gateval.domain.statistics.watching import rounds_for
 from gateval.domain.trials.model_call import (
     Caller,
@@ -300,6 +292,10 @@ class ExampleAsker:
         )
 
 
+BY_THE_SYSTEM = random.SystemRandom()
+"""Draws what nobody foresees."""
+
+
 async def watch(
     known: CalibrationReplay,
     calibration: Calibration,
@@ -307,24 +303,27 @@ async def watch(
     judge: Judge,
     judges: int,
     turns: asyncio.Semaphore | None = None,
+    rules: AskingRules = ONE_BY_ONE,
+    draw: random.Random = BY_THE_SYSTEM,
 ) -> CalibrationReplay:
     """Return a stored agreement with what its judge now says of examples it was right about, after
     what it said of others in this run, if it was watched already.
 
-    They are drawn anew for each run, and asked as any question is; one of them has the injection,
-    where there is such a one. One without a verdict says nothing. `judges` are watched in all. With
+    They are drawn anew for each run, by `draw`, and asked as any question is; one of them has the
+    injection, where there is such a one. One without a verdict says nothing. `judges` are watched
+    in all. With
     `turns` each waits for one, which who goes on asking other questions gives; one that is answered
     gives two, so that they end with or without others.
     """
     if known.retest is None or not known.can_be_watched:
         raise ValueError("There is no example to watch this judge by.")
-    draw, asking = secrets.SystemRandom(), ExampleAsker(calibration, spec, judge)
+    asking = ExampleAsker(calibration, spec, judge, rules)
     steady = draw.sample(known.retest.steady, len(known.retest.steady))
     many = CANARIES - (known.retest.injected is not None)
     asked = [(steady[at % len(steady)], _plain) for at in range(many)]
     asked += [(known.retest.injected, _injected)] if known.retest.injected is not None else []
     draw.shuffle(asked)
-    turn = turns or asyncio.Semaphore(AT_ONCE)
+    turn = turns or asyncio.Semaphore(rules.at_once)
 
     async def answered(number: int, says: _Says) -> JudgedExample:
         async with turn:
@@ -457,136 +456,3 @@ async def _judged_by(
         said = {"score": verdict.score, "summary": shorten(verdict.summary, _WORDS), "error": ""}
         return told.replace(**said), [*spent, found.usage]
     return told, spent
-
-
-class Agreements:
-    """The replays of one run. Each is made once, and begins when the first trial needs it.
-
-    Of those that the plan knows, canaries are asked in their place, mixed among the first questions
-    of trials, whose verdicts wait for all of them. A judge that cannot be watched so is measured
-    anew, one that answers under a new fingerprint is asked as many more, once a run, and what
-    another job of the run measured stands. `keep` gets all of them. `callers` names the replay of
-    an Eval's calibration, by its binding, for recordings.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        judge: Judge,
-        *,
-        keep: Callable[[CalibrationReplay], None] = lambda _: None,
-        callers: Callable[[PlannedEval, str], Caller | None] = lambda _planned, _binding: None,
-    ) -> None:
-        self._plan = plan
-        self._judge = judge
-        self._keep = keep
-        self._callers = callers
-        self._known = {
-            one.binding.digest: one
-            for one in plan.agreements
-            if one.can_be_watched or one.is_of_this_run
-        }
-        self._turns = {name: asyncio.Semaphore(0) for name in self._known}
-        self._made: dict[tuple[str, _Kind], asyncio.Task[CalibrationReplay]] = {}
-
-    def begun(self, planned: PlannedEval, fixture: Fixture) -> Callable[[], Awaitable[str]]:
-        """Take in that a trial of this fixture is assessed now; return what tells its doubt."""
-        if fixture.is_judged and planned.wants_calibration:
-            self._replay(planned)
-        return partial(self.doubt, planned)
-
-    async def doubt(self, planned: PlannedEval) -> str:
-        """Return why the word of this Eval's judge does not count; empty if it does."""
-        if not planned.wants_calibration:
-            return ""
-        found = await self._found(planned)
-        if found is not None and (new := self._unmeasured(found)):
-            return (
-                f"{new[0].model} answers as {new[0].version}, and {found.calibration} was replayed "
-                "with another version"
-            )
-        replays = () if found is None else (found,)
-        return judge_doubt(planned, replays, self._plan.policy.judge)
-
-    def _unmeasured(self, known: CalibrationReplay) -> tuple[ModelVersion, ...]:
-        """The versions in which its judge has answered this run, and not that replay."""
-        return unmeasured_versions(self._judge.seen.versions, known.versions)
-
-    async def close(self) -> None:
-        """End replays that nobody waits for any more."""
-        for task in self._made.values():
-            task.cancel()
-        await asyncio.gather(*self._made.values(), return_exceptions=True)
-
-    async def _found(self, planned: PlannedEval) -> CalibrationReplay | None:
-        """Return what is known of an Eval's judge by now; None where nothing measures it."""
-        if (task := self._replay(planned)) is None:
-            return None
-        made = await asyncio.shield(task)
-        if made.watch is None:
-            return made
-        if self._unmeasured(made):  # its canaries told that
-            return await asyncio.shield(self._task(planned, made.binding, _Kind.ANEW))
-        met = new_fingerprints(self._judge.seen.versions, made.versions)
-        if met and made.watch.asked <= CANARIES:
-            return await asyncio.shield(self._task(planned, made.binding, _Kind.MORE, made))
-        return made
-
-    def _replay(self, planned: PlannedEval) -> asyncio.Task[CalibrationReplay] | None:
-        """Begin what tells of an Eval's judge, or have it go on; None where nothing measures it."""
-        bound = binding_now(self._plan, planned, judge_digests())
-        if bound is None:
-            return None
-        known = self._known.get(bound.digest)
-        if known is None or self._unmeasured(known):
-            return self._task(planned, bound, _Kind.ANEW)
-        self._turns[bound.digest].release()
-        return self._task(planned, bound, _Kind.KNOWN, known)
-
-    def _task(
-        self,
-        planned: PlannedEval,
-        bound: Binding,
-        kind: _Kind,
-        known: CalibrationReplay | None = None,
-    ) -> asyncio.Task[CalibrationReplay]:
-        """The one task of its kind for all whose judge has this binding."""
-        name = (bound.digest, kind)
-        if name not in self._made:
-            self._made[name] = asyncio.create_task(self._make(planned, bound, kind, known))
-        return self._made[name]
-
-    async def _make(
-        self, planned: PlannedEval, bound: Binding, kind: _Kind, known: CalibrationReplay | None
-    ) -> CalibrationReplay:
-        calibration, spec = planned.calibration, planned.judge
-        assert calibration is not None  # noqa: S101 - seen by the caller
-        if known is not None and known.is_of_this_run and kind is _Kind.KNOWN:
-            return known
-        judge = self._judge.of(self._callers(planned, bound.digest))
-        if known is None:
-            made = await replay(
-                calibration,
-                spec,
-                judge,
-                script=bound.script,
-                retests=self._plan.retests,
-                attacked=bool(bound.attacks),
-            )
-        else:
-            judges = sum(not one.examples for one in self._known.values())
-            turns = self._turns[bound.digest] if kind is _Kind.KNOWN else None
-            made = await watch(known, calibration, spec, judge, judges, turns)
-        if kind is _Kind.MORE:
-            met = with_fingerprints(made.versions, self._judge.seen.versions)
-            made = made.replace(versions=met)
-        self._keep(made)
-        return made
-
-
-class _Kind(Enum):
-    """How a replay is made: anew, by watching what is known, or by asking more canaries."""
-
-    ANEW = auto()
-    KNOWN = auto()
-    MORE = auto()

@@ -160,6 +160,8 @@ def plan_everything(
     if plan.nothing and not plan.doubts:
         raise UsageError(f"There is no Eval to run on {revision.short}.", hint=_FIRST)
     plan = without_lacking(repository, plan, snapshot, None)
+    sealed = any(one.sealed for one in plan.evals)
+    plan = plan.replace(batched=plan.policy.judge.batch and not sealed)
     return _finished(repository, plan, snapshot)
 
 

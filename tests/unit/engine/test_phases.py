@@ -7,7 +7,7 @@ import pytest
 from gateval.domain.manifests.agent import RuntimeSpec
 from gateval.domain.plan.plan import Plan
 from gateval.domain.trials.trial import Side
-from gateval.engine.run import phases
+from gateval.engine.stage import phases
 from tests.helpers.first_trials import first_trials
 from tests.helpers.reports import edit_plan, make_results
 

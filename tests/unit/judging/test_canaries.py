@@ -19,7 +19,8 @@ from gateval.domain.planning.snapshot import GateRules
 from gateval.domain.results.doubts import binding_now
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Side
-from gateval.judging.calibrating import Agreements, judge_digests, replay
+from gateval.judging.agreements import Agreements
+from gateval.judging.calibrating import judge_digests, replay
 from gateval.judging.judge import Judge
 from tests.helpers.bars import snapshot
 from tests.helpers.calibrations import answer, calibration, verdict

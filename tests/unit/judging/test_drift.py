@@ -21,7 +21,8 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.results.doubts import version_warnings
 from gateval.domain.trials.model_call import ModelReply, ModelRequest
 from gateval.domain.trials.trial import Side, Trial
-from gateval.judging.calibrating import Agreements, prompt_digest
+from gateval.judging.agreements import Agreements
+from gateval.judging.calibrating import prompt_digest
 from gateval.judging.judge import Judge
 from gateval.wire.registry import WIRE_FORMATS
 from tests.helpers.calibrations import verdict

@@ -25,7 +25,8 @@ from gateval.domain.planning.planner import plan_revision
 from gateval.domain.planning.snapshot import GateRules
 from gateval.domain.results.doubts import JudgeDigests, judge_doubt
 from gateval.domain.results.results import Results
-from gateval.judging.calibrating import Agreements, attack, judge_digests, replay
+from gateval.judging.agreements import Agreements
+from gateval.judging.calibrating import attack, judge_digests, replay
 from gateval.judging.judge import Judge
 from gateval.judging.laboratory import Position, attack_questions, attacks
 from tests.helpers.bars import snapshot

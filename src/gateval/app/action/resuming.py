@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from gateval.adapters.github.runner import RESULTS_URL, NoArtifact, upload_file
 from gateval.adapters.own_code import engine_digest
-from gateval.adapters.run_notes import read_offers
+from gateval.adapters.run_notes import read_batches, read_offers
 from gateval.app.action.context import ActionEvent
 from gateval.app.action.result import ActionProgress
 from gateval.app.run.shards import claim_limit
@@ -44,8 +44,9 @@ from gateval.domain.results.results import (
     results_of,
 )
 from gateval.domain.results.resume import NOTHING_KEPT, Resumed, kept_trials, resumed_sentence
+from gateval.domain.trials.model_call import NO_BATCHES, BatchBook
 from gateval.errors import GatevalError, MissingPermission, StageFileError
-from gateval.events import Event, Listener, TrialFinished
+from gateval.events import Event, Listener, TrialAnswered, TrialFinished
 from gateval.formats.github.action_inputs import ActionStep
 from gateval.publish.check import PublishTarget
 from gateval.render.stage import dump, load_part
@@ -105,7 +106,7 @@ def earlier_trials(
     if not kept.measured and not kept.to_judge:
         return NOTHING_KEPT
     told = f"{resumed_sentence(name, kept, 0)} {_SINCE}"
-    return Resumed(kept, told, parts[-1].offers)
+    return Resumed(kept, told, parts[-1].offers, parts[-1].batches)
 
 
 _ANEW = "All is measured anew."
@@ -122,6 +123,12 @@ def _part(event: ActionEvent, plan: Plan, found: CutShort, upload: TrialUpload) 
         if content is not None and sha256(content).hexdigest() == upload.sha256:
             return load_part(content)
     raise StageFileError(f"Its artifact {name} is gone, or is not what its check run confirms.")
+
+
+def _sent(folder: Path) -> BatchBook:
+    """What a run has sent in batches: of one that is being sent nobody knows yet."""
+    book = read_batches(folder)
+    return book.replace(batches=tuple(one for one in book.batches if one.id))
 
 
 class Uploads:
@@ -142,7 +149,8 @@ class Uploads:
         self._plan = digest_of(plan)
         self._redactor = Redactor(event.context.secrets)
         self._new = [*resumed.kept.measured, *resumed.kept.to_judge]
-        self._offers = resumed.offers
+        self._offers, self._batches = resumed.offers, resumed.batches
+        self._told = NO_BATCHES
         self._folder: Path | None = None
         self._lock, self._sending = threading.Lock(), threading.Lock()
         self._over = threading.Event()
@@ -161,7 +169,7 @@ class Uploads:
         self._folder = folder
 
         def hear(event: Event) -> None:
-            if self._works and isinstance(event, TrialFinished):
+            if self._works and isinstance(event, TrialFinished | TrialAnswered):
                 with self._lock:
                     self._new.append(event.trial)
 
@@ -183,7 +191,8 @@ class Uploads:
         return what is reported on.
         """
         if self._works:
-            self._offers, self._folder = offers, None
+            self._offers, folder = offers, self._folder
+            self._batches, self._folder = _sent(folder) if folder else self._batches, None
             last = threading.Thread(target=self._send, daemon=True)
             last.start()
             last.join(_CANCELLED_SECONDS)
@@ -202,12 +211,16 @@ class Uploads:
             with self._lock:
                 new, self._new = self._new, []
             shown = [one for one in new if self._redactor.value(one.key) is one.key]
-            number = len(self._left.uploads) + 1
-            if not shown or self.fault or number > MOST_UPLOADS:
-                return False
+            number, told = len(self._left.uploads) + 1, self._told
             if self._folder is not None:
                 self._offers = read_offers(self._folder) or self._offers
-            part = ResultsPart(plan=self._plan, trials=tuple(shown), offers=self._offers)
+                self._batches = _sent(self._folder)
+            if not (shown or self._batches != told) or self.fault or number > MOST_UPLOADS:
+                return False
+            self._told = self._batches
+            part = ResultsPart(
+                plan=self._plan, trials=tuple(shown), offers=self._offers, batches=self._batches
+            )
             content = dump(part, indent=None).encode()
             context, name = self._event.context, self._left.artifact(number)
             environ, ca_file = context.settings.environ, context.settings.ca_file

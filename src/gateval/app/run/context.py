@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Container, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Container, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,9 +37,10 @@ from gateval.domain.manifests.gate_config import LoopbackPolicy, Policy
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.results.offers import OfferCollector
-from gateval.domain.results.resume import NO_TRIALS, KeptTrials
+from gateval.domain.results.resume import NO_TRIALS, KeptTrials, addresses
 from gateval.domain.text import listing
-from gateval.domain.trials.trial import Side, Trial
+from gateval.domain.trials.model_call import NO_BATCHES, BatchBook, Caller
+from gateval.domain.trials.trial import Side, Trial, TrialKey
 from gateval.engine.run import RunContext
 from gateval.engine.stage import Stage, whole_run
 from gateval.errors import MissingKey, UsageError
@@ -50,9 +51,10 @@ from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.peers import Allowed, no_candidate, nobody_tells
 from gateval.gateway.upstream.endpoints import Upstream, has_no_address, missing_keys
 from gateval.gateway.upstream.retry import RetryPolicy
-from gateval.judging.calibrating import Agreements
+from gateval.judging.agreements import Agreements
 from gateval.judging.judge import Judge
 from gateval.pipeline.exports import ClosureExports
+from gateval.ports.model_calls import Callers
 from gateval.ports.storage import TrialLog
 from gateval.safe.redaction import Redactor, provider_keys
 
@@ -156,7 +158,8 @@ class EvaluationRun:
     """The values that the parts of one run share. No process is started without `isolation_level`.
 
     `kept` is what was measured before; it counts among what the policy lets this one take. `stage`
-    is the piece of a run that is made here, None for all of it.
+    is the piece of a run that is made here, None for all of it; `asked` are the batches in which
+    judges were asked before.
     `replays` takes in the calibrations that the run replays, without secrets, `over_budget` why no
     model was asked any more, `usd` what its own calls took, `silent` the models that answered no
     call at the end, with seconds.
@@ -175,6 +178,7 @@ class EvaluationRun:
     kept: KeptTrials = NO_TRIALS
     taping: Taping = NO_TAPING
     stage: Stage | None = None
+    asked: BatchBook = NO_BATCHES
     replays: list[CalibrationReplay] = field(default_factory=list)
     over_budget: list[str] = field(default_factory=list)
     usd: list[float] = field(default_factory=list)
@@ -213,12 +217,12 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
             nowhere=partial(_nowhere, settings.upstreams),
         )
         candidates = await stack.enter_async_context(Candidates(context))
-        judge = Judge(gateway)
+        judge, draw = await stack.enter_async_context(_judging(run, gateway))
         redirected = {one.side for one in plan.agents if one.runtime.redirect}
         yield RunContext(
             candidates=candidates,
             judge=judge,
-            agreements=_agreements(run, judge, redactor),
+            agreements=_agreements(run, judge, redactor, draw),
             embed=partial(embed, gateway, side=Side.HEAD),
             checks=await stack.enter_async_context(Checks(context, plan, exports)),
             playgrounds=await stack.enter_async_context(Playgrounds(context, plan, exports)),
@@ -230,8 +234,9 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
             gave_up=gateway.gave_up,
             offers=run.offers,
             kept=run.kept,
-            callers=callers(run.taping, plan, gateway),
+            callers=_batched_callers(plan) if draw else callers(run.taping, plan, gateway),
             stage=run.stage,
+            batched=bool(draw),
         )
         if tape is not None and tape.fault:
             run.listen(RunWarned(message=tape.fault))
@@ -240,12 +245,34 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
         run.silent.update(gateway.silent)
 
 
-def _agreements(run: EvaluationRun, judge: Judge, redactor: Redactor) -> Agreements:
+@contextlib.asynccontextmanager
+async def _judging(run: EvaluationRun, gateway: Gateway) -> AsyncIterator[tuple[Judge, str]]:
+    """Give the judge, and where it is asked in batches what canaries are drawn by, else nothing."""
+    if not run.plan.batched or run.stage is not None or run.taping.is_set:
+        yield Judge(gateway), ""
+        return
+    from gateval.adapters.run_notes import RunBatches
+    from gateval.app.batched import asked_by
+    from gateval.judging.calibrating import judge_behind
+
+    notes = RunBatches(run.folder.path, run.asked)
+    async with asked_by(gateway, run.settings, notes, goes_on=True) as calls:
+        yield judge_behind(calls, batch=True), notes.read().draw
+
+
+def _batched_callers(plan: Plan) -> Callable[[TrialKey], Callers]:
+    """Return what tells the questions of a trial from those of others that say the same."""
+    address = addresses(plan)
+    return lambda key: Callers(judge=Caller(address=address(key)[1], place=(), asks="judge"))
+
+
+def _agreements(run: EvaluationRun, judge: Judge, redactor: Redactor, draw: str) -> Agreements:
     return Agreements(
         run.plan,
         judge,
         keep=lambda replay: run.replays.append(redactor.value(replay)),
         callers=calibration_callers(run.taping, run.plan),
+        draw=draw,
     )
 
 

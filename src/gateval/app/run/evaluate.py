@@ -79,8 +79,8 @@ def evaluate(
         offers = offer_collector(plan, resumed.offers)
         notes.offered(offers.news())
         noting = _noting(warnings, under_way, sealed_off(_noted_in(notes, offers, listen), plan))
-        parts = (folder, log, noting, offers, level, at_once, minutes, kept, taping, stage)
-        run = EvaluationRun(plan, repository, settings, *parts)
+        how = (level, at_once, minutes, kept, taping, stage, resumed.batches)
+        run = EvaluationRun(plan, repository, settings, folder, log, noting, offers, *how)
         trials, interrupted = _trials_of(run)
     timed_out = trials is None and not interrupted
     done = (*stored_trials(folder.path, TRIALS_FILE), *log.held) if trials is None else trials

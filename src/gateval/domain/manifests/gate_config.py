@@ -5,6 +5,7 @@ It is always read from the base tip, so a pull request cannot loosen it for itse
 
 from __future__ import annotations
 
+import operator
 import re
 from datetime import date
 from enum import StrEnum
@@ -415,6 +416,10 @@ class JudgePolicy(Spec):
     uncalibrated: UncalibratedPolicy = UncalibratedPolicy.INCONCLUSIVE
     """What an Eval is whose judge is not calibrated as it asks: inconclusive, or decided by its
     other assertions, with a warning (`warn`)."""
+    batch: bool = Field(default=False, exclude_if=operator.not_)
+    """Whether runs by the clock ask judges in batches, at half the price: the answers take up to a
+    day, and a run that goes on takes those that came after the time of the one before. Not where
+    a sealed Eval runs, too."""
 
 
 class Policy(Spec):

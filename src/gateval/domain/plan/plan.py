@@ -191,7 +191,8 @@ class Plan(Value):
     adds or edits: nothing of these counts here, for or against it. `baseline` names the stored base
     trials that the Evals carry, None where there are none. `agreements` are calibrations that
     earlier runs replayed with the same judges, and that need not be replayed again; `retests` says
-    that later runs may rely on those of this one. `sees` says for
+    that later runs may rely on those of this one. `batched` says that judges are asked in batches,
+    when all trials of a look are answered. `sees` says for
     readers which drops would be found; it decides nothing, and only `gateval plan` fills it.
     `sealed` stands for sealed Evals in the plan of published results: those that ran are not among
     `evals` there. `engine` is the digest of the code that measured by a plan that is stored; empty
@@ -233,6 +234,7 @@ class Plan(Value):
     baseline: UsedBaseline | None = None
     agreements: tuple[CalibrationReplay, ...] = ()
     retests: bool = Field(default=False, exclude_if=operator.not_)
+    batched: bool = Field(default=False, exclude_if=operator.not_)
     new_providers: tuple[str, ...] = ()
     sees: tuple[SeenDrop, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -34,6 +34,7 @@ from gateval.domain.results.shards import Border, Shard
 from gateval.domain.results.trial_verdict import Use, grade, trial_verdict
 from gateval.domain.text import ShortText
 from gateval.domain.tree import Revision
+from gateval.domain.trials.model_call import NO_BATCHES, BatchBook
 from gateval.domain.trials.trial import Assessment, Outcome, Side, Trial, TrialKey
 from gateval.domain.verdicts import PRECEDENCE, EvalsVerdict
 from gateval.errors import StageFileError
@@ -244,7 +245,7 @@ class ResultsPart(Value):
     of sealed Evals, encrypted for the gate's own key; empty where none was measured. `shard` says
     which share of a round it is, `border` that it is of a job that joined a round. `replayed` says
     that its answers are of a recording, so that it measures nothing. `allowance` is that of its
-    plan.
+    plan, and `batches` are those that its judges were asked in.
     """
 
     version: Literal["part.v1"] = "part.v1"
@@ -260,6 +261,7 @@ class ResultsPart(Value):
     border: Border | None = Field(default=None, exclude_if=operator.not_)
     replayed: bool = Field(default=False, exclude_if=operator.not_)
     allowance: Allowance | None = Field(default=None, exclude_if=operator.not_)
+    batches: BatchBook = Field(default=NO_BATCHES, exclude_if=NO_BATCHES.__eq__)
 
 
 WHY_CUT = ("ended", "unanswered", "over_budget")

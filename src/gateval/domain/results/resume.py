@@ -18,6 +18,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.offers import SharedOffer
+from gateval.domain.trials.model_call import NO_BATCHES, BatchBook
 from gateval.domain.trials.trial import Cause, Side, Trial, TrialKey
 
 ENGINE_FORMAT = 1
@@ -180,13 +181,14 @@ def resumed_sentence(run: str, kept: KeptTrials, lost: int) -> str:
 
 
 class Resumed(NamedTuple):
-    """What a run keeps of an earlier one, the sentence that says so, and what models were offered
-    there.
+    """What a run keeps of an earlier one, the sentence that says so, what models were offered
+    there, and what it asked in batches.
     """
 
     kept: KeptTrials = NO_TRIALS
     told: str = ""
     offers: tuple[SharedOffer, ...] = ()
+    batches: BatchBook = NO_BATCHES
 
 
 NOTHING_KEPT = Resumed()

@@ -11,6 +11,7 @@ Whatever framework writes the requests.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
@@ -84,6 +85,27 @@ class Caller(Value):
     place: tuple[str, ...]
     asks: str
     drawn: tuple[str, ...] = ()
+
+
+class SentBatch(Value):
+    """A batch: the model, the names of its requests, and its id; empty while it is being made."""
+
+    model: str
+    asked: tuple[str, ...]
+    id: str = Field(default="", pattern=r"^[A-Za-z0-9_-]{0,200}$")
+
+
+class BatchBook(Value):
+    """All batches of a command, in the order in which they were sent; `draw` is what it drew at
+    random for them, empty where it drew nothing.
+    """
+
+    version: str = "batches.v1"
+    batches: tuple[SentBatch, ...] = ()
+    draw: str = Field(default="", pattern=r"^[0-9a-f]{0,64}$", exclude_if=operator.not_)
+
+
+NO_BATCHES = BatchBook()
 
 
 class ModelRequest(Value):
