@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import time
 from collections.abc import Iterator
 from itertools import count
 
@@ -37,7 +39,7 @@ spec:
   judge: {model: openai/gpt-4o, calibration: tone}
 """
 FIXTURES, EXAMPLES = 5, 20
-CONFIG = "policy: {judge: {batch: true}, baseline: {mode: stored}}\n"
+CONFIG = "policy: {judge: {batch: true}}\n"
 
 
 def judge(call: Call) -> Answer:
@@ -67,15 +69,24 @@ class Clock:
             }
         )
 
-    def tick(self, minutes: str = "50", **environ: str) -> Ended:
-        """Run the job of the next tick; what it uploaded is there for the one after."""
-        run, before = next(self._runs), dict(self.service.kept)
+    def tick(self, *, cancelled: bool = False, minutes: str = "50", **environ: str) -> Ended:
+        """Run the job of the next tick; what it uploaded is there for the one after. One that is
+        cancelled ends when its first batch is out.
+        """
+        run, before, made = next(self._runs), dict(self.service.kept), len(self.served.made)
         payload = {**self.shop.push_payload(), "schedule": "23 * * * *"}
         may = {"contents": "write", "checks": "write", "actions": "read"}
         sha, token = self.shop.repo.branches["main"], self.shop.token(**may)
         job = self.shop.job("schedule", payload, sha=sha, run=run, token=token)
         job.check_out(self.shop.bare, "refs/heads/main")
-        ended = job.run_action({"max-minutes": minutes}, **self.service.environ, **environ)
+        self.served.polls = 10**9 if cancelled or minutes == "1" else 0
+        process = job.start(inputs={"max-minutes": minutes}, **self.service.environ, **environ)
+        while cancelled and process.poll() is None and len(self.served.made) == made:
+            time.sleep(0.05)
+        if cancelled:
+            time.sleep(1)
+            process.send_signal(signal.SIGTERM)
+        ended = job.end(process)
         known = WorkflowRun(run, "schedule", "main", sha, "x", "acme/shop")
         for number, (name, content) in enumerate(self.service.kept.items(), start=1):
             if before.get(name) != content:
@@ -98,11 +109,9 @@ def clock(shop: GitHubShop) -> Iterator[Clock]:
 def test_the_next_start_takes_the_answers_and_pull_requests_never_wait(clock: Clock) -> None:
     """The calibration is replayed in batches, too, and asked again about what it was right about."""
     with provider(clock.served) as (_, environ):
-        clock.served.polls = 10**9
-        cut = clock.tick("0.15", **environ)
+        cut = clock.tick(minutes="1", **environ)
         assert cut.code == 3, cut.log
         assert clock.asked == [FIXTURES + EXAMPLES], "trials and examples in one"
-        clock.served.polls = 0
         ended = clock.tick(**environ)
         assert ended.code == 0, ended.log + ended.errors
         assert f"of {FIXTURES} more the judge alone is asked again" in ended.log
@@ -112,21 +121,20 @@ def test_the_next_start_takes_the_answers_and_pull_requests_never_wait(clock: Cl
         assert "this commit was measured at" in third.log, "it counts now"
 
         made = len(clock.served.made)
-        ended = clock.shop.on_pull(clock.shop.open_pull(SAME), run=9_900).run_action({}, **environ)
+        ended = clock.shop.on_pull(clock.shop.open_pull(SAME), run=9_900).run_action(**environ)
         assert ended.code == 0, ended.log + ended.errors
         assert (len(clock.served.made), clock.served.alone > 0) == (made, True)
 
 
 def test_canaries_are_mixed_into_the_batch_and_stay_the_same_in_who_goes_on(clock: Clock) -> None:
     with provider(clock.served) as (_, environ):
-        assert clock.tick(**environ).code == 0
+        first = clock.tick(**environ)
+        assert first.code == 0, first.log
         made = len(clock.served.made)
         clock.shop.push_main(README="Another commit\n")
-        clock.served.polls = 10**9
-        cut = clock.tick("0.15", **environ)
-        assert cut.code == 3, cut.log
+        cut = clock.tick(cancelled=True, **environ)
+        assert cut.code == 130, cut.log
         assert clock.asked[made:] == [FIXTURES + 10]
-        clock.served.polls = 0
         ended = clock.tick(**environ)
     assert ended.code == 0, ended.log + ended.errors
     assert clock.asked[made:] == [FIXTURES + 10], "nothing more is asked"

@@ -266,7 +266,8 @@ def keep_run(
 
     It is in git before the job ends, and the same bytes are in the results, for an artifact.
     """
-    waits = measured.results.plan.batched and measured.results.info.ended
+    info = measured.results.info
+    waits = measured.results.plan.batched and (info.ended or info.interrupted)
     if not event.binds or waits:  # the next start finds the same due, and goes on
         return (), ""
     from gateval.app.run.measure import remember
