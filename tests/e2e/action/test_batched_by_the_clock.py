@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import signal
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 
 import pytest
@@ -69,29 +67,20 @@ class Clock:
             }
         )
 
-    def tick(self, *, cancelled: bool = False, minutes: str = "50", **environ: str) -> Ended:
-        """Run the job of the next tick; what it uploaded is there for the one after. One that is
-        cancelled ends when its first batch is out.
-        """
-        run, before, made = next(self._runs), dict(self.service.kept), len(self.served.made)
+    def tick(self, environ: Mapping[str, str], *, minutes: str = "50") -> Ended:
+        """Run the job of the next tick; what it uploaded is there for the one after."""
+        run = next(self._runs)
         payload = {**self.shop.push_payload(), "schedule": "23 * * * *"}
         may = {"contents": "write", "checks": "write", "actions": "read"}
         sha, token = self.shop.repo.branches["main"], self.shop.token(**may)
         job = self.shop.job("schedule", payload, sha=sha, run=run, token=token)
         job.check_out(self.shop.bare, "refs/heads/main")
-        self.served.polls = 10**9 if cancelled or minutes == "1" else 0
-        process = job.start(inputs={"max-minutes": minutes}, **self.service.environ, **environ)
-        while cancelled and process.poll() is None and len(self.served.made) == made:
-            time.sleep(0.05)
-        if cancelled:
-            time.sleep(1)
-            process.send_signal(signal.SIGTERM)
-        ended = job.end(process)
+        ended = job.run_action(inputs={"max-minutes": minutes}, **self.service.environ, **environ)
         known = WorkflowRun(run, "schedule", "main", sha, "x", "acme/shop")
         for number, (name, content) in enumerate(self.service.kept.items(), start=1):
-            if before.get(name) != content:
-                told = Artifact(1_000 * run + number, name, content, self.store.put(content))
-                known.artifacts.append(told)
+            told = Artifact(1_000 * run + number, name, content, self.store.put(content))
+            known.artifacts.append(told)
+        self.service.kept.clear()
         self.shop.repo.workflow_runs[run] = known
         return ended
 
@@ -109,34 +98,22 @@ def clock(shop: GitHubShop) -> Iterator[Clock]:
 def test_the_next_start_takes_the_answers_and_pull_requests_never_wait(clock: Clock) -> None:
     """The calibration is replayed in batches, too, and asked again about what it was right about."""
     with provider(clock.served) as (_, environ):
-        cut = clock.tick(minutes="1", **environ)
+        clock.served.polls = 10**9
+        cut = clock.tick(environ, minutes="1")
         assert cut.code == 3, cut.log
         assert clock.asked == [FIXTURES + EXAMPLES], "trials and examples in one"
-        ended = clock.tick(**environ)
+        clock.served.polls = 0
+        ended = clock.tick(environ)
         assert ended.code == 0, ended.log + ended.errors
-        assert f"of {FIXTURES} more the judge alone is asked again" in ended.log
+        info = json.loads((ended.results / "results.v1.json").read_text())["info"]
+        assert f"of {FIXTURES} more the judge alone is asked again" in info["resumed"]
         assert clock.asked[:2] == [FIXTURES + EXAMPLES, 62], "50 again, and the one with words"
         assert clock.served.alone == 0
-        third = clock.tick(**environ)
+        third = clock.tick(environ)
         assert "this commit was measured at" in third.log, "it counts now"
 
         made = len(clock.served.made)
-        ended = clock.shop.on_pull(clock.shop.open_pull(SAME), run=9_900).run_action(**environ)
+        job = clock.shop.on_pull(clock.shop.open_pull(SAME), run=9_900)
+        ended = job.run_action(inputs={}, **environ)
         assert ended.code == 0, ended.log + ended.errors
         assert (len(clock.served.made), clock.served.alone > 0) == (made, True)
-
-
-def test_canaries_are_mixed_into_the_batch_and_stay_the_same_in_who_goes_on(clock: Clock) -> None:
-    with provider(clock.served) as (_, environ):
-        first = clock.tick(**environ)
-        assert first.code == 0, first.log
-        made = len(clock.served.made)
-        clock.shop.push_main(README="Another commit\n")
-        cut = clock.tick(cancelled=True, **environ)
-        assert cut.code == 130, cut.log
-        assert clock.asked[made:] == [FIXTURES + 10]
-        ended = clock.tick(**environ)
-    assert ended.code == 0, ended.log + ended.errors
-    assert clock.asked[made:] == [FIXTURES + 10], "nothing more is asked"
-    (used,) = json.loads((ended.results / "results.v1.json").read_text())["calibrations"]
-    assert (used["watch"]["asked"], used["watch"]["wrong"]) == (10, [])

@@ -135,6 +135,34 @@ def test_a_good_judge_is_asked_ten_questions_more_shaped_like_all_others() -> No
     assert all('"final_message_step":2' in text for _, text in judge.asked)
 
 
+def test_in_batches_canaries_go_out_together_and_are_the_same_in_a_run_that_goes_on() -> None:
+    """Another draw would be asked, and paid, beside the one whose answers are under way."""
+    plan = planned()
+    plan = relying(plan, measured(plan, Says(good)))
+    (one,) = plan.evals
+
+    def asked(draw: str) -> list[int]:
+        judge, all_are_out = Says(good), asyncio.Event()
+
+        async def until() -> None:
+            if len(judge.asked) == CANARIES:
+                all_are_out.set()
+            await all_are_out.wait()
+
+        judge.until = until
+        agreements = Agreements(plan, Judge(judge), draw=draw)
+
+        async def go() -> str:
+            agreements.begun(one, one.fixtures[0])
+            return await asyncio.wait_for(agreements.doubt(one), 20)
+
+        assert asyncio.run(go()) == ""
+        return sorted(number for number, _ in judge.asked)
+
+    assert asked("0a1b") == asked("0a1b")
+    assert len({tuple(asked(f"{number:04x}")) for number in range(5)}) > 1
+
+
 def test_canaries_have_the_steps_that_their_examples_have() -> None:
     written = json.loads(calibration(20))
     for one in written["spec"]["examples"]:

@@ -46,6 +46,7 @@ from gateval.app.action.measure import (
     shown_folder,
     since_when,
     store_part,
+    waits_for_batches,
 )
 from gateval.app.action.publish import frame_of, publish_report, restate, upload_report
 from gateval.app.action.result import ActionProgress, ActionResult, RunnerOutput, published
@@ -236,7 +237,8 @@ def _measure_decide_publish(
         return end_cancelled(event, measured, progress)
     uncounted = settled(event, on_seals, measured.results)
     decided = decide(event, measured.results, measured.whole)
-    if decided.report.decision.verdict is GateVerdict.INCOMPLETE:
+    cut = decided.report.decision.verdict is GateVerdict.INCOMPLETE
+    if cut or waits_for_batches(measured):
         event = replace(event, target=progress.about(uploads.rest(measured.results.offers)))
     else:
         progress.about(event.target)

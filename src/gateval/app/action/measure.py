@@ -258,6 +258,12 @@ OF_BRANCH = {EventName.PUSH, EventName.SCHEDULE}
 """Events that measure what the default branch is."""
 
 
+def waits_for_batches(measured: MeasuredRun) -> bool:
+    """Whether judges had not answered in time: the next start finds the same due, and goes on."""
+    info = measured.results.info
+    return measured.results.plan.batched and (bool(info.ended) or info.interrupted)
+
+
 def keep_run(
     event: ActionEvent, whole: Report, measured: MeasuredRun
 ) -> tuple[tuple[str, ...], str]:
@@ -266,9 +272,7 @@ def keep_run(
 
     It is in git before the job ends, and the same bytes are in the results, for an artifact.
     """
-    info = measured.results.info
-    waits = measured.results.plan.batched and (info.ended or info.interrupted)
-    if not event.binds or waits:  # the next start finds the same due, and goes on
+    if not event.binds or waits_for_batches(measured):
         return (), ""
     from gateval.app.run.measure import remember
 
