@@ -146,7 +146,7 @@ def run_evals(
         )
     if batch and any(one.sealed for one in plan.evals):
         raise UsageError(
-            "--batch leaves trials for a later run, and of sealed Evals nothing is left.",
+            "--batch leaves answers for a later run, and of sealed Evals nothing is left.",
             hint="Leave it out, or name Evals that are not sealed.",
         )
     plan = plan.replace(batched=batch)
