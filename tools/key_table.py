@@ -135,6 +135,8 @@ def values(field: Schema, known: Schema) -> str:
     if "enum" in field or "const" in field:
         return ", ".join(f"`{one}`" for one in field.get("enum", [field.get("const")]))
     if field.get("type") == "array":
+        if each := field.get("prefixItems"):
+            return f"a list of {len(each)}: {', '.join(values(one, known) for one in each)}"
         inner = values(field.get("items") or {}, known)
         plural = {"a text": "texts", "a mapping": "mappings", "an assertion": "assertions"}
         number = "whole numbers" if inner.startswith("a whole number") else inner

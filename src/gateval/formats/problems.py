@@ -282,7 +282,10 @@ def _locate(value: JsonValue, error: ErrorDetails) -> _Located:
 def _finding(model: type[BaseModel], located: _Located, also_known: Iterable[str]) -> SchemaFinding:
     kind, last = located.error["type"], located.path[-1] if located.path else ""
     if kind == "missing":
-        return SchemaFinding(located.path, Spot.PARENT, missing_key(str(last)))
+        said = (
+            missing_key(last) if isinstance(last, str) else f"The list ends before item {last + 1}."
+        )
+        return SchemaFinding(located.path, Spot.PARENT, said)
     if kind == "extra_forbidden":
         known = known_keys(model, located.error["loc"][:-1])
         if len(located.path) == 1:

@@ -103,6 +103,7 @@ CASES = [
     (FIXTURE, "contains, value: hi", "cost, maxTokens: 1.5", "8:31 spec.assertions[0].maxTokens: Expected a whole number, got number 1.5."),
     (FIXTURE, "contains, value: hi", "judge, rubric: x, minScore: 5", "8:42 spec.assertions[0].minScore: Must be at most 1, but is 5."),
     # Evals
+    (EVAL, "fixtures: [f]", "fixtures: [f]\n  judge: {model: openai/a, escalate: {model: openai/b, band: [0.3]}}", "8:56 spec.judge.escalate.band[1]: The list ends before item 2."),
     (EVAL, "  targetAgent: a\n", "", '5:1 spec.targetAgent: The required key "targetAgent" is missing.'),
     (EVAL, "spec:", "spec:\n  judge: {model: gpt-5}", '6:18 spec.judge.model: "gpt-5" names no provider: write "provider/model-id", for example "openai/gpt-5".'),
     (EVAL, "spec:", "spec:\n  scoring: {passThreshold: 85}", "6:28 spec.scoring.passThreshold: Must be at most 1, but is 85."),
