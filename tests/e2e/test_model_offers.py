@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
+from gateval.adapters.run_notes import OFFERS_FILE
 from tests.helpers import stored
-from tests.helpers.command import gateval
+from tests.helpers.command import gateval, start_gateval
 from tests.helpers.repo import Repo
 
 REST = """\
@@ -143,3 +145,42 @@ def test_a_key_in_a_prompt_is_in_no_file(tmp_path: Path, agent: str) -> None:
     assert len(offers(out)) == 2
     written = b"".join(stored.content(one) for one in out.rglob("*") if one.is_file())
     assert KEY.encode() not in written
+
+
+WAITING = """\
+---
+apiVersion: gateval/v1
+kind: EvalFixture
+metadata: {name: wait}
+spec:
+  input: {type: prompt, payload: {prompt: Wait}}
+  assertions: [{type: contains, value: order}]
+"""
+OWN = "sk-ant-a-key-that-the-program-brings-itself"
+
+
+@pytest.mark.parametrize(("secret", "runtime"), [(KEY, "{"), (OWN, "{redirect: true, ")])
+def test_nor_in_what_a_killed_run_leaves(tmp_path: Path, secret: str, runtime: str) -> None:
+    """What models are offered is noted while the run goes on, and uploaded if it is killed."""
+    agent = PROGRAM.replace("runtime: {", f"runtime: {runtime}")
+    repo = repository(tmp_path / "repo", agent)
+    repo.write("desk.yaml", agent + REST.replace("[refund]", "[refund, wait]") + WAITING)
+    waits = 'if "Wait" in sys.stdin.read():\n    time.sleep(60)\nsystem ='
+    repo.write(
+        "agent.py",
+        CODE.replace("You help.", f"You help. {secret}").replace("system =", waits, 1),
+    )
+    repo.commit("After")
+    out = tmp_path / "out"
+    run = start_gateval(repo, "run", "desk-eval", "--results", str(out), OPENAI_API_KEY=KEY)
+    try:
+        deadline = time.monotonic() + 60
+        while not (out / OFFERS_FILE).exists() and run.poll() is None:
+            assert time.monotonic() < deadline, "nothing was noted"
+            time.sleep(0.02)
+    finally:
+        run.kill()
+        run.communicate()
+    assert b"You help." in (out / OFFERS_FILE).read_bytes()
+    written = b"".join(stored.content(one) for one in out.rglob("*") if one.is_file())
+    assert secret.encode() not in written

@@ -291,11 +291,21 @@ def _redacted(
     `brought` are the keys that programs of a side sent. On sides that are `redirected` programs
     have keys of their own, and may print one that they never sent: such are known by their form.
     """
-    clean, side = redactor.value(trial), trial.key.side
+    clean, side = _without(redactor, trial), trial.key.side
     if side in redirected:
-        own = {*brought.get(side, ()), *provider_keys(clean.model_dump_json())}
-        clean = Redactor(own).value(clean)
+        offered = clean.trace.offered if clean.trace else None
+        said = f"{clean.model_dump_json()}{offered.model_dump_json() if offered else ''}"
+        clean = _without(Redactor({*brought.get(side, ()), *provider_keys(said)}), clean)
     return clean if clean.key is trial.key else clean.replace(key=trial.key)
+
+
+def _without(redactor: Redactor, trial: Trial) -> Trial:
+    """Take secrets out of a trial, and of what models are offered, which its JSON leaves out."""
+    clean = redactor.value(trial)
+    if clean.trace is None or clean.trace.offered is None:
+        return clean
+    offered = redactor.value(clean.trace.offered)
+    return clean.replace(trace=clean.trace.replace(offered=offered))
 
 
 @contextlib.asynccontextmanager
