@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.helpers.command import gateval
+from tests.helpers.command import ROOT, gateval
 from tests.helpers.repo import Repo
 
 WORKFLOW = ".github/workflows/gateval.yml"
@@ -262,6 +262,20 @@ def test_each_shape_is_told_with_its_line_and_the_edit(repo: Repo, row: str) -> 
     told = [words for kind, words in found if kind == health and sentence in words]
     assert told, done.stdout
     assert re.search(rf"{re.escape(WORKFLOW)}:\d+, job evals", told[0])
+
+
+def test_a_shard_that_may_not_read_what_earlier_attempts_left(repo: Repo) -> None:
+    sample = (ROOT / "examples/workflows/shards.yml").read_text("utf-8")
+    before, job = sample.split("  next-1:\n")
+    job = "".join(one for one in job.splitlines(True) if "actions: read" not in one)
+    repo.write(".github/workflows/shards.yml", f"{before}  next-1:\n{job}")
+    repo.commit()
+    done = gateval(repo, "doctor", "--repository", "acme/shop")
+    assert done.returncode == 1, done.stdout
+    words = " ".join(done.stdout.split())
+    assert "job next-1: too few, so what earlier attempts left is not found" in words
+    assert "Add to the job's `permissions`: actions: read." in words
+    assert "job measure-1: too few" not in words
 
 
 def test_a_line_is_the_one_to_edit(repo: Repo) -> None:

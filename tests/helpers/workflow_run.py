@@ -50,6 +50,7 @@ class WorkflowWalk:
     ran: list[tuple[str, str, int]] = field(default_factory=list)
     environs: dict[str, set[str]] = field(default_factory=dict)
     cancelled: bool = False
+    _attempts: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.jobs: dict[str, Any] = yaml.safe_load(self.path.read_text("utf-8"))["jobs"]
@@ -127,7 +128,8 @@ class WorkflowWalk:
                 case "actions/checkout":
                     pass
                 case "actions/download-artifact":
-                    self._download(machine.workspace, given)
+                    every = "github-token" in given and may.get("actions") == "read"
+                    self._download(machine.workspace, given, every=every)
                 case "actions/upload-artifact":
                     self._upload(machine.workspace, given)
                 case "gateval/gateval":
@@ -142,13 +144,14 @@ class WorkflowWalk:
         }
         return Leg("failure" if found.code else "success", outputs, found)
 
-    def _download(self, workspace: Path, given: Mapping[str, str]) -> None:
+    def _download(self, workspace: Path, given: Mapping[str, str], *, every: bool) -> None:
+        """Download what this attempt left; `every` one only by the API, with a token that may."""
         place = workspace / given["path"]
         shutil.rmtree(place, ignore_errors=True)
         start = given["pattern"].removesuffix("*")
         place.mkdir(parents=True)
         for name, files in self.artifacts.items():
-            if name.startswith(start):
+            if name.startswith(start) and (every or self._attempts[name] == self.attempt):
                 (place / name).mkdir()
                 for file, content in files.items():
                     (place / name / file).write_bytes(content)
@@ -161,6 +164,7 @@ class WorkflowWalk:
             return
         assert name not in self.artifacts, f"409 Conflict: {name}"
         self.artifacts[name] = {file.name: file.read_bytes()}
+        self._attempts[name] = self.attempt
 
     def _holds(self, condition: str, job: Mapping[str, Any]) -> bool:
         """Whether an `if` holds. One that names no status function asks for success before."""
@@ -200,7 +204,11 @@ class WorkflowWalk:
 
     def _text(self, value: object, job: Mapping[str, Any], shard: str = "") -> str:
         """Return a value with its expressions evaluated."""
-        known = {"matrix.shard": shard, "github.run_attempt": str(self.attempt)}
+        known = {
+            "matrix.shard": shard,
+            "github.run_attempt": str(self.attempt),
+            "github.token": "the job's",
+        }
 
         def said(found: re.Match[str]) -> str:
             if of := re.fullmatch(r"fromJSON\(needs\.([\w-]+)\.outputs\.([\w-]+)\)", found[1]):

@@ -185,6 +185,7 @@ def about_permissions(job: GateJob) -> HealthCheck:
 
 
 _LACKED = {
+    "actions": "what earlier attempts left is not found, and a job that is run again fails",
     "contents": "what was found is recorded nowhere but in the check run, and no label counts",
     "pull-requests": "there is no comment",
     "checks": "there is no check run, and a required one is waited for without end",

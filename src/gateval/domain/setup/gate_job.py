@@ -147,10 +147,11 @@ def records(job: GateJob) -> bool | None:
 def needed(job: GateJob) -> Mapping[str, str]:
     """Return what a job's token needs, by what it does and for which events.
 
-    A merge queue's pull requests and their labels are only read; a push has none.
+    A merge queue's pull requests and their labels are only read; a push has none. What another
+    attempt of the run left is had through GitHub's API alone.
     """
     if not job.publishes:
-        return {"contents": "read"}
+        return {"contents": "read", **({"actions": "read"} if "parts" in job.inputs else {})}
     contents = "write" if job.events & _RECORDED else "read"
     if job.events & COMMENTED:
         return {**NEEDED, "contents": contents}
