@@ -15,6 +15,7 @@ from benchmarks import (
     bridges,
     closure_export,
     gateway,
+    kills,
     looking_back,
     many_cases,
     owner_checks,
@@ -52,6 +53,7 @@ BENCHMARKS = {
     bridges.NAME: bridges.measure,
     redirect.NAME: redirect.measure,
     replay.NAME: replay.measure,
+    kills.NAME: kills.measure,
     report_page.NAME: report_page.measure,
     lines.NAME: bars.measured,
 }

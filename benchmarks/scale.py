@@ -13,6 +13,8 @@ class Scale:
 
     `runs` holds pairs of fixtures and `parallel`; `latency` is in seconds.
 
+    `killed` are the fixtures of a run and its `parallel` that is killed `kills` times.
+
     `rounds` samples are taken of short processes, `entry_rounds` of jobs of the action,
     `run_rounds` of whole runs. `cache` is where generated repositories are kept.
     """
@@ -31,6 +33,8 @@ class Scale:
     entry_rounds: int = 5
     runs: tuple[tuple[int, int], ...] = ((200, 20), (1_000, 100))
     run_rounds: int = 3
+    killed: tuple[int, int] = (500, 50)
+    kills: int = 20
     latency: float = 0.2
     gateway_calls: int = 4_000
     gateway_streams: int = 100
@@ -55,6 +59,8 @@ def tiny(cache: Path) -> Scale:
         entry_rounds=1,
         runs=((4, 2),),
         run_rounds=1,
+        killed=(6, 2),
+        kills=2,
         latency=0.01,
         gateway_calls=40,
         gateway_streams=4,

@@ -41,6 +41,7 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
             ("playgrounds", "3 tasks, 50 files each: a task without one"),
             ("bridges", "Python: a turn"),
             ("replay", "4 at 2: wall / live"),
+            ("kills", "2 kills of 6 at 2: paid again / under way"),
             ("report_page", "write / results.v1.json"),
         ],
         6,
