@@ -45,6 +45,7 @@ def check_change(
     accept_bar_change: bool,
     minutes: float,
     resume: str | None = None,
+    cache: bool = True,
     record: bool = False,
     replay: str | None = None,
     offline: bool = False,
@@ -81,7 +82,9 @@ def check_change(
         plan = plan.replace(bar_accepted="--accept-bar-change")
     known = memory if replay is None else None
     where = (repository, settings, results, minutes)
-    return carry_out(plan, *where, memory=known, resume=resume, taping=taped)
+    return carry_out(
+        plan, *where, memory=known, resume=resume, cache=cache and not fresh, taping=taped
+    )
 
 
 @contextmanager
@@ -122,6 +125,7 @@ def run_evals(
     minutes: float,
     resume: str | None,
     batch: bool = False,
+    cache: bool = True,
     record: bool = False,
     replay: str | None = None,
     offline: bool = False,
@@ -152,7 +156,7 @@ def run_evals(
     plan = plan.replace(batched=batch)
     taped = _taping(repository, record=record, replay=replay, offline=offline)
     where = (repository, settings, results, minutes)
-    return carry_out(plan, *where, resume=resume, taping=taped)
+    return carry_out(plan, *where, resume=resume, cache=cache, taping=taped)
 
 
 def run_plan_file(
@@ -162,6 +166,7 @@ def run_plan_file(
     results: Path | None,
     minutes: float,
     resume: str | None,
+    cache: bool = True,
     record: bool = False,
     replay: str | None = None,
     offline: bool = False,
@@ -178,7 +183,7 @@ def run_plan_file(
     confirm_revisions(repository, plan)
     taped = _taping(repository, record=record, replay=replay, offline=offline)
     where = (repository, settings, results, minutes)
-    return carry_out(plan, *where, resume=resume, taping=taped)
+    return carry_out(plan, *where, resume=resume, cache=cache, taping=taped)
 
 
 def carry_out(
@@ -190,16 +195,18 @@ def carry_out(
     *,
     memory: LocalMemory | None = None,
     resume: str | None = None,
+    cache: bool = True,
     taping: Taping | None = None,
 ) -> int:
     """Run a plan, write the views, print the summary; return the decision's exit code.
 
-    With `resume` it goes on from that run, for the empty word from the newest that fits. What it
-    finds regressed is kept in `memory`. With `taping` it records its model calls, or replays them;
-    of a replay no record is kept.
+    With `resume` it goes on from that run, for the empty word from the newest that fits; with
+    `cache` it takes over what judges said here of Agents that rules answer for. What it finds
+    regressed is kept in `memory`. With `taping` it records its model calls, or replays them; of a
+    replay no record is kept.
     """
     from gateval.app.day_spending import DaySpending
-    from gateval.app.resume import resumed_run
+    from gateval.app.resume import resumed_run, with_reused_here
     from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
     from gateval.app.run.measure import measure
     from gateval.app.run.recording import NO_TAPING, offline_settings, refuse_unasked_recording
@@ -217,6 +224,8 @@ def carry_out(
     refuse_unasked_recording(plan, settings, taped)
     plan = with_spent_here(plan, repository.root)
     resumed = NOTHING_KEPT if resume is None else resumed_run(plan, repository, resume or None)
+    if cache and taped.replay is None:
+        resumed = with_reused_here(plan, repository, resumed)
     if resumed.told:
         print(resumed.told, file=sys.stderr)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)

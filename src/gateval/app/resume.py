@@ -1,4 +1,5 @@
-"""Finds the run that another one goes on from, among those that were cut short in this clone.
+"""Finds the run that another one goes on from, among those that were cut short in this clone, and
+those whose judgements count in it.
 
 A change can bring a folder of results, too: what git has files of is not gone on from. Nor is one
 that somebody else may write, or whose trials say something else than their assertions.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -32,6 +34,7 @@ from gateval.domain.base import plain_message
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import RunInfo, results_of
 from gateval.domain.results.resume import Resumed, kept_trials, resumed_sentence
+from gateval.domain.results.reuse import could_reuse, reusable_of, with_reused
 from gateval.errors import StageFileError, UsageError
 
 
@@ -69,6 +72,33 @@ def resumed_run(plan: Plan, repository: GitRepository, named: str | None) -> Res
         "revisions, Agents, fixtures and judges.",
         hint="Without --resume, everything is measured.",
     )
+
+
+def with_reused_here(plan: Plan, repository: GitRepository, resumed: Resumed) -> Resumed:
+    """Return `resumed` with what `plan` takes over of the newest runs in this clone.
+
+    What another user may have put there is passed over, and what was measured by other code.
+    """
+    engine = engine_digest()
+    wanted = could_reuse(plan, engine)
+    if not wanted:
+        return resumed
+    left = []
+    for folder in islice(_folders(repository), MOST_REUSED):
+        try:
+            _refuse_of_others(repository, folder)
+            earlier = read_plan(str(folder / PLAN_FILE))
+            if earlier.engine == engine:
+                trials = stored_trials(folder, TRIALS_FILE)
+                found = reusable_of(results_of(earlier, trials, RunInfo()), engine)
+                left.append((folder.name, found))
+        except (StageFileError, UsageError, ValidationError):
+            continue  # not ours, torn, changed or of another version: nothing of it counts
+    return with_reused(plan, wanted, left, resumed)
+
+
+MOST_REUSED = 5
+"""Runs of this clone that are looked through for judgements that count again."""
 
 
 class OtherVersion(UsageError):

@@ -67,6 +67,7 @@ def action(part: str | None) -> int:
 @options.max_minutes
 @options.resume
 @options.resume_from
+@options.cache
 @options.record
 @options.replay
 @options.offline
@@ -154,6 +155,7 @@ def report(run: str, view: str, output: Path | None) -> int:
 @options.max_minutes
 @options.resume
 @options.resume_from
+@options.cache
 @options.record
 @options.replay
 @options.offline
@@ -190,6 +192,7 @@ def run(
     minutes: float,
     resume_from: str | None,
     *,
+    cache: bool,
     resume: bool,
     batch: bool,
     step: str | None,
@@ -220,7 +223,8 @@ def run(
     go_on = options.run_to_resume(resume_from, resume=resume)
     if plan_file is not None and (evals or fixtures or rev):
         raise click.UsageError("--plan stands alone: the plan says what runs.")
-    how: dict[str, Any] = {"results": results, "minutes": minutes, "resume": go_on, **taped}
+    how: dict[str, Any] = {"results": results, "minutes": minutes, "resume": go_on, "cache": cache}
+    how |= taped
     if batch and (plan_file is not None or taped["replay"] or taped["record"]):
         raise click.UsageError("--batch takes Evals by name, and neither records nor replays.")
     if plan_file is not None or (taped["replay"] and not (evals or fixtures or rev)):

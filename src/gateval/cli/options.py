@@ -65,6 +65,13 @@ offline = click.option(
     is_flag=True,
     help="With --replay, without keys: what is not recorded is an error, and nobody is asked.",
 )
+cache = click.option(
+    "--no-cache",
+    "cache",
+    flag_value=False,
+    default=True,
+    help="Ask judges again that have seen the same here of an Agent that rules answer for.",
+)
 resume_from = click.option("--from", "resume_from", metavar="RUN", help="Go on from this run.")
 fetch = click.option(
     "--fetch", is_flag=True, help="Read the runs in CI anew; else this clone's copy counts."

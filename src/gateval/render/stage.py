@@ -25,6 +25,7 @@ from gateval.safe.sanitize import plain_line
 if TYPE_CHECKING:
     from gateval.domain.decision.decision import Report
     from gateval.domain.forge.trigger import Trigger
+    from gateval.domain.results.reuse import ReusableTrials
 
 
 PLAN_LIMIT = 64 * 1024 * 1024
@@ -130,6 +131,13 @@ def load_results(
 def load_part(data: bytes, name: str = "The part") -> ResultsPart:
     """Read a part; raise `StageFileError`, which calls it `name`."""
     return _load(data, name, ResultsPart, "part.v1", RESULTS_LIMIT)
+
+
+def load_reusable(data: bytes) -> ReusableTrials:
+    """Read what a run left for others; raise `StageFileError`."""
+    from gateval.domain.results.reuse import ReusableTrials
+
+    return _load(data, "What it left", ReusableTrials, "reusable.v1", RESULTS_LIMIT)
 
 
 def load_trigger(data: bytes) -> Trigger:

@@ -51,6 +51,7 @@ from gateval.app.action.measure import (
 from gateval.app.action.publish import frame_of, publish_report, restate, upload_report
 from gateval.app.action.result import ActionProgress, ActionResult, RunnerOutput, published
 from gateval.app.action.resuming import Uploads, earlier_trials
+from gateval.app.action.reusing import with_reused_trials
 from gateval.app.action.shards import own_stage
 from gateval.app.guard import tell
 from gateval.app.readers import CLOSED, registries
@@ -227,6 +228,7 @@ def _measure_decide_publish(
     plan, agreements = with_stored_agreements(event, plan)
     plan, left, on_seals = counted(event, plan)
     resumed = earlier_trials(event, git_plan, plan, progress.known_checks(event.target))
+    resumed, reused = with_reused_trials(event, plan, resumed)
     with Uploads(event, git_plan, progress, resumed) as uploads:
         told = replace(event, target=uploads.target)
         measured = measure_plan(told, plan, progress, left, resumed, uploads.listener)
@@ -247,7 +249,7 @@ def _measure_decide_publish(
     note = f"The evals run: {why_not_stored}.\n" if why_not_stored else ""
     turned, unkept = keep_run(event, decided.whole, measured)
     report_url, why_not = upload_report(event, views.get("html"))
-    note += without_memory + baseline + agreements + uncounted + unkept + why_not
+    note += without_memory + baseline + agreements + reused + uncounted + unkept + why_not
     note += "".join(f"{one}\n" for one in (uploads.fault, measured.uncounted) if one)
     lost = "html" in views and not report_url
     said = publish_report(event, decided, note + views["summary"], report_url, report_lost=lost)

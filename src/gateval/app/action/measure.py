@@ -292,6 +292,7 @@ def keep_run(
             branch=event.trigger.default_branch if of_branch else "",
             pull_request=event.resolved.number,
         ),
+        leaves=of_branch and not measured.interrupted,
     )
     if record is None:
         return (), ""

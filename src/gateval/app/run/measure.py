@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from hashlib import sha256
 from importlib import import_module
 from threading import Event
 from typing import TYPE_CHECKING
@@ -19,7 +20,13 @@ from gateval.adapters.results_folder import FindingsFile, ResultsFolder
 from gateval.app.run.evaluate import small_collections
 from gateval.app.run.recording import NO_TAPING, Taping
 from gateval.app.run.sealing import MeasuredRun, runnable, seal_results
-from gateval.app.run.views import PLAN_FILE, RUN_FILE, written_views
+from gateval.app.run.views import (
+    PLAN_FILE,
+    REUSABLE_BYTES,
+    REUSABLE_FILE,
+    RUN_FILE,
+    written_views,
+)
 from gateval.domain.decision.decision import Report
 from gateval.domain.history.recorded import public_record, run_record
 from gateval.domain.history.run_record import RunFacts, RunRecord, record_line
@@ -38,6 +45,7 @@ from gateval.domain.plan.sealing import kept_apart, shut_plan
 from gateval.domain.results.averages import EarlierSet
 from gateval.domain.results.results import Results
 from gateval.domain.results.resume import NOTHING_KEPT, Resumed
+from gateval.domain.results.reuse import reusable_of
 from gateval.errors import UsageError
 from gateval.events import Event as RunEvent
 from gateval.events import Listener, TrialStarted
@@ -150,16 +158,24 @@ def store_plan(plan: Plan, folder: ResultsFolder) -> None:
     folder.write(PLAN_FILE, dump(stored, indent=None).encode())
 
 
-def remember(whole: Report, measured: MeasuredRun, facts: RunFacts) -> RunRecord | None:
+def remember(
+    whole: Report, measured: MeasuredRun, facts: RunFacts, *, leaves: bool = False
+) -> RunRecord | None:
     """Write the record of a run, which `get` and an artifact find, and return it.
 
     None where nothing was evaluated. `whole` is the report with what is sealed, and what was
-    measured says what of that may stand there.
+    measured says what of that may stand there. What others may take over of a run that `leaves` it
+    is a file beside the record.
     """
     record = run_record(whole, facts)
     if record is not None:
         if measured.results is not measured.whole:
             record = public_record(record, measured.results)
+        if leaves and (left := reusable_of(measured.results, engine_digest())).trials:
+            content = dump(left, indent=None).encode()
+            if len(content) <= REUSABLE_BYTES:
+                measured.folder.write(REUSABLE_FILE, content)
+                record = record.replace(reusable=sha256(content).hexdigest())
         measured.folder.write(RUN_FILE, record_line(record))
     return record
 

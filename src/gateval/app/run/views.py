@@ -24,6 +24,8 @@ EVIDENCE_FILE = "results.v1.json.age"
 DECISION_FILE = "decision.v1.json"
 PLAN_FILE = "plan.v1.json"
 PART_FILE = "part.v1.json"
+REUSABLE_FILE = "reusable.v1.json"
+REUSABLE_BYTES = 32 * 1024 * 1024
 TRIALS_FILE = "trials.jsonl"
 """Where a run of an earlier version left its trials; now they lie in a store."""
 TRIGGER_FILE = "trigger.v1.json"

@@ -449,7 +449,8 @@ class RunRecord(RunFacts):
     `at` is when it was recorded, UTC to the second. `part` says that somebody picked what it
     measured, as in `2 of 3 fixtures`: that says how these ended and nothing of the whole, and it
     counts nowhere. `agreements` are of the judges that it replayed calibrations with, `watches` of
-    those of which it asked canaries.
+    those of which it asked canaries. `reusable` is the SHA-256 of the file with the trials that
+    later runs may take over; empty where it left none.
     """
 
     version: Literal["run.v1"] = "run.v1"
@@ -464,6 +465,7 @@ class RunRecord(RunFacts):
     watches: Annotated[tuple[StoredWatch, ...], first_of(EVALS_LISTED)] = Field(
         default=(), exclude_if=operator.not_
     )
+    reusable: str = Field(default="", pattern=r"^([0-9a-f]{64})?$", exclude_if=operator.not_)
 
     def eval(self, name: str) -> RunEval | None:
         """Return what it says of an Eval, None if nothing."""

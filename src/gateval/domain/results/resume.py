@@ -42,7 +42,7 @@ _UNSEEN = {
 }
 """What of a fixture no candidate is told."""
 
-_SEEN = {"bind_ports", "candidate_env", "egress", "gateway", "loopback_upstreams"}
+SEEN = {"bind_ports", "candidate_env", "egress", "gateway", "loopback_upstreams"}
 """What of the policy a candidate can notice."""
 
 
@@ -62,7 +62,7 @@ def addresses(plan: Plan) -> Callable[[TrialKey], tuple[str, str]]:
         for one in plan.agents
     }
     scripts = {one.side: digest(one.model_dump(mode="json")) for one in plan.scripts}
-    policy = plain_numbers(plan.policy.model_dump(mode="json", include=_SEEN))
+    policy = plain_numbers(plan.policy.model_dump(mode="json", include=SEEN))
     judges = {one.name: plain_numbers(_judging(one)) for one in plan.evals}
     evals = {one.name: one for one in plan.evals}
     fixtures = {(one.name, each.name): each for one in plan.evals for each in one.fixtures}
