@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -315,4 +316,7 @@ def test_what_the_models_of_kept_runs_were_offered_is_kept(
     assert "2 measured there count" in done.stderr
     said = 'for the model: desk: tool "search" has another description'
     assert said in " ".join(done.stdout.split()), done.stdout
+    whole = json.loads((second / "results.v1.json").read_text())
+    asked = [one["key"]["side"] for one in whole["trials"] if one["trace"]["model_calls"]]
+    assert {one["side"]: one["trials"] for one in whole["offers"]} == Counter(asked)
     assert not (second / "offers.jsonl").exists()

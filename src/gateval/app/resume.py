@@ -33,7 +33,7 @@ from gateval.app.stored import named_run, read_plan, read_results
 from gateval.domain.base import plain_message
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import RunInfo, results_of
-from gateval.domain.results.resume import Resumed, kept_trials, resumed_sentence
+from gateval.domain.results.resume import Resumed, kept_trials, offered_in, resumed_sentence
 from gateval.domain.results.reuse import could_reuse, reusable_of, with_reused
 from gateval.errors import StageFileError, UsageError
 
@@ -175,7 +175,5 @@ def _resumed(plan: Plan, folder: Path) -> Resumed | None:
         lost, offers = len(ended.info.started), ended.offers
     else:
         lost, offers = len(read_begun(folder) - over), read_offers(folder)
-    agents = {plan.eval(one.key.eval).agent for one in kept.measured}
-    offers = tuple(one for one in offers if one.agent in agents)
     told = resumed_sentence(folder.name, kept, lost)
-    return Resumed(kept, told, offers, read_batches(folder))
+    return Resumed(kept, told, offered_in(plan, kept, offers), read_batches(folder))

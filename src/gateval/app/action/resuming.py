@@ -43,7 +43,13 @@ from gateval.domain.results.results import (
     refuse_other,
     results_of,
 )
-from gateval.domain.results.resume import NOTHING_KEPT, Resumed, kept_trials, resumed_sentence
+from gateval.domain.results.resume import (
+    NOTHING_KEPT,
+    Resumed,
+    kept_trials,
+    offered_in,
+    resumed_sentence,
+)
 from gateval.domain.trials.model_call import NO_BATCHES, BatchBook
 from gateval.errors import GatevalError, MissingPermission, StageFileError
 from gateval.events import Event, Listener, TrialAnswered, TrialFinished
@@ -106,7 +112,8 @@ def earlier_trials(
     if not kept.measured and not kept.to_judge:
         return NOTHING_KEPT
     told = f"{resumed_sentence(name, kept, 0)} {_SINCE}"
-    return Resumed(kept, told, parts[-1].offers, parts[-1].batches)
+    offers = offered_in(plan, kept, parts[-1].offers)
+    return Resumed(kept, told, offers, parts[-1].batches)
 
 
 _ANEW = "All is measured anew."

@@ -9,6 +9,7 @@ judge alone is asked again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -168,6 +169,21 @@ def same_revisions(plan: Plan, earlier: Plan) -> bool:
         for of in (plan, earlier)
     )
     return one == other
+
+
+def offered_in(
+    plan: Plan, kept: KeptTrials, offers: Iterable[SharedOffer]
+) -> tuple[SharedOffer, ...]:
+    """Return what models were offered in the trials that are kept, each counted once: a run that
+    was killed has noted what, and not always in how many.
+    """
+    agents = {one.name: one.agent for one in plan.evals}
+    asked = Counter(
+        (agents[one.key.eval], one.key.side)
+        for one in (*kept.measured, *kept.to_judge)
+        if one.trace is not None and one.trace.model_calls
+    )
+    return tuple(one.replace(trials=many) for one in offers if (many := asked[one.agent, one.side]))
 
 
 def resumed_sentence(run: str, kept: KeptTrials, lost: int) -> str:
