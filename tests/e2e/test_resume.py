@@ -317,6 +317,6 @@ def test_what_the_models_of_kept_runs_were_offered_is_kept(
     said = 'for the model: desk: tool "search" has another description'
     assert said in " ".join(done.stdout.split()), done.stdout
     whole = json.loads((second / "results.v1.json").read_text())
-    asked = [one["key"]["side"] for one in whole["trials"] if one["trace"]["model_calls"]]
-    assert {one["side"]: one["trials"] for one in whole["offers"]} == Counter(asked)
+    sides = [one["key"]["side"] for one in whole["trials"] if one["trace"]["model_calls"]]
+    assert {one["side"]: one["trials"] for one in whole["offers"]} == Counter(sides)
     assert not (second / "offers.jsonl").exists()

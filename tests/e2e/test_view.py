@@ -72,6 +72,28 @@ def test_the_first_page_holds_nothing_and_the_token_opens_the_rest(
     assert json.loads(viewed.ask("/runs", {}).text)["runs"][0]["run"] == run
 
 
+def test_the_page_that_a_run_wrote_is_shown_and_no_other(tmp_path: Path) -> None:
+    """It is not made again, whatever the size of the run; one that somebody edited is."""
+    shop = _shop(tmp_path / "edited")
+    folder = shop.path / ".gateval/results" / last_run(shop)
+    page = folder / "report.html"
+    written = page.read_text()
+    segments = {one: one.read_bytes() for one in (folder / "trials").glob("*.jsonl.gz")}
+    segments.pop(folder / "trials/compared.jsonl.gz")
+    assert segments
+    with viewing(shop) as viewed:
+        asked = {"page": f"runs/{folder.name}.html"}
+        for one in segments:
+            one.unlink()
+        assert viewed.ask("/page", asked).text == written
+        for one, content in segments.items():
+            one.write_bytes(content)
+        page.write_text(written.replace("support-eval", "forged-eval"))
+        assert viewed.ask("/page", asked).text == written
+        page.unlink()
+        assert viewed.ask("/page", asked).text == written
+
+
 HOSTS = (
     "evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost", "[::1]:{port}",
     "0.0.0.0:{port}", "127.0.0.1.evil.example:{port}", "127.0.0.2:{port}", "LOCALHOST:{port}@evil",

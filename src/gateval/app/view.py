@@ -12,6 +12,7 @@ import json
 import secrets
 import sys
 from collections.abc import Mapping
+from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
@@ -25,7 +26,8 @@ from gateval.app.challenge import label_verdict
 from gateval.app.compare import runs_of
 from gateval.app.guard import LINE_LIMIT
 from gateval.app.readers import valid_snapshot
-from gateval.app.run.views import VIEWS
+from gateval.app.run.finished import finished_page
+from gateval.app.run.views import RESULTS_FILE, VIEWS
 from gateval.app.run_history import Runs, known_runs, record_in
 from gateval.app.stored import named_run, read_results, runs_here
 from gateval.domain.decision.decision import make_report
@@ -39,6 +41,7 @@ from gateval.errors import EXIT_PASS, GatevalError, UsageError
 from gateval.formats.native.feedback_file import feedback_file, feedback_line, with_feedback
 from gateval.gateway.processes import candidate_lives
 from gateval.pipeline.read import find_head
+from gateval.render.page.document import page_policy
 from gateval.render.page.site import (
     HEAT,
     HISTORY,
@@ -52,6 +55,9 @@ from gateval.safe.sanitize import plain_line
 from gateval.settings import read_settings
 
 _BUSY = "A run is measuring here, and what it measures could read this. Look again when it ended."
+_HEAD = 10_000
+"""Characters of a page in which it says its policy, which is that of this version's program."""
+
 _LATEST = 100
 """Runs to choose from."""
 
@@ -168,7 +174,12 @@ class Pages:
     def _report(self, run: str) -> str:
         from gateval.render.view import ReportView
 
-        results = read_results(self._root.joinpath(*PARENTS, run))
+        folder = self._root.joinpath(*PARENTS, run)
+        if not self._repository.tracks(folder.relative_to(self._root)):  # a change brought it
+            page = finished_page(folder, folder / RESULTS_FILE, folder / VIEWS["html"].file)
+            if page is not None and page_policy() in unescape(page[:_HEAD]):
+                return page
+        results = read_results(folder)
         return VIEWS["html"].render(ReportView(make_report(results)))
 
     def _compared(self, first: str, second: str, leads: Leads) -> str:

@@ -38,7 +38,8 @@ _MOST = 256 * 1024 * 1024
 
 class _Written(Value):
     """The results file as it was written: its size, digest and time, how many bytes come before
-    its first trial and behind its last, and how many trials there are.
+    its first trial and behind its last, and how many trials there are. `page` is the digest of the
+    page to look at, empty where none was written.
     """
 
     size: Count
@@ -47,6 +48,7 @@ class _Written(Value):
     before: Count
     after: Count
     trials: Count
+    page: str = ""
 
 
 class _Compared(Value):
@@ -74,11 +76,17 @@ class Counted:
 
 
 def note_compared(
-    report: Report, run: Path, results: Path, written: Counted, stored: Collection[Trial]
+    report: Report,
+    run: Path,
+    results: Path,
+    written: Counted,
+    stored: Collection[Trial],
+    page: str = "",
 ) -> None:
     """Write what lets this run be read by its store, where that holds its trials as they count.
 
-    `written` is what was taken for the results file, `stored` what the run had stored. A run that
+    `written` is what was taken for the results file, `stored` what the run had stored, `page` the
+    digest of its page. A run that
     keeps no store, or of which a rule counts a trial otherwise, writes nothing.
     """
     trials, known = report.results.trials, set(map(id, stored))
@@ -92,6 +100,7 @@ def note_compared(
         before=written.first,
         after=written.last,
         trials=len(trials),
+        page=page,
     )
     lines = [facts.model_dump_json()]
     for fact in gather(report):
@@ -172,10 +181,27 @@ class _Current(NamedTuple):
         return {one.eval: one.compared for one in found if one.compared.fixture == fixture}
 
 
-def _current(run: Path, results: Path) -> _Current | None:
+def finished_page(run: Path, results: Path, page: Path) -> str | None:
+    """Return the page that a finished run wrote; None where one has to be made of its results."""
+    found = _current(run, results, most=_FIRST)
+    if found is None or not found.written.page:
+        return None
+    try:
+        content = page.read_bytes()
+    except OSError:
+        return None
+    same = hashlib.sha256(content).hexdigest() == found.written.page
+    return content.decode("utf-8", "replace") if same else None
+
+
+_FIRST = 4_096
+"""Bytes in which the first line ends."""
+
+
+def _current(run: Path, results: Path, *, most: int = _MOST) -> _Current | None:
     try:
         with gzip.open(run / STORE_FOLDER / COMPARED_FILE) as file:
-            first, *lines = file.read(_MOST).split(b"\n")
+            first, *lines = file.read(most).split(b"\n")
         written = _Written.model_validate_json(first)
         there = results.stat()
     except (OSError, EOFError, zlib.error, ValidationError):

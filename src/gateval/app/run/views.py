@@ -117,14 +117,15 @@ def write_views(
     """
     from gateval.app.run.finished import Counted, note_compared
 
-    texts = {}
+    texts, page = {}, ""
     for name, pieces in all_views(report, asked):
         counted = Counted(pieces)
         file = folder.write(VIEWS[name].file, counted)
         if isinstance(pieces, tuple):
             texts[name] = "".join(pieces)
+        page = counted.digest.hexdigest() if name == "html" else page
         if VIEWS[name].file == RESULTS_FILE:
-            note_compared(report, folder.path, file, counted, stored)
+            note_compared(report, folder.path, file, counted, stored, page)
     return texts
 
 

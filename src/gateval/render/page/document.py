@@ -68,6 +68,11 @@ class ShownReason(NamedTuple):
     same: str
 
 
+def page_policy() -> str:
+    """Return the policy of the page: nothing but this version's one program runs in it."""
+    return policy(["page.css"], ["page.js"])
+
+
 def reasons(view: ReportView) -> tuple[list[ShownReason], int]:
     """Return the first reasons that are about fixtures, worst first, and how many more."""
     found = [
@@ -392,7 +397,7 @@ def _values(view: ReportView) -> dict[str, object]:
         "extras": list(extras(view)),
         "provenance": _provenance(view),
         "run": view.report.results.info.run,
-        "policy": policy(["page.css"], ["page.js"]),
+        "policy": page_policy(),
         "style": markup(own_file("page.css")),
         "script": markup(own_file("page.js")),
     }
