@@ -192,6 +192,20 @@ def test_one_recording_gives_the_same_in_any_number_of_shards_some_of_them_kille
     assert said(found) == said(alone)
 
 
+def test_a_shard_reads_nothing_of_what_others_measure_in_its_round(desk: Repo) -> None:
+    """Twenty shards would else read what nineteen left, each of them; who joins them reads it."""
+    replay = Machines(desk, "apart")
+    replay.job("--step", "plan", "--shards", "2")
+    replay.shard("1/2", 1)
+    (part,) = (desk.path / replay.parts / f"job-{replay.count}").glob("part.v1.json")
+    whole = part.read_bytes()
+    part.write_bytes(b"?" + whole[1:])
+    replay.shard("2/2", 1)
+    replay.job("--step", "next", "--shards", "2", code=3)
+    part.write_bytes(whole)
+    replay.job("--step", "next", "--shards", "2")
+
+
 def test_shards_of_a_replay_decide_about_no_run_that_measures(desk: Repo) -> None:
     """What a recording says is given to who asks to see it again, and to nobody else."""
     replay = Machines(desk, "mixed")

@@ -260,14 +260,26 @@ _HINT = (
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def read_parts(folder: Path, name: str, *, limit: int, none: bool = False) -> tuple[bytes, ...]:
+END_BYTES = 4_096
+"""Bytes at the end of a file by which it may be passed over."""
+
+
+def read_parts(
+    folder: Path,
+    name: str,
+    *,
+    limit: int,
+    none: bool = False,
+    skips: Callable[[bytes], bool] = lambda _: False,
+) -> tuple[bytes, ...]:
     """Return the contents of the file `name` of every run in `folder`, in the order of their names.
 
     `limit` counts bytes of all of them together. Raises `StageFileError` when there is none, unless
-    there may be `none`, when one is no plain file, and when they are too many or too large.
+    there may be `none`, when one is no plain file, and when they are too many or too large. What
+    `skips` passes over by its end is not read.
     """
     found: list[bytes] = []
-    left = limit
+    left, skipped = limit, False
     with ExitStack() as stack:
         try:
             top = stack.enter_context(opened_folder(folder, follow=False))
@@ -276,24 +288,26 @@ def read_parts(folder: Path, name: str, *, limit: int, none: bool = False) -> tu
                 f"The folder {show_here(folder)} cannot be read: {error.strerror}.",
                 hint="The input results names the folder that holds what the run step wrote.",
             ) from error
-        alone = _read(top, name, limit)
-        if alone is not None:
+        alone = _read(top, name, limit, skips)
+        if alone:
             return (alone,)
         inside = [one.name for one in os.scandir(top) if one.is_dir(follow_symlinks=False)]
         for each in sorted(inside):
             with opened_folder(each, within=top, follow=False) as inner:
-                content = _read(inner, name, left)
-            if content is not None:
+                content = _read(inner, name, left, skips)
+            skipped = skipped or content == b""
+            if content:
                 found.append(content)
                 left -= len(content)
             if len(found) > MOST_PARTS:
                 raise StageFileError(f"{show_here(folder)} holds too many results.")
-    if not found and not none:
+    if not found and not none and not skipped:
         raise StageFileError(f"{show_here(folder)} holds no {name}.", hint=_HINT)
     return tuple(found)
 
 
-def _read(folder: int, name: str, limit: int) -> bytes | None:
+def _read(folder: int, name: str, limit: int, skips: Callable[[bytes], bool]) -> bytes | None:
+    """Return what a file holds: None where there is none, nothing where it is passed over."""
     try:
         descriptor = os.open(name, _FILE, dir_fd=folder)
     except FileNotFoundError:
@@ -304,7 +318,12 @@ def _read(folder: int, name: str, limit: int) -> bytes | None:
         os.close(descriptor)
         raise StageFileError(f"{name} is no plain file.", hint=_HINT)
     with os.fdopen(descriptor, "rb") as file:
+        size = os.fstat(descriptor).st_size
+        if skips(os.pread(descriptor, END_BYTES, max(0, size - END_BYTES))):
+            return b""
         content = file.read(limit + 1)
+    if not content:
+        raise StageFileError(f"{name} is empty.", hint=_HINT)
     if len(content) > limit:
         raise StageFileError(
             f"{name} is larger than what the plan may take ({show_bytes(limit)} are left for it)."

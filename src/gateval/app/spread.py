@@ -109,14 +109,16 @@ def run_stage(
     there = list[ResultsPart]()
     if parts is not None:
         place, replays = results_path(repository.root, parts), taped.replay is not None
-        there = parts_in(place, plan, settings.environ, replays=replays, none=job.is_first)
+        own = (job.round, job.own.number) if job.own else None
+        how: dict[str, Any] = {"replays": replays, "none": job.is_first, "own": own}
+        there = parts_in(place, plan, settings.environ, **how)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     if job.step is ActionStep.PLAN:
         plan = DaySpending(repository, settings).opened(plan, folder.run, NOTHING_KEPT)
     else:
         plan = with_allowance(plan, there)
     attempt = _attempt(there, job)
-    how: dict[str, Any] = {"attempt": attempt, "asked": job.shards, "taping": taped}
+    how = {"attempt": attempt, "asked": job.shards, "taping": taped}
     machine = Machine(plan, repository, settings, folder, minutes, **how)
     if job.step is ActionStep.FINISH:
         end, measured = machine.measure_rest(there)

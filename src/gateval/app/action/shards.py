@@ -80,7 +80,8 @@ def _measure_stage(event: ActionEvent, plan: Plan) -> ActionResult:
         return _ended(event, folder, StageEnd(EXIT_PASS, f"{plan.nothing}\n", 0))
     root = context.repository.root
     there = results_path(root, root / inputs.parts)
-    parts = parts_in(there, plan, context.settings.environ)
+    own = (inputs.round, inputs.shard.number) if inputs.shard else None
+    parts = parts_in(there, plan, context.settings.environ, own=own)
     machine = _machine(event, with_allowance(plan, parts), folder)
     if inputs.shard is not None:
         end = machine.measure_shard(parts, inputs.shard, inputs.round)

@@ -7,6 +7,7 @@ them; it leaves a part, which others join.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import fsum
@@ -80,6 +81,13 @@ def claim_limit(plan: Plan) -> int:
     return min(CLAIM_LIMIT + plan.trial_count * TRIAL_BYTES, MOST_BYTES)
 
 
+_OF_SHARD = re.compile(
+    rb'"shard":\{"round":(\d{1,6}),"number":(\d{1,6}),"of":\d+,"attempt":\d+,'
+    rb'"asked":"[0-9a-f]{64}"\}(?:,"replayed":true)?\}\s*\Z'
+)
+"""How a shard's part ends, as `part_of_piece` writes it."""
+
+
 def parts_in(
     folder: Path,
     plan: Plan,
@@ -87,13 +95,21 @@ def parts_in(
     *,
     replays: bool = False,
     none: bool = False,
+    own: tuple[int, int] | None = None,
 ) -> list[ResultsPart]:
     """Read the parts in a folder, each with its trials of sealed Evals where these can be opened
-    here; with `none`, there may be none yet, with `replays`, they may be of a replay.
+    here; with `none`, there may be none yet, with `replays`, they may be of a replay. `own` is the
+    round and number of a shard, for which what others measured in its round says nothing.
 
     Raises `StageFileError` for what is no part.
     """
-    contents = read_parts(folder, PART_FILE, limit=claim_limit(plan), none=none)
+
+    def skips(end: bytes) -> bool:
+        told = _OF_SHARD.search(end)
+        where = (int(told[1]), int(told[2])) if told and own else None
+        return own is not None and where is not None and where[0] == own[0] and where != own
+
+    contents = read_parts(folder, PART_FILE, limit=claim_limit(plan), none=none, skips=skips)
     parts = [load_part(one) for one in contents]
     if not replays:
         refuse_replayed(parts)
