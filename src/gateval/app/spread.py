@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gateval.adapters.git.repository import open_repository
+from gateval.adapters.git.repository import GitRepository, open_repository
 from gateval.adapters.machine import SystemClock
 from gateval.adapters.own_code import engine_digest
 from gateval.adapters.results_folder import create_results_folder, results_path
@@ -25,6 +25,7 @@ from gateval.app.run_history import stored_runs
 from gateval.app.show import with_spent_here
 from gateval.app.stored import read_plan
 from gateval.domain.history.forecast import kept_seconds
+from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import ResultsPart
 from gateval.domain.results.resume import NOTHING_KEPT
 from gateval.domain.results.rounds import join, tries
@@ -38,7 +39,7 @@ from gateval.formats.github.action_inputs import (
 )
 from gateval.pipeline.plan import confirm_revisions
 from gateval.safe.redaction import Redactor
-from gateval.settings import read_settings
+from gateval.settings import Settings, read_settings
 
 
 class JobAsked(NamedTuple):
@@ -106,19 +107,14 @@ def run_stage(
     refuse_unpriced(plan)
     refuse_missing_keys(plan, settings)
     refuse_unasked_recording(plan, settings, taped)
-    there = list[ResultsPart]()
-    if parts is not None:
-        place, replays = results_path(repository.root, parts), taped.replay is not None
-        own = (job.round, job.own.number) if job.own else None
-        how: dict[str, Any] = {"replays": replays, "none": job.is_first, "own": own}
-        there = parts_in(place, plan, settings.environ, **how)
+    there = _left(parts, plan, repository, settings, job, replays=taped.replay is not None)
     folder = create_results_folder(repository.root, SystemClock(), chosen=results)
     if job.step is ActionStep.PLAN:
         plan = DaySpending(repository, settings).opened(plan, folder.run, NOTHING_KEPT)
     else:
         plan = with_allowance(plan, there)
     attempt = _attempt(there, job)
-    how = {"attempt": attempt, "asked": job.shards, "taping": taped}
+    how: dict[str, Any] = {"attempt": attempt, "asked": job.shards, "taping": taped}
     machine = Machine(plan, repository, settings, folder, minutes, **how)
     if job.step is ActionStep.FINISH:
         end, measured = machine.measure_rest(there)
@@ -135,6 +131,24 @@ def run_stage(
     if end.shards is not None:
         print(end.matrix)
     return end.code
+
+
+def _left(
+    parts: Path | None,
+    plan: Plan,
+    repository: GitRepository,
+    settings: Settings,
+    job: JobAsked,
+    *,
+    replays: bool,
+) -> list[ResultsPart]:
+    """Read what other jobs left that says something for this one."""
+    if parts is None:
+        return []
+    place = results_path(repository.root, parts)
+    own = (job.round, job.own.number) if job.own else None
+    how: dict[str, Any] = {"replays": replays, "none": job.is_first, "own": own}
+    return parts_in(place, plan, settings.environ, **how)
 
 
 def _measured(machine: Machine, job: JobAsked, parts: list[ResultsPart]) -> StageEnd:
