@@ -181,4 +181,4 @@ def with_reused(
         f"{len(new):,} judged in run {of} count here: rules answer for the Agent, which would say "
         "the same, and the judge is not paid twice."
     )
-    return Resumed(kept, " ".join(filter(None, (resumed.told, told))), resumed.offers)
+    return resumed._replace(kept=kept, told=" ".join(filter(None, (resumed.told, told))))
