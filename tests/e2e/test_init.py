@@ -358,3 +358,40 @@ def test_a_go_program_is_found_built_and_asked(tmp_path: Path) -> None:
     repo.commit("Take it")
     ran = gateval(repo, "run", "desk-eval")
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "a" * 64 + "\nsize 153014\n"
+
+
+def test_git_lfs_pointers_near_an_agent_are_left_out_of_it(tmp_path: Path) -> None:
+    """They would be found instead of the files, so manifests that have them are no good."""
+    repo = Repo(tmp_path / "new")
+    repo.write(
+        "desk/main.py", "import sys\nimport openai\nimport shared.lines\nprint(sys.argv[1])\n"
+    )
+    repo.write("desk/art/logo.png", POINTER)
+    repo.write("desk/requirements.txt", "openai==2.0.0\n")
+    repo.write("desk/art/words.txt", "hello")
+    repo.write("libs/pyproject.toml", "[project]\nname = 'shared'\n")
+    repo.write("libs/shared/__init__.py", "")
+    repo.write("libs/shared/lines.py", "")
+    repo.write("libs/assets/shot.png", POINTER)
+    repo.commit()
+    done = gateval(repo, "init", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Git LFS pointers are left out" in done.stdout
+    assert "desk/art/logo.png and 1 more" in done.stdout
+    (manifest,) = [
+        text.decode() for path, text in files(repo).items() if path.endswith("agent.yaml")
+    ]
+    watch, include = (
+        next(line for line in manifest.splitlines() if line.startswith(f"  {key}:"))
+        for key in ("watch", "include")
+    )
+    assert "/desk/art/words.txt" in watch
+    assert "/desk/main.py" in watch
+    assert "/libs/shared/**" in include
+    assert ".png" not in manifest
+    assert "/libs/**" not in manifest
+    repo.commit()
+    assert gateval(repo, "validate").returncode == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from posixpath import basename, dirname, join, relpath, splitext
 from typing import NamedTuple
 
@@ -82,7 +83,7 @@ def import_root(
     """
     if _RELATIVE.search(text):
         return dirname(dirname(file))
-    modules = {step for path in files if path.endswith(".py") for step in _importable(path)}
+    modules = _modules(frozenset(files))
     for names in (python_modules(text), imported):  # its own say more than those around it
         for folder in folders_above(file):
             if any(
@@ -90,6 +91,12 @@ def import_root(
             ):
                 return folder
     return None
+
+
+@lru_cache(maxsize=4)
+def _modules(files: frozenset[str]) -> frozenset[str]:
+    """Return what imports may name of all files, for every program at once."""
+    return frozenset(step for path in files if path.endswith(".py") for step in _importable(path))
 
 
 def _importable(path: str) -> Iterator[str]:
