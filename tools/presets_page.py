@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gateval.judging.presets import PRESETS, Example, RubricPreset, preset
+from gateval.domain.manifests.fixture import JUDGE_PRESETS
+from gateval.judging.presets import Example, RubricPreset, preset
 
 _INTRODUCTION = """\
 # Rubrics that come with the gate
@@ -17,7 +18,7 @@ _SHOWN = {"expected": "`reference.answer`", "reference": "`reference.context`"}
 
 def page() -> str:
     """Return `docs/reference/presets.md`."""
-    return "\n".join([_INTRODUCTION, *(_section(preset(name)) for name in PRESETS)])
+    return "\n".join([_INTRODUCTION, *(_section(preset(name)) for name in JUDGE_PRESETS)])
 
 
 def _section(one: RubricPreset) -> str:

@@ -7,7 +7,6 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from gateval import __version__
@@ -37,7 +36,6 @@ from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.no_edits import COPY, REDIRECT
 from gateval.domain.setup.openapi import FILES, asked_as_described
-from gateval.domain.setup.pointers import without_pointers
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.program_install import with_tools
 from gateval.domain.setup.program_search import find_programs, not_read
@@ -310,9 +308,7 @@ def _say_what_it_reads(program: FoundProgram | None, environ: Mapping[str, str])
 def _sketch(
     repository: GitRepository, snapshot: Snapshot, model: str, program: FoundProgram | None
 ) -> Sketch | None:
-    made = sketch(snapshot.catalogue, snapshot.tree, model, program, repository.root.name)
-    of = partial(repository.lfs_pointers, snapshot.revision)
-    return made and without_pointers(made, snapshot.tree, of)
+    return sketch(snapshot.catalogue, snapshot.tree, model, program, repository.root.name)
 
 
 MOST_TRIED = 3
@@ -365,9 +361,8 @@ class Proving:
 
     def _tried(self, program: FoundProgram) -> Proof | None:
         chosen = _sketch(self.repository, self.snapshot, "", program)
-        if chosen is None or chosen.program is None:
+        if chosen is None:
             return None
-        program = chosen.program
         missing = [one for one in program.variables if _SECRET.search(one)]
         for _ in range(3):  # as it is, and with what its reason says that it lacks
             proof = prove(

@@ -30,7 +30,6 @@ from gateval.domain.strict_json import object_of
 from gateval.domain.trials.trial import Assessment, Trial
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import EXIT_PASS, StageFileError, UsageError
-from gateval.judging.quotes import check_evidence
 from gateval.render.report.facts import FixtureFacts, gather
 from gateval.render.stage import PLAN_LIMIT
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
@@ -220,6 +219,8 @@ def _checked(trial: Trial) -> Trial:
     if trial.trace is None or not any(one.verdict for one in trial.assessments):
         return trial
     trace = trial.trace
+
+    from gateval.judging.quotes import check_evidence  # not where a run looks for the last one
 
     def checked(one: Assessment) -> Assessment:
         if one.verdict is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from gateval.assertions.base import (
     Assertion,
@@ -23,8 +24,10 @@ from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Answer, Assessment, Cause
-from gateval.judging.judge import Judge
 from gateval.ports.model_calls import Embed
+
+if TYPE_CHECKING:
+    from gateval.judging.judge import Judge
 
 NOTHING: Early = {}
 

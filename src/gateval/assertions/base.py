@@ -23,7 +23,7 @@ from gateval.domain.trials.trial import (
     Juror,
     NotAssessed,
 )
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 if TYPE_CHECKING:
     import asyncio
@@ -318,8 +318,6 @@ class AssessmentContext(NamedTuple):
         return found, usage
 
     async def _assess_now(self, spec: AssertionSpec, evidence: Evidence) -> Priced:
-        from gateval.judging.judge import JudgeError
-
         try:
             assertion = self._read(spec)
             if spec.turn is not None:
@@ -329,9 +327,11 @@ class AssessmentContext(NamedTuple):
             return found.replace(claimed=claimed) if claimed else found, usage
         except CannotEvaluate as error:
             return error_of(spec.type, error.cause, error.message), None
-        except JudgeError as error:
-            return error_of(spec.type, error.cause, error.message), error.usage
         except Exception as error:  # noqa: BLE001 - whatever breaks is reported, not passed over
+            from gateval.judging.judge import JudgeError  # not where no judge is asked
+
+            if isinstance(error, JudgeError):
+                return error_of(spec.type, error.cause, error.message), error.usage
             what = f"`{spec.type}` broke with {type(error).__name__}: {error}; please report it"
             return error_of(spec.type, Cause.GATE, what), None
 

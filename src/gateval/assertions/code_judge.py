@@ -24,7 +24,7 @@ from gateval.domain.strict_json import NotStrictJson
 from gateval.domain.text import show_figure, show_threshold
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Assessed
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 _LISTED = 200
 

@@ -29,7 +29,7 @@ from gateval.domain.text import show_figure, show_threshold
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Assessed, Assessment, AssessmentStatus, Cause, NotAssessed
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 _NAMED = 3
 _REASON = 300

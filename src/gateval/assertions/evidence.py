@@ -9,7 +9,7 @@ from gateval.domain.manifests.fixture import FixtureInput, Reference
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trace import STEPS_LIMIT, Step, Trace
 from gateval.domain.trials.trial import Answer, Cause, final_step, numbered_steps
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 _CALLS_SHOWN = 12
 

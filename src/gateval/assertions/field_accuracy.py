@@ -18,7 +18,7 @@ from gateval.domain.manifests.fixture import AnyWeight
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import show_figure, show_threshold
 from gateval.domain.trials.trial import Assessment, Cause
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 USUAL = ("YYYY-MM-DD", "DD-MMM-YYYY", "MM/DD/YYYY", "DD/MM/YYYY", "MMM DD, YYYY", "DD MMM YYYY")
 """The formats that are tried where none is written, in this order."""

@@ -37,8 +37,8 @@ from gateval.domain.trials.trial import (
     Verdict,
 )
 from gateval.judging.presets import preset
-from gateval.judging.prompt import shorten
 from gateval.judging.verdict import POINTS, Band, Check, Checklist
+from gateval.safe.legible import shorten
 
 if TYPE_CHECKING:
     from gateval.domain.manifests.evaluation import JudgeSpec

@@ -24,7 +24,7 @@ from gateval.assertions.evidence import CannotEvaluate, Evidence
 from gateval.domain.base import JsonObject, json_text
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Cause
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 TEXT_LIMIT = 100_000
 """Characters that are searched or compared at most."""

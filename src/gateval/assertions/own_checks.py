@@ -29,7 +29,7 @@ from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import quote, show_figure, show_threshold
 from gateval.domain.trials.trace import STEPS_LIMIT
 from gateval.domain.trials.trial import Assessment, Cause
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 T = TypeVar("T")
 F = TypeVar("F", bound=BaseModel)

@@ -23,7 +23,7 @@ from gateval.domain.trials.trial import (
     Trial,
     final_step,
 )
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 if TYPE_CHECKING:
     from gateval.domain.manifests.evaluation import JudgeSpec

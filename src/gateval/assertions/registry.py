@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from gateval.domain.base import JsonObject
-from gateval.judging.presets import PRESETS
+from gateval.domain.manifests.fixture import JUDGE_PRESETS
 
 if TYPE_CHECKING:
     from gateval.assertions.base import Assertion
@@ -108,7 +108,7 @@ SCORERS: Final[Mapping[str, JsonObject]] = {
     "toolUsage": {"type": "toolUsage"},
     "cost": {"type": "costScore"},
     "latency": {"type": "latencyScore"},
-    **{name: {"type": "judge", "preset": name} for name in PRESETS},
+    **{name: {"type": "judge", "preset": name} for name in JUDGE_PRESETS},
 }
 """Any assertion of fixtures is a scorer, too; with `value`, `contains` and `numeric` are those."""
 

@@ -21,7 +21,7 @@ from pydantic import JsonValue
 from gateval.domain.base import JsonObject
 from gateval.domain.strict_json import list_of
 from gateval.domain.text import quote
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator

@@ -31,7 +31,7 @@ from gateval.domain.manifests.fixture import Reference
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trace import Step
 from gateval.domain.trials.trial import Assessment, Cause
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 
 class Scorer(EvidenceAssertion, ABC):

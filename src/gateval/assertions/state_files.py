@@ -21,7 +21,7 @@ from gateval.domain.manifests.playground import InnerPath
 from gateval.domain.paths import show_path
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Cause
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 if TYPE_CHECKING:
     from gateval.candidates.playground_files import FoundPath

@@ -26,7 +26,7 @@ from gateval.assertions.state_files import (
 from gateval.candidates.playground_files import StateUnreadable
 from gateval.domain.manifests.playground import InnerPath, plain_path
 from gateval.domain.trials.trial import Cause
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 if TYPE_CHECKING:
     from gateval.candidates.playground_state import EndState

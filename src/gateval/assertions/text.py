@@ -38,7 +38,7 @@ from gateval.assertions.schemas import compiled_schema, mismatches, text_limit
 from gateval.domain.base import JsonObject, ModelName, canonical_json
 from gateval.domain.manifests.fixture import AssertionSpec
 from gateval.domain.trials.trial import Assessment, Cause
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 if TYPE_CHECKING:
     from gateval.domain.trials.model_call import Usage

@@ -16,7 +16,7 @@ from gateval.domain.base import JsonObject, Spec
 from gateval.domain.text import show_figure, show_threshold
 from gateval.domain.trials.trace import Step
 from gateval.domain.trials.trial import Assessment, Cause
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 ToolName = Annotated[str, Field(min_length=1, max_length=200)]
 """The name of a tool, exactly as the agent calls it."""

@@ -16,7 +16,7 @@ from gateval.assertions.tools import ToolName
 from gateval.domain.base import JsonObject, canonical_json
 from gateval.domain.trials.trace import STEPS_LIMIT, Step, StepKind
 from gateval.domain.trials.trial import Assessment, Cause
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 Speaker = Literal["any", "user", "assistant", "tool"]
 

@@ -30,7 +30,7 @@ from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.text import is_blank
 from gateval.domain.trials.trial import Cause, NoAnswer
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 
 SENTENCE = 800
 """Characters kept of a sentence that a bridge tells."""

@@ -54,8 +54,8 @@ from gateval.domain.strict_json import NotStrictJson, object_of, read_json
 from gateval.domain.text import quote
 from gateval.domain.trials.trial import DETAIL_LINES, Answer, Cause, NoAnswer
 from gateval.formats.templates import TemplateError
-from gateval.judging.prompt import shorten
 from gateval.ports.model_calls import LocalHttpError, LocalReply, LocalRequest, NoPortLeft
+from gateval.safe.legible import shorten
 from gateval.wire.base import write_json
 
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})

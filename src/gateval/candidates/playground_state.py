@@ -44,8 +44,8 @@ from gateval.domain.manifests.playground import PLAYGROUND, VARIABLE
 from gateval.domain.plan.plan import AgentDefinition
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Cause
-from gateval.judging.prompt import shorten
 from gateval.ports.model_calls import LocalHttpError, LocalReply, LocalRequest
+from gateval.safe.legible import shorten
 
 if TYPE_CHECKING:
     from gateval.candidates.server import Instance

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from gateval.assertions.base import JudgeDoubt, error_of
 from gateval.assertions.preference import PreferenceAssertion
@@ -15,8 +16,9 @@ from gateval.domain.results.averages import group_trials
 from gateval.domain.results.preferences import RepetitionPair, pairs_of
 from gateval.domain.trials.trace import add_usage
 from gateval.domain.trials.trial import Assessment, Cause, Trial, TrialKey
-from gateval.judging.calibrating import AT_ONCE
-from gateval.judging.judge import Judge
+
+if TYPE_CHECKING:
+    from gateval.judging.judge import Judge
 
 
 async def judge_pairs(
@@ -32,6 +34,8 @@ async def judge_pairs(
     """
     pairs = [pair for pair in pairs_of(planned, group_trials(trials.values())) if pair.to_judge]
     why = await doubt() if pairs else ""
+    from gateval.judging.calibrating import AT_ONCE
+
     places = asyncio.Semaphore(AT_ONCE)
 
     async def judged(pair: RepetitionPair) -> Trial:

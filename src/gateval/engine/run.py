@@ -76,13 +76,13 @@ from gateval.events import (
     TrialStarted,
 )
 from gateval.gateway.places import Places, keeping, placed
-from gateval.judging.agreements import Agreements
-from gateval.judging.judge import Judge
 from gateval.ports.model_calls import NO_CALLERS, Callers, Embed
 from gateval.ports.storage import TrialLog
 
 if TYPE_CHECKING:
     from gateval.candidates.playgrounds import ReadyPlayground
+    from gateval.judging.agreements import Agreements
+    from gateval.judging.judge import Judge
 
 
 TRIES = 4
@@ -176,11 +176,8 @@ async def concluded(
         scoring = task.planned.scoring
         trial = conclude_answer(task.key, task.fixture, answer, every, add_usage(known), scoring)
         missing = lost_by_models(task.fixture, trial)
-        in_vain = (
-            context.batched
-            or not context.judge.denied.isdisjoint(judge.asked)
-            or _undetermined(trial)
-        )
+        denied = context.judge is not None and not context.judge.denied.isdisjoint(judge.asked)
+        in_vain = denied or context.batched or _undetermined(trial)
         if not (missing and left) or in_vain:
             break
     if waiting.lost:
@@ -197,7 +194,7 @@ async def _assessed(
     assessments, usage = await assess(
         waiting.task.fixture,
         waiting.answer,
-        context.judge.of(callers.judge),
+        context.judge_of(waiting.task.key),
         planned.judge,
         checks=context.checks.of(planned) if context.checks else None,
         embed=callers.embed or context.embed,
@@ -277,7 +274,7 @@ class RunContext:
     """
 
     candidates: Candidates
-    judge: Judge
+    judge: Judge | None
     log: TrialLog
     tell: Callable[[Event], None]
     redact: Callable[[Trial], Trial] = lambda trial: trial
@@ -294,9 +291,9 @@ class RunContext:
     stage: Stage | None = None
     batched: bool = False
 
-    def judge_of(self, key: TrialKey) -> Judge:
-        """The judge, as it is asked of a trial."""
-        return self.judge.of(self.callers(key).judge)
+    def judge_of(self, key: TrialKey) -> Judge | None:
+        """The judge, as it is asked of a trial; None in a run that asks none."""
+        return self.judge and self.judge.of(self.callers(key).judge)
 
 
 UNLOOKED = (
@@ -430,17 +427,22 @@ class _Run:
         """Look at what judges waver on, where their word counts, and at what they prefer, where the
         run ends here.
         """
-        if self._context.over() or not stage.ends:
+        context, judge = self._context, self._context.judge
+        if context.over() or not stage.ends or judge is None:
             return
-        doubted, evals = self._context.agreements, self._plan.evals
+        doubted, evals = context.agreements, self._plan.evals
+
+        def asked(key: TrialKey) -> Judge:
+            return judge.of(context.callers(key).judge)
+
         for one in evals:
             doubt = partial(doubted.doubt, one) if doubted else trust_every_judge
-            async for trial in judge_pairs(one, self.trials, self._context.judge_of, doubt):
-                shown = self._context.redact(trial)
+            async for trial in judge_pairs(one, self.trials, asked, doubt):
+                shown = context.redact(trial)
                 self.trials[shown.key] = shown
-                self._context.log.append(shown)
+                context.log.append(shown)
         trusted_judges = [one for one in evals if not (doubted and await doubted.doubt(one))]
-        await judge_again(trusted_judges, self.trials, self._context)
+        await judge_again(trusted_judges, self.trials, context)
 
     @property
     def _full(self) -> bool:

@@ -47,7 +47,6 @@ from gateval.judging.prompt import (
     JudgeLimits,
     judge_request,
     rubric_question,
-    shorten,
     with_grounds,
 )
 from gateval.judging.verdict import (
@@ -55,6 +54,7 @@ from gateval.judging.verdict import (
     CHECKS_SCHEMA,
 )
 from gateval.ports.model_calls import ModelCalls
+from gateval.safe.legible import shorten
 
 AT_ONCE = 8
 """Examples that are judged side by side."""

@@ -36,7 +36,6 @@ from gateval.judging.prompt import (
     judge_request,
     repair_request,
     rubric_question,
-    shorten,
 )
 from gateval.judging.quotes import check_evidence, contradiction, evidence_defects
 from gateval.judging.verdict import (
@@ -48,6 +47,7 @@ from gateval.judging.verdict import (
     parse_verdict,
 )
 from gateval.ports.model_calls import ModelCallError, ModelCallFault, ModelCalls
+from gateval.safe.legible import shorten
 
 
 class JudgeResult(NamedTuple):

@@ -21,9 +21,10 @@ from gateval.domain.trials.model_call import Message, ModelRequest
 from gateval.domain.trials.preference import Choice
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Verdict, Violation
-from gateval.judging.prompt import JudgeLimits, fair_share, fitted, neutral_json
+from gateval.judging.prompt import JudgeLimits, fair_share, fitted
 from gateval.judging.quotes import check_evidence
 from gateval.judging.verdict import StrictAnswer, cut, read_form
+from gateval.safe.legible import neutral_json
 
 _INSTRUCTIONS = """\
 You are a strict and fair judge. Two answers were given to one and the same input. You say which \

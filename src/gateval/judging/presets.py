@@ -10,13 +10,12 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
 from pydantic import JsonValue, TypeAdapter
 
 from gateval.domain.base import ModelName, digest
 from gateval.domain.manifests.evaluation import Calibration, CalibrationExample
-from gateval.domain.manifests.fixture import Reference
+from gateval.domain.manifests.fixture import JUDGE_PRESETS, Reference
 from gateval.domain.paths import nearest
 from gateval.domain.problems import SourceLocation
 
@@ -99,32 +98,16 @@ class RubricPreset:
         )
 
 
-PRESETS: Final = (
-    "relevance",
-    "completeness",
-    "faithfulness",
-    "factuality",
-    "answerRelevancy",
-    "toxicity",
-    "security",
-    "compliance",
-    "fairness",
-    "transparency",
-    "tone",
-)
-"""Their names: the word in YAML, and the file in `rubrics/`."""
-
-
 def preset(written: str) -> RubricPreset:
     """Return the preset of this name, which may end in `@VERSION`.
 
     Raises `ValueError` with a sentence for one that is not there, or has another version.
     """
     name, _, version = written.partition("@")
-    if name not in PRESETS:
+    if name not in JUDGE_PRESETS:
         raise ValueError(
-            f'There is no preset "{name[:80]}".{nearest(name, PRESETS)} '
-            f"Known: {', '.join(PRESETS)}."
+            f'There is no preset "{name[:80]}".{nearest(name, JUDGE_PRESETS)} '
+            f"Known: {', '.join(JUDGE_PRESETS)}."
         )
     found = _loaded(name)
     if version and version != str(found.version):

@@ -17,7 +17,7 @@ from gateval.domain.base import canonical_json
 from gateval.domain.manifests.fixture import Severity
 from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Verdict, Violation
-from gateval.judging.prompt import fold, neutral_json, shorten
+from gateval.safe.legible import fold, neutral_json, shorten
 
 _LOOK_ALIKES = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u04bb\u051b\u051d\u04cf\u0475\u043a"

@@ -29,16 +29,8 @@ from gateval.domain.base import JsonObject, Share, Spec, Value, plain_message
 from gateval.domain.manifests.fixture import Severity
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Verdict, Violation
-from gateval.judging.prompt import (
-    NUMBER,
-    TEXT,
-    TRUTH,
-    WHOLE,
-    JudgeLimits,
-    JudgeQuestion,
-    closed,
-    shorten,
-)
+from gateval.judging.prompt import NUMBER, TEXT, TRUTH, WHOLE, JudgeLimits, JudgeQuestion, closed
+from gateval.safe.legible import shorten
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\r?\n(.*?)\r?\n[ \t]*```", re.DOTALL)
 RULE_LIMIT = 200

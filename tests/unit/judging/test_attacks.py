@@ -20,7 +20,8 @@ from gateval.domain.trials.trace import Step, StepKind, Trace
 from gateval.domain.trials.trial import Answer, Cause, numbered_steps
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.laboratory import attacks
-from gateval.judging.prompt import JudgeLimits, is_angle, is_hidden, judge_request, rubric_question
+from gateval.judging.prompt import JudgeLimits, judge_request, rubric_question
+from gateval.safe.legible import is_angle, is_hidden
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import JUDGE, PROMPT, trace
 

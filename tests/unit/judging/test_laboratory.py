@@ -27,13 +27,12 @@ from gateval.judging.preference import AnswerPair, preference_request
 from gateval.judging.prompt import (
     JudgeLimits,
     JudgeQuestion,
-    is_angle,
-    is_hidden,
     judge_request,
     repair_request,
     rubric_question,
 )
 from gateval.judging.verdict import Check, checklist_question
+from gateval.safe.legible import is_angle, is_hidden
 from tests.helpers.trials import JUDGE, PROMPT
 
 CODE = "5f0c2a9e1b7d4836"

@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 from pydantic import JsonValue
 
-from gateval.judging.prompt import fold, is_angle, is_hidden, neutral_json, shorten, visible
+from gateval.safe.legible import fold, is_angle, is_hidden, neutral_json, shorten, visible
 
 HIDDEN = {
     "zero width space": "\u200b",

@@ -14,8 +14,9 @@ from gateval.domain.manifests.fixture import FixtureInput, InputType
 from gateval.domain.trials.preference import Choice
 from gateval.judging.judge import Judge, JudgeError
 from gateval.judging.preference import AnswerPair, parse_preference, preference_request
-from gateval.judging.prompt import JudgeLimits, is_angle, is_hidden
+from gateval.judging.prompt import JudgeLimits
 from gateval.judging.verdict import DefectiveVerdict
+from gateval.safe.legible import is_angle, is_hidden
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import JUDGE, PROMPT
 from tests.unit.judging.test_attacks import ATTACKS, NONCE

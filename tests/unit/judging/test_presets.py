@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from gateval.domain.base import digest
-from gateval.domain.manifests.fixture import Reference
+from gateval.domain.manifests.fixture import JUDGE_PRESETS, Reference
 from gateval.domain.trials.trial import Answer, Assessment, Cause
 from gateval.judging import presets
 from gateval.judging.judge import Judge
-from gateval.judging.presets import EXPECTED, PRESETS, REFERENCE, RubricPreset, preset
+from gateval.judging.presets import EXPECTED, REFERENCE, RubricPreset, preset
 from tests.helpers.scripted_calls import ScriptedCalls, says
 from tests.helpers.trials import assessed
 
 DIGESTS = Path(__file__).parents[2] / "data" / "presets.json"
-ALL = [preset(name) for name in PRESETS]
+ALL = [preset(name) for name in JUDGE_PRESETS]
 GOOD = json.dumps({"score": 1, "confidence": 1, "summary": "So it is.", "violations": [],
                    "what_would_raise_score": ""})  # fmt: skip
 
@@ -99,4 +99,4 @@ def test_toxicity_needs_nothing_but_the_answer() -> None:
 
 def test_every_rubric_file_is_a_preset() -> None:
     folder = Path(presets.__file__).with_name("rubrics")
-    assert {file.name for file in folder.iterdir()} == {f"{name}.toml" for name in PRESETS}
+    assert {file.name for file in folder.iterdir()} == {f"{name}.toml" for name in JUDGE_PRESETS}

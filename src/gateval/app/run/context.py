@@ -51,8 +51,6 @@ from gateval.gateway.loopback_client import LoopbackClient
 from gateval.gateway.peers import Allowed, no_candidate, nobody_tells
 from gateval.gateway.upstream.endpoints import Upstream, has_no_address, missing_keys
 from gateval.gateway.upstream.retry import RetryPolicy
-from gateval.judging.agreements import Agreements
-from gateval.judging.judge import Judge
 from gateval.pipeline.exports import ClosureExports
 from gateval.ports.model_calls import Callers
 from gateval.ports.storage import TrialLog
@@ -61,6 +59,8 @@ from gateval.safe.redaction import Redactor, provider_keys
 if TYPE_CHECKING:
     from gateval.gateway.local.server import GatewayServer
     from gateval.gateway.upstream.recorded import Tape
+    from gateval.judging.agreements import Agreements
+    from gateval.judging.judge import Judge
 from gateval.settings import Settings
 
 
@@ -246,8 +246,15 @@ async def run_context(run: EvaluationRun) -> AsyncIterator[RunContext]:
 
 
 @contextlib.asynccontextmanager
-async def _judging(run: EvaluationRun, gateway: Gateway) -> AsyncIterator[tuple[Judge, str]]:
-    """Give the judge, and where it is asked in batches what canaries are drawn by, else nothing."""
+async def _judging(run: EvaluationRun, gateway: Gateway) -> AsyncIterator[tuple[Judge | None, str]]:
+    """Give the judge, None where none is asked, and where it is asked in batches what canaries are
+    drawn by, else nothing.
+    """
+    if not any(one.is_judged for one in run.plan.evals):
+        yield None, ""
+        return
+    from gateval.judging.judge import Judge
+
     if not run.plan.batched or run.stage is not None or run.taping.is_set:
         yield Judge(gateway), ""
         return
@@ -266,7 +273,13 @@ def _batched_callers(plan: Plan) -> Callable[[TrialKey], Callers]:
     return lambda key: Callers(judge=Caller(address=address(key)[1], place=(), asks="judge"))
 
 
-def _agreements(run: EvaluationRun, judge: Judge, redactor: Redactor, draw: str) -> Agreements:
+def _agreements(
+    run: EvaluationRun, judge: Judge | None, redactor: Redactor, draw: str
+) -> Agreements | None:
+    if judge is None:
+        return None
+    from gateval.judging.agreements import Agreements
+
     return Agreements(
         run.plan,
         judge,

@@ -34,7 +34,7 @@ from gateval.domain.trials.trial import Trial, TrialKey
 from gateval.engine.run import run_trials
 from gateval.engine.stage import Stage
 from gateval.events import CandidateWarned, Event, Listener, RunWarned, TrialFinished, TrialStarted
-from gateval.judging.prompt import shorten
+from gateval.safe.legible import shorten
 from gateval.settings import Settings
 
 WARNINGS_LIMIT = 20

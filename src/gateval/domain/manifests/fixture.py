@@ -256,6 +256,21 @@ class CheckFiles(Value):
     digest: str
 
 
+JUDGE_PRESETS = (
+    "relevance",
+    "completeness",
+    "faithfulness",
+    "factuality",
+    "answerRelevancy",
+    "toxicity",
+    "security",
+    "compliance",
+    "fairness",
+    "transparency",
+    "tone",
+)
+"""The rubrics that come with the gate: the word in YAML, and the file in `judging/rubrics/`."""
+
 PREFERENCE = "preference"
 """The assertion that looks at head's answer beside base's, and decides nothing of a single trial:
 known by name to whoever has to wait for both."""

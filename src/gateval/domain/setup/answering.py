@@ -97,15 +97,11 @@ _STARTING = frozenset({"input", "main", "cli", "app", "parse_args", "cli_app", "
 """What a program calls at its top that asks, or does all that it does."""
 
 
-_MAY_START = re.compile(rf"\b(?:{'|'.join(sorted(_STARTING))})[\s\\)]*\(|\bsys\b")
-"""What a text has that does, so that no other is parsed."""
-
-
 def acts_at_top(text: str) -> bool:
     """Whether a module without a guard asks, reads its arguments or calls its `main` at its top,
     in a loop or a condition too.
     """
-    tree = python_tree(text) if _MAY_START.search(text) else None
+    tree = python_tree(text)
     waiting: list[ast.AST] = list(tree.body) if tree else []
     while waiting:
         node = waiting.pop()

@@ -30,9 +30,6 @@ _KINDS = {".py": "py", ".go": "go"}
 MOST_REACHED = 150
 """How many files are followed from one program."""
 
-MOST_KEPT = 16
-"""Of how many programs the texts behind them are kept, which may be megabytes each."""
-
 
 @lru_cache(maxsize=512)
 def python_tree(text: str) -> ast.Module | None:
@@ -95,8 +92,6 @@ class ImportGraph:
         """Return the texts of the files that a file imports, and which these import."""
         if path not in self._behind:
             others = (one for one in self.from_(path) if one != path)
-            if len(self._behind) == MOST_KEPT:
-                del self._behind[next(iter(self._behind))]
             self._behind[path] = "\n".join(self._texts[one] for one in others)
         return self._behind[path]
 
@@ -161,18 +156,13 @@ def shared_packages(
     """Return patterns of the repository's own packages outside `root` that are imported."""
     if not root:
         return ()
-    folders = {
-        _project_folder(folder, files)
-        for folder in _packages(frozenset(files))
-        if basename(folder) in imported and not f"{folder}/".startswith(f"{root}/")
-    }
+    folders = set()
+    for path in files:
+        folder = dirname(path)
+        outside = not f"{folder}/".startswith(f"{root}/")
+        if outside and basename(path) == "__init__.py" and basename(folder) in imported:
+            folders.add(_project_folder(folder, files))
     return tuple(f"/{folder}/**" for folder in sorted(folders))
-
-
-@lru_cache(maxsize=4)
-def _packages(files: frozenset[str]) -> tuple[str, ...]:
-    """Return the folders of all packages, for every program at once."""
-    return tuple(dirname(path) for path in files if basename(path) == "__init__.py")
 
 
 def _project_folder(folder: str, files: Collection[str]) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 _OTHER_WORK = re.compile(
@@ -54,15 +53,6 @@ _ROUTED = re.compile(r"^@\w+\.(?:get|post|route)\(", re.M)
 """What a server has, which may draw a page or open a window beside."""
 
 _FILLED_IN = re.compile(r"^[ \t]*\{%|\{\{[ \t-]*cookiecutter\.", re.M)
-
-
-_MAY_STORE = ("tores.", "files.", ".upload_", ".upsert(", "from_documents(")
-_MAY_CALL = (
-    "agent_engines.", "reasoning_engines", "AdkApp(", "insert_rows", "load_table_from",
-    "import_files(", "FastMCP(", "McpServer(", "stdio_server(", "StdioServerTransport(",
-)  # fmt: skip
-_MAY_DRAW = ("use client", "react", "electron")
-"""What a text has in which these patterns find something, which are slow to look for."""
 
 
 class Refusal(NamedTuple):
@@ -171,16 +161,13 @@ def is_aside(path: str) -> bool:
     return bool(_ASIDE.search(path))
 
 
-@lru_cache(maxsize=4096)
 def does_other_work(path: str, text: str) -> bool:
     """Whether a program is there to deploy, train, test, migrate, load or draw something."""
     if _OTHER_WORK.search(path):
         return True
-    if any(one in text for one in _MAY_STORE) and _STORES.search(text) and not _ASKED.search(text):
+    if _STORES.search(text) and not _ASKED.search(text):
         return True
-    if any(one in text for one in _MAY_CALL) and _OTHER_CALLS.search(text):
-        return True
-    if any(one in text for one in _MAY_DRAW) and _PAGE.search(text):
+    if any(one.search(text) for one in (_OTHER_CALLS, _PAGE)):
         return True
     return bool(_PYTHON_PAGE.search(text)) and not _ROUTED.search(text)
 

@@ -9,7 +9,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from posixpath import dirname, join, relpath
 from typing import NamedTuple
@@ -72,8 +71,8 @@ class FoundProgram(NamedTuple):
     called, the best first. `refused` says why nothing here can ask it. `variables` are those of the
     environment that it reads, `beside` what serves it. `writes` says that it writes where it works,
     `redirect` that it calls a provider at its own address, `proved` that it was asked and answered.
-    `inputs` are fields that take the question too. `hinted` says that people are told to start it.
-    `left_out` are Git LFS pointers near it.
+    `inputs` are fields of its own that take the question too. `hinted` says that people are told to
+    start it.
     """
 
     path: str
@@ -99,7 +98,6 @@ class FoundProgram(NamedTuple):
     beside: Beside = Beside()
     inputs: tuple[str, ...] = ()
     hinted: bool = False
-    left_out: tuple[str, ...] = ()
 
     @property
     def runtime(self) -> str:
@@ -205,7 +203,6 @@ _ANSWERS = re.compile(
 )
 
 
-@lru_cache(maxsize=16)
 def server_of(path: str, text: str, behind: str = "") -> str:
     """Return the application that a file serves, `name()` for one that a function makes.
 
@@ -236,8 +233,7 @@ def _of_own_class(text: str, behind: str) -> re.Match[str] | None:
     """Return the application at a module's top that is of the program's own kind of FastAPI."""
     if not _OF_A_CLASS.search(text):
         return None
-    texts = (text, behind)
-    own = "|".join(name for one in texts if "FastAPI" in one for name in _KIND.findall(one))
+    own = "|".join(_KIND.findall(f"{text}\n{behind}"))
     return re.search(rf"^(\w+)\s*(?::[^=\n]+)?=\s*(?:{own})\(", text, re.M) if own else None
 
 
@@ -250,19 +246,20 @@ def serves(path: str, text: str, behind: str = "") -> bool:
 
 def _is_asked_at(path: str, text: str, behind: str) -> bool:
     routes = _PYTHON_ROUTE if path.endswith(".py") else _NODE_ROUTE
-    asked = routes.search(f"{text}\n{behind}")
-    return bool(asked or protocol_of(path, text, behind) or _ENTRYPOINT.search(text))
+    whole = f"{text}\n{behind}"
+    return bool(routes.search(whole) or protocol_of(path, text, behind) or _ENTRYPOINT.search(text))
 
 
 _STREAMS = re.compile(
     r"WebSocketServer|\bnew WebSocket|\bwebsocket\s*:|\.upgrade\(|@\w+\.websocket\("
     r"|websockets?\.serve|socketio|socket\.io|SocketIO\(",
 )
+
+
 _ROUTED = re.compile(r"\.(?:get|post|put|patch|delete)\(\s*[\"'`]/")
 _KEYS = re.compile(r"\b(?:messages?|prompt|question|query|input|content|text)\b")
 
 
-@lru_cache(maxsize=16)
 def streams_only(path: str, text: str, behind: str) -> bool:
     """Whether a server takes messages over WebSocket, and no questions elsewhere."""
     whole = text + behind
@@ -299,7 +296,9 @@ def served(path: str, text: str) -> Invocation:
         return Invocation(route=path, preset="chatkit")
     field = _likeliest(_asked(text, route.end(), python=python), ASKED)
     after = (one.start() for one in routes if one.start() > route.start())
-    end = min(after, default=len(text)) if python else len(text)  # Node's may be anywhere
+    end = (
+        min(after, default=len(text)) if python else len(text)
+    )  # a handler of Node may be anywhere
     return Invocation(
         route=path,
         field=field or "message",
@@ -533,14 +532,12 @@ _ASKED_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b(?![\"']?\]?[.\[][\"']?conte
 """A key of what is read; `.message.content` is that of a reply."""
 
 
-@lru_cache(maxsize=4096)
 def reads_arguments(text: str) -> bool:
     """Whether a file's text reads the arguments or the standard input of its program."""
     wanted = (_PLACED, _NAMED, _PARSED, _ASKED_OPTION, _READS)
     return any(pattern.search(text) for pattern in wanted)
 
 
-@lru_cache(maxsize=16)
 def reads_input(text: str) -> bool:
     """Whether a file's text reads standard input or asks for a line."""
     return bool(_READS.search(text))

@@ -119,11 +119,8 @@ def find_programs(
         for path, text in around.texts.items()
         if not does_other_work(path, text) and (name := around.framework(path))
     }
-    programs = [
-        _answering(_program(path, name, around), around)
-        for path, name in known.items()
-        if around.starts(path)
-    ]
+    entries = [path for path in known if around.starts(path)]
+    programs = [_answering(_program(path, known[path], around), around) for path in entries]
     asked = [one for one in programs if one.refused != MUTE]
     if asked or found:
         found += _orchestrating(asked, found, around)
@@ -408,10 +405,10 @@ def _with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles
     shared = shared_packages(root, packages, around.files)
     if setup is not None:  # it sees shared packages, too: a lock file may name their folders
         setup = setup._replace(inputs=(*setup.inputs, *shared))
-    named = frozenset().union(*(around.names[other] for other in inside if not root))
+    named = frozenset().union(*(around.names[other] for other in inside))
+    data = (other for other in around.files if not other.endswith(ENDINGS) and is_own(other))
     named |= {basename(program.invocation.file)}
-    data = (one for one in around.files if basename(one) in named and not one.endswith(ENDINGS))
-    reads = sorted(filter(is_own, data)) if not root else ()
+    reads = sorted(other for other in data if basename(other) in named) if not root else ()
     examples = [join(folder, one) for folder in {root, ""} for one in ENV_EXAMPLES]
     told = [program.path, *around.environments.get(program.path, ())]
     read = [*near, *(path for path in [*told, *examples] if path in around.variables)]

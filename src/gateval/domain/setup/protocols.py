@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -47,7 +46,6 @@ _A2A_OF_NODE = re.compile(
 )
 
 
-@lru_cache(maxsize=16)
 def protocol_of(path: str, text: str, behind: str = "") -> Protocol | None:
     """Return the protocol that a server speaks, by its text and that of the files it imports; None
     for any other program.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from functools import lru_cache
 from posixpath import basename, dirname, join, relpath, splitext
 from typing import NamedTuple
 
@@ -83,7 +82,7 @@ def import_root(
     """
     if _RELATIVE.search(text):
         return dirname(dirname(file))
-    modules = _modules(frozenset(files))
+    modules = {step for path in files if path.endswith(".py") for step in _importable(path)}
     for names in (python_modules(text), imported):  # its own say more than those around it
         for folder in folders_above(file):
             if any(
@@ -91,12 +90,6 @@ def import_root(
             ):
                 return folder
     return None
-
-
-@lru_cache(maxsize=4)
-def _modules(files: frozenset[str]) -> frozenset[str]:
-    """Return what imports may name of all files, for every program at once."""
-    return frozenset(step for path in files if path.endswith(".py") for step in _importable(path))
 
 
 def _importable(path: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from shlex import quote
 from typing import NamedTuple
 
@@ -150,14 +150,6 @@ def _depth_first(path: str) -> tuple[int, str]:
     return path.count("/"), path
 
 
-def _left_out(program: FoundProgram) -> Iterator[str]:
-    """Say which pointers it does not get."""
-    if program.left_out:
-        more = len(program.left_out) - 1
-        named = program.left_out[0] + f" and {more} more" * bool(more)
-        yield f"Git LFS pointers are left out, for it would not find the files: {named}."
-
-
 MOST_NAMED = 3
 """How many other programs are named."""
 
@@ -191,7 +183,6 @@ def said_of(
         said.append("There is no lock file: the newest versions that its project allows are taken.")
     if not program.models:
         said.append("It names no model, so it may ask any; name them in spec.models.")
-    said += _left_out(program)
     further = list(dict.fromkeys(one.told for one in others if one.told != program.told))
     if further:
         more = f" and {len(further) - MOST_NAMED} more" if len(further) > MOST_NAMED else ""
