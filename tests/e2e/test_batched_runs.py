@@ -125,6 +125,37 @@ def test_a_run_that_is_killed_while_it_waits_goes_on(tmp_path: Path) -> None:
     assert [len(lines) for lines in served.made] == [ASKED]
 
 
+def told(ran: Ran) -> Any:
+    """What a run stored of each trial, but how long it took."""
+    trials = sorted(ran.results["trials"], key=lambda one: json.dumps(one["key"]))
+    return json.loads(json.dumps(trials), object_hook=lambda one: {**one, "seconds": None})
+
+
+def test_a_trial_that_failed_otherwise_is_judged_in_the_run_that_goes_on(tmp_path: Path) -> None:
+    """It is stored as one that nobody cut short would have stored it, and paid for once."""
+
+    def cold(path: Path) -> Repo:
+        shop = shop_with(path, MODELS[0])
+        shop.write("evals/fixtures.yaml", FIXTURES.replace("value: Hello", "value: Farewell"))
+        shop.commit("It never says that")
+        return shop
+
+    shop, served = cold(tmp_path / "cut"), BatchServer(kind, polls=10**9)
+    with provider(served) as (_, environ):
+        cut = Ran(shop, "--max-minutes", "0.1", **environ)
+        assert (cut.code, set(cut.statuses)) == (1, {"error"}), cut.said
+        assert {one["outcome"] for one in told(cut)} == {"fail", "error"}
+        served.polls = 0
+        ended = Ran(shop, "--resume", **environ)
+    whole = BatchServer(kind, polls=0)
+    with provider(whole) as (_, environ):
+        ran = Ran(cold(tmp_path / "whole"), **environ)
+    assert "of 6 more the judge alone is asked again" in ended.said
+    assert (ended.code, ended.statuses) == (ran.code, ["passed"] * ASKED), ended.said
+    assert told(ended) == told(ran)
+    assert [len(lines) for lines in served.made] == [ASKED], "and nothing is paid twice"
+
+
 def _of(body: bytes, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> bytes:
     lines = [json.loads(one) for one in body.splitlines()]
     return b"\n".join(json.dumps(one).encode() for one in change(lines))

@@ -113,3 +113,18 @@ def test_a_rubric_that_was_edited_is_judged(
         before = len(server.calls)
         ended = gateval(shop, "run", "support-eval", **environ)
         assert (ended.returncode, len(server.calls) - before) == (0, 1), path + ended.stderr
+
+
+def test_what_a_judge_gave_no_verdict_on_is_asked_again_though_it_failed_anyway(shop: Repo) -> None:
+    fixtures = shop.path / "evals/fixtures.yaml"
+    fixtures.write_text(fixtures.read_text().replace("value: Hello", "value: Farewell"))
+    told = ["I cannot say."]
+    with provider(lambda call: reply(call, told[-1])) as (server, environ):
+        first = gateval(shop, "run", "support-eval", **environ)
+        told.append(verdict(1.0))
+        before = len(server.calls)
+        again = gateval(shop, "run", "support-eval", **environ)
+        assert (first.returncode, again.returncode) == (1, 1), again.stderr
+        assert len(server.calls) - before == 1
+        third = gateval(shop, "run", "support-eval", **environ)
+        assert (third.returncode, len(server.calls) - before) == (1, 1), third.stderr

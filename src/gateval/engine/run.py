@@ -517,7 +517,7 @@ class _Run:
         context, answered = self._context, unjudged(waiting)
         trial = context.log.append(context.offers.take(context.redact(answered)))
         context.tell(TrialAnswered(trial=trial))
-        if not can_judge_again(waiting.task.fixture, trial):
+        if not can_judge_again(waiting.task.fixture, trial, batched=True):
             return waiting
         return waiting._replace(answer=kept_answer(waiting.task, trial).answer)
 

@@ -57,8 +57,10 @@ class Waiting(NamedTuple):
 
 def lost_by_models(fixture: Fixture, trial: Trial) -> Collection[int]:
     """The assertions without which a trial says nothing, and whose model could not be asked."""
-    if trial.passed is not None:
-        return ()
+    return () if trial.passed is not None else _unheard(fixture, trial)
+
+
+def _unheard(fixture: Fixture, trial: Trial) -> Collection[int]:
     return [
         one.index
         for spec, one in zip(fixture.assertions, trial.assessments, strict=True)
@@ -70,7 +72,7 @@ def lost_by_models(fixture: Fixture, trial: Trial) -> Collection[int]:
 
 
 def kept_answer(task: Task, trial: Trial) -> Waiting:
-    """Return a trial that was lost by its judge alone as one of which the judge is to be asked."""
+    """Return a trial that lacks its judge alone as one of which the judge is to be asked."""
     answer = Answer(
         output=trial.output or "",
         trace=trial.trace,
@@ -78,7 +80,7 @@ def kept_answer(task: Task, trial: Trial) -> Waiting:
         seconds=trial.seconds,
         calls=trial.calls,
     )
-    left, found = lost_by_models(task.fixture, trial), dict(enumerate(trial.assessments))
+    left, found = _unheard(task.fixture, trial), dict(enumerate(trial.assessments))
     return Waiting(task, answer, None, left, found, spent=(trial.judge_usage,))
 
 

@@ -147,19 +147,28 @@ def kept_trials(plan: Plan, earlier: Plan, trials: Iterable[Trial]) -> KeptTrial
             continue
         if now(trial.key) != then(trial.key):
             continue
-        if trial.passed is not None:
-            measured.append(trial)
-        elif can_judge_again(fixtures[trial.key.eval, trial.key.fixture], trial):
+        fixture = fixtures[trial.key.eval, trial.key.fixture]
+        if can_judge_again(fixture, trial, batched=earlier.batched):
             to_judge.append(trial)
+        elif trial.passed is not None:
+            measured.append(trial)
     return KeptTrials(tuple(measured), tuple(to_judge))
 
 
-def can_judge_again(fixture: Fixture, trial: Trial) -> bool:
-    """Whether a trial was lost by its judge alone, and all that was assessed is still there."""
+def can_judge_again(fixture: Fixture, trial: Trial, *, batched: bool) -> bool:
+    """Whether a trial was lost by its judge alone, and all that was assessed is still there. Where
+    judges are `batched`, one that failed anyway lacks its judge all the same: it was to be asked.
+    """
+    lost = trial.cause is Cause.JUDGE or (batched and lacks_judge(trial))
     cut = trial.trace is None or any(step.truncated for step in trial.trace.steps)
     whole = trial.output is not None and not trial.output_truncated and not cut
     alone = not fixture.turns and fixture.playground is None
-    return trial.cause is Cause.JUDGE and whole and alone
+    return lost and whole and alone
+
+
+def lacks_judge(trial: Trial) -> bool:
+    """Whether a judge has not said what it is asked of a trial, whatever else is known of that."""
+    return any(one.cause is Cause.JUDGE and one.counts for one in trial.assessments)
 
 
 def same_revisions(plan: Plan, earlier: Plan) -> bool:

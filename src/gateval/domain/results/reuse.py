@@ -23,7 +23,7 @@ from gateval.domain.plan.planned_eval import PlannedEval
 from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.fixture_progress import has_real_judge
 from gateval.domain.results.results import Results
-from gateval.domain.results.resume import SEEN, Resumed
+from gateval.domain.results.resume import SEEN, Resumed, lacks_judge
 from gateval.domain.results.rounds import look_at
 from gateval.domain.trials.model_call import Usage
 from gateval.domain.trials.trial import Side, Trial, TrialKey
@@ -127,6 +127,7 @@ def reusable_of(results: Results, engine: str) -> ReusableTrials:
         ReusableTrial(address=_address(found, one.key), trial=judged_once(one))
         for one in results.trials
         if one.passed is not None
+        and not lacks_judge(one)
         and (found := setting(one.key.eval, one.key.fixture, one.key.side))
     ]
     return ReusableTrials(trials=tuple(trials[:MOST_REUSABLE]))
