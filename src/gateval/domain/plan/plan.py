@@ -149,7 +149,8 @@ class SeenDrop(Value):
     """The smallest drop that a run would find in 4 of 5 cases, from 0 to 1; None where none is.
 
     `of` says what drops: the rate or score of `one` fixture, that of `all` together, one `axis`, or
-    the win rate of head's answers (`preference`), below the half that equal ones have.
+    the win rate of head's answers (`preference`, a tie being half a win), below the half that equal
+    ones have.
     """
 
     eval: Name

@@ -109,7 +109,8 @@ def preference_power(fixtures: int, share: float, rate: float) -> float:
 def preference_found(fixtures: int, share: float) -> float | None:
     """Return how far below .5 a win rate must be to be found in 4 of 5 cases; None where none is.
 
-    It is rounded up to a ten thousandth.
+    It is rounded up to a ten thousandth. A tie is half a win: then a rate at which pairs tie is
+    found as often, but of fewer than 60 fixtures in up to 3 % of cases less; of 7 in up to 17 %.
     """
     if not fixtures or not share:
         return None

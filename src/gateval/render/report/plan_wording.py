@@ -99,7 +99,7 @@ def _points(seen: SeenDrop) -> str:
     if drop is None:
         return "none, however large"
     if seen.of == "preference":
-        return f"to a win rate of {50 - 100 * drop:.0f} % or less"
+        return f"to a win rate of {50 - 100 * drop:.0f} % or less, a tie being half a win"
     return f"{100 * drop:.0f} points or more" if drop else "any"
 
 

@@ -101,6 +101,21 @@ def test_the_power_is_that_of_the_rule() -> None:
     assert found / 4_000 == pytest.approx(preference_power(40, SHARE, 0.3), abs=0.03)
 
 
+@pytest.mark.parametrize("tied", [0.2, 0.5])
+def test_a_win_rate_in_which_ties_are_half_a_win_is_found_as_often(tied: float) -> None:
+    rate = 0.5 - (preference_found(250, SHARE) or 0)
+    assert _found(250, rate - tied / 2, tied) >= 0.78, ".80 and three standard errors"
+    among_others = _found(250, (1 - tied) * rate, tied)
+    assert among_others <= 0.56, "the same rate among pairs that do not tie is a higher one"
+
+
+def _found(fixtures: int, won: float, tied: float) -> float:
+    """How often head is found worse that wins and ties each of these fixtures so likely."""
+    draw, chances = Random(11), (won, tied, 1 - won - tied)
+    runs = [draw.choices((1, 0, -1), chances, k=fixtures) for _ in range(1_000)]
+    return sum(preferences([[one] for one in run], SHARE).worse for run in runs) / len(runs)
+
+
 def test_what_a_plan_can_promise() -> None:
     """60:40 at a level of .01 is found by the p-value alone in four of five runs of 250 pairs; that
     nothing blocks above .40 makes it a half.
