@@ -301,6 +301,17 @@ def test_paper_has_what_is_folded_and_its_colours_in_light(browser: Browser, ref
         assert page.locator("#step-head-4 mark").evaluate(exact) == "exact"
 
 
+def test_a_tablet_and_paper_have_all_columns_of_the_scores(
+    browser: Browser, tmp_path: Path
+) -> None:
+    file = written(stored("regressed"), tmp_path)
+    with opened(browser, file, viewport={"width": 766, "height": 900}) as shown:
+        for media in ("screen", "print"):
+            shown.page.emulate_media(media=media)
+            wide = shown.page.locator(".wide:has(.scores)")
+            assert wide.evaluate("one => one.scrollWidth - one.clientWidth") == 0, media
+
+
 def test_paper_says_how_many_fixtures_it_lacks(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, written(many(120), tmp_path)) as shown:
         shown.page.emulate_media(media="print")

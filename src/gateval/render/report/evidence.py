@@ -18,14 +18,17 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import quote
 
+from pydantic import JsonValue
+
 from gateval.domain.base import canonical_json
 from gateval.domain.plan.plan import AgentChange, Plan
 from gateval.domain.plan.planned_eval import Reason
 from gateval.domain.results.comparison import FixtureStatus
 from gateval.domain.results.offers import offer_changes
+from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.text import excerpts, listing
 from gateval.domain.trials.trace import Step, StepKind
-from gateval.domain.trials.trial import Side, Trial
+from gateval.domain.trials.trial import AssessmentStatus, Side, Trial
 from gateval.render.report.facts import FileDiff, FixtureFacts, PromptEdit
 from gateval.render.report.wording import count
 
@@ -374,24 +377,31 @@ def _distance(pair: Pair) -> int:
 
 
 def first_difference(fact: FixtureFacts, pair: Pair) -> Difference | None:
-    """Return where head first differs from base; None where one has no trace, or nothing does."""
+    """Return where head first differs from base; None where one has no trace, or nothing does.
+
+    Where only words of answers differ, those of a step that a failed assertion blames come first.
+    """
     sides = [list(filter(None, map(_steps, trials))) for trials in (fact.head, fact.base)]
     if not (_steps(pair.head) and _steps(pair.base)):
         return None
     passed = [steps for one in fact.base if one.passed and (steps := _steps(one))] or sides[1]
-    worded: tuple[Step, Step] | None = None
+    worded: list[tuple[Step, Step]] = []
     for ours, theirs, mine, other in _placed(pair):
         if ours is None or theirs is None or _apart(ours, theirs):
             return _another_step(pair, (ours, theirs), (mine, other), sides)
         if _content(ours) == _content(theirs):
             continue
         if ours.kind is StepKind.ASSISTANT:
-            worded = worded or (ours, theirs)
+            worded.append((ours, theirs))
         elif len({_content(found) for one in passed if (found := _find(one, other))}) < 2:
             return _other_content(ours, theirs, mine, sides)
-    if worded is None:
+    if not worded:
         return None
-    return _other_content(*worded, _place_in(_steps(pair.head), worded[0]), sides)
+    checks = pair.head.assessments if pair.head else ()
+    failed = [one for one in checks if one.status is AssessmentStatus.FAILED]
+    blamed = {number for one in failed for number in one.steps}
+    step, other = next((row for row in worded if row[0].number in blamed), worded[0])
+    return _other_content(step, other, _place_in(_steps(pair.head), step), sides)
 
 
 _Sides: TypeAlias = Sequence[Sequence[Sequence[Step]]]
@@ -440,9 +450,10 @@ def _other_content(ours: Step, theirs: Step, place: _Place, sides: _Sides) -> Di
         StepKind.ERROR: "head meets another error than base",
         StepKind.ASSISTANT: "head words its answer otherwise than base",
     }[ours.kind]
-    if ours.kind is StepKind.TOOL_CALL:
-        theirs_told, ours_told = excerpts(theirs.arguments or {}, ours.arguments or {})
-        said = f"{said} (`{ours_told}` instead of `{theirs_told}`)"
+    if ours.kind in {StepKind.TOOL_CALL, StepKind.TOOL_RESULT}:
+        theirs_told, ours_told = excerpts(_told(theirs), _told(ours))
+        if theirs_told and ours_told:
+            said = f"{said} (`{ours_told}` instead of `{theirs_told}`)"
     content = _content(ours)
 
     def does(trace: Sequence[Step]) -> bool:
@@ -450,6 +461,16 @@ def _other_content(ours: Step, theirs: Step, place: _Place, sides: _Sides) -> Di
         return found is not None and _content(found) == content
 
     return Difference(ours, theirs, _at(ours, said), *_counted_in(sides, does))
+
+
+def _told(step: Step) -> JsonValue:
+    """A call's arguments, or what a tool answered, read as JSON if that is what it is."""
+    if step.kind is StepKind.TOOL_CALL:
+        return step.arguments or {}
+    try:
+        return read_json(step.text)
+    except NotStrictJson:
+        return step.text
 
 
 def _counted_in(
