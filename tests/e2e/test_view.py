@@ -368,5 +368,6 @@ def test_two_revisions_are_side_by_side(shop: Repo) -> None:
         page = viewed.ask("/page", {"page": f"compare/{run}/{run}"})
         assert page.status == 200, page.text
         assert "equal results" in ReadPage(page.text).text
+        assert ReadPage(page.text).text.count(f"the run {run} (") == 1
         heat = viewed.ask("/page", {"page": "heat.html"})
         assert f"runs/{run}.html#support-eval/kind-word" in heat.text

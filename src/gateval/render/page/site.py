@@ -240,17 +240,30 @@ def render_side_by_side(
     pages: Mapping[str, str],
     frame: SiteFrame,
 ) -> str:
-    """Return the page of two runs or revisions; `pages` lead to those that can be opened."""
-    found = [_side_by_side(one, names) for one in evals]
+    """Return the page of two runs or revisions; `pages` lead to those that can be opened.
+
+    Where all Evals are of the same two runs, these are told once.
+    """
+    taken = dict.fromkeys(pair for one in evals for pair in _taken(one, names))
+    about = list(taken) if len(taken) == len(dict(taken.keys())) else []
+    found = [_side_by_side(one, names, _taken(one, names) if not about else []) for one in evals]
     title = f"{names[0]} and {names[1]}"
-    return _page(title, frame, compared=found, pages=list(pages.items()), names=names)
+    more = {"pages": list(pages.items()), "names": names, "about": about}
+    return _page(title, frame, compared=found, **more)
 
 
-def _side_by_side(one: ComparedEval, names: tuple[str, str]) -> SideBySide:
+def _taken(one: ComparedEval, names: tuple[str, str]) -> list[tuple[str, str]]:
+    """Return which run each side of an Eval is of."""
+    return [(name, of.taken) for name, of in zip(names, one.of, strict=True) if of]
+
+
+def _side_by_side(
+    one: ComparedEval, names: tuple[str, str], taken: Sequence[tuple[str, str]]
+) -> SideBySide:
     scores = [show_score_in_full(of.score) if of else "not run" for of in one.of]
     delta = "" if one.delta is None else f", {100 * one.delta:+.0f} points"
     said = [f"{scores[0]} \N{RIGHTWARDS ARROW} {scores[1]}{delta}", one.otherwise, *one.naming]
-    said[1:1] = [f"{name}: {of.taken}" for name, of in zip(names, one.of, strict=True) if of]
+    said[1:1] = [f"{name}: {run}" for name, run in taken]
     if one.scores is not None:
         moved, every = one.scores.moved, len(one.scores.tasks)
         parts = (

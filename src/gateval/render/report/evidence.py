@@ -400,8 +400,8 @@ def first_difference(fact: FixtureFacts, pair: Pair) -> Difference | None:
     checks = pair.head.assessments if pair.head else ()
     failed = [one for one in checks if one.status is AssessmentStatus.FAILED]
     blamed = {number for one in failed for number in one.steps}
-    step, other = next((row for row in worded if row[0].number in blamed), worded[0])
-    return _other_content(step, other, _place_in(_steps(pair.head), step), sides)
+    step, beside = next((row for row in worded if row[0].number in blamed), worded[0])
+    return _other_content(step, beside, _place_in(_steps(pair.head), step), sides)
 
 
 _Sides: TypeAlias = Sequence[Sequence[Sequence[Step]]]
