@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,12 +16,13 @@ from typing import Any
 
 import pytest
 
+from gateval.adapters.store import STORE_FOLDER
 from tests.helpers.calibrations import verdict
 from tests.helpers.command import gateval, start_gateval
 from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
 from tests.helpers.shop import AGENT
-from tests.helpers.stored import trials
+from tests.helpers.stored import content, trials
 from tests.servers.model_server import Answer, Call, reply
 
 CASES = 24
@@ -236,3 +239,124 @@ def test_options_of_shards_that_cannot_be_followed(
     assert done.returncode in {2, 3}, done.stdout + done.stderr
     assert sentence in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+@dataclass
+class Shard:
+    """One shard of a live run, in a folder of its own, and what its provider was asked."""
+
+    repo: Repo
+    name: str
+    seed: int = 3
+    asked: list[Call] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        return self.repo.path / "out" / self.name / "shard"
+
+    def words(self, which: str = "1/2") -> tuple[str, ...]:
+        """The command, the same at each try."""
+        parts = self.folder.parent
+        parts.mkdir(exist_ok=True)
+        places = ("--parts", str(parts), "--results", str(self.folder))
+        return ("run", "--plan", "out/plan.json", "--shard", which, *places)
+
+    def answer(self, call: Call) -> Answer:
+        self.asked.append(call)
+        self.seed += 1
+        drawn = desk_answers(self.seed)(call)
+        time.sleep(0.05)
+        return drawn
+
+    def killed_at(self, many: int) -> list[dict[str, Any]]:
+        """Kill it as soon as so many trials are stored; return these."""
+        with provider(self.answer) as (_, environ):
+            process = start_gateval(self.repo, *self.words(), **environ)
+            while process.poll() is None and len(trials(self.folder)) < many:
+                time.sleep(0.002)
+            process.send_signal(signal.SIGKILL)
+            _, told = process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL, told
+        return trials(self.folder)
+
+    def again(self, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """Give the same command again, or another one."""
+        with provider(self.answer) as (_, known):
+            return gateval(self.repo, *(words or self.words()), **known, **environ)
+
+
+def by_key(found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Trials by their keys, without what a store may have apart."""
+    return {json.dumps(one["key"]): one for one in found}
+
+
+def test_the_command_of_a_killed_shard_goes_on_from_what_it_has(desk: Repo) -> None:
+    """Killed three times; each trial counts once, as it was drawn first."""
+    shard, kept = Shard(desk, "killed"), dict[str, dict[str, Any]]()
+    for many in (1, 4, 9):
+        now = by_key(shard.killed_at(len(kept) + many))
+        assert now.items() >= kept.items()
+        kept = now
+    done = shard.again()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(kept)} of them at an earlier try." in done.stderr
+    after = trials(shard.folder)
+    assert by_key(after).items() >= kept.items()
+    part = json.loads((shard.folder / "part.v1.json").read_text())
+    assert len(part["trials"]) == len(by_key(part["trials"])) == len(by_key(after))
+    lines = sum(content(one).count(b'{"key":') for one in (shard.folder / STORE_FOLDER).glob("0*"))
+    assert lines == len(after), "what was kept is not written again"
+    asked = len(shard.asked)
+    assert shard.again().returncode == 0
+    assert len(shard.asked) == asked, "and nothing is paid again"
+
+
+def test_a_killed_shard_does_not_spend_its_share_twice(desk: Repo, tmp_path: Path) -> None:
+    repo = Repo.at(tmp_path / "desk")
+    shutil.copytree(desk.path, repo.path, ignore=shutil.ignore_patterns("out"))
+    repo.checkout("main")
+    repo.write(".github/gateval.yml", "policy: {gateway: {callsPerRun: 40}}\n")
+    repo.commit("At most 40 calls")
+    plan = gateval(repo, "plan", "--base", "main", "--head", "next", "--json")
+    (repo.path / "out").mkdir()
+    (repo.path / "out/plan.json").write_text(plan.stdout)
+    shard = Shard(repo, "paid")
+    paid = sum(one["trace"]["model_calls"] for one in shard.killed_at(6))
+    before = len(shard.asked)
+    done = shard.again()
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "callsPerRun" in done.stderr
+    assert 0 < len(shard.asked) - before <= 20 - paid
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("another shard", "was measured by another shard"),
+        ("another engine", "another version of Gateval measured it"),
+        ("another plan", "is not empty"),
+        ("open to others", "others may write to"),
+        ("another run", "is not empty"),
+    ],
+)
+def test_what_a_shard_does_not_go_on_from(desk: Repo, change: str, sentence: str) -> None:
+    shard = Shard(desk, change.replace(" ", "-"))
+    which, plan = "1/2", shard.folder / "plan.v1.json"
+    assert shard.killed_at(3)
+    match change:
+        case "another shard":
+            which = "2/2"
+        case "another engine":
+            plan.write_text(json.dumps(json.loads(plan.read_text()) | {"engine": "0" * 64}))
+        case "another plan":
+            text = plan.read_text()
+            plan.write_text(text.replace(json.loads(text)["head"]["commit"], "1" * 40))
+        case "open to others":
+            shard.folder.chmod(0o777)
+        case _:
+            (shard.folder / "results.v1.json").write_text("{}")
+    asked = len(shard.asked)
+    done = shard.again(*shard.words(which))
+    assert done.returncode in {2, 3}, done.stdout + done.stderr
+    assert sentence in " ".join(done.stderr.split())
+    assert len(shard.asked) == asked

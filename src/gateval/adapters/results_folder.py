@@ -84,17 +84,20 @@ def create_results_folder(
     clock: Clock,
     *,
     chosen: Path | None = None,
+    goes_on: bool = False,
     token: Callable[[], str] = moment_token,
 ) -> ResultsFolder:
     """Create the folder for a run's results and return it.
 
     It is `<repository>/.gateval/results/<run id>`, or exactly the folder `chosen`, which is new or
-    empty. A `.gitignore` above it, or in what was chosen, hides all of it from git. Raises
-    `UsageError` when that cannot be, or when a part of the way in the repository is a symbolic link
-    or no folder.
+    empty, unless the run `goes_on` there. A `.gitignore` above it, or in what was chosen, hides all
+    of it from git. Raises `UsageError` when that cannot be, or when a part of the way in the
+    repository is a symbolic link or no folder.
     """
     if chosen is not None:
-        return ResultsFolder(run_id(clock.utc_now(), token()), _take(repository, chosen))
+        return ResultsFolder(
+            run_id(clock.utc_now(), token()), _take(repository, chosen, goes_on=goes_on)
+        )
     parent = repository.joinpath(*PARENTS)
     with (
         _explained(parent),
@@ -137,12 +140,12 @@ def results_path(repository: Path, chosen: Path) -> Path:
         return real_path(repository, chosen)
 
 
-def _take(repository: Path, chosen: Path) -> Path:
+def _take(repository: Path, chosen: Path, *, goes_on: bool) -> Path:
     path = results_path(repository, chosen)
     with _explained(chosen), made_folder(repository, path) as folder:
         with os.scandir(folder) as entries:
             empty = all(entry.name == _HIDES for entry in entries)
-        if not empty:
+        if not empty and not goes_on:
             raise UsageError(
                 f"The folder for results, {show_here(chosen)}, is not empty.",
                 hint="Name a new or empty folder, so that two runs do not get mixed up.",

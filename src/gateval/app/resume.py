@@ -28,14 +28,22 @@ from gateval.adapters.run_notes import (
     read_offers,
 )
 from gateval.adapters.store import STORE_FOLDER, stored_trials
-from gateval.app.run.views import PLAN_FILE, RESULTS_FILE, TRIALS_FILE
+from gateval.app.run.shards import KilledTry
+from gateval.app.run.views import PART_FILE, PLAN_FILE, RESULTS_FILE, TRIALS_FILE
 from gateval.app.stored import named_run, read_plan, read_results
 from gateval.domain.base import plain_message
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.results import RunInfo, results_of
-from gateval.domain.results.resume import Resumed, kept_trials, offered_in, resumed_sentence
+from gateval.domain.results.resume import (
+    NOTHING_KEPT,
+    Resumed,
+    kept_trials,
+    offered_in,
+    resumed_sentence,
+)
 from gateval.domain.results.reuse import could_reuse, reusable_of, with_reused
 from gateval.errors import StageFileError, UsageError
+from gateval.render.stage import load_part
 
 
 def resumed_run(plan: Plan, repository: GitRepository, named: str | None) -> Resumed:
@@ -49,14 +57,7 @@ def resumed_run(plan: Plan, repository: GitRepository, named: str | None) -> Res
     else:
         folder = named_run(repository.root, named)
         folder = folder if folder.is_dir() else folder.parent
-        if _is_tracked(repository, folder):
-            raise UsageError(
-                f"Git has files of {show_here(folder)}, which a change may have brought.",
-                hint="A run goes on from one that was made here.",
-            )
-        _refuse_of_others(repository, folder)
-        if not _is_over(folder / STORE_FOLDER):
-            raise UsageError(f"The run {show_here(folder)} is still under way.", hint="Await it.")
+        _refuse_unfit(repository, folder)
         folders = iter([folder])
     other = list[OtherVersion]()
     for each in folders:
@@ -72,6 +73,32 @@ def resumed_run(plan: Plan, repository: GitRepository, named: str | None) -> Res
         "revisions, Agents, fixtures and judges.",
         hint="Without --resume, everything is measured.",
     )
+
+
+def killed_try(plan: Plan, repository: GitRepository, folder: Path) -> KilledTry | None:
+    """Return what a job that was killed or cut short left in its folder; None where that is another
+    run's.
+
+    Raises `UsageError` where it may not be gone on from, or is still under way.
+    """
+    there = [name for name in (PLAN_FILE, STORE_FOLDER) if (folder / name).exists()]
+    if not there or (folder / RESULTS_FILE).exists():
+        return None
+    _refuse_unfit(repository, folder)
+    try:
+        trials = stored_trials(folder, TRIALS_FILE)
+        part = folder / PART_FILE
+        offers = load_part(part.read_bytes()).offers if part.exists() else ()
+    except (StageFileError, OSError):
+        return None
+    found = _resumed(plan, folder) if trials else NOTHING_KEPT
+    if found is None:
+        return None
+    if offers:
+        found = found._replace(offers=offered_in(plan, found.kept, offers))
+    counted = {one.key for one in (*found.kept.measured, *found.kept.to_judge)}
+    rest = tuple(one for one in trials if one.key not in counted)
+    return None if any(one.passed is not None for one in rest) else KilledTry(found, rest)
 
 
 def with_reused_here(plan: Plan, repository: GitRepository, resumed: Resumed) -> Resumed:
@@ -132,11 +159,23 @@ def _is_tracked(repository: GitRepository, folder: Path) -> bool:
     return real.is_relative_to(root) and repository.tracks(real.relative_to(root))
 
 
+def _refuse_unfit(repository: GitRepository, folder: Path) -> None:
+    """Raise `UsageError` where a run may not be gone on from, whatever it measured."""
+    if _is_tracked(repository, folder):
+        raise UsageError(
+            f"Git has files of {show_here(folder)}, which a change may have brought.",
+            hint="A run goes on from one that was made here.",
+        )
+    _refuse_of_others(repository, folder)
+    if not _is_over(folder / STORE_FOLDER):
+        raise UsageError(f"The run {show_here(folder)} is still under way.", hint="Await it.")
+
+
 def _refuse_of_others(repository: GitRepository, folder: Path) -> None:
     """Raise `UsageError` where another user may have put there what is read."""
     owners = trusted_owners(repository.root)
     try:
-        for name in (PLAN_FILE, STORE_FOLDER, TRIALS_FILE, OFFERS_FILE, BATCHES_FILE):
+        for name in (PLAN_FILE, PART_FILE, STORE_FOLDER, TRIALS_FILE, OFFERS_FILE, BATCHES_FILE):
             refuse_way(folder.absolute() / name, owners)
     except OSError as error:
         raise UsageError(

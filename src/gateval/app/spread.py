@@ -16,6 +16,7 @@ from gateval.adapters.results_folder import create_results_folder, results_path
 from gateval.app.check import conclude
 from gateval.app.day_spending import DaySpending
 from gateval.app.replay import taping_asked
+from gateval.app.resume import killed_try
 from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
 from gateval.app.run.recording import offline_settings, refuse_unasked_recording
 from gateval.app.run.sealing import runnable, seal_results
@@ -108,13 +109,20 @@ def run_stage(
     refuse_missing_keys(plan, settings)
     refuse_unasked_recording(plan, settings, taped)
     there = _left(parts, plan, repository, settings, job, replays=taped.replay is not None)
-    folder = create_results_folder(repository.root, SystemClock(), chosen=results)
+    killed = None
+    if results is not None and job.own is not None and taped.replay is None:
+        killed = killed_try(plan, repository, results_path(repository.root, results))
+    clock, goes_on = SystemClock(), killed is not None
+    folder = create_results_folder(repository.root, clock, chosen=results, goes_on=goes_on)
     if job.step is ActionStep.PLAN:
         plan = DaySpending(repository, settings).opened(plan, folder.run, NOTHING_KEPT)
     else:
         plan = with_allowance(plan, there)
     attempt = _attempt(there, job)
     how: dict[str, Any] = {"attempt": attempt, "asked": job.shards, "taping": taped}
+    if killed is not None:
+        how["killed"] = killed
+        sys.stderr.write(f"{killed.resumed.told}\n" if killed.resumed.told else "")
     machine = Machine(plan, repository, settings, folder, minutes, **how)
     if job.step is ActionStep.FINISH:
         end, measured = machine.measure_rest(there)

@@ -75,7 +75,11 @@ def evaluate(
     under_way: dict[TrialKey, None] = {}
     with TrialStore(folder.path / STORE_FOLDER) as file, RunNotes(folder.path) as notes:
         log = SealingLog(file, plan)
-        kept = resumed.kept._replace(measured=tuple(map(log.append, resumed.kept.measured)))
+        there = {
+            one.key for one in stored_trials(folder.path, TRIALS_FILE) if one.passed is not None
+        }
+        measured = (one if one.key in there else log.append(one) for one in resumed.kept.measured)
+        kept = resumed.kept._replace(measured=tuple(measured))
         offers = offer_collector(plan, resumed.offers)
         notes.offered(offers.news())
         noting = _noting(warnings, under_way, sealed_off(_noted_in(notes, offers, listen), plan))

@@ -8,7 +8,7 @@ them; it leaves a part, which others join.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import fsum
 from pathlib import Path
@@ -24,7 +24,7 @@ from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.spending import Allowance
 from gateval.domain.results.offers import OfferCollector, SharedOffer
 from gateval.domain.results.results import ResultsPart, part_of, refuse_replayed
-from gateval.domain.results.resume import KeptTrials, Resumed
+from gateval.domain.results.resume import NOTHING_KEPT, KeptTrials, Resumed
 from gateval.domain.results.rounds import Joined, join, look_at, tried_before, tries
 from gateval.domain.results.shards import (
     Border,
@@ -74,6 +74,18 @@ class Piece(NamedTuple):
     def asked_of(self, trials: Iterable[Trial]) -> tuple[TrialKey, ...]:
         """Return what is still asked for after these trials."""
         return self.stage.asks(trials) if self.stage else ()
+
+
+class KilledTry(NamedTuple):
+    """What a job left that was killed before it wrote its part: what counts of it, and the trials
+    that were `lost`, which run again, and are paid.
+    """
+
+    resumed: Resumed = NOTHING_KEPT
+    lost: tuple[Trial, ...] = ()
+
+
+NOT_KILLED = KilledTry()
 
 
 def claim_limit(plan: Plan) -> int:
@@ -185,11 +197,13 @@ def shard_piece(
     number: int,
     attempt: int,
     at_once: int | None,
+    killed: KilledTry,
 ) -> tuple[Piece, Shard]:
     """Return what a shard of the round `number` measures, and what its part says of it.
 
-    Raises `UsageError` where this is not the round that is next, or has another number of shards,
-    and where an earlier try is lost with what it spent of what its pull request or day allows.
+    It goes on from a try that was `killed`. Raises `UsageError` where that measured another share,
+    where this is not the round that is next, or has another number of shards, and where an earlier
+    try is lost with what it spent of what its pull request or day allows.
     """
     before = join(plan, parts, before=number)
     refuse_lost_try(plan, before, attempt, known=bool(tries(parts, number, name.number)))
@@ -205,15 +219,30 @@ def shard_piece(
     shard = Shard(
         round=number, number=name.number, of=name.of, attempt=attempt, asked=share.asked(plan)
     )
-    kept = tried_before(plan, parts, shard, share)
     keys = share.keys
-    limits, rates = _limits(plan, before, share), _rates(plan, name.of)
+    kept = _with_killed(tried_before(plan, parts, shard, share), killed, keys)
+    limits, rates = _limits(plan, before, share, killed.lost), _rates(plan, name.of)
     stage = Stage(lambda done: _missing(keys, done), limits, rates)
     of_plan = shared_plan(plan, share) if keys else plan
     known = of_plan.replace(agreements=(*plan.agreements, *before.calibrations))
     parallel = at_once and max(1, at_once // name.of + (name.number <= at_once % name.of))
-    left = _missing(keys, kept)
-    return Piece(known, stage if left else None, _kept(kept), at_once=parallel), shard
+    left = _missing(keys, kept.kept.measured)
+    return Piece(known, stage if left else None, kept, at_once=parallel), shard
+
+
+def _with_killed(
+    tried: tuple[Trial, ...], killed: KilledTry, asked: Collection[TrialKey]
+) -> Resumed:
+    """Return what a shard keeps of tries that left a part, and then of one that was killed."""
+    there, (measured, to_judge) = {one.key for one in tried}, killed.resumed.kept
+    if any(one.key not in asked for one in (*measured, *to_judge, *killed.lost)):
+        raise UsageError(
+            "What is in the folder for results was measured by another shard, or in another round.",
+            hint="Name a new or empty folder.",
+        )
+    new = tuple(one for one in measured if one.key not in there)
+    again = tuple(one for one in to_judge if one.key not in there)
+    return killed.resumed._replace(kept=KeptTrials((*tried, *new), again))
 
 
 def short_piece(plan: Plan, joined: Joined, at_once: int | None) -> Piece:
@@ -286,15 +315,18 @@ def _kept(trials: tuple[Trial, ...]) -> Resumed:
     return Resumed(KeptTrials(trials))
 
 
-def _limits(plan: Plan, before: Joined, share: Share) -> SpendingLimits:
-    """Return what a shard's calls may take: of what earlier rounds left, a part like its share."""
+def _limits(plan: Plan, before: Joined, share: Share, lost: Iterable[Trial]) -> SpendingLimits:
+    """Return what a shard's calls may take: of what earlier rounds left, a part like its share,
+    without what trials took that it `lost`.
+    """
     whole = _left(SpendingLimits.under(plan.policy, plan.allowance), before.calibrations)
     calls, taken = taken_by(before.trials)
     part = Fraction(len(share.keys), max(1, len(before.left)))
-    usd = None if whole.usd is None else max(0.0, (whole.usd - taken.usd) * float(part))
+    lost_calls, paid = taken_by(lost)
+    usd = None if whole.usd is None else max(0.0, (whole.usd - taken.usd) * float(part) - paid.usd)
     return SpendingLimits(
-        calls=max(0, int((whole.calls - calls) * part)),
-        tokens=max(0, int((whole.tokens - taken.tokens) * part)),
+        calls=max(0, int((whole.calls - calls) * part) - lost_calls),
+        tokens=max(0, int((whole.tokens - taken.tokens) * part) - paid.tokens),
         usd=usd,
         told=whole.told,
     )

@@ -14,6 +14,8 @@ from gateval.adapters.results_folder import ResultsFolder
 from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
 from gateval.app.run.recording import NO_TAPING, Taping
 from gateval.app.run.shards import (
+    NOT_KILLED,
+    KilledTry,
     Piece,
     calibrating,
     first_border,
@@ -61,7 +63,8 @@ class Machine:
     """One job of a run: what it measures with, and the folder that it leaves its part in.
 
     `attempt` counts its tries. `asked` is how many shards a round may have: 0 as many as are worth
-    it, None where no round may follow. At most `at_once` trials run side by side.
+    it, None where no round may follow. At most `at_once` trials run side by side. A shard goes on
+    from the try that was `killed` in its folder.
     """
 
     plan: Plan
@@ -73,6 +76,7 @@ class Machine:
     asked: int | None = None
     at_once: int | None = None
     taping: Taping = NO_TAPING
+    killed: KilledTry = NOT_KILLED
 
     def plan_shards(self, kept: Mapping[str, float], *, none: bool = False) -> StageEnd:
         """Say how many shards the first round has, by what `kept` runs took, and measure the judges
@@ -90,7 +94,8 @@ class Machine:
 
     def measure_shard(self, parts: list[ResultsPart], name: ShardName, in_round: int) -> StageEnd:
         """Measure what is not measured yet of one share of a round."""
-        piece, shard = shard_piece(self.plan, parts, name, in_round, self.attempt, self.at_once)
+        tried = (self.attempt, self.at_once, self.killed)
+        piece, shard = shard_piece(self.plan, parts, name, in_round, *tried)
         measured = self._measured(piece)
         self._leave(measured, piece, shard)
         made, kept = len(measured.results.trials), len(self._public(piece.resumed.kept.measured))
