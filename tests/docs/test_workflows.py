@@ -171,11 +171,19 @@ def test_the_publishing_job_reads_what_the_measuring_job_left() -> None:
     jobs = load(ROOT / "examples/workflows/long-runs.yml")["jobs"]
     uploads = [one["with"] for one in jobs["measure"]["steps"] if "upload" in one["uses"]]
     (download,) = [one for one in jobs["publish"]["steps"] if "download" in one["uses"]]
-    (part,) = [one for one in uploads if one["name"] == download["with"]["name"]]
+    told = download["with"]["name"].replace("needs.measure.outputs.attempt", "github.run_attempt")
+    assert jobs["measure"]["outputs"] == {"attempt": "${{ github.run_attempt }}"}
+    (part,) = [one for one in uploads if one["name"] == told]
     assert part["path"] == f"{download['with']['path']}/{PART_FILE}"
     assert jobs["publish"]["needs"] == "measure"
     assert jobs["publish"]["if"].startswith("${{ !cancelled()"), "a red first job is published"
     assert "write" not in jobs["measure"]["permissions"].values()
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_a_second_attempt_uploads_by_a_name_of_its_own(path: Path) -> None:
+    uploads = [one for one in steps(path) if "upload-artifact" in one.get("uses", "")]
+    assert all("github.run_attempt" in one["with"]["name"] + one.get("if", "") for one in uploads)
 
 
 def test_comments_that_are_no_commands_start_no_job_and_nothing_of_a_head_is_checked_out() -> None:
@@ -211,7 +219,8 @@ def test_the_publishing_half_listens_to_the_running_half() -> None:
     assert publish["on"]["workflow_run"]["workflows"] == [run["name"]]
     uploads = [one["with"] for one in run["jobs"]["run"]["steps"] if "upload" in one["uses"]]
     (download,) = [one for one in publish["jobs"]["publish"]["steps"] if "download" in one["uses"]]
-    (part,) = [one for one in uploads if one["name"] == download["with"]["name"]]
+    told = download["with"]["name"].replace("github.event.workflow_run.", "github.")
+    (part,) = [one for one in uploads if one["name"] == told]
     folder = download["with"]["path"]
     assert part["path"].split() == [f"{folder}/{PART_FILE}", f"{folder}/{TRIGGER_FILE}"]
 

@@ -21,6 +21,7 @@ RIGHTS = "{contents: write, pull-requests: write, checks: write}"
 CHECKOUT = "- uses: actions/checkout@v6\n  with: {fetch-depth: 0}\n"
 STEP = "- uses: gateval/gateval@v0.1.0\n"
 KEPT = "  env:\n    GATEVAL_LAYERS: .gateval/layers\n"
+UPLOAD = "- uses: actions/upload-artifact@v6\n  with:\n    name: gate\n    path: out\n"
 SEALS = "  env: {GATEVAL_IDENTITY: '${{ secrets.GATEVAL_IDENTITY }}'}\n"
 KEY = "    GATEVAL_LAYERS_KEY: ${{ secrets.GATEVAL_LAYERS_KEY }}\n"
 OWN = "group: 'evals-${{ github.event.pull_request.number }}'"
@@ -174,6 +175,14 @@ ROWS = {
     ),
     "the key of what is sealed, for every branch": Row(
         workflow(steps=CHECKOUT + STEP + SEALS), "warning", "whoever may push can print the key"
+    ),
+    "an artifact of one name": Row(
+        workflow(steps=CHECKOUT + STEP + UPLOAD), "warning", "fails there with 409"
+    ),
+    "an artifact of each attempt": Row(
+        workflow(
+            steps=CHECKOUT + STEP + UPLOAD.replace("gate\n", "gate-${{ github.run_attempt }}\n")
+        )
     ),
     "layers with a key": Row(workflow(steps=CHECKOUT + STEP + KEPT + KEY)),
     "layers without a key": Row(

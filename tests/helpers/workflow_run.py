@@ -121,7 +121,7 @@ class WorkflowWalk:
             given = {
                 key: self._text(value, job, shard) for key, value in step.get("with", {}).items()
             }
-            always = "always()" in str(step.get("if", ""))
+            always = bool(re.search(r"always\(\)|!cancelled\(\)", str(step.get("if", ""))))
             if found is not None and found.code and not always:
                 continue
             match uses:
@@ -140,21 +140,28 @@ class WorkflowWalk:
         assert found is not None
         outputs = {
             key: found.outputs.get(value.split(".")[-1].strip(" }"), "")
+            if "steps." in value
+            else self._text(value, job, shard)
             for key, value in job.get("outputs", {}).items()
         }
         return Leg("failure" if found.code else "success", outputs, found)
 
     def _download(self, workspace: Path, given: Mapping[str, str], *, every: bool) -> None:
-        """Download what this attempt left; `every` one only by the API, with a token that may."""
+        """Download what this attempt left; `every` one only by the API, with a token that may. One
+        of that name goes into the folder itself; where there is none, the step is tolerated.
+        """
         place = workspace / given["path"]
         shutil.rmtree(place, ignore_errors=True)
-        start = given["pattern"].removesuffix("*")
+        alone = given.get("name", "")
+        start = alone or given["pattern"].removesuffix("*")
         place.mkdir(parents=True)
         for name, files in self.artifacts.items():
-            if name.startswith(start) and (every or self._attempts[name] == self.attempt):
-                (place / name).mkdir()
+            fits = name == alone if alone else name.startswith(start)
+            if fits and (every or self._attempts[name] == self.attempt):
+                inner = place if alone else place / name
+                inner.mkdir(exist_ok=True)
                 for file, content in files.items():
-                    (place / name / file).write_bytes(content)
+                    (inner / file).write_bytes(content)
 
     def _upload(self, workspace: Path, given: Mapping[str, str]) -> None:
         name, file = given["name"], workspace / given["path"]
@@ -163,7 +170,8 @@ class WorkflowWalk:
             assert given["if-no-files-found"] == "ignore", file
             return
         assert name not in self.artifacts, f"409 Conflict: {name}"
-        self.artifacts[name] = {file.name: file.read_bytes()}
+        found = [file] if file.is_file() else [one for one in file.iterdir() if one.is_file()]
+        self.artifacts[name] = {one.name: one.read_bytes() for one in found}
         self._attempts[name] = self.attempt
 
     def _holds(self, condition: str, job: Mapping[str, Any]) -> bool:
@@ -211,7 +219,8 @@ class WorkflowWalk:
         }
 
         def said(found: re.Match[str]) -> str:
-            if of := re.fullmatch(r"fromJSON\(needs\.([\w-]+)\.outputs\.([\w-]+)\)", found[1]):
+            needed = r"(?:fromJSON\()?needs\.([\w-]+)\.outputs\.([\w-]+)\)?"
+            if of := re.fullmatch(needed, found[1]):
                 return str(eval(self._need(of[1], _list(job["needs"]), of[2])))  # noqa: S307
             return known[found[1]]
 

@@ -6,15 +6,17 @@ import json
 
 import pytest
 
-from tests.helpers.command import gateval
+from tests.helpers.command import ROOT, gateval
 from tests.helpers.github_shop import SAME, WORSE, GitHubShop
 from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
 from tests.helpers.runner import Job
 from tests.helpers.shop import AGENT
+from tests.helpers.workflow_run import WorkflowWalk
 from tests.servers.github.state.pull import Pull
 from tests.servers.model_server import Answer, Call, failure
 
+SAMPLE = ROOT / "examples/workflows/long-runs.yml"
 READS = {"contents": "read", "pull_requests": "read"}
 PARTS = {"step": "publish", "results": "gate"}
 
@@ -131,3 +133,33 @@ def test_a_part_whose_time_was_over_says_so_where_it_is_published(shop: GitHubSh
     assert "Until then openai/gpt-5 had answered no call for 60 s." in body
     assert "<img" not in body
     assert "@ada" not in body
+
+
+@pytest.mark.parametrize(
+    ("lost", "results"),
+    [
+        ({}, ["failure"]),
+        ({("measure", 1): "lost"}, ["action_required", "failure"]),
+        ({("measure", 2): "lost"}, ["failure", "action_required"]),
+        ({("publish", 1): "lost"}, ["", "failure"]),
+    ],
+    ids=["nothing", "the first", "at the second attempt", "the second"],
+)
+def test_the_sample_walked_at_every_attempt(
+    shop: GitHubShop, lost: dict[tuple[str, int], str], results: list[str]
+) -> None:
+    """No artifact has the name of an earlier one, and each attempt decides by its own part."""
+    pull = shop.open_pull(WORSE)
+    walk = WorkflowWalk(
+        shop, pull, SAMPLE, 700, lambda name, _, attempt: lost.get((name, attempt), "")
+    )
+    walk.walk()
+    for attempt, result in enumerate([*results, "failure"], start=1):
+        if attempt > 1:
+            walk.run_failed_again()
+        found = shop.conclusions(pull.head_sha)
+        assert found[-1:] == ([result] if result else []), (attempt, found)
+    measured = [at for name, _, at in walk.ran if name == "measure" and (name, at) not in lost]
+    assert sorted(walk.artifacts) == sorted(
+        f"{name}-{at}" for name in ("gateval", "gateval-part") for at in measured
+    )

@@ -94,7 +94,8 @@ class GateJob(NamedTuple):
     `tolerated` what lets the job pass where the gate fails, `groups` its concurrency. `ran_before`
     are the steps before the gate's that can run a change's code, `ran_beside` all such in the job,
     and `shared` the names of variables that they get, too. `guarded` says that the job names
-    an environment, which may keep its secrets from a workflow edited on a branch.
+    an environment, which may keep its secrets from a workflow edited on a branch. `uploads` are
+    artifacts that every attempt gives the same name.
     """
 
     path: str
@@ -118,6 +119,7 @@ class GateJob(NamedTuple):
     ran_beside: tuple[Line, ...] = ()
     shared: frozenset[str] = frozenset()
     guarded: bool = False
+    uploads: tuple[Line, ...] = ()
     key: str = ""
 
     @property

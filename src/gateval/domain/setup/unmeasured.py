@@ -210,6 +210,11 @@ def _keys_for_all(jobs: Sequence[GateJob], _: RepositoryFacts) -> Iterator[Hit]:
                 yield Hit(job, line.line, f"`{line.text}` has {name}", Health.WARNING)
 
 
+def _uploaded_again(jobs: Sequence[GateJob], _: RepositoryFacts) -> Iterator[Hit]:
+    for job in jobs:
+        yield from (Hit(job, one.line, one.text, Health.WARNING) for one in job.uploads)
+
+
 SEALS = "GATEVAL_IDENTITY"
 KEPT, KEPT_KEY = "GATEVAL_LAYERS", "GATEVAL_LAYERS_KEY"
 _WRITING = {PULL, QUEUE, "push", "schedule"}
@@ -317,6 +322,14 @@ RULES = (
         "`{}` may run the change's code before the gate, and could forge what the cache put back; "
         "without GATEVAL_LAYERS_KEY no layer is used then.",
         "Put the step behind the gate's, or hand the step GATEVAL_LAYERS_KEY in `env`.",
+    ),
+    Rule(
+        "artifacts",
+        _uploaded_again,
+        "each attempt uploads `{}`, and a workflow run has that name for good: a job that is run "
+        "again fails there with 409.",
+        "Write `name: {}-${{{{ github.run_attempt }}}}`, and where a later job downloads it, "
+        "hand it the attempt: see examples/workflows/long-runs.yml.",
     ),
 )
 """What to look for, in the order in which it is said."""

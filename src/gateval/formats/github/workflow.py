@@ -322,7 +322,19 @@ def _job(site: _Site, step: Mapped, number: int = -1) -> GateJob:
         ran_before=tuple(_ran(site, range(max(number, 0)))),
         ran_beside=tuple(_ran(site, (at for at in range(len(_steps(job))) if at != number))),
         guarded=bool(job.get("environment")),
+        uploads=tuple(_uploaded_again(site)),
     )
+
+
+def _uploaded_again(site: _Site) -> Iterator[Line]:
+    """Find the artifacts that a second attempt of the run would upload by the name of the first."""
+    for at, step in enumerate(_steps(site.job)):
+        given = object_of(step, "with")
+        name = str(given.get("name", "artifact"))
+        told = f"{name} {step.get('if', '')}"
+        again = "github.run_attempt" not in told and _condition(given.get("overwrite")) != "true"
+        if again and _UPLOAD.fullmatch(str(step.get("uses", ""))):
+            yield Line(name, site.line("steps", at, "uses"))
 
 
 def _ran(site: _Site, numbers: Iterable[int]) -> Iterator[Line]:
