@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 from pathlib import Path
 
@@ -85,3 +87,39 @@ def test_a_segment_that_was_changed_is_said(run: tuple[Repo, Path]) -> None:
             assert "Traceback" not in done.stderr
     finally:
         segment.write_bytes(content)
+
+
+def test_of_one_fixture_nothing_of_another_is_read_in_the_plan(run: tuple[Repo, Path]) -> None:
+    shop, out = run
+    results = out / "results.v1.json"
+    content, time = results.read_bytes(), results.stat()
+    before = gateval(shop, "show", str(out), "greets")
+    other = b'"name":"refund-asks-why"'
+    assert content.index(other) < content.index(b'"trials":[')
+    try:
+        results.write_bytes(content.replace(other, b"#" * len(other), 1))
+        os.utime(results, ns=(time.st_atime_ns, time.st_mtime_ns))
+        done = gateval(shop, "show", str(out), "greets")
+        assert (done.returncode, done.stdout) == (0, before.stdout), done.stderr
+        assert gateval(shop, "show", str(out), "refund-asks-why").returncode == 2
+    finally:
+        results.write_bytes(content)
+        os.utime(results, ns=(time.st_atime_ns, time.st_mtime_ns))
+
+
+def test_what_an_earlier_version_noted_is_read(run: tuple[Repo, Path]) -> None:
+    """It did not say where fixtures stand in the plan."""
+    shop, out = run
+    note = out / "trials" / COMPARED_FILE
+    noted = note.read_bytes()
+    first, lists, *lines = gzip.decompress(noted).splitlines()
+    assert lists.startswith(b'{"lists":{"support-eval":[')
+    old = [json.loads(one) for one in lines]
+    kept = [json.dumps({name: one[name] for name in ("eval", "compared")}).encode() for one in old]
+    words = [("show", str(out), "greets"), ("show", str(out), "refund-asks-why")]
+    before = [gateval(shop, *one).stdout for one in words]
+    try:
+        note.write_bytes(gzip.compress(b"\n".join([first, *kept])))
+        assert [gateval(shop, *one).stdout for one in words] == before
+    finally:
+        note.write_bytes(noted)

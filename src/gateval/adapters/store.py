@@ -326,7 +326,7 @@ class StoreReader:
 
     def of_fixture(self, evals: Sequence[str], fixture: str) -> Iterator[Trial]:
         """Yield the trials of one fixture in these Evals, found by the index."""
-        closed = {one.segment: one for one in closed_segments(self.folder)}
+        closed = {one.segment: one for one in closed_segments(self.folder, fixture)}
         wanted, sharing = {(one, fixture) for one in evals}, Sharing()
         named = f'"fixture":{json.dumps(fixture, ensure_ascii=False)},'.encode()
         for name in self._names(closed):
@@ -478,8 +478,9 @@ class _StoredSteps(KeptSteps):
         return _steps().validate_json(text)
 
 
-def closed_segments(folder: Path) -> tuple[Segment, ...]:
-    """Return what the index says; a line that a kill tore, and a store without one, say nothing.
+def closed_segments(folder: Path, fixture: str | None = None) -> tuple[Segment, ...]:
+    """Return what the index says, or of the fixtures what it says of one; a line that a kill tore,
+    and a store without an index, say nothing.
 
     Raises `StageFileError` for an index that cannot be read.
     """
@@ -487,17 +488,27 @@ def closed_segments(folder: Path) -> tuple[Segment, ...]:
     try:
         with os.fdopen(os.open(path, _READ), "rb") as file:
             lines = file.read(LINE_LIMIT).splitlines(keepends=True)
-        segments = [Segment.model_validate_json(one) for one in lines if one.endswith(b"\n")]
+        segments = [_segment(one, fixture) for one in lines if one.endswith(b"\n")]
     except FileNotFoundError:
         return ()
     except OSError as error:
         raise StageFileError(f"Cannot read {show_here(path)}: {error.strerror}.") from error
-    except ValidationError as error:
+    except (ValueError, RecursionError) as error:
         raise StageFileError(f"{show_here(path)} is damaged.", hint=_HINT) from error
     for one in segments:
         if not _SEGMENT.fullmatch(one.segment):
             raise StageFileError(f"{show_here(path)} names no segment.", hint=_HINT)
     return tuple(segments)
+
+
+def _segment(line: bytes, fixture: str | None) -> Segment:
+    """Read a line of the index. Raises `ValueError`."""
+    if fixture is None:
+        return Segment.model_validate_json(line)
+    found = json.loads(line)
+    if isinstance(found, dict) and isinstance(named := found.get("fixtures"), list):
+        found["fixtures"] = [one for one in named if isinstance(one, list) and fixture in one[1:2]]
+    return Segment.model_validate_json(json.dumps(found))
 
 
 def verify(folder: Path, segment: Segment) -> None:

@@ -11,7 +11,8 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,11 +30,14 @@ from gateval.domain.results.results import Results
 from gateval.domain.trials.trial import Side, Trial
 from gateval.errors import StageFileError
 from gateval.render.report.facts import FixtureFacts, gather
-from gateval.render.stage import load_results
+from gateval.render.stage import dump_whole, load_results
 
 COMPARED_FILE = "compared.jsonl.gz"
 _MOST = 256 * 1024 * 1024
 """Bytes of its lines that are read."""
+
+_LINE = 1024 * 1024
+"""Bytes of one line; a longer one is of no run."""
 
 
 class _Written(Value):
@@ -51,11 +55,23 @@ class _Written(Value):
     page: str = ""
 
 
+class _Lists(Value):
+    """Where the plan's fixtures are in the results file: the first byte of each Eval's, and the one
+    behind its last.
+    """
+
+    lists: Mapping[str, tuple[Count, Count]]
+
+
 class _Compared(Value):
-    """How a fixture of an Eval compares."""
+    """How a fixture of an Eval compares, and where it stands in the plan of the results file: at
+    which byte, and how many; none where that is not known.
+    """
 
     eval: str
     compared: FixtureComparison
+    at: Count = 0
+    size: Count = 0
 
 
 class Counted:
@@ -102,11 +118,43 @@ def note_compared(
         trials=len(trials),
         page=page,
     )
-    lines = [facts.model_dump_json()]
+    places, lists = _places(report.results.plan, results, written.first)
+    lines = [facts.model_dump_json(), _Lists(lists=lists).model_dump_json()]
     for fact in gather(report):
-        line = _Compared(eval=fact.planned.name, compared=fact.compared)
+        at, size = places.get((fact.planned.name, fact.fixture.name), (0, 0))
+        line = _Compared(eval=fact.planned.name, compared=fact.compared, at=at, size=size)
         lines.append(line.model_dump_json())
     write_whole(store / COMPARED_FILE, gzip.compress("\n".join(lines).encode(), 4, mtime=0))
+
+
+_Place = tuple[int, int]
+
+
+def _places(
+    plan: Plan, results: Path, before: int
+) -> tuple[dict[tuple[str, str], _Place], dict[str, _Place]]:
+    """Return where each fixture of each Eval stands in a results file, and where all of an Eval do.
+
+    An Eval of which that is not found is in neither.
+    """
+    with results.open("rb") as file:
+        data = file.read(before)
+    places, lists, end = dict[tuple[str, str], _Place](), dict[str, _Place](), 0
+    for planned in plan.evals:
+        texts = [dump_whole(one)[:-1].encode() for one in planned.fixtures]
+        whole = b",".join(texts)
+        found = data.find(_FIXTURES + whole + b"]", end)
+        if found < 0:
+            continue
+        at = found + len(_FIXTURES)
+        lists[planned.name] = (at, end := at + len(whole))
+        for one, text in zip(planned.fixtures, texts, strict=True):
+            places[planned.name, one.name] = (at, len(text))
+            at += len(text) + 1
+    return places, lists
+
+
+_FIXTURES = b'"fixtures":['
 
 
 def finished_results(run: Path, results: Path) -> Results | None:
@@ -121,7 +169,7 @@ def finished_results(run: Path, results: Path) -> Results | None:
     trials = {one.key: one for one in StoreReader(run / STORE_FOLDER).trials()}
     if len(trials) != found.written.trials:
         return None
-    shell = _shell(results, found.written)
+    shell = _shell(results, found)
     ordered = tuple(sorted(trials.values(), key=lambda one: one.key.order))
     try:
         return Results(**{**dict(shell), "trials": ordered})
@@ -143,17 +191,17 @@ def finished_fixture(run: Path, results: Path, evaluation: str, fixture: str) ->
     None where the results have to be read, or do not have it. Raises `StageFileError` for a store
     that is not as it was written.
     """
-    found = _current(run, results)
+    found = _current(run, results, fixture)
     if found is None:
         return None
     try:
-        plan = _shell(results, found.written, fixture).plan
+        plan = _shell(results, found, fixture).plan
     except StageFileError:  # what is known of others does not fit the plan of one
         return None
     names = [one.name for one in plan.evals]
     stored = StoreReader(run / STORE_FOLDER).of_fixture(names, fixture)
     trials = group_trials({one.key: one for one in stored}.values())
-    compared = found.compared(fixture)
+    compared = {one.eval: one.compared for one in found.compared}
     facts = tuple(
         FixtureFacts(
             one,
@@ -169,21 +217,16 @@ def finished_fixture(run: Path, results: Path, evaluation: str, fixture: str) ->
 
 
 class _Current(NamedTuple):
-    """What stands beside the store about the results file that is there."""
+    """What stands beside the store about the results file that is there, and about one fixture."""
 
     written: _Written
-    lines: list[bytes]
-
-    def compared(self, fixture: str) -> dict[str, FixtureComparison]:
-        """How a fixture compares, by the name of the Eval."""
-        named = f'"{fixture}"'.encode()
-        found = (_Compared.model_validate_json(one) for one in self.lines if named in one)
-        return {one.eval: one.compared for one in found if one.compared.fixture == fixture}
+    lists: Mapping[str, _Place]
+    compared: tuple[_Compared, ...]
 
 
 def finished_page(run: Path, results: Path, page: Path) -> str | None:
     """Return the page that a finished run wrote; None where one has to be made of its results."""
-    found = _current(run, results, most=_FIRST)
+    found = _current(run, results)
     if found is None or not found.written.page:
         return None
     try:
@@ -194,15 +237,22 @@ def finished_page(run: Path, results: Path, page: Path) -> str | None:
     return content.decode("utf-8", "replace") if same else None
 
 
-_FIRST = 4_096
-"""Bytes in which the first line ends."""
-
-
-def _current(run: Path, results: Path, *, most: int = _MOST) -> _Current | None:
+def _current(run: Path, results: Path, fixture: str | None = None) -> _Current | None:
+    lists: Mapping[str, _Place] = {}
+    compared: list[_Compared] = []
     try:
         with gzip.open(run / STORE_FOLDER / COMPARED_FILE) as file:
-            first, *lines = file.read(most).split(b"\n")
-        written = _Written.model_validate_json(first)
+            written = _Written.model_validate_json(file.readline(_LINE))
+            if fixture is not None:
+                named = f'"{fixture}"'.encode()
+                left = _MOST
+                for line in iter(partial(file.readline, _LINE), b""):
+                    if (left := left - len(line)) < 0:
+                        return None
+                    if line.startswith(_LISTS):
+                        lists = _Lists.model_validate_json(line).lists
+                    elif named in line:
+                        compared.append(_Compared.model_validate_json(line))
         there = results.stat()
     except (OSError, EOFError, zlib.error, ValidationError):
         return None
@@ -210,7 +260,11 @@ def _current(run: Path, results: Path, *, most: int = _MOST) -> _Current | None:
         return None
     if there.st_mtime_ns != written.modified and _digest(results) != written.sha256:
         return None  # a copy has another time, and the same digest
-    return _Current(written, lines)
+    mine = tuple(one for one in compared if one.compared.fixture == fixture)
+    return _Current(written, lists, mine)
+
+
+_LISTS = b'{"lists":'
 
 
 def _digest(path: Path) -> str:
@@ -218,9 +272,17 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _shell(results: Path, written: _Written, fixture: str | None = None) -> Results:
-    """Return the results without their trials."""
+def _shell(results: Path, found: _Current, fixture: str | None = None) -> Results:
+    """Return the results without their trials; with `fixture`, no other is read."""
+    written, name = found.written, show_path(str(results))
     with results.open("rb") as file:
-        data = os.pread(file.fileno(), written.before, 0)
-        data += os.pread(file.fileno(), written.after, written.size - written.after)
-    return load_results(data, show_path(str(results)), fixture=fixture)
+        number = file.fileno()
+        data, at = b"", 0
+        for planned, (first, end) in found.lists.items() if fixture is not None else ():
+            mine = [one for one in found.compared if one.eval == planned and one.size]
+            pieces = [os.pread(number, one.size, one.at) for one in mine]
+            data += os.pread(number, first - at, at) + b",".join(pieces)
+            at = end
+        data += os.pread(number, written.before - at, at)
+        data += os.pread(number, written.after, written.size - written.after)
+    return load_results(data, name, fixture=fixture)
