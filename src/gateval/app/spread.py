@@ -20,7 +20,7 @@ from gateval.app.resume import killed_try
 from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
 from gateval.app.run.recording import offline_settings, refuse_unasked_recording
 from gateval.app.run.sealing import runnable, seal_results
-from gateval.app.run.shards import parts_in, with_allowance
+from gateval.app.run.shards import KilledTry, parts_in, with_allowance
 from gateval.app.run.stages import Machine, StageEnd
 from gateval.app.run_history import stored_runs
 from gateval.app.show import with_spent_here
@@ -109,9 +109,7 @@ def run_stage(
     refuse_missing_keys(plan, settings)
     refuse_unasked_recording(plan, settings, taped)
     there = _left(parts, plan, repository, settings, job, replays=taped.replay is not None)
-    killed = None
-    if results is not None and job.own is not None and taped.replay is None:
-        killed = killed_try(plan, repository, results_path(repository.root, results))
+    killed = _killed(plan, repository, results, job) if taped.replay is None else None
     clock, goes_on = SystemClock(), killed is not None
     folder = create_results_folder(repository.root, clock, chosen=results, goes_on=goes_on)
     if job.step is ActionStep.PLAN:
@@ -120,9 +118,7 @@ def run_stage(
         plan = with_allowance(plan, there)
     attempt = _attempt(there, job)
     how: dict[str, Any] = {"attempt": attempt, "asked": job.shards, "taping": taped}
-    if killed is not None:
-        how["killed"] = killed
-        sys.stderr.write(f"{killed.resumed.told}\n" if killed.resumed.told else "")
+    how |= {"killed": killed} if killed else {}
     machine = Machine(plan, repository, settings, folder, minutes, **how)
     if job.step is ActionStep.FINISH:
         end, measured = machine.measure_rest(there)
@@ -139,6 +135,18 @@ def run_stage(
     if end.shards is not None:
         print(end.matrix)
     return end.code
+
+
+def _killed(
+    plan: Plan, repository: GitRepository, results: Path | None, job: JobAsked
+) -> KilledTry | None:
+    """Say what a shard goes on from that was killed in the same folder, if there is any."""
+    if results is None or job.own is None:
+        return None
+    found = killed_try(plan, repository, results_path(repository.root, results))
+    if found and found.resumed.told:
+        sys.stderr.write(f"{found.resumed.told}\n")
+    return found
 
 
 def _left(

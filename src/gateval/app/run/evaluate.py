@@ -29,7 +29,7 @@ from gateval.domain.results.doubts import trial_warnings
 from gateval.domain.results.offers import OfferCollector, offer_collector
 from gateval.domain.results.progress import is_public_warning
 from gateval.domain.results.results import Results, RunInfo, results_of
-from gateval.domain.results.resume import NOTHING_KEPT, Resumed
+from gateval.domain.results.resume import NOTHING_KEPT, KeptTrials, Resumed
 from gateval.domain.trials.trial import Trial, TrialKey
 from gateval.engine.run import run_trials
 from gateval.engine.stage import Stage
@@ -75,11 +75,7 @@ def evaluate(
     under_way: dict[TrialKey, None] = {}
     with TrialStore(folder.path / STORE_FOLDER) as file, RunNotes(folder.path) as notes:
         log = SealingLog(file, plan)
-        there = {
-            one.key for one in stored_trials(folder.path, TRIALS_FILE) if one.passed is not None
-        }
-        measured = (one if one.key in there else log.append(one) for one in resumed.kept.measured)
-        kept = resumed.kept._replace(measured=tuple(measured))
+        kept = _kept_in(folder, log, resumed)
         offers = offer_collector(plan, resumed.offers)
         notes.offered(offers.news())
         noting = _noting(warnings, under_way, sealed_off(_noted_in(notes, offers, listen), plan))
@@ -107,6 +103,14 @@ def evaluate(
         warnings=_limited(plan, told),
     )
     return results_of(plan, done, info, _agreements(plan, run.replays), offers.found())
+
+
+def _kept_in(folder: ResultsFolder, log: SealingLog, resumed: Resumed) -> KeptTrials:
+    """Return what a run keeps, all of it in its log: what is there already is not stored twice."""
+    trials = stored_trials(folder.path, TRIALS_FILE)
+    there = {one.key for one in trials if one.passed is not None}
+    measured = (one if one.key in there else log.append(one) for one in resumed.kept.measured)
+    return resumed.kept._replace(measured=tuple(measured))
 
 
 def _agreements(plan: Plan, made: Sequence[CalibrationReplay]) -> list[CalibrationReplay]:
