@@ -301,3 +301,150 @@ def test_a_function_that_gives_back_something_of_its_own_makes_no_agent() -> Non
     assert not any(one.target for one in found({"a.py": made % "Runner(agent=agent)"}))
     for given in ("agent", "Agent('m')"):
         assert found({"a.py": made % given})[0].target == "a.py:create_agent_runner()"
+
+
+MODEL = "from openai import OpenAI\nclient = OpenAI()\n"
+BOT = "import { App } from '@slack/bolt'\nimport OpenAI from 'openai'\nconst app = new App({})\n"
+SLACK = f"""from fastapi import FastAPI, Request
+from slack_bolt import App
+{MODEL}
+app = FastAPI()
+
+@app.post("/slack/events")
+async def events(given: Request):
+    return await handler.handle(given)
+"""
+CHAT = """import { respond } from '@shop/core'
+export async function POST(request: Request) {
+  const { question } = await request.json()
+  return Response.json(await respond(question))
+}
+"""
+CORE = "import OpenAI from 'openai'\nexport const respond = async (said: string) => said\n"
+
+
+def test_a_bot_beside_a_site_that_can_be_asked_does_not_refuse_for_both() -> None:
+    bot = {"apps/desk/src/index.ts": BOT, "apps/desk/package.json": '{"main": "src/index.ts"}'}
+    alone, *_ = found(bot)
+    assert "Slack" in str(alone.refused)
+    site = {
+        "apps/site/app/api/chat/route.ts": CHAT,
+        "apps/site/package.json": "{}",
+        "packages/core/src/index.ts": CORE,
+        "packages/core/package.json": '{"name": "@shop/core"}',
+    }
+    first, *_ = found({**bot, **site})
+    assert (first.path, first.refused) == ("apps/site/app/api/chat/route.ts", None)
+
+
+def test_a_bot_comes_after_a_program_of_another_folder() -> None:
+    bot = {
+        "agent_bot/main.py": SLACK,
+        "agent_bot/requirements.txt": "slack_bolt",
+        "README.md": "python agent_bot/main.py",
+    }
+    typed = {"tell/it.py": f"{MODEL}def main():\n    print(input())\n{MAIN}"}
+    first, last = found({**bot, **typed})
+    assert (first.path, first.refused) == ("tell/it.py", None)
+    assert "Slack" in str(last.refused)
+
+
+INSIDE = """from aiohttp import web
+{model}
+def serve():
+    app = web.Application()
+
+    async def health(request):
+        return web.json_response({{"status": "ok"}})
+
+    async def told(request):
+        given = await request.json()
+{body}
+        return web.json_response({{"reply": "said"}})
+
+    app.router.add_get("/health", health)
+    {added}
+    web.run_app(app, port=8123)
+
+if __name__ == "__main__":
+    serve()
+"""
+
+
+@pytest.mark.parametrize(
+    "added", ['app.router.add_post("/tell", told)', 'app.add_routes([web.post("/tell", told)])']
+)
+def test_a_server_of_aiohttp_is_asked_at_the_routes_that_are_added_to_it(added: str) -> None:
+    body = '        text = given["question"]'
+    (one,) = found({"main.py": INSIDE.format(model=MODEL, body=body, added=added)})
+    asked = one.invocation
+    assert (asked.route, asked.field, asked.answer) == ("/tell", "question", "reply")
+    assert one.refused is None
+    assert "aiohttp.web.run_app = lambda app, *a, **more: was(app, *a" in one.command[-1]
+    body = '        if given.get("method") == "message/send":\n            pass'
+    (one,) = found({"main.py": INSIDE.format(model=MODEL, body=body, added=added)})
+    assert json.loads(one.invocation.body)["method"] == "message/send"
+    (one,) = found({"main.py": INSIDE.format(model=MODEL, body="", added=added)})
+    assert one.refused is not None
+
+
+def test_a_route_without_a_path_of_its_own_lies_where_its_router_says() -> None:
+    router = """from fastapi import APIRouter
+from pydantic import BaseModel
+from work.flow import make_flow
+desk = APIRouter(prefix="/chat")
+
+class Said(BaseModel):
+    text: str
+    shop_id: str
+
+@desk.post("")
+async def told(said: Said):
+    return {"reply": await make_flow().ainvoke(said.text)}
+"""
+    flow = """from langgraph.graph import StateGraph
+from work.kept import Kept
+
+def make_flow():
+    graph = StateGraph(Kept)
+    return graph.compile()
+"""
+    main = """from fastapi import FastAPI
+from work.desk import desk
+
+def create_app():
+    app = FastAPI()
+    app.include_router(desk)
+    return app
+
+app = create_app()
+"""
+    kept = "class Kept(TypedDict):\n    messages: list\n    shop_id: str\n"
+    packages = {"work/main.py": main, "work/desk.py": router, "work/flow.py": flow}
+    first, *_ = found({**packages, "work/kept.py": kept, "work/__init__.py": ""})
+    assert (first.path, first.invocation.route) == ("work/main.py", "/chat")
+    assert json.loads(first.invocation.body) == {"text": "{{ prompt }}", "shop_id": "gateval"}
+
+
+def test_the_program_of_the_readme_comes_before_the_graph_that_it_fills() -> None:
+    graph = (
+        "from langgraph.graph import StateGraph\ngraph = StateGraph(dict)\napp = graph.compile()\n"
+    )
+    typed = "from flow import app\nwhile True:\n    print(app.invoke({'said': input()}))\n"
+    files = {"flow.py": graph, "talk.py": typed}
+    assert found(files)[0].path == "flow.py"
+    assert found({**files, "README.md": "python talk.py"})[0].path == "talk.py"
+
+
+def test_the_server_of_the_readme_comes_before_a_loop_that_it_imports() -> None:
+    loop = f"{MODEL}def main():\n    print(input())\n{MAIN}"
+    server = """from fastapi import FastAPI
+from agent import main
+app = FastAPI()
+
+@app.post("/chat")
+async def told(question: str):
+    return {"reply": question}
+"""
+    files = {"desk/agent.py": loop, "desk/front.py": server}
+    assert found({**files, "README.md": "uv run -m desk.front"})[0].path == "desk/front.py"

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from functools import lru_cache
-from posixpath import basename, dirname, join, splitext
+from posixpath import basename, dirname, join, split, splitext
 
 _PLAIN_IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.M)
 _FROM_IMPORT = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*\(?[ \t]*([\w, \t]*)", re.M)
@@ -76,7 +76,8 @@ class ImportGraph:
         self._names = {path: importing_names(text) for path, text in texts.items()}
         self._by_stem: dict[tuple[str, str], list[str]] = {}
         for path in sorted(texts):
-            self._by_stem.setdefault((_kind(path), _stem(path)), []).append(path)
+            for stem in {_stem(path), _package(path)} - {""}:
+                self._by_stem.setdefault((_kind(path), stem), []).append(path)
         self._texts = texts
         self._reached: dict[str, tuple[str, ...]] = {}
         self._behind: dict[str, str] = {}
@@ -186,6 +187,13 @@ def _stem(path: str) -> str:
         return basename(dirname(path))
     stem = splitext(basename(path))[0]
     return basename(dirname(path)) if stem in {"__init__", "index"} else stem
+
+
+def _package(path: str) -> str:
+    """Return the folder of a package of Node, whose own file is `src/index`; "" for others."""
+    folder, own = split(dirname(path))
+    index = _kind(path) == "node" and own == "src" and splitext(basename(path))[0] == "index"
+    return basename(folder) if index else ""
 
 
 def _kind(path: str) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from posixpath import dirname, join, relpath
 from typing import NamedTuple
 
+from gateval.domain.setup.aiohttp_routes import SENT, aiohttp_route
 from gateval.domain.setup.beside import Beside
 from gateval.domain.setup.other_work import Refusal
 from gateval.domain.setup.protocols import protocol_of, starts_itself
@@ -112,7 +112,6 @@ class FoundProgram(NamedTuple):
 
 BUILT = ".build/agent"
 
-_PACKAGE, _MAIN = re.compile(r"^package main\b", re.M), re.compile(r"^func main\(\)", re.M)
 _ROUTE = re.compile(r'\.HandleFunc\(\s*"(?:POST )?(/[^"]*)"')
 _FIELD = re.compile(r'\bstring\s+`json:"(\w+)')
 _ANSWER = re.compile(r'map\[string\](?:string|any|interface\{\})\{\s*"(\w+)"')
@@ -120,11 +119,6 @@ QUESTION = "prompt|question|message|query|input|text|ask|task"
 _OPTION = re.compile(rf'flag\.String(?:Var)?\((?:&\w+,\s*)?"({QUESTION})"')
 _POSITIONAL = re.compile(r"os\.Args\[1|flag\.Arg\(0\)")
 _JSON_KEY = re.compile(rf'`json:"({QUESTION})\b')
-
-
-def is_go_entry(text: str) -> bool:
-    """Whether a file holds the `main` of a program."""
-    return bool(_PACKAGE.search(text) and _MAIN.search(text))
 
 
 def go_invocation(text: str, prompt: str) -> Invocation:
@@ -149,15 +143,6 @@ def go_invocation(text: str, prompt: str) -> Invocation:
     return Invocation(stdin=prompt, sure="os.Stdin" in text)
 
 
-def go_set_up(path: str, root: str, files: Container[str]) -> SetUp:
-    """Return what builds the program whose `main` is in the file `path`, in the module `root`."""
-    folder = relpath(dirname(path) or ".", root or ".")
-    package = "." if folder == "." else f"./{folder}"
-    sums = ("go.sum",) if join(root, "go.sum") in files else ()
-    inputs = ("**/go.mod", *sums, "**/*.go")  # a module may stand in for another, in a folder
-    return SetUp(("go", "build", "-o", BUILT, package), inputs, (dirname(BUILT),))
-
-
 MESSAGES = "messages"
 """The key of a whole conversation, a list of roles and texts."""
 
@@ -170,7 +155,7 @@ _KIND = re.compile(r"^class (\w+)\((?:\w+\.)?FastAPI\b", re.M)
 _OF_A_CLASS = re.compile(r"^\w+\s*(?::[^=\n]+)?=\s*[A-Z]\w*\(", re.M)
 _FACTORY = re.compile(r"^def (create_app|make_app|build_app|get_app)\(", re.M)
 _MAKES = re.compile(rf"^[ \t]+\w+\s*=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
-_PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*[\"'](/[^\"']*)[\"']")
+_PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*[\"'](/[^\"']*|)[\"']")
 _ENTRYPOINT = re.compile(
     r"^@\w+\.entrypoint\b[^\n]*\n(?:async )?def \w+\(\s*(\w+)(.*?)(?=^[^\s)]|\Z)", re.M | re.S
 )
@@ -247,7 +232,8 @@ def serves(path: str, text: str, behind: str = "") -> bool:
 def _is_asked_at(path: str, text: str, behind: str) -> bool:
     routes = _PYTHON_ROUTE if path.endswith(".py") else _NODE_ROUTE
     whole = f"{text}\n{behind}"
-    return bool(routes.search(whole) or protocol_of(path, text, behind) or _ENTRYPOINT.search(text))
+    own = path.endswith(".py") and (_ENTRYPOINT.search(text) or aiohttp_route(whole))
+    return bool(routes.search(whole) or protocol_of(path, text, behind) or own)
 
 
 _STREAMS = re.compile(
@@ -288,10 +274,17 @@ def served(path: str, text: str) -> Invocation:
     python = path.endswith(".py")
     if python and (entry := _ENTRYPOINT.search(text)):
         return _entered(entry, text)
+    if python and (found := aiohttp_route(text)):
+        if found.a2a:
+            return Invocation(route=found.path, field="text", body=SENT)
+        field, answer = _likeliest(found.keys, ASKED), _likeliest(found.answers, ANSWERED)
+        return Invocation(
+            route=found.path, field=field or "message", answer=answer, sure=bool(field)
+        )
     routes = list((_PYTHON_ROUTE if python else _NODE_ROUTE).finditer(text))
     route = max(routes, key=_likelihood)
     prefix = _PREFIX.search(text) if python else None
-    path = (prefix[1].rstrip("/") if prefix else "") + _group(route)
+    path = (prefix[1].rstrip("/") if prefix else "") + _group(route) or "/"
     if python and _CHATKIT.search(text) and ".process(" in text[route.end() :]:
         return Invocation(route=path, preset="chatkit")
     field = _likeliest(_asked(text, route.end(), python=python), ASKED)
@@ -413,7 +406,7 @@ def _likeliest(names: Iterable[str], wanted: Sequence[str]) -> str:
 
 
 def _group(found: re.Match[str]) -> str:
-    return next(one for one in found.groups() if one)
+    return next((one for one in found.groups() if one), "")
 
 
 _DECORATED = re.compile(r"^@(\w+)\.command\(\s*(?:name=)?(?:[\"']([\w-]+)[\"'])?", re.M)

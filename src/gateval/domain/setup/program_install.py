@@ -8,8 +8,9 @@ import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping
 from posixpath import basename, dirname, join, normpath
 
+from gateval.domain.setup.go_programs import go_set_up
 from gateval.domain.setup.import_graph import folders_above
-from gateval.domain.setup.program import SetUp, go_set_up
+from gateval.domain.setup.program import SetUp
 from gateval.domain.strict_json import value_at
 from gateval.domain.text import quote
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import basename, dirname, join, relpath, splitext
 
+from gateval.domain.setup.aiohttp_routes import aiohttp_route
 from gateval.domain.setup.answering import answering_functions, has_guard, names_a_file
 from gateval.domain.setup.channels import channel_of
 from gateval.domain.setup.declared import ENV_EXAMPLES, LEAST, DeclaredAgent, declared_agents, leads
@@ -88,6 +89,7 @@ _DECLARED = 30
 """The score of what a framework declares by its name, as a root agent, is no less."""
 
 _TELLING = {"main", "agent", "app", "bot", "server", "index", "cli", "__main__", "run", "assistant"}
+_STATES = "StateGraph("
 _LEADS = re.compile(r"coordinat|orchestrat|supervis|(?<!un)manager$")
 """How a program is called that hands on to others."""
 
@@ -127,7 +129,7 @@ def find_programs(
     else:
         found = [*_pages(around), *_functions(known, around), *_handlers(around)]
         found = found or programs or _unstarted(known, around) or _own_models(around)
-    found = [_with_cause(one, around) for one in found]
+    found = [_with_cause(one, around, found) for one in found]
     return tuple(sorted(found, key=lambda one: (-one.score, one.path.count("/"), one.path)))
 
 
@@ -150,12 +152,18 @@ def _answering(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:
     return program._replace(refused=MUTE)
 
 
-def _with_cause(program: FoundProgram, around: RepositoryFiles) -> FoundProgram:
-    """Return the program; one that takes no question here is refused by where it takes them."""
+def _with_cause(
+    program: FoundProgram, around: RepositoryFiles, programs: Sequence[FoundProgram]
+) -> FoundProgram:
+    """Return the program; one that takes no question here is refused by where it takes them, and
+    comes after what can be asked in another folder.
+    """
     if program.refused not in {MUTE, UNSTARTED, SILENT} or program.path not in around.texts:
         return program
     near = "\n".join(around.texts[one] for one in around.below(program.root))
-    return program._replace(refused=channel_of(near) or program.refused)
+    others = (one.score for one in programs if one.refused is None and one.root != program.root)
+    score = min(program.score, *(score - 1 for score in others), program.score)
+    return program._replace(refused=channel_of(near) or program.refused, score=score)
 
 
 def _own_models(around: RepositoryFiles) -> list[FoundProgram]:
@@ -239,17 +247,18 @@ def _orchestrating(
 
 
 def _is_told(
-    path: str, peers: Iterable[str], around: RepositoryFiles, *, lone: bool, reached: bool
+    path: str, peers: Mapping[str, str], around: RepositoryFiles, *, lone: bool, reached: bool
 ) -> bool:
     """Whether people are told to start the program rather than the agents that were found: a
-    command with a sentence, or for one that asks the agents, of which none leads, any. Where all of
-    them are classes, the name of a command will do.
+    command with a sentence, or for one that asks the agents, of which none leads or all are graphs,
+    whose state it fills, any. Where all of them are classes, the name of a command will do.
     """
     told = around.told.get(path)
     classes = all(one.rpartition(":")[2][:1].isupper() for one in peers)
     if classes and (path in around.declared or (told and told.words)):
         return True
-    return reached and bool(told and (lone or told.words))
+    graphs = all(_STATES in around.texts.get(one, "") for one in peers.values())
+    return reached and bool(told and (lone or told.words or graphs))
 
 
 def _has_application(program: FoundProgram, around: RepositoryFiles) -> bool:
@@ -292,12 +301,22 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
         return asked, refused or why
     if asked.preset:
         return asked, refused
+    if path.endswith(".py") and aiohttp_route(f"{text}\n{behind}"):
+        return asked, refused or (None if asked.sure else SILENT)
     if asked.route == "/invocations":
         return asked, refused or (None if asked.field else without_question(asked.body))
     if takes_form(path, f"{text}\n{behind}", asked.route):
         return asked, refused or FORM
     if not path.endswith(".py"):
         return as_schema_demands(asked, f"{text}\n{behind}"), refused
+    return _as_written(path, asked, refused, around)
+
+
+def _as_written(
+    path: str, asked: Invocation, refused: Refusal | None, around: RepositoryFiles
+) -> tuple[Invocation, Refusal | None]:
+    """Return the same of a server of Python, as its handlers and their models say."""
+    text, behind = around.texts[path], around.reach.behind(path)
     reached = around.reach.from_(path)
     asking = frozenset(one for one in reached if around.framework(one))
     written = asked_as_written({one: around.texts[one] for one in reached}, asking)

@@ -72,12 +72,20 @@ def _path(given: str, usual: str) -> str:
     return (found[1] or found[2]) if found else usual
 
 
-_STARTS = re.compile(r"\buvicorn\.(?:run|Config)\(|^from uvicorn import\b.*\brun\b", re.M)
+_STARTS = re.compile(
+    r"\buvicorn\.(?:run|Config)\(|^from uvicorn import\b.*\brun\b|\bweb\.run_app\("
+    r"|^from aiohttp\.web import\b[^#]{0,300}?\brun_app\b",
+    re.M,
+)
 _OPTION = re.compile(r"[\"']--port[\"']")
 _VARIABLE = re.compile(r"(?:getenv|environ\.get)\(\s*[\"']PORT[\"']|environ\[\s*[\"']PORT[\"']")
 _GIVEN = (
     "import runpy, sys, uvicorn; was = uvicorn.Config.__init__; uvicorn.Config.__init__ = "
     "lambda self, app, **more: was(self, app, **dict(more, port={port}, reload=False)); "
+)
+_GIVEN_AIOHTTP = (
+    "import runpy, sys, aiohttp.web; was = aiohttp.web.run_app; aiohttp.web.run_app = "
+    "lambda app, *a, **more: was(app, *a, **dict(more, port={port})); "
 )
 """Has uvicorn serve at the port of the trial, for two at once would meet at the program's own."""
 
@@ -118,13 +126,14 @@ def at_port(text: str, command: tuple[str, ...]) -> tuple[str, ...]:
         return (*command, "--port", "{port}")
     if _VARIABLE.search(text):
         return command
+    given = _GIVEN_AIOHTTP if "aiohttp" in text and "run_app(" in text else _GIVEN
     python, *words = command
     if words[0] == "-c":
-        return (python, "-c", _GIVEN + words[1])
+        return (python, "-c", given + words[1])
     if words[0] == "-m":
         run = f'runpy.run_module({json.dumps(words[1])}, run_name="__main__", alter_sys=True)'
     else:
         folder = json.dumps(words[0].rpartition("/")[0] or ".")
         run = f"sys.path.insert(0, {folder}); runpy.run_path({json.dumps(words[0])}, "
         run += 'run_name="__main__")'
-    return (python, "-c", _GIVEN + run)
+    return (python, "-c", given + run)

@@ -15,6 +15,7 @@ from gateval.domain.setup.declared import (
     environment_of,
     variables_of,
 )
+from gateval.domain.setup.go_programs import is_go_entry
 from gateval.domain.setup.import_graph import (
     ImportGraph,
     node_packages,
@@ -24,7 +25,7 @@ from gateval.domain.setup.import_graph import (
 )
 from gateval.domain.setup.libraries import PLAIN_NAMES, framework_of, models_in
 from gateval.domain.setup.platforms import served_otherwise
-from gateval.domain.setup.program import is_go_entry, reads_arguments, server_of
+from gateval.domain.setup.program import reads_arguments, server_of
 from gateval.domain.setup.program_install import PROJECT_TEXTS
 from gateval.domain.setup.told_starts import TELLING, ToldStart, declared, told_starts
 

@@ -27,7 +27,7 @@ _FILE = re.compile(
     r"(?:streamlit|chainlit) +run|flask +--app)\b(?: +(?:--?[\w-]+(?:=\S+)?|python[\d.]*))*"
     r" +([\w./-]+\.(?:py|[cm]?[jt]s|tsx))\b"
 )
-_MODULE = re.compile(r"\bpython[\d.]* +(?:-u +)?-m +([a-zA-Z_][\w.]*)")
+_MODULE = re.compile(r"\b(?:python[\d.]*|uv +run) +(?:-u +)?-m +([a-zA-Z_][\w.]*)")
 _SERVED = re.compile(r"\b(?:uvicorn|gunicorn|hypercorn|granian)\b[^\n`|&;]*? ([a-zA-Z_][\w.]*):\w+")
 _SCRIPT = re.compile(r"\b(?:npm|pnpm|yarn|bun)(?: +run)? +(start|dev|chat|agent|cli)\b(?!:)")
 _MARKS = re.compile(r"[\"',\[\]]+")
