@@ -99,8 +99,8 @@ def test_fixtures_assertions_and_prompts_lead_to_their_lines_on_head() -> None:
     assert "https://github.com/octo/shop/actions/runs/7#artifacts" in found
 
 
-def test_on_a_machine_of_ones_own_nothing_is_linked() -> None:
-    assert links(render_comment(ReportView(report(BEFORE, AFTER)))) == []
+def test_on_a_machine_of_ones_own_the_words_alone_are_linked() -> None:
+    assert links(render_comment(ReportView(report(BEFORE, AFTER)))) == [GLOSSARY]
 
 
 def test_what_stands_on_the_target_branch_alone_is_not_looked_for_on_head() -> None:
