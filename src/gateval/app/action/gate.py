@@ -53,7 +53,7 @@ from gateval.app.action.result import ActionProgress, ActionResult, RunnerOutput
 from gateval.app.action.resuming import Uploads, earlier_trials
 from gateval.app.action.reusing import with_reused_trials
 from gateval.app.action.shards import own_stage
-from gateval.app.guard import tell
+from gateval.app.guard import end_in_order, tell
 from gateval.app.readers import CLOSED, registries
 from gateval.app.status import due_evals, summary
 from gateval.domain.decision.decision import unverified
@@ -382,6 +382,7 @@ def _result(environ: Mapping[str, str], output: RunnerOutput) -> ActionResult:
     except GatevalError as error:
         result = progress.report_error(error)
     except KeyboardInterrupt:
+        end_in_order()
         unfinished = progress.cancel()
         text = "gateval: interrupted.\n"
         result = ActionResult(EXIT_INTERRUPTED, text=text, unfinished=unfinished)
@@ -393,7 +394,9 @@ def _result(environ: Mapping[str, str], output: RunnerOutput) -> ActionResult:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Have SIGTERM end the block as Ctrl-C does; while trials run, the run itself listens."""
+    """Have SIGTERM end the block as Ctrl-C does; while trials run, the run itself listens. Where a
+    run was cancelled, none ends the job before it has said so.
+    """
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -402,7 +405,8 @@ def _ended_by_signals() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if signal.getsignal(signal.SIGTERM) is stop:
+            signal.signal(signal.SIGTERM, before)
 
 
 def close_action(environ: Mapping[str, str]) -> int:
