@@ -37,8 +37,9 @@ from gateval.candidates.isolation.supervisor.kernel import PORTS_SINCE
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, EgressPolicy
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.setup.gate_job import RUN_MINUTES
+from gateval.domain.setup.invocation import Invocation
 from gateval.domain.setup.openapi import SERVED_AT, asked_as_described
-from gateval.domain.setup.program import FoundProgram, Invocation
+from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.repository_files import worth_reading
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Outcome, Trial

@@ -10,7 +10,8 @@ from importlib.resources import files
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.setup.beside import Beside
-from gateval.domain.setup.program import MESSAGES, PROMPT, FoundProgram, Invocation, SetUp
+from gateval.domain.setup.invocation import MESSAGES, PROMPT, Invocation
+from gateval.domain.setup.program import FoundProgram, SetUp
 from gateval.domain.setup.starter import (
     SCRIPTED_MODEL,
     SCRIPTED_NAME,

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 import pytest
 
 from gateval.domain.manifests.catalogue import Catalogue
+from gateval.domain.setup.invocation import Invocation
 from gateval.domain.setup.libraries import framework_of, models_in
 from gateval.domain.setup.other_work import STREAMS
-from gateval.domain.setup.program import FoundProgram, Invocation, invocation_of
+from gateval.domain.setup.program import FoundProgram, invocation_of
 from gateval.domain.setup.program_search import find_programs
 from gateval.domain.setup.repository_files import tells_of_project, worth_reading
 from gateval.domain.setup.starter import said_of, sketch

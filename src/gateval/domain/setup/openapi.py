@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gateval.domain.setup.program import ANSWERED, ASKED, MESSAGES, PROMPT, Invocation, is_asked
+from gateval.domain.setup.invocation import ANSWERED, ASKED, MESSAGES, PROMPT, Invocation
+from gateval.domain.setup.program import is_asked
 from gateval.domain.strict_json import object_of, strings_of, value_at
 
 FILES = ("openapi.json", "openapi.yaml", "openapi.yml", "swagger.json", "swagger.yaml")

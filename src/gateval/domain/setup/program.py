@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from gateval.domain.setup.aiohttp_routes import SENT, aiohttp_route
+from gateval.domain.setup.asked_by_words import asked_by_words, reads_arguments
 from gateval.domain.setup.beside import Beside
+from gateval.domain.setup.invocation import ANSWERED, ASKED, PROMPT, QUESTION, Invocation
 from gateval.domain.setup.other_work import Refusal
 from gateval.domain.setup.protocols import protocol_of, starts_itself
 
@@ -31,32 +31,6 @@ class SetUp(NamedTuple):
     def locked(self) -> bool:
         """Whether a lock file says which versions it installs."""
         return any(one.endswith(_LOCKS) for one in self.inputs)
-
-
-class Invocation(NamedTuple):
-    """How a question reaches a program.
-
-    `words` follow the program's name. `stdin` is a template, None for the gate's JSON. A server has
-    `route`, `field` and `answer`: the path it is asked at, the key of the question in the body, and
-    that of the answer in the response ("" for the whole); `body` is all of the body as JSON, where
-    it holds more. `preset` is the protocol that it speaks, which says all but the path. `file` is
-    one that it can be asked about, where its question is the path of one. `sure` is False where the
-    text of the program did not tell. `method` is "" for POST, `headers` are those that it demands.
-    `begun` is the path of another request that has to come before.
-    """
-
-    words: tuple[str, ...] = ()
-    stdin: str | None = None
-    route: str = ""
-    field: str = ""
-    answer: str = ""
-    sure: bool = True
-    body: str = ""
-    preset: str = ""
-    file: str = ""
-    method: str = ""
-    headers: tuple[tuple[str, str], ...] = ()
-    begun: str = ""
 
 
 class FoundProgram(NamedTuple):
@@ -115,7 +89,6 @@ BUILT = ".build/agent"
 _ROUTE = re.compile(r'\.HandleFunc\(\s*"(?:POST )?(/[^"]*)"')
 _FIELD = re.compile(r'\bstring\s+`json:"(\w+)')
 _ANSWER = re.compile(r'map\[string\](?:string|any|interface\{\})\{\s*"(\w+)"')
-QUESTION = "prompt|question|message|query|input|text|ask|task"
 _OPTION = re.compile(rf'flag\.String(?:Var)?\((?:&\w+,\s*)?"({QUESTION})"')
 _POSITIONAL = re.compile(r"os\.Args\[1|flag\.Arg\(0\)")
 _JSON_KEY = re.compile(rf'`json:"({QUESTION})\b')
@@ -142,12 +115,6 @@ def go_invocation(text: str, prompt: str) -> Invocation:
         return Invocation(stdin=None if name == "prompt" else asked, sure=key is not None)
     return Invocation(stdin=prompt, sure="os.Stdin" in text)
 
-
-MESSAGES = "messages"
-"""The key of a whole conversation, a list of roles and texts."""
-
-ASKED = (*QUESTION.split("|"), "content", "user_input", "user_message", MESSAGES)
-ANSWERED = ("answer", "reply", "response", "output", "text", "message", "result", "content")
 
 _MAKERS = r"(?:FastAPI|Starlette|Flask|BedrockAgentCoreApp|create_app|make_app|build_app|get_app)"
 _APPLICATION = re.compile(rf"^(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
@@ -409,133 +376,6 @@ def _group(found: re.Match[str]) -> str:
     return next((one for one in found.groups() if one), "")
 
 
-_DECORATED = re.compile(r"^@(\w+)\.command\(\s*(?:name=)?(?:[\"']([\w-]+)[\"'])?", re.M)
-_FUNCTION = re.compile(r"^(?:async )?def (\w+)", re.M)
-_PARSER = re.compile(r"(?:^|\s)(\w+)\s*=\s*\w+\.add_parser\(\s*[\"']([\w-]+)[\"']")
-_OF_NODE = re.compile(r"\.command\(\s*[\"'`]([a-z][\w-]*)((?:\s+[<\[][\w.]+[>\]])*)[\"'`]")
-_ASKING = re.compile(r"ask|chat|answer|query|prompt|question|talk|run")
-_MANAGES = re.compile(
-    r"(?i)version|config\w*|init|setup|doctor|serve|server|start|list|ls|show|info|status|health|login"
-    r"|logout|auth|install|update|upgrade|clean|clear|reset|delete|remove|add|set|get|export|import"
-    r"|migrate|ingest|index|seed|inspect|validate|test|models|tools|plugins|completion|help|demo|\w+-picker"
-)
-"""How commands are called that look after a program, and are no question to it."""
-
-_TAKES = re.compile(
-    rf"\b(?:{QUESTION})\b\s*:|[\"'](?:--)?(?:{QUESTION})[\"']|[<\[](?:{QUESTION})[>\]]"
-)
-
-
-class Subcommand(NamedTuple):
-    """A command by the word that calls it, "" where none of them takes a question; `text` is its
-    own part of the program. `sure` is False where nothing says that it takes a question.
-    """
-
-    name: str
-    text: str
-    sure: bool = True
-
-
-def subcommand_of(path: str, text: str) -> Subcommand | None:
-    """Return the command that takes a question; None where the program has just one, unnamed."""
-    python = path.endswith(".py")
-    every = [*_of_decorators(text), *_of_argparse(text)] if python else [*_of_node(text)]
-    found = [one for one in every if not _MANAGES.fullmatch(one.name) or _TAKES.search(one.text)]
-    named = [one for one in found if _ASKING.fullmatch(one.name)]
-    taking = [one for one in found if _TAKES.search(one.text)]
-    if not found:
-        return Subcommand("", "", sure=False) if every else None
-    return [*named, *taking, found[0]._replace(sure=False)][0]
-
-
-def _of_decorators(text: str) -> Iterator[Subcommand]:
-    """Those of Typer and Click, whose words matter where there are several, or a group."""
-    starts = list(_DECORATED.finditer(text))
-    counts = Counter(one[1] for one in starts)
-    places = [*(one.start() for one in starts), len(text)]
-    for start, (begin, end) in zip(starts, pairwise(places), strict=True):
-        owner, part = start[1], text[begin:end]
-        group = f"@{owner}.callback(" in text or (f"def {owner}(" in text and ".group(" in text)
-        function = _FUNCTION.search(part)
-        if owner != "click" and function and (counts[owner] > 1 or group):
-            yield Subcommand(start[2] or function[1].replace("_", "-"), part)
-
-
-def _of_node(text: str) -> Iterator[Subcommand]:
-    """Those of commander and yargs, whose arguments may stand behind the name."""
-    starts = list(_OF_NODE.finditer(text))
-    places = [*(one.start() for one in starts), len(text)]
-    for start, (_, end) in zip(starts, pairwise(places), strict=True):
-        inline = f".argument('{start[2].strip()}')" if start[2] else ""
-        yield Subcommand(start[1], inline + text[start.end() : end])
-
-
-def _of_argparse(text: str) -> Iterator[Subcommand]:
-    for variable, name in _PARSER.findall(text):
-        own = (line for line in text.splitlines() if f"{variable}.add_argument(" in line)
-        yield Subcommand(name, "\n".join(own))
-
-
-PROMPT = "{{ prompt }}"
-
-_ASKED_OPTION = re.compile(
-    rf"(?:add_argument|@click\.option|typer\.Option|\.(?:requiredOption|option))\([^)]*?"
-    rf"[\"'`\s](--(?:{QUESTION}))\b"
-)
-_PARSED = re.compile(rf"\b({QUESTION}):\s*\{{\s*type:\s*[\"']string")
-_NAMED = re.compile(
-    r"add_argument\(\s*[\"']([a-z]\w*)[\"'](?![^)]{0,400}\bchoices\s*=)|@click\.argument\(\s*[\"'](\w+)"
-    r"|@\w+\.command\([^)]*\)\s*(?:async )?def \w+\(\s*(\w+):|\.argument\(\s*[\"'`][<\[](\w+)"
-)
-_PLACED = re.compile(
-    r"typer\.Argument\(|sys\.argv\[1|process\.argv\[2\]|process\.argv\.slice\(2\)|\.argv\._\["
-)
-_ARGUMENT = re.compile(
-    r"^[ \t]+(\w+)[ \t]*:[^=\n]{0,200}(?:=[ \t]*|\bAnnotated\[[^\n]{0,200})typer\.Argument\(", re.M
-)
-
-
-_KEPT_AS = re.compile(
-    r"^[ \t]*(?:const |let )?(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*(?:[\w.]+\()?"
-    r"(?:sys\.argv\[1\]|process\.argv\[2\])",
-    re.M,
-)
-"""The name under which the first argument is kept."""
-
-
-def arguments_of(path: str, text: str) -> list[str]:
-    """Return the names of the arguments of a program, or of the command of it that is asked."""
-    chosen = subcommand_of(path, text)
-    part = chosen.text if chosen else text
-    named = [one[one.lastindex or 0] for one in _NAMED.finditer(part)]
-    return [*_ARGUMENT.findall(part), *named, *_KEPT_AS.findall(part)]
-
-
-_READS_JSON = re.compile(
-    r"json\.loads?\(\s*(?:sys\.)?(?:stdin|input\(|raw\b|line\b)|\.(?:model_)?validate_json\("
-    r"|JSON\.parse\(\s*(?:(?:fs\.)?readFileSync\(\s*(?:0|[\"']/dev/stdin)"
-    r"|(?:await )?\w*(?:stdin|input|raw|chunks|line|body)\b)",
-    re.IGNORECASE,
-)
-_READS = re.compile(
-    r"\binput\((?![^)\n]*(?i:y/n|yes/no))|\.a?cli_app\(|\.to_cli(?:_sync)?\(|\bPrompt\.ask\(|\bPromptSession\(|(?:click|typer)\.prompt\(|sys\.stdin|readFileSync\(\s*(?:0|[\"']/dev/stdin)|process\.stdin"
-    r"|[\"'](?:node:)?readline(?:/promises)?[\"']|[\"'](?:@?inquirer(?:/\w+)?|@clack/prompts)[\"']|\bfileinput\b"
-)
-_ASKED_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b(?![\"']?\]?[.\[][\"']?content\b)")
-"""A key of what is read; `.message.content` is that of a reply."""
-
-
-def reads_arguments(text: str) -> bool:
-    """Whether a file's text reads the arguments or the standard input of its program."""
-    wanted = (_PLACED, _NAMED, _PARSED, _ASKED_OPTION, _READS)
-    return any(pattern.search(text) for pattern in wanted)
-
-
-def reads_input(text: str) -> bool:
-    """Whether a file's text reads standard input or asks for a line."""
-    return bool(_READS.search(text))
-
-
 def invocation_of(path: str, text: str, behind: str = "") -> Invocation:
     """Return how the program is asked, as far as its text and that of what it imports tell."""
     if path.endswith(".go"):
@@ -544,47 +384,4 @@ def invocation_of(path: str, text: str, behind: str = "") -> Invocation:
         if spoken := protocol_of(path, text, behind):
             return Invocation(route=spoken.path, preset=spoken.preset)
         return served(path, f"{text}\n{behind}")
-    chosen = subcommand_of(path, text)
-    if chosen is None:
-        return _asked_in(text)
-    asked = _asked_in(chosen.text)
-    sure = chosen.sure and (asked.sure or bool(_READS.search(text)))
-    words = (*filter(None, [chosen.name]), *asked.words)
-    return asked._replace(words=words, sure=sure and bool(chosen.name))
-
-
-def _asked_in(text: str) -> Invocation:
-    for pattern in (_ASKED_OPTION, _PARSED):
-        if option := pattern.search(text):
-            return Invocation(words=(f"--{option[1].lstrip('-')}", PROMPT), stdin="")
-    named = list(_NAMED.finditer(text))
-    names = [one[one.lastindex or 0] for one in named]
-    if named and not (_ASKS.search(text) and not any(re.search(QUESTION, one) for one in names)):
-        sure = len(named) == 1 and bool(re.fullmatch(QUESTION, names[0]))
-        return Invocation(words=(PROMPT,), stdin="", sure=sure)
-    otherwise = [one for one in _KEPT_AS.findall(text) if not re.search(QUESTION, one)]
-    if _PLACED.search(text) and not (otherwise and _ASKS.search(text)):
-        return Invocation(words=(PROMPT,), stdin="")
-    if _READS_JSON.search(text) and _READS.search(text):
-        key = _ASKED_KEY.search(text)
-        name = key[1] if key else "prompt"
-        asked = f'{{"{name}": {{{{ prompt | tojson }}}}}}'
-        return Invocation(stdin=None if name == "prompt" else asked, sure=key is not None)
-    return Invocation(stdin=_typed(text), sure=bool(_READS.search(text)) and not named)
-
-
-_ASKS = re.compile(
-    r"(?<![\w.])input\(|\bconsole\.input\(|\bPrompt\.ask\(|(?:click|typer)\.prompt\("
-)
-_GOES_ON = re.compile(r"^[ \t]+while\b|^while\b", re.M)
-_QUITS = re.compile(r"[\"'](exit|quit|bye|/exit|/quit)[\"']")
-_MOST_LINES = 6
-
-
-def _typed(text: str) -> str:
-    """Return what is typed for a program: a line for each that it asks for, and its word to end."""
-    asks = len(_ASKS.findall(text))
-    end = _QUITS.search(text)
-    if asks == 1 and end and _GOES_ON.search(text):
-        return f"{PROMPT}\n{end[1]}\n"
-    return "\n".join([PROMPT] * asks) if 1 < asks <= _MOST_LINES else PROMPT
+    return asked_by_words(path, text)

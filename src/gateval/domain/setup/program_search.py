@@ -8,10 +8,12 @@ from posixpath import basename, dirname, join, relpath, splitext
 
 from gateval.domain.setup.aiohttp_routes import aiohttp_route
 from gateval.domain.setup.answering import answering_functions, has_guard, names_a_file
+from gateval.domain.setup.asked_by_words import arguments_of, reads_input
 from gateval.domain.setup.channels import channel_of
 from gateval.domain.setup.declared import ENV_EXAMPLES, LEAST, DeclaredAgent, declared_agents, leads
 from gateval.domain.setup.express import with_mounts
 from gateval.domain.setup.import_graph import shared_packages
+from gateval.domain.setup.invocation import QUESTION, Invocation
 from gateval.domain.setup.libraries import OVER_HTTP
 from gateval.domain.setup.no_edits import needs
 from gateval.domain.setup.openapi import SOME_TEXT, is_looked_after
@@ -43,15 +45,11 @@ from gateval.domain.setup.platforms import (
     without_question,
 )
 from gateval.domain.setup.program import (
-    QUESTION,
     FoundProgram,
-    Invocation,
     SetUp,
-    arguments_of,
     invocation_of,
     is_asked,
     is_flask,
-    reads_input,
     server_of,
     streams_only,
     takes_form,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from posixpath import basename
 
 from gateval.domain.setup.answering import acts_at_top, has_guard
+from gateval.domain.setup.asked_by_words import reads_arguments
 from gateval.domain.setup.declared import (
     DECLARING,
     ENV_EXAMPLES,
@@ -25,7 +26,7 @@ from gateval.domain.setup.import_graph import (
 )
 from gateval.domain.setup.libraries import PLAIN_NAMES, framework_of, models_in
 from gateval.domain.setup.platforms import served_otherwise
-from gateval.domain.setup.program import reads_arguments, server_of
+from gateval.domain.setup.program import server_of
 from gateval.domain.setup.program_install import PROJECT_TEXTS
 from gateval.domain.setup.told_starts import TELLING, ToldStart, declared, told_starts
 

@@ -13,6 +13,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from gateval.domain.setup.invocation import ANSWERED, ASKED, MESSAGES, PROMPT, Invocation
 from gateval.domain.setup.openapi import (
     IDENTITY,
     SOME,
@@ -22,14 +23,7 @@ from gateval.domain.setup.openapi import (
     names_one_of,
     takes_question,
 )
-from gateval.domain.setup.program import (
-    ANSWERED,
-    ASKED,
-    MESSAGES,
-    PROMPT,
-    Invocation,
-    is_asked,
-)
+from gateval.domain.setup.program import is_asked
 from gateval.domain.setup.server_modules import (
     MOST_STEPS,
     Function,

@@ -15,8 +15,8 @@ from collections.abc import Container, Iterator, Mapping
 from posixpath import basename, dirname, join, normpath, splitext
 from typing import NamedTuple
 
+from gateval.domain.setup.invocation import PROMPT
 from gateval.domain.setup.other_work import names_other_work
-from gateval.domain.setup.program import PROMPT
 from gateval.domain.strict_json import value_at
 
 TELLING = ("README.md", "readme.md", "Readme.md", "README.rst", "README", "Procfile", "Dockerfile")

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from gateval.domain.setup.invocation import ASKED, MESSAGES, PROMPT, Invocation
 from gateval.domain.setup.openapi import SOME_TEXT, SOME_UUID
-from gateval.domain.setup.program import ASKED, MESSAGES, PROMPT, Invocation
 
 _SCHEMA = re.compile(r"\b(\w+)\s*(?::[^=\n]+)?=\s*z\.object\(\{")
 _PARSED = re.compile(

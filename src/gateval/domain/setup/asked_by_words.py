@@ -1,0 +1,183 @@
+"""How a program is asked by the words of its command, or on its input, by its text. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from gateval.domain.setup.invocation import PROMPT, QUESTION, Invocation
+
+_DECORATED = re.compile(r"^@(\w+)\.command\(\s*(?:name=)?(?:[\"']([\w-]+)[\"'])?", re.M)
+_FUNCTION = re.compile(r"^(?:async )?def (\w+)", re.M)
+_PARSER = re.compile(r"(?:^|\s)(\w+)\s*=\s*\w+\.add_parser\(\s*[\"']([\w-]+)[\"']")
+_OF_NODE = re.compile(r"\.command\(\s*[\"'`]([a-z][\w-]*)((?:\s+[<\[][\w.]+[>\]])*)[\"'`]")
+_ASKING = re.compile(r"ask|chat|answer|query|prompt|question|talk|run")
+_MANAGES = re.compile(
+    r"(?i)version|config\w*|init|setup|doctor|serve|server|start|list|ls|show|info|status|health|login"
+    r"|logout|auth|install|update|upgrade|clean|clear|reset|delete|remove|add|set|get|export|import"
+    r"|migrate|ingest|index|seed|inspect|validate|test|models|tools|plugins|completion|help|demo|\w+-picker"
+)
+"""How commands are called that look after a program, and are no question to it."""
+
+_TAKES = re.compile(
+    rf"\b(?:{QUESTION})\b\s*:|[\"'](?:--)?(?:{QUESTION})[\"']|[<\[](?:{QUESTION})[>\]]"
+)
+
+
+class Subcommand(NamedTuple):
+    """A command by the word that calls it, "" where none of them takes a question; `text` is its
+    own part of the program. `sure` is False where nothing says that it takes a question.
+    """
+
+    name: str
+    text: str
+    sure: bool = True
+
+
+def subcommand_of(path: str, text: str) -> Subcommand | None:
+    """Return the command that takes a question; None where the program has just one, unnamed."""
+    python = path.endswith(".py")
+    every = [*_of_decorators(text), *_of_argparse(text)] if python else [*_of_node(text)]
+    found = [one for one in every if not _MANAGES.fullmatch(one.name) or _TAKES.search(one.text)]
+    named = [one for one in found if _ASKING.fullmatch(one.name)]
+    taking = [one for one in found if _TAKES.search(one.text)]
+    if not found:
+        return Subcommand("", "", sure=False) if every else None
+    return [*named, *taking, found[0]._replace(sure=False)][0]
+
+
+def _of_decorators(text: str) -> Iterator[Subcommand]:
+    """Those of Typer and Click, whose words matter where there are several, or a group."""
+    starts = list(_DECORATED.finditer(text))
+    counts = Counter(one[1] for one in starts)
+    places = [*(one.start() for one in starts), len(text)]
+    for start, (begin, end) in zip(starts, pairwise(places), strict=True):
+        owner, part = start[1], text[begin:end]
+        group = f"@{owner}.callback(" in text or (f"def {owner}(" in text and ".group(" in text)
+        function = _FUNCTION.search(part)
+        if owner != "click" and function and (counts[owner] > 1 or group):
+            yield Subcommand(start[2] or function[1].replace("_", "-"), part)
+
+
+def _of_node(text: str) -> Iterator[Subcommand]:
+    """Those of commander and yargs, whose arguments may stand behind the name."""
+    starts = list(_OF_NODE.finditer(text))
+    places = [*(one.start() for one in starts), len(text)]
+    for start, (_, end) in zip(starts, pairwise(places), strict=True):
+        inline = f".argument('{start[2].strip()}')" if start[2] else ""
+        yield Subcommand(start[1], inline + text[start.end() : end])
+
+
+def _of_argparse(text: str) -> Iterator[Subcommand]:
+    for variable, name in _PARSER.findall(text):
+        own = (line for line in text.splitlines() if f"{variable}.add_argument(" in line)
+        yield Subcommand(name, "\n".join(own))
+
+
+_ASKED_OPTION = re.compile(
+    rf"(?:add_argument|@click\.option|typer\.Option|\.(?:requiredOption|option))\([^)]*?"
+    rf"[\"'`\s](--(?:{QUESTION}))\b"
+)
+_PARSED = re.compile(rf"\b({QUESTION}):\s*\{{\s*type:\s*[\"']string")
+_NAMED = re.compile(
+    r"add_argument\(\s*[\"']([a-z]\w*)[\"'](?![^)]{0,400}\bchoices\s*=)|@click\.argument\(\s*[\"'](\w+)"
+    r"|@\w+\.command\([^)]*\)\s*(?:async )?def \w+\(\s*(\w+):|\.argument\(\s*[\"'`][<\[](\w+)"
+)
+_PLACED = re.compile(
+    r"typer\.Argument\(|sys\.argv\[1|process\.argv\[2\]|process\.argv\.slice\(2\)|\.argv\._\["
+)
+_ARGUMENT = re.compile(
+    r"^[ \t]+(\w+)[ \t]*:[^=\n]{0,200}(?:=[ \t]*|\bAnnotated\[[^\n]{0,200})typer\.Argument\(", re.M
+)
+
+
+_KEPT_AS = re.compile(
+    r"^[ \t]*(?:const |let )?(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*(?:[\w.]+\()?"
+    r"(?:sys\.argv\[1\]|process\.argv\[2\])",
+    re.M,
+)
+"""The name under which the first argument is kept."""
+
+
+def arguments_of(path: str, text: str) -> list[str]:
+    """Return the names of the arguments of a program, or of the command of it that is asked."""
+    chosen = subcommand_of(path, text)
+    part = chosen.text if chosen else text
+    named = [one[one.lastindex or 0] for one in _NAMED.finditer(part)]
+    return [*_ARGUMENT.findall(part), *named, *_KEPT_AS.findall(part)]
+
+
+_READS_JSON = re.compile(
+    r"json\.loads?\(\s*(?:sys\.)?(?:stdin|input\(|raw\b|line\b)|\.(?:model_)?validate_json\("
+    r"|JSON\.parse\(\s*(?:(?:fs\.)?readFileSync\(\s*(?:0|[\"']/dev/stdin)"
+    r"|(?:await )?\w*(?:stdin|input|raw|chunks|line|body)\b)",
+    re.IGNORECASE,
+)
+_READS = re.compile(
+    r"\binput\((?![^)\n]*(?i:y/n|yes/no))|\.a?cli_app\(|\.to_cli(?:_sync)?\(|\bPrompt\.ask\(|\bPromptSession\(|(?:click|typer)\.prompt\(|sys\.stdin|readFileSync\(\s*(?:0|[\"']/dev/stdin)|process\.stdin"
+    r"|[\"'](?:node:)?readline(?:/promises)?[\"']|[\"'](?:@?inquirer(?:/\w+)?|@clack/prompts)[\"']|\bfileinput\b"
+)
+_ASKED_KEY = re.compile(rf"[\[.][\"']?({QUESTION})\b(?![\"']?\]?[.\[][\"']?content\b)")
+"""A key of what is read; `.message.content` is that of a reply."""
+
+
+def reads_arguments(text: str) -> bool:
+    """Whether a file's text reads the arguments or the standard input of its program."""
+    wanted = (_PLACED, _NAMED, _PARSED, _ASKED_OPTION, _READS)
+    return any(pattern.search(text) for pattern in wanted)
+
+
+def reads_input(text: str) -> bool:
+    """Whether a file's text reads standard input or asks for a line."""
+    return bool(_READS.search(text))
+
+
+def asked_by_words(path: str, text: str) -> Invocation:
+    """Return how a program that is no server is asked."""
+    chosen = subcommand_of(path, text)
+    if chosen is None:
+        return _asked_in(text)
+    asked = _asked_in(chosen.text)
+    sure = chosen.sure and (asked.sure or bool(_READS.search(text)))
+    words = (*filter(None, [chosen.name]), *asked.words)
+    return asked._replace(words=words, sure=sure and bool(chosen.name))
+
+
+def _asked_in(text: str) -> Invocation:
+    for pattern in (_ASKED_OPTION, _PARSED):
+        if option := pattern.search(text):
+            return Invocation(words=(f"--{option[1].lstrip('-')}", PROMPT), stdin="")
+    named = list(_NAMED.finditer(text))
+    names = [one[one.lastindex or 0] for one in named]
+    if named and not (_ASKS.search(text) and not any(re.search(QUESTION, one) for one in names)):
+        sure = len(named) == 1 and bool(re.fullmatch(QUESTION, names[0]))
+        return Invocation(words=(PROMPT,), stdin="", sure=sure)
+    otherwise = [one for one in _KEPT_AS.findall(text) if not re.search(QUESTION, one)]
+    if _PLACED.search(text) and not (otherwise and _ASKS.search(text)):
+        return Invocation(words=(PROMPT,), stdin="")
+    if _READS_JSON.search(text) and _READS.search(text):
+        key = _ASKED_KEY.search(text)
+        name = key[1] if key else "prompt"
+        asked = f'{{"{name}": {{{{ prompt | tojson }}}}}}'
+        return Invocation(stdin=None if name == "prompt" else asked, sure=key is not None)
+    return Invocation(stdin=_typed(text), sure=bool(_READS.search(text)) and not named)
+
+
+_ASKS = re.compile(
+    r"(?<![\w.])input\(|\bconsole\.input\(|\bPrompt\.ask\(|(?:click|typer)\.prompt\("
+)
+_GOES_ON = re.compile(r"^[ \t]+while\b|^while\b", re.M)
+_QUITS = re.compile(r"[\"'](exit|quit|bye|/exit|/quit)[\"']")
+_MOST_LINES = 6
+
+
+def _typed(text: str) -> str:
+    """Return what is typed for a program: a line for each that it asks for, and its word to end."""
+    asks = len(_ASKS.findall(text))
+    end = _QUITS.search(text)
+    if asks == 1 and end and _GOES_ON.search(text):
+        return f"{PROMPT}\n{end[1]}\n"
+    return "\n".join([PROMPT] * asks) if 1 < asks <= _MOST_LINES else PROMPT

@@ -1,0 +1,40 @@
+"""How a question reaches a program: the values that say it, and the names by which it is told."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+PROMPT = "{{ prompt }}"
+QUESTION = "prompt|question|message|query|input|text|ask|task"
+
+MESSAGES = "messages"
+"""The key of a whole conversation, a list of roles and texts."""
+
+ASKED = (*QUESTION.split("|"), "content", "user_input", "user_message", MESSAGES)
+ANSWERED = ("answer", "reply", "response", "output", "text", "message", "result", "content")
+
+
+class Invocation(NamedTuple):
+    """How a question reaches a program.
+
+    `words` follow the program's name. `stdin` is a template, None for the gate's JSON. A server has
+    `route`, `field` and `answer`: the path it is asked at, the key of the question in the body, and
+    that of the answer in the response ("" for the whole); `body` is all of the body as JSON, where
+    it holds more. `preset` is the protocol that it speaks, which says all but the path. `file` is
+    one that it can be asked about, where its question is the path of one. `sure` is False where the
+    text of the program did not tell. `method` is "" for POST, `headers` are those that it demands.
+    `begun` is the path of another request that has to come before.
+    """
+
+    words: tuple[str, ...] = ()
+    stdin: str | None = None
+    route: str = ""
+    field: str = ""
+    answer: str = ""
+    sure: bool = True
+    body: str = ""
+    preset: str = ""
+    file: str = ""
+    method: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    begun: str = ""
