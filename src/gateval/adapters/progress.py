@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from gateval.adapters.machine import screen_of
 from gateval.domain.manifests.evaluation import ScoringModel
+from gateval.domain.plan.plan import Plan
+from gateval.domain.results.juries import without_absent_jurors
 from gateval.domain.results.trial_verdict import grade
 from gateval.domain.text import PAPER
 from gateval.domain.trials.trial import Outcome
@@ -82,12 +84,14 @@ def _warning(event: CandidateWarned | RunWarned, width: int | None = None) -> st
 
 
 class Tally:
-    """Counts finished trials by outcome; runs of a benchmark's tasks by verdict.
+    """Counts finished trials by outcome, as it is without jurors that were out of reach; runs of a
+    benchmark's tasks by verdict.
 
     `tasks` are the Evals whose fixtures are tasks, `noun` what a trial is called.
     """
 
     def __init__(self) -> None:
+        self._plan: Plan | None = None
         self.planned = 0
         self.counts: Counter[str] = Counter()
         self.tasks: dict[str, ScoringModel] = {}
@@ -95,7 +99,7 @@ class Tally:
 
     def start(self, event: RunStarted) -> None:
         """Take in how many are planned, and what they are called."""
-        evals = event.plan.evals
+        self._plan, evals = event.plan, event.plan.evals
         self.planned = event.plan.trial_count if event.trials is None else event.trials
         models = {one.name: one.scoring.model for one in evals}
         self.tasks = {name: model for name, model in models.items() if model.tasks}
@@ -104,6 +108,8 @@ class Tally:
     def add(self, event: TrialFinished) -> int:
         """Count one trial and return how many are finished."""
         trial = event.trial
+        if self._plan and trial.passed is None:
+            (trial,) = without_absent_jurors(self._plan, [trial])
         word = trial.outcome.value
         if model := self.tasks.get(trial.key.eval):
             score = grade(trial)

@@ -25,6 +25,7 @@ from gateval.domain.text import show_usd
 from gateval.domain.trials.model_call import InputReply, ModelReply, Usage
 from gateval.domain.trials.trace import USD_DIGITS
 from gateval.ports.model_calls import ModelCallError, ModelCallFault, Prices
+from gateval.wire.account import UNSAID_OUTPUT
 
 
 class Pricing:
@@ -63,9 +64,6 @@ class Pricing:
         """Whether there is a price of `model`."""
         return self.usage(model, Usage(input_tokens=1, output_tokens=1)).usd is not None
 
-
-FIRST_OUTPUT = 4_096
-"""Tokens held back for an answer, where neither the call nor an earlier one of the model says."""
 
 BYTES_PER_TOKEN = 4
 """The estimate of what a request will be counted as."""
@@ -244,7 +242,7 @@ class Ledger:
 
     def _may_take(self, model: str, size: int, most: int | None) -> Taken:
         read = size // BYTES_PER_TOKEN
-        said = self._largest.get(model) or FIRST_OUTPUT if most is None else most
+        said = self._largest.get(model) or UNSAID_OUTPUT if most is None else most
         if self.limits.usd is None:
             return Taken(read + said)
         usage = Usage(input_tokens=read, output_tokens=said)

@@ -49,6 +49,9 @@ _MOST_TOKENS = 10**9
 _ANSWERS = ("n", "candidateCount", "candidate_count")
 """How many answers a request asks for at once."""
 
+UNSAID_OUTPUT = 4_096
+"""Tokens that an answer is taken to have, where neither the call nor an earlier one says."""
+
 _MAY_HOLD = re.compile(
     rb"\\u00|_id|file_ids|vector_store|container|skill|cached|audio|voice|mcp|\"store\"|image_gen"
     rb"|file_?[usUS]|retrieval|vertex"
@@ -79,13 +82,13 @@ def refusal(
 
 def most_tokens(fields: JsonObject) -> int | None:
     """Return how many tokens a request lets be answered, in all answers that it asks for; None if
-    it does not say.
+    it says neither how long they may be nor that it asks for several.
     """
     parts = list(_with_configs(fields))
     asked = [_whole(part.get(name)) for part in parts for name in _TOKENS]
-    answers = [_whole(part.get(name)) for part in parts for name in _ANSWERS]
+    answers = max(1, *(_whole(part.get(name)) for part in parts for name in _ANSWERS))
     most = max(asked, default=0)
-    return most * max(1, *answers) if most else None
+    return answers * (most or UNSAID_OUTPUT) if most or answers > 1 else None
 
 
 def _whole(value: JsonValue) -> int:

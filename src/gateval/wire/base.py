@@ -400,9 +400,14 @@ def as_number(value: JsonValue) -> float | None:
     return float(value) if abs(value) < FLOAT_LIMIT else None
 
 
+_MOST_COUNTED = 10**12
+
+
 def as_count(value: JsonValue) -> int | None:
-    """Return a whole number from 0; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    """Return a whole number from 0 to a million million; None for anything else: of more nobody
+    can count the price.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_COUNTED:
         return None
     return value
 

@@ -8,6 +8,7 @@ import json
 import socket
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -23,10 +24,13 @@ from gateval.domain.trials.model_call import (
 )
 from gateval.domain.trials.trial import Cause, Side
 from gateval.gateway.door import Gateway
+from gateval.gateway.ledger import Taken
+from gateval.gateway.peers import Allowed, nobody_tells
 from gateval.gateway.upstream.endpoints import read_upstreams
 from gateval.gateway.upstream.http_client import ANSWER_LIMIT, Timeouts
 from gateval.gateway.upstream.retry import RetryPolicy
 from gateval.ports.model_calls import ModelCallError, ModelCallFault, ModelCalls
+from tests.helpers.certificates import self_signed
 from tests.helpers.gateway import called
 from tests.servers.model_server import (
     Answer,
@@ -38,6 +42,7 @@ from tests.servers.model_server import (
     reply,
     unreliable,
 )
+from tests.servers.tls_front import TlsFront
 
 CANARY = "sk-canary-0123456789abcdef"
 QUICK = RetryPolicy(attempts=3, first_wait=0.01, longest_wait=0.02)
@@ -252,6 +257,31 @@ def test_a_server_that_is_not_there() -> None:
         with pytest.raises(ModelCallError, match="vllm cannot be reached") as caught:
             asyncio.run(run())
     assert caught.value.fault is ModelCallFault.OUTAGE
+
+
+@pytest.mark.parametrize("way", ["untrusted", "a candidate", "nobody knows"])
+def test_what_is_refused_before_anything_was_sent_costs_nothing(tmp_path: Path, way: str) -> None:
+    allowed: dict[str, Allowed] = {
+        "a candidate": lambda _: False,
+        "nobody knows": nobody_tells(lambda: False),
+    }
+
+    async def run() -> None:
+        async with ModelServer(hello) as server:
+            with TlsFront(server.port, self_signed(tmp_path)) as front:
+                there = environ(server)
+                if way == "untrusted":
+                    there["OPENAI_BASE_URL"] = f"{front.url}/v1"
+                upstreams = read_upstreams(there)
+                async with Gateway(
+                    upstreams, {}, policy=QUICK, allowed=allowed.get(way)
+                ) as gateway:
+                    with pytest.raises(ModelCallError):
+                        await gateway.call("openai/gpt", HELLO, side=Side.HEAD)
+                    assert gateway.ledger.spent == gateway.ledger.held == Taken()
+            assert server.calls == []
+
+    asyncio.run(run())
 
 
 def test_cookies_are_not_kept() -> None:

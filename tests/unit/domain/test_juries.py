@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 
 import pytest
 
+from gateval.adapters.progress import show_progress
 from gateval.domain.history.recorded import mark_of
 from gateval.domain.manifests.evaluation import JudgeSpec
 from gateval.domain.results.juries import absence_warnings, without_absent_jurors
@@ -14,6 +16,7 @@ from gateval.domain.results.results import Results
 from gateval.domain.results.trial_verdict import reassessed
 from gateval.domain.trials.jury import jury_assessment
 from gateval.domain.trials.trial import Cause, Juror, Side, Trial, Verdict
+from gateval.events import RunFinished, RunStarted, TrialFinished
 from tests.helpers.reports import make
 
 JURY = JudgeSpec(models=("x/a", "y/b", "z/c"))
@@ -59,6 +62,18 @@ def passed(trials: tuple[Trial, ...]) -> dict[str, bool | None]:
 
 
 ALL = {f"{side} {number}": True for side in Side for number in (1, 2)}
+
+
+def test_progress_counts_a_trial_as_the_rest_of_its_jury_judged_it() -> None:
+    results = judged({"head 2": "0.9 0.8 out", "base 1": "0.9 odd out"})
+    stream = io.StringIO()
+    with show_progress(stream, plain=True) as listen:
+        listen(RunStarted(plan=results.plan))
+        for trial in results.trials:
+            listen(TrialFinished(trial=trial))
+        listen(RunFinished(finished=len(results.trials), planned=len(results.trials)))
+    many = len(results.trials)
+    assert stream.getvalue().splitlines()[-1].endswith(f": {many - 1} pass, 1 error")
 
 
 def test_who_was_out_of_reach_in_one_trial_is_left_out_on_both_sides() -> None:

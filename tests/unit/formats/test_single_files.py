@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gateval.domain.base import JsonObject, digest
 from gateval.domain.manifests.gate_config import (
     GateConfig,
     InconclusivePolicy,
@@ -71,6 +72,22 @@ def test_the_digest_of_a_policy_is_its_meaning(text: str, *, same: bool) -> None
     config, problems = read_gate_config("g.yml", text.encode())
     assert config is not None, problems
     assert (policy_digest(config.policy) == policy_digest(Policy())) is same
+
+
+def test_a_key_that_is_added_changes_the_digest_of_no_policy_that_leaves_it_out() -> None:
+    """Else the same head would be drawn anew after an upgrade. Where a default means something
+    else than before, this has to fail, and its digests have to change.
+    """
+    text = "policy: {bypass: {roles: [admin, write]}, gateway: {callsPerRun: 9}, budget: {usd: 2}}"
+    config, problems = read_gate_config("g.yml", text.encode())
+    assert config is not None, problems
+    said: JsonObject = {
+        "bypass": {"roles": ["admin", "write"]},
+        "gateway": {"calls_per_run": 9},
+        "budget": {"usd": 2.0},
+    }
+    assert policy_digest(config.policy) == digest(said)
+    assert policy_digest(Policy()) == digest({})
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "{}\n"])

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
+from gateval.adapters.list_prices import ListPrices
 from gateval.domain.manifests.gate_config import ModelPrice
 from gateval.domain.trials.model_call import InputReply, Usage
 from gateval.domain.trials.trial import Cause
 from gateval.gateway.ledger import CallEntry, Ledger, Pricing, SpendingLimits
 from gateval.ports.model_calls import ModelCallError, ModelCallFault
+from gateval.wire.account import most_tokens
+from gateval.wire.base import WireError
+from gateval.wire.registry import WIRE_FORMATS
 
 PRICES = {"openai/m": ModelPrice(input=1, output=10)}
 LITTLE = Usage(input_tokens=25, output_tokens=10)
@@ -81,3 +86,76 @@ def test_what_was_taken_ends_the_run_at_once() -> None:
         assert "hold" not in ledger.ended
 
     asyncio.run(go())
+
+
+USAGES = [
+    "NaN",
+    "1e400",
+    "-5",
+    "1.5",
+    "true",
+    '"7"',
+    "1" + "0" * 400,
+    "1" + "0" * 4_000,
+]
+
+
+@pytest.mark.parametrize("claimed", USAGES, ids=lambda text: text[:12])
+@pytest.mark.parametrize(
+    ("model", "wire", "usage"),
+    [
+        (
+            "openai/gpt-4o",
+            "openai-chat",
+            {"usage": {"prompt_tokens": "CLAIM", "completion_tokens": "CLAIM"}},
+        ),
+        (
+            "anthropic/claude-sonnet-4-5",
+            "anthropic-messages",
+            {"usage": {"input_tokens": "CLAIM", "output_tokens": "CLAIM"}},
+        ),
+        (
+            "openai/m",
+            "openai-chat",
+            {
+                "usage": {
+                    "prompt_tokens": 1,
+                    "completion_tokens": "CLAIM",
+                    "prompt_tokens_details": {"cached_tokens": "CLAIM"},
+                }
+            },
+        ),
+    ],
+)
+def test_what_an_answer_claims_that_is_no_number_of_tokens_counts_as_what_was_held(
+    model: str, wire: str, usage: dict[str, object], claimed: str
+) -> None:
+    said = {
+        "model": "m",
+        "choices": [{"message": {"role": "assistant", "content": "hi"}}],
+        "role": "assistant",
+        "content": [{"type": "text", "text": "hi"}],
+        **usage,
+    }
+    body = json.dumps(said).replace('"CLAIM"', claimed).encode()
+
+    async def go() -> None:
+        ledger = Ledger(SpendingLimits(usd=5), Pricing(ListPrices(), PRICES))
+        entry = await ledger.enter(model, 400, 1_000)
+        try:
+            entry.answered(WIRE_FORMATS[wire].decode_reply(body))
+        except WireError:
+            entry.lost()
+        assert ledger.spent == entry.held
+        assert ledger.held.usd == 0
+
+    asyncio.run(go())
+
+
+def test_a_request_for_many_answers_holds_back_as_many() -> None:
+    """Without a word of how long they may be."""
+    one = most_tokens({"n": 1})
+    many = most_tokens({"n": 50})
+    assert one is None
+    assert many is not None
+    assert many >= 50 * 4_096

@@ -548,9 +548,24 @@ class GateConfig(Spec):
 def policy_digest(policy: Policy) -> str:
     """Return the SHA-256 of what a policy means, in hex: equal rules, equal digests.
 
-    No list of a policy has an order that matters, and naming an entry twice changes nothing.
+    No list of a policy has an order that matters, and naming an entry twice changes nothing. What
+    is as it is by default does not count: a key that a later version adds changes no digest.
     """
-    return digest(_unordered(policy.model_dump(mode="json")))
+    said, usual = (
+        _unordered(one.model_dump(mode="json", exclude_defaults=one is policy))
+        for one in (policy, Policy())
+    )
+    return digest(_unusual(said, usual))
+
+
+def _unusual(said: JsonValue, usual: JsonValue) -> JsonValue:
+    """Return what is said otherwise than usual."""
+    if not isinstance(said, dict) or not isinstance(usual, dict):
+        return said
+    found = {
+        key: _unusual(one, usual.get(key)) for key, one in said.items() if one != usual.get(key)
+    }
+    return {key: one for key, one in found.items() if one != {}}
 
 
 def _unordered(value: JsonValue) -> JsonValue:

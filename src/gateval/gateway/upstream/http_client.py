@@ -32,7 +32,13 @@ from gateval.domain.base import Value
 from gateval.domain.trials.model_call import InputReply, ModelReply
 from gateval.errors import CERTIFICATE_HINT
 from gateval.gateway.peers import Allowed, NotTheirs, Peers, ResetPeer, is_own, plain_address
-from gateval.gateway.upstream.retry import Transient, Unanswerable, Unreached, Untrusted
+from gateval.gateway.upstream.retry import (
+    Misled,
+    Transient,
+    Unanswerable,
+    Unreached,
+    Untrusted,
+)
 
 
 class PooledClient:
@@ -374,7 +380,7 @@ def _in_sentences(timeouts: Timeouts) -> Iterator[None]:
     try:
         yield
     except NotTheirs as error:
-        raise Unanswerable(f"{error}, so that nothing was sent")
+        raise Misled(f"{error}, so that nothing was sent")
     except aiohttp.ConnectionTimeoutError:
         raise Unreached(f"cannot be reached within {timeouts.connect:g} s")
     except TimeoutError:

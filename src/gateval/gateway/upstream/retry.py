@@ -166,10 +166,11 @@ class RetryPolicy(Value):
 class AttemptFailed(Exception):
     """Why an attempt failed; the text goes on after the provider's name. `fault` is what it means
     for the caller, `asked` the wait asked for, in seconds; `status` the HTTP status, if there was
-    one.
+    one; `sent` whether anything of the call went out.
     """
 
     fault = ModelCallFault.UNREADABLE
+    sent = True
 
     def __init__(
         self, message: str, *, asked: float | None = None, status: int | None = None
@@ -200,6 +201,8 @@ class Denied(AttemptFailed):
 class Unreached(Transient):
     """The provider was not reached, so it saw nothing of the call."""
 
+    sent = False
+
 
 class Garbled(Transient):
     """A success that is no reply in the provider's format, cut off on its way perhaps."""
@@ -215,6 +218,13 @@ class Untrusted(Unanswerable):
     """Nobody whom we trust has signed the provider's certificate."""
 
     fault = ModelCallFault.UNCONFIGURED
+    sent = False
+
+
+class Misled(Unanswerable):
+    """Somebody else than the provider is at the other end, who is sent nothing."""
+
+    sent = False
 
 
 def call_error(provider: str, failure: AttemptFailed) -> ModelCallError:

@@ -25,7 +25,6 @@ from gateval.gateway.upstream.retry import (
     Retrier,
     Transient,
     Tries,
-    Unreached,
     asked_wait,
     call_error,
     cannot_pay,
@@ -258,7 +257,7 @@ class Sender:
             except AttemptFailed as failure:
                 if isinstance(failure, Transient):
                     tries.failure = sentence(f"{upstream.provider} {failure}")
-                billed = failure.status is None and not isinstance(failure, Unreached)
+                billed = failure.status is None and failure.sent
                 entry.lost() if billed else entry.refused()
                 raise
             except BaseException:
