@@ -393,7 +393,7 @@ class Proving:
             models = tuple(dict.fromkeys((*proof.asked, *program.models)))
             return replace(proof, program=proof.program._replace(models=models, proved=True))
         print(f"{told} gave no answer, so it is not written. {plain_line(proof.why, 600)}")
-        for line in proof.detail[-MOST_LINES:]:
+        for line in [one for one in proof.detail if "npm notice" not in one][-MOST_LINES:]:
             print(f"    {plain_line(line, 200)}")
         return None
 

@@ -143,8 +143,10 @@ def _asked(asked: Invocation, *, proved: bool) -> Iterator[str]:
         by_get = asked.method or not asked.field
         how = f"method: {asked.method or 'GET'}" if by_get else f"body: {body}"
         yield f"    request: {{path: {word(asked.route)}, {how}{headers}}}{doubt}"
-        if asked.answer:
-            yield f"    response: {{output: {word(f'$.{asked.answer}')}}}"
+        stream = [f"stream: {asked.stream}"] if asked.stream else []
+        output = [f"output: {word(f'$.{asked.answer}')}"] if asked.answer else []
+        if stream or output:
+            yield f"    response: {{{', '.join(stream + output)}}}"
     elif asked.stdin is not None and not (asked.words and not asked.stdin):
         yield f"    stdin: {json.dumps(asked.stdin)}{doubt}"
 

@@ -372,7 +372,6 @@ def test_two_that_are_as_likely_both_come_first() -> None:
         ("a.py", "@click.option('-q', '--query')", Invocation(("--query", "{{ prompt }}"), "")),
         ("a.py", "p.add_argument('question')", Invocation(("{{ prompt }}",), "")),
         ("a.mjs", "readFileSync(0, 'utf8')", Invocation(stdin="{{ prompt }}")),
-        ("a.js", "app.post('/q', (req, res) => { const { message } = req.body; res.json({reply: 1}) }); app.listen(1)", Invocation(route="/q", field="message", answer="reply")),
         ("a.py", "app = Flask(__name__)\n@app.post('/ask')\ndef ask():\n    return jsonify(answer=go(request.json['text']))", Invocation(route="/ask", field="text", answer="answer")),
         ("a.py", "app = FastAPI()\n@app.post('/x')\ndef x(b): return b", Invocation(route="/x", field="message", sure=False)),
     ],
@@ -520,8 +519,6 @@ def test_a_route_lies_where_its_router_says() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("app.get('/health', (q, res) => res.json({ok: 1}));\napp.post('/chat', async (c) => { const { session, message } = await c.req.json(); return c.json({ reply: 1 }) });\nserve({ fetch: app.fetch })", Invocation(route="/chat", field="message", answer="reply")),
-        ("app.post('/chat', (req, res) => { const { messages } = req.body; res.json({ text: 1 }) }); app.listen(1)", Invocation(route="/chat", field="messages", answer="text")),
         ("const raw = readFileSync(0, 'utf8'); JSON.parse(call.arguments).text", Invocation(stdin="{{ prompt }}")),
         ("const raw = readFileSync(0, 'utf8'); const { question } = JSON.parse(raw); x.question", Invocation(stdin='{"question": {{ prompt | tojson }}}')),
         ("program.option('-q, --question <text>')", Invocation(("--question", "{{ prompt }}"), "")),

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from gateval.domain.setup.other_work import MUTE, STREAMS
-from gateval.domain.setup.platforms import AGENT_OS, FIELDS, FILE, NEST, PLATFORM
+from gateval.domain.setup.other_work import MUTE, SILENT, STREAMS
+from gateval.domain.setup.platforms import AGENT_OS, FIELDS, FILE, PLATFORM
 from gateval.domain.setup.program_search import not_read
 from gateval.domain.setup.starter import said_of
 from gateval.render.starter import first_question
@@ -98,7 +98,7 @@ OS = "from agno.agent import Agent\nfrom agno.os import AgentOS\nagent = Agent(n
     ("decorated", "refused"),
     [
         ("@WebSocketGateway()\nexport class Talk { @SubscribeMessage('send') send() {} }", STREAMS),
-        ("@Controller('talk')\nexport class Talk {\n  @Post()\n  send() {}\n}", NEST),
+        ("@Controller('talk')\nexport class Talk {\n  @Post()\n  send() {}\n}", SILENT),
     ],
 )
 def test_a_server_of_nest_is_refused_by_what_it_is(decorated: str, refused: object) -> None:

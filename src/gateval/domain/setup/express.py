@@ -15,7 +15,24 @@ _MOUNT = re.compile(
     rf"(?:\brequire\(\s*{_QUOTED}\s*\)(?:\.\w+)?|\b(\w+))\s*,?\s*\)\s*(?:;|$)",
     re.M,
 )
-_ROUTE = re.compile(r"(\.(?:get|post|put|patch|delete)\(\s*[\"'`])(/[^\"'`\n]*)")
+_ROUTE = re.compile(
+    r"(\.(?:get|post|put|patch|delete|all)(?:<(?:[^()]|\(\))*?>)?\(\s*[\"'`])(/[^\"'`\n]*|)(?=[\"'`])"
+)
+_REGISTERED = re.compile(
+    rf"\.register\(\s*(?:(\w+)|(?:await\s+)?import\(\s*{_QUOTED}\s*\)|require\(\s*{_QUOTED}\s*\))\s*,\s*"
+    r"\{[^}]*\bprefix\s*:\s*[\"'`](/[^\"'`\n]*)"
+)
+_PREFIXED = re.compile(
+    r"\b(?:Router|Elysia|Hono)\(\s*\{[^}]*\bprefix\s*:\s*[\"'`](/[^\"'`\n]*)"
+    r"|\.basePath\(\s*[\"'`](/[^\"'`\n]*)|\b\w*[rR]outer\.prefix\(\s*[\"'`](/[^\"'`\n]*)"
+)
+_CONSTANT = re.compile(
+    r"(?:\b(?:const|let|var|readonly)\s+|^\s*)(\w+)\s*(?::\s*string\s*)?[=:]\s*([^;\n]*[\"'`]/[\w./-]*[\"'`])",
+    re.M,
+)
+_NAMED_PLACE = re.compile(
+    r"(\.(?:use|route|post|all|get|group|basePath)\(\s*)(`/?[^`\n]*`|[A-Za-z_]\w*(?:\.\w+)*)(\s*,)"
+)
 _ENDING = re.compile(r"\.[cm]?[jt]sx?$")
 _DEEPEST = 4
 
@@ -25,11 +42,47 @@ def with_mounts(texts: Mapping[str, str]) -> dict[str, str]:
 
     `texts` are the program's own and those of the files that it imports.
     """
+    known = {name: place for text in texts.values() for name, place in _constants(text)}
+    texts = {path: _plain(text, known) for path, text in texts.items()}
     mounts = [one for path in texts for one in _mounts(path, texts)]
+    own = {path: _own(text) for path, text in texts.items()}
     before: dict[str, str] = {}
     for _ in range(_DEEPEST):  # a router may be mounted in a router
-        before = {inner: before.get(outer, "") + place for outer, place, inner in reversed(mounts)}
-    return {path: _moved(before.get(path, ""), text) for path, text in texts.items()}
+        before = {
+            inner: before.get(outer, "") + own[outer] * (outer in before) + place
+            for outer, place, inner in reversed(mounts)
+        }
+    return {path: _moved(before.get(path, "") + own[path], text) for path, text in texts.items()}
+
+
+def _constants(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the names that hold a path, as it is unless a setting says another."""
+    for one in _CONSTANT.finditer(text):
+        places = re.findall(r"[\"'`](/[\w./-]*)[\"'`]", one[2])
+        if places:
+            yield one[1], places[-1]
+
+
+def _plain(text: str, known: Mapping[str, str]) -> str:
+    """Return the text with paths in place of the names that hold them."""
+
+    def written(found: re.Match[str]) -> str:
+        given = found[2]
+        if given.startswith("`"):
+            inner = re.sub(
+                r"\$\{\s*(?:\w+\.)*(\w+)\s*\}", lambda one: known.get(one[1], one[0]), given
+            )
+            return f"{found[1]}{inner}{found[3]}"
+        place = known.get(given.rpartition(".")[2])
+        return f'{found[1]}"{place}"{found[3]}' if place else found[0]
+
+    return _NAMED_PLACE.sub(written, text)
+
+
+def _own(text: str) -> str:
+    """Return the path that a file's one router begins its routes with."""
+    found = {next(filter(None, one.groups())) for one in _PREFIXED.finditer(text)}
+    return found.pop().rstrip("/") if len(found) == 1 else ""
 
 
 def _moved(before: str, text: str) -> str:
@@ -37,7 +90,7 @@ def _moved(before: str, text: str) -> str:
 
 
 def _joined(before: str, place: str) -> str:
-    return before + place if place != "/" or not before else before
+    return before + place if place not in {"/", ""} or not before else before
 
 
 def _mounts(path: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -48,6 +101,11 @@ def _mounts(path: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str, str
         inner = _file(path, module, texts) if module.startswith(".") else ""
         if inner and inner != path:
             yield path, one[1].rstrip("/"), inner
+    for one in _REGISTERED.finditer(text):
+        module = one[2] or one[3] or _imported(one[1], text)
+        inner = _file(path, module, texts) if module.startswith(".") else ""
+        if inner and inner != path:
+            yield path, one[4].rstrip("/"), inner
 
 
 def _imported(name: str, text: str) -> str:

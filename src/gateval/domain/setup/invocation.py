@@ -23,7 +23,8 @@ class Invocation(NamedTuple):
     it holds more. `preset` is the protocol that it speaks, which says all but the path. `file` is
     one that it can be asked about, where its question is the path of one. `sure` is False where the
     text of the program did not tell. `method` is "" for POST, `headers` are those that it demands.
-    `begun` is the path of another request that has to come before.
+    `begun` is the path of another request that has to come before, `stream` the kind of stream that
+    it answers with, `answer` then the key of each event.
     """
 
     words: tuple[str, ...] = ()
@@ -38,3 +39,4 @@ class Invocation(NamedTuple):
     method: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     begun: str = ""
+    stream: str = ""

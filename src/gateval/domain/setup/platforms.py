@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 
+from gateval.domain.setup.nest import is_nest
 from gateval.domain.setup.other_work import NAMED, STREAMS, Refusal
 
 _AGENT_OS = re.compile(r"^from agno\.os\b.*^[^#\n]*\bAgentOS\(", re.M | re.S)
-_NEST = re.compile(r"\bNestFactory\.create\b")
 _NEST_GATEWAY = re.compile(r"@WebSocketGateway\(|@SubscribeMessage\(")
 _NEST_POST = re.compile(r"^[ \t]*@Post\(", re.M)
 _HANDLER = re.compile(
@@ -31,11 +31,6 @@ AGENT_OS = Refusal(
     "Give it an interface that is asked here, `AgentOS(..., interfaces=[AGUI(agent=AGENT)])`; or "
     "name a function that takes the question, makes the agent with what it needs, and returns "
     "`agent.run(question).content`: `gateval init FILE:FUNCTION` (docs/guides/bridges.md).",
-)
-NEST = Refusal(
-    "is a server of NestJS, whose controllers `init` does not read.",
-    "Write the Agent by hand: `runtime: {type: http, command: [...], request: {...}}`, with the "
-    "path and the body of the route that takes the question (docs/reference/manifests.md).",
 )
 PLATFORM = Refusal(
     "has a handler that a platform calls with its own context or event (Lambda, Workers, EdgeOne "
@@ -85,11 +80,8 @@ def served_otherwise(path: str, text: str, behind: str) -> Refusal | None:
     if path.endswith(".py"):
         own = _AGENT_OS.search(text) and not re.search(r"\bAGUI\(", f"{text}\n{behind}")
         return AGENT_OS if own else None
-    if not _NEST.search(text):
-        return None
-    if _NEST_POST.search(behind):
-        return NEST
-    return STREAMS if _NEST_GATEWAY.search(behind) else None
+    speaks = is_nest(text) and _NEST_GATEWAY.search(behind) and not _NEST_POST.search(behind)
+    return STREAMS if speaks else None
 
 
 def is_handler(text: str) -> bool:

@@ -128,7 +128,7 @@ _ENTRYPOINT = re.compile(
 )
 """The handler of a `BedrockAgentCoreApp`, which is asked at `/invocations`."""
 
-_BESIDE = re.compile(
+BESIDE = re.compile(
     r"log-?(?:in|out)|sign-?(?:in|up|out)|auth|regist|upload|webhook|health|callback|token|feedback"
     r"|/sessions?$|histor|/(?:clear|reset|title|cancel|stop|folder|file)|_folder|_file"
 )
@@ -140,18 +140,21 @@ _PYTHON_MODEL = re.compile(r"class (\w+)\((?:\w+\.)?BaseModel\):(.*?)(?=^\S|\Z)"
 _PYTHON_TAKES = re.compile(r"def \w+\(\s*\w+:\s*(\w+)")
 _PYTHON_FIELD = re.compile(r"^\s+(\w+): (?:str|Optional\[str|Annotated\[str|[Ll]ist\[)", re.M)
 _PYTHON_KEY = re.compile(r"\b(?:json|data|body|payload|get_json\([^)]*\))(?:\[|\.get\()[\"'](\w+)")
-_NODE_ROUTE = re.compile(
-    r"\.post\(\s*[\"'`](/[^\"'`]*)[\"'`]|\b(?:url|pathname)\s*===?\s*[\"'`](/[^\"'`]+)[\"'`]"
+_CLIENTS = "".join(
+    rf"(?<!{one})"
+    for one in ("axios", "client", "http", "Client", "ky", "got", "fetcher", "instance")
 )
+NODE_ROUTE = re.compile(
+    rf"{_CLIENTS}\.(?:post|all)\s*(?:<(?:[^()]|\(\))*?>)?\(\s*(?:[\"'`](?P<place>/[^\"'`\n]*|)[\"'`]|(?P<name>[A-Z]\w*(?:\.\w+)*))\s*,"
+    r"|\.route\(\s*[\"'`](?P<routed>/[^\"'`\n]*)[\"'`]\s*\)\s*(?:\.(?!post)\w+\([^;]*?\)\s*)*\.post\("
+    r"|\b(?:url|pathname|path)\s*===?\s*[\"'`](?P<plain>/[^\"'`\n]+)[\"'`]"
+    r"|\bmethod\s*:\s*[\"']POST[\"']\s*,\s*(?:url|path)\s*:\s*[\"'`](?P<listed>/[^\"'`\n]+)[\"'`]"
+)
+"""A route of Express, Hono, Fastify, Koa or Elysia, or a path that a server of Node compares."""
+
 _NODE_LISTENS = re.compile(r"\.listen\(|\bserve\(\s*[{\w]")
-_NODE_KEY = re.compile(r"\b(?:req|request)\.body\.(\w+)|(\w+):\s*z\.string\(")
-_NODE_KEYS = re.compile(
-    r"\{([\w\s,:]+)\}\s*(?::[^=]+)?=\s*(?:await\s+)?(?:req|request|c\.req|JSON)\.(?:body|json\(|parse\()"
-    r"|\{([\w\s,:]+)\}\s*=\s*(?:body|payload|data|json)\b"
-)
 _ANSWERS = re.compile(
-    r"return\s*\{\s*[\"'](\w+)[\"']|(?:res|c|Response|reply)\.(?:json|send)\(\s*\{\s*[\"']?(\w+)"
-    r"|jsonify\(\s*\{?\s*[\"']?(\w+)|return \w+\((\w+)="
+    r"return\s*\{\s*[\"'](\w+)[\"']|jsonify\(\s*\{?\s*[\"']?(\w+)|return \w+\((\w+)="
 )
 
 
@@ -197,7 +200,7 @@ def serves(path: str, text: str, behind: str = "") -> bool:
 
 
 def _is_asked_at(path: str, text: str, behind: str) -> bool:
-    routes = _PYTHON_ROUTE if path.endswith(".py") else _NODE_ROUTE
+    routes = _PYTHON_ROUTE if path.endswith(".py") else NODE_ROUTE
     whole = f"{text}\n{behind}"
     own = path.endswith(".py") and (_ENTRYPOINT.search(text) or aiohttp_route(whole))
     return bool(routes.search(whole) or protocol_of(path, text, behind) or own)
@@ -220,7 +223,7 @@ def streams_only(path: str, text: str, behind: str) -> bool:
     if not _STREAMS.search(own) or reads_arguments(text):
         return False
     python = path.endswith(".py")
-    for one in (_PYTHON_ROUTE if python else _NODE_ROUTE).finditer(whole):
+    for one in (_PYTHON_ROUTE if python else NODE_ROUTE).finditer(whole):
         handler = _ROUTED.split(whole[one.end() :][:600], maxsplit=1)[0]
         asks = python or _KEYS.search(handler)
         if asks and "websocket" not in handler[:300].lower() and is_asked(_group(one)):
@@ -237,28 +240,29 @@ _CHATKIT = re.compile(r"^class \w+\((?:\w+\.)?ChatKitServer\b", re.M)
 
 
 def served(path: str, text: str) -> Invocation:
-    """Return how a server is asked, from its text and that of the files it imports."""
-    python = path.endswith(".py")
-    if python and (entry := _ENTRYPOINT.search(text)):
+    """Return how a server is asked, from its text and that of the files it imports; of one of Node
+    its handlers tell (`node_routes`).
+    """
+    if not path.endswith(".py"):
+        return Invocation(route="/", field="message", sure=False)
+    if entry := _ENTRYPOINT.search(text):
         return _entered(entry, text)
-    if python and (found := aiohttp_route(text)):
+    if found := aiohttp_route(text):
         if found.a2a:
             return Invocation(route=found.path, field="text", body=SENT)
         field, answer = _likeliest(found.keys, ASKED), _likeliest(found.answers, ANSWERED)
         return Invocation(
             route=found.path, field=field or "message", answer=answer, sure=bool(field)
         )
-    routes = list((_PYTHON_ROUTE if python else _NODE_ROUTE).finditer(text))
+    routes = list(_PYTHON_ROUTE.finditer(text))
     route = max(routes, key=_likelihood)
-    prefix = _PREFIX.search(text) if python else None
+    prefix = _PREFIX.search(text)
     path = (prefix[1].rstrip("/") if prefix else "") + _group(route) or "/"
-    if python and _CHATKIT.search(text) and ".process(" in text[route.end() :]:
+    if _CHATKIT.search(text) and ".process(" in text[route.end() :]:
         return Invocation(route=path, preset="chatkit")
-    field = _likeliest(_asked(text, route.end(), python=python), ASKED)
+    field = _likeliest(_asked(text, route.end()), ASKED)
     after = (one.start() for one in routes if one.start() > route.start())
-    end = (
-        min(after, default=len(text)) if python else len(text)
-    )  # a handler of Node may be anywhere
+    end = min(after, default=len(text))
     return Invocation(
         route=path,
         field=field or "message",
@@ -270,7 +274,7 @@ def served(path: str, text: str) -> Invocation:
 def _likelihood(route: re.Match[str]) -> tuple[bool, bool, bool, int]:
     """Return how likely a route takes questions; it never is one to log in, if another is there."""
     place = _group(route)
-    return not _BESIDE.search(place.lower()), is_asked(place), ":" not in place, -route.start()
+    return not BESIDE.search(place.lower()), is_asked(place), ":" not in place, -route.start()
 
 
 def _entered(entry: re.Match[str], text: str) -> Invocation:
@@ -336,19 +340,12 @@ def takes_form(path: str, text: str, route: str) -> bool:
     return any(_FORM.search(one) for one in own)
 
 
-def _asked(text: str, start: int, *, python: bool) -> Iterator[str]:
-    if python:
-        taken = _PYTHON_TAKES.search(text, start)
-        models = sorted(
-            _PYTHON_MODEL.findall(text), key=lambda one: not taken or one[0] != taken[1]
-        )
-        for _, fields in models:
-            yield from _PYTHON_FIELD.findall(fields)
-        yield from _PYTHON_KEY.findall(text, start)
-        return
-    for keys in _NODE_KEYS.finditer(text, start):
-        yield from (one.partition(":")[0].strip() for one in _group(keys).split(","))
-    yield from map(_group, _NODE_KEY.finditer(text))
+def _asked(text: str, start: int) -> Iterator[str]:
+    taken = _PYTHON_TAKES.search(text, start)
+    models = sorted(_PYTHON_MODEL.findall(text), key=lambda one: not taken or one[0] != taken[1])
+    for _, fields in models:
+        yield from _PYTHON_FIELD.findall(fields)
+    yield from _PYTHON_KEY.findall(text, start)
 
 
 def is_asked(route: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from posixpath import basename, dirname, join, normpath
 
 from gateval.domain.setup.go_programs import go_set_up
@@ -121,9 +121,9 @@ _OF_NODE = re.compile(r'"(?:devD|d)ependencies"\s*:\s*\{\s*"')
 _MANAGER = re.compile(r'"packageManager"\s*:\s*"(npm|pnpm|yarn|bun)(@\d[\w.-]*)?')
 _NEW_YARN = ("sh", "-c", "export YARN_NODE_LINKER=node-modules && yarn install --immutable")
 _ADDS = {
-    "npm": "npm install --no-save tsx",
-    "pnpm": "pnpm add tsx",
-    "yarn": "yarn add tsx",
+    "npm": "npm install --no-save",
+    "pnpm": "pnpm add",
+    "yarn": "yarn add",
 }
 _ASKS = re.compile(
     r"^\s*(?:from|import) (?:importlib[._]metadata|importlib import metadata|pkg_resources)\b", re.M
@@ -141,10 +141,12 @@ def fitted(
     projects: Mapping[str, str],
     imported: Collection[str],
     files: Collection[str],
+    needed: Sequence[str] = ("tsx",),
 ) -> SetUp | None:
     """Return the set-up as the program at `path`, which works in `root`, needs it.
 
-    `projects` are texts of project files, `imported` the packages that its files import.
+    `projects` are texts of project files, `imported` the packages that its files import, `needed`
+    those that start a file of TypeScript.
     """
     if setup is None:
         setup = _unlocked(path, root, projects)
@@ -167,8 +169,9 @@ def fitted(
         inputs = (*inputs, "**/package.json", *_shared(root, projects, imported))
         within = _package_of(path, root, files)
         creates = (*creates, f"{within}/node_modules") if within and tool == "pnpm" else creates
-    if path.endswith((".ts", ".mts", ".tsx")) and '"tsx"' not in own and tool in _ADDS:
-        added = f"{_ADDS[tool]}{' --workspace-root' * (workspace and tool == 'pnpm')}"
+    missing = " ".join(one for one in needed if f'"{one}"' not in own)
+    if path.endswith((".ts", ".mts", ".tsx")) and missing and tool in _ADDS:
+        added = f"{_ADDS[tool]} {missing}{' --workspace-root' * (workspace and tool == 'pnpm')}"
         begun = run[-1] if run[:2] == ("sh", "-c") else " ".join(run)
         run = ("sh", "-c", f"{begun} && {added}")
     return SetUp(run, inputs, creates)

@@ -15,7 +15,9 @@ from gateval.domain.setup.express import with_mounts
 from gateval.domain.setup.import_graph import shared_packages
 from gateval.domain.setup.invocation import QUESTION, Invocation
 from gateval.domain.setup.libraries import OVER_HTTP
+from gateval.domain.setup.nest import NEEDED, is_nest, nest_asked
 from gateval.domain.setup.no_edits import needs
+from gateval.domain.setup.node_routes import asked_as_handled
 from gateval.domain.setup.openapi import SOME_TEXT, is_looked_after
 from gateval.domain.setup.other_work import (
     AZURE,
@@ -65,7 +67,6 @@ from gateval.domain.setup.repository_files import (
 from gateval.domain.setup.request_models import asked_as_written
 from gateval.domain.setup.start_command import import_root, start_of
 from gateval.domain.setup.told_starts import NODE_SOURCES
-from gateval.domain.setup.zod import as_schema_demands
 
 
 def not_read(files: Iterable[str]) -> tuple[str, Refusal] | None:
@@ -285,29 +286,41 @@ _PLACE = re.compile(r"/(?::\w|<\w)")
 def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | None]:
     """Return how a program is asked, and why it cannot be, if so."""
     text, behind = around.texts[path], around.reach.behind(path)
-    if not path.endswith((".py", ".go")):
-        near = with_mounts({one: around.texts[one] for one in around.reach.from_(path)})
-        text, behind = near.pop(path), "\n".join(near.values())
-    asked = invocation_of(path, text, behind)
-    if place := _PLACE.search(asked.route):
-        return asked, begun_by(asked.route[: place.start()])
+    python = path.endswith((".py", ".go"))
+    asked, silent = (invocation_of(path, text, behind), None) if python else _of_node(path, around)
+    if place := _PLACE.search(asked.begun or asked.route):
+        return asked, begun_by((asked.begun or asked.route)[: place.start()])
     if streams_only(path, text, behind):
         return asked, STREAMS
-    refused = template_of(path, text) or served_otherwise(path, text, behind)
+    refused = template_of(path, text) or served_otherwise(path, text, behind) or silent
     if not asked.route:
-        asked, why = _by_words(path, asked, around)
+        asked, why = (asked, None) if refused else _by_words(path, asked, around)
         return asked, refused or why
-    if asked.preset:
+    if asked.preset or not python:
         return asked, refused
-    if path.endswith(".py") and aiohttp_route(f"{text}\n{behind}"):
+    if aiohttp_route(f"{text}\n{behind}"):
         return asked, refused or (None if asked.sure else SILENT)
     if asked.route == "/invocations":
         return asked, refused or (None if asked.field else without_question(asked.body))
     if takes_form(path, f"{text}\n{behind}", asked.route):
         return asked, refused or FORM
-    if not path.endswith(".py"):
-        return as_schema_demands(asked, f"{text}\n{behind}"), refused
     return _as_written(path, asked, refused, around)
+
+
+def _of_node(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | None]:
+    """Return the same of a program of Node, a server by its handlers; refused is one of NestJS that
+    takes no question.
+    """
+    near = with_mounts({one: around.texts[one] for one in around.reach.from_(path)})
+    text, behind = near[path], "\n".join(near[one] for one in near if one != path)
+    asked = invocation_of(path, text, behind)
+    asking = frozenset(one for one in near if around.framework(one))
+    if is_nest(text):
+        known = nest_asked(near, asking)
+        return known or asked, None if known else SILENT
+    if asked.route and not asked.preset:
+        asked = asked_as_handled(near, asking) or asked
+    return asked, None
 
 
 def _as_written(
@@ -365,7 +378,7 @@ def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram
     command = start.command
     if invocation.route and starts_itself(path, text) and not server_of(path, text, behind):
         command = at_port(text, command)
-    if invocation.route and command[0] == "node":
+    if invocation.route and "node" in command:
         command = node_at_port(f"{text}\n{behind}", command)
     program = FoundProgram(
         path=path,
@@ -455,7 +468,9 @@ def _set_up(path: str, around: RepositoryFiles) -> tuple[str, SetUp | None]:
     """Return the folder that the program works in, and what installs its dependencies."""
     root, setup = project_of(path, around.files)
     inside = around.below(root)
-    setup = fitted(setup, path, root, around.projects, around.imported(inside), around.files)
+    needed = NEEDED if is_nest(around.texts.get(path, "")) else ("tsx",)
+    imported = around.imported(inside)
+    setup = fitted(setup, path, root, around.projects, imported, around.files, needed)
     if path.endswith(".py"):
         project = around.projects.get(join(root, "pyproject.toml"), "")
         own = (around.texts[other] for other in inside)

@@ -114,7 +114,8 @@ def node_at_port(text: str, command: tuple[str, ...]) -> tuple[str, ...]:
     """Return the command of a Node server with the port of a trial, unless it reads PORT."""
     if _NODE_VARIABLE.search(text):
         return command
-    return (command[0], "--import", _NODE_GIVEN, *command[1:])
+    at = command.index("node") + 1
+    return (*command[:at], "--import", _NODE_GIVEN, *command[at:])
 
 
 def at_port(text: str, command: tuple[str, ...]) -> tuple[str, ...]:

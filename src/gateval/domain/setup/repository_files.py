@@ -25,6 +25,7 @@ from gateval.domain.setup.import_graph import (
     sees,
 )
 from gateval.domain.setup.libraries import PLAIN_NAMES, framework_of, models_in
+from gateval.domain.setup.nest import is_nest
 from gateval.domain.setup.platforms import served_otherwise
 from gateval.domain.setup.program import server_of
 from gateval.domain.setup.program_install import PROJECT_TEXTS
@@ -40,6 +41,8 @@ def is_entry(path: str, text: str, behind: str = "") -> bool:
         return is_go_entry(text)
     own = has_guard(text) if path.endswith(".py") else reads_arguments(text)
     if own or server_of(path, text, behind) or served_otherwise(path, text, behind):
+        return True
+    if is_nest(text) and "@Controller(" in behind:
         return True
     return path.endswith(".py") and acts_at_top(text)
 

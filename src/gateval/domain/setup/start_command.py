@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from gateval.domain.setup.answering import has_guard
 from gateval.domain.setup.import_graph import folders_above, python_modules
+from gateval.domain.setup.nest import is_nest, nest_start
 from gateval.domain.setup.program import BUILT, SetUp, is_flask, server_of
 
 _RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
@@ -67,6 +68,14 @@ def start_of(
         return StartCommand((python, "-m", "uvicorn", served, *factory, "--port", "{port}"), place)
     if setup is not None and setup.run[0] == "bun":
         return StartCommand(("bun", file))
+    if is_nest(texts[0]) and path.endswith(".ts"):
+        own = next(
+            one
+            for one in folders_above(path)
+            if join(one, "tsconfig.json") in {*files, "tsconfig.json"}
+        )
+        told = ("env", f"TS_NODE_PROJECT={relpath(join(own, 'tsconfig.json'), root or '.')}")
+        return StartCommand((*(told if own not in {root, ""} else ()), *nest_start(file)))
     if path.endswith((".ts", ".mts", ".tsx")):
         # As a loader tsx needs no socket, whose path in a private TMPDIR may be too long.
         return StartCommand(("node", "--import", "tsx", file) if setup else ("tsx", file))

@@ -175,7 +175,7 @@ def said_of(
         where = f"as `{asked.field}` in a POST to {asked.route}" if asked.route else "on its input"
         where = "as an argument" if asked.words else where
         said.append(f"How it takes a question is not clear from its text: it gets it {where}.")
-    if asked.route and not (asked.answer or asked.preset):
+    if asked.route and not (asked.answer or asked.preset or asked.stream):
         said.append("Where its response has the answer is not clear: all of it counts.")
     if program.setup is None:
         said.append("There is no lock file, so nothing is installed: add runtime.setup if need be.")

@@ -1,0 +1,294 @@
+"""How a server of Express, Hono, Fastify, Koa or Elysia is asked, by the handlers of its routes.
+
+What a program says is read, never run. A body made of a handler is a guess: its type or its schema
+says what has to be there, else what it refuses to be without. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gateval.domain.setup.invocation import ANSWERED, ASKED, MESSAGES, PROMPT, Invocation
+from gateval.domain.setup.node_text import braced, definition, parts, without_comments
+from gateval.domain.setup.node_types import NodeTypes
+from gateval.domain.setup.openapi import IDENTITY, SOME_TEXT, is_looked_after, takes_question
+from gateval.domain.setup.program import BESIDE, NODE_ROUTE, is_asked
+from gateval.domain.setup.zod import schema_fields
+
+_READ = (
+    r"(?:\(\s*)?(?:await\s+)?(?:\w+\.)?(?:(?:req(?:uest)?|ctx\.req(?:uest)?|c\.req)\.(?:body|json)\b|readBody\b"
+    r"|c\.req\.valid\(\s*[\"'`]json|JSON\.parse\b|\w+\.(?:safeP|p)arse(?:Async)?\(\s*(?:await\s+)?(?:req|c\.req|request)\b)"
+)
+_KEYS = re.compile(
+    rf"\b(?:const|let|var)\s*\{{([^;]*?)\}}\s*(?::\s*([^=;]+?))?=\s*{_READ}([^;\n]*)"
+)
+_BODY = re.compile(rf"\b(?:const|let|var)\s+(\w+)\s*(?::\s*([^=;]+?))?=\s*{_READ}([^;\n]*)")
+_DIRECT = re.compile(r"\b(?:req|request|ctx\.request)\.body\??\.(\w+)\b(?!\()")
+_AS = re.compile(r"\bas\s+(?:unknown\s+as\s+)?(\{[^}]*\}|[\w.]+(?:<[^>]*>)?)")
+_JSON_OF = re.compile(r"\.json<\s*(\{[^}]*\}|\w+)\s*>")
+_BODY_TYPE = re.compile(r"\bBody\s*:\s*(\{[^}]*\}|\w+)")
+_REQUEST = re.compile(r"\bRequest<\s*[^,<>]*(?:<[^>]*>)?\s*,\s*[^,<>]*\s*,\s*(\{[^}]*\}|\w+)")
+_PARSED = re.compile(
+    r"\b(\w+)\.(?:safeP|p)arse(?:Async)?\(|[zZ]Validator\(\s*[\"']json[\"']\s*,\s*(\w+)"
+    r"|\bvalidate\w*\(\s*(\w+)\s*[,)]|\b(?:body|schema)\s*:\s*(\w+)\b(?!\s*\()"
+)
+_INLINE = re.compile(
+    r"\bbody\s*:\s*(?=(?:t|z|Type|v)\.\w*[oO]bject\(|\{)|[zZ]Validator\(\s*[\"']json[\"']\s*,\s*(?=z\.)"
+    r"|(?=\bz\.object\(\{)"
+)
+_TAKEN = re.compile(r"\(\s*\{[^}]*\bbody\b[^}]*\}")
+_OF_BODY = re.compile(r"\bbody\s*:\s*\{([^}]*)\}")
+_SETTING = re.compile(
+    r"(?i)temperature|top_?[pk]|max_?\w*|limit|timeout\w*|stream\w*|seed|model|provider|history"
+    r"|options?|debug"
+)
+_STATUS = frozenset({"success", "ok", "status", "error", "message_id", "code", "details"})
+_REPLY = re.compile(
+    r"(?:\.(?:json|send)|\bctx\.body\s*=|\bc\.json|\breturn|Response\.json)\s*\(?\s*\{"
+)
+_FAILED = re.compile(r"\.status\(\s*[45]\d\d\s*\)\s*\.?$|\bcode\(\s*[45]\d\d\s*\)\s*\.?$")
+_AI_SDK = re.compile(
+    r"\b(?:pipe|to|create)(?:UIMessageStream|DataStream|AIStream)(?:To)?Response\("
+    r"|\bpipe(?:UIMessageStream|DataStream)ToResponse\("
+)
+_OF_THE_PAGE = re.compile(r"\bconvertTo(?:Model|Core)Messages\(|\bUIMessage\b")
+"""How a handler shows that it takes messages as the page of the AI SDK has them."""
+
+_EVENT_STREAM = re.compile(r"text/event-stream|\bstreamSSE\(")
+_EVENT = re.compile(r"data:\s*\$\{\s*JSON\.stringify\(\s*\{|\bdata\s*:\s*JSON\.stringify\(\s*\{")
+_BEGINS = re.compile(
+    r"(?:create|start|new|init|begin)[-_]?(?:thread|session|conversation|chat)", re.I
+)
+_CONVERSATION = re.compile(r"\"(?:thread|session|conversation|chat)_?id\"", re.I)
+_HELPER = re.compile(r"\b(?:(\w+)\.)?(\w+)\s*[,)]?\s*$")
+_WRAPPED = re.compile(r"\w+\(\s*((?:\w+\.)?\w+)\s*\)\s*$")
+
+
+class NodeRoute(NamedTuple):
+    """A route that takes a question: its path, its handler, the file of it, and its name there."""
+
+    path: str
+    handler: str
+    file: str
+    name: str = ""
+
+
+def asked_as_handled(texts: Mapping[str, str], asking: Container[str] = ()) -> Invocation | None:
+    """Return how the likeliest route of a server is asked; None if it has none that takes a POST.
+
+    `texts` are the files of the server by path, routes with the paths of their routers, `asking`
+    those behind which a model is asked.
+    """
+    plain = {path: without_comments(text) for path, text in texts.items()}
+    whole = "\n".join(plain.values())
+    types = NodeTypes.of(whole)
+    routes = [one for one in _routes(plain, whole) if not is_looked_after(one.path)]
+    return likeliest([(one, asked_at(one, types)) for one in routes], asking)
+
+
+def likeliest(
+    found: Sequence[tuple[NodeRoute, Invocation | None]], asking: Container[str]
+) -> Invocation | None:
+    """Return how the likeliest of these routes is asked; where some stand in files behind which a
+    model is asked, only those count.
+    """
+    near = [one for one in found if one[0].file in asking] or found
+    begun = {one.file for one, _ in found if _BEGINS.search(f"{one.path} {one.name}")}
+    scored = [(_likelihood(asked, one, begun), asked) for one, asked in near if asked]
+    return max(scored, key=lambda one: one[0], default=(0, None))[1]
+
+
+def _routes(texts: Mapping[str, str], whole: str) -> Iterator[NodeRoute]:
+    for file, text in texts.items():
+        for one in NODE_ROUTE.finditer(text):
+            named = one["name"]
+            place = one["place"] or one["routed"] or one["plain"] or one["listed"]
+            if named:
+                kept = re.search(
+                    rf"\b{named.rpartition('.')[2]}\s*[=:]\s*[\"'`](/[^\"'`\n]*)", whole
+                )
+                place = kept[1] if kept else ""
+            if place is None or (named and not place):
+                continue
+            if one["plain"]:
+                yield NodeRoute(place, text[one.end() : one.end() + 4_000], file)
+                continue
+            inner = braced(text, text.find("(", one.start()) + 1)
+            if one["listed"]:
+                inner = text[one.start() : one.end() + 4_000]
+            elif one["routed"]:
+                inner = braced(text, one.end())
+            given = one[0] if one["place"] is not None else ""
+            yield NodeRoute(place or "/", f"{given}\n{_handler(inner, whole)}", file)
+
+
+def _handler(inner: str, whole: str) -> str:
+    """Return what a route is given, with the function that its last word names."""
+    last = [one for one in parts(inner) if one.strip()][-1:] or [""]
+    wrapped = _WRAPPED.search(last[0].strip())
+    named = _HELPER.fullmatch(wrapped[1] if wrapped else last[0].strip())
+    called = re.findall(r"\b(\w+)\.(\w+)\(\s*(?:req|c|ctx|request)\b", last[0])
+    called += re.findall(r"()\b(\w+)\(\s*(?:req|c|ctx|request)\s*,\s*(?:res|reply)\b", last[0])
+    names = [named[2]] if named else [name for _, name in called]
+    return inner + "".join(f"\n{definition(one, whole)}" for one in names)
+
+
+def asked_at(route: NodeRoute, types: NodeTypes) -> Invocation:
+    """Return how a route is asked."""
+    fields = body_of(route.handler, types)
+    field = question_in(fields)
+    if _OF_THE_PAGE.search(route.handler) and field == MESSAGES:
+        more = {one: value for one, value in fields.items() if one not in {MESSAGES, "id"}}
+        if not more:
+            return Invocation(route=route.path, field=MESSAGES, preset="aisdk")
+    answer, stream = answer_of(route.handler)
+    return Invocation(
+        route=route.path,
+        field=field or "message",
+        answer=answer,
+        stream=stream,
+        body=json.dumps(fields) if field and len(fields) > 1 else "",
+        sure=takes_question(field.rpartition(".")[2]),
+    )
+
+
+def question_in(fields: dict[str, Any]) -> str:
+    """Put the question into the field of a body that takes it, and return its name; "" for none."""
+    texts = [one for one, value in fields.items() if isinstance(value, str) and one != MESSAGES]
+    known = [one for one in ASKED if one in texts]
+    known += [MESSAGES] if MESSAGES in fields else []
+    known += [one for one in texts if takes_question(one)]
+    snake = {one: re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", one).lower() for one in texts}
+    alone = [one for one in texts if not IDENTITY.search(snake[one]) or one == "code"]
+    known += alone if len(alone) == 1 else []
+    for name in known[:1]:
+        fields[name] = "{{ messages }}" if name == MESSAGES else PROMPT
+        return name
+    for name, inner in fields.items():
+        if isinstance(inner, dict) and (deeper := question_in(inner)):
+            return f"{name}.{deeper}"
+    return ""
+
+
+def body_of(handler: str, types: NodeTypes) -> dict[str, Any]:
+    """Return the fields that a handler demands, with values, and those that may take a question."""
+    parsed = [next(filter(None, one.groups())) for one in _PARSED.finditer(handler)]
+    for name in (one for one in parsed if one in types.schemas):
+        return schema_fields(types.schemas[name], types.schemas)
+    for one in _INLINE.finditer(handler):
+        if found := schema_fields(handler[one.end() :], types.schemas):
+            return found
+    named = [one[1] for one in (*_BODY_TYPE.finditer(handler), *_REQUEST.finditer(handler))]
+    for pattern in (_KEYS, _BODY):
+        for one in pattern.finditer(handler):
+            named = [*_types_of(one[2], one[3]), *named]
+    named += re.findall(r"\}\s*=\s*\(?\s*\w+\s+as\s+(\w+)", handler)
+    known = (types.fields(kind) for kind in named)
+    if found := next(filter(None, known), {}):
+        return found
+    keys = dict.fromkeys(_keys_read(handler))
+    return {one: _some(one, handler) for one in keys if _is_needed(one, handler)}
+
+
+def _keys_read(handler: str) -> Iterator[str]:
+    """Yield the keys that a handler reads of its body."""
+    for one in _KEYS.finditer(handler):
+        yield from _destructured(one[1])
+    bodies = {one[1] for one in _BODY.finditer(handler)}
+    if _TAKEN.search(handler):
+        bodies.add("body")
+    for body in bodies:
+        inner = rf"\{{([^;{{}}]*)\}}\s*(?::[^=;]+)?=\s*\(?\s*(?:await\s+)?{body}\b(?!\.)"
+        yield from (key for keys in re.findall(inner, handler) for key in _destructured(keys))
+        yield from re.findall(rf"\b{body}\??\.(\w+)\b(?!\()", handler)
+    yield from (key for keys in _OF_BODY.findall(handler) for key in _destructured(keys))
+    yield from _DIRECT.findall(handler)
+
+
+def _types_of(declared: str | None, behind: str | None) -> list[str]:
+    found = [declared.strip()] if declared else []
+    for pattern in (_AS, _JSON_OF):
+        found += [one[1] for one in pattern.finditer(behind or "")]
+    return found
+
+
+def _destructured(keys: str) -> Iterator[str]:
+    """Yield the keys that are taken out of an object; those with a default are no need."""
+    for one in parts(keys):
+        name = one.partition(":")[0].strip()
+        if re.fullmatch(r"\w+", name) or takes_question(name.partition("=")[0].strip()):
+            yield name.partition("=")[0].strip()
+
+
+def _is_needed(key: str, handler: str) -> bool:
+    """Whether a body has to have a key: it may take the question, or is missed aloud."""
+    if takes_question(key):
+        return True
+    return not _SETTING.fullmatch(key) and bool(
+        re.search(rf"!\s*(?:\w+\.)*\b{key}\b|\b{key}\s*===?\s*(?:undefined|null)", handler)
+    )
+
+
+def _some(key: str, handler: str) -> Any:
+    listed = re.search(
+        rf"Array\.isArray\(\s*(?:[\w.]+\.)?{key}\b|\b{key}\.(?:map|forEach|push|reduce)\(", handler
+    )
+    return [] if listed and key != MESSAGES else SOME_TEXT
+
+
+def answer_of(handler: str) -> tuple[str, str]:
+    """Return where the answer stands in what a handler gives, and the kind of its stream."""
+    if _AI_SDK.search(handler):
+        return "", "aisdk"
+    if _EVENT_STREAM.search(handler):
+        events = [_keys(handler, one.end()) for one in _EVENT.finditer(handler)]
+        said = {key for keys in events for key in keys}
+        wanted = next((one for one in ("delta", "chunk", "token", *ANSWERED) if one in said), "")
+        return (wanted, "sse") if wanted else ("", "")
+    replies = [*_REPLY.finditer(handler)]
+    given = [one for one in replies if not one[0].startswith("return")] or replies
+    told = [
+        keys
+        for one in given
+        if not _FAILED.search(handler[: one.start()]) and (keys := _keys(handler, one.end()))
+    ]
+    known = [one for one in ANSWERED if any(one in keys for keys in told)]
+    alone = [keys[0] for keys in told if len(keys) == 1 and keys[0] not in _STATUS]
+    return next(iter([*known, *alone]), ""), ""
+
+
+def _keys(handler: str, start: int) -> list[str]:
+    """Return the keys of the object that is open at `start`; of a failure none."""
+    inner = braced(handler, start)
+    failed = re.match(r"\}\s*,\s*[45]\d\d", handler[start + len(inner) :])
+    if failed or re.search(r"\berror\b\s*:", inner):
+        return []
+    named = (re.match(r"\s*[\"']?(\w+)", one) for one in parts(inner))
+    return [one[1] for one in named if one]
+
+
+def _likelihood(asked: Invocation, route: NodeRoute, begun: Container[str]) -> int:
+    """Return how much speaks for a route as the one that takes questions; in the files `begun`
+    another one begins the conversation that it may have to name.
+    """
+    place = route.path.lower()
+    last = [one for one in place.split("/") if one and one[:1] != ":"][-1:] or [""]
+    field = asked.field.rpartition(".")[2]
+    called = f"{place} {route.name.lower()}"
+    beside = BESIDE.search(place) or BESIDE.search(route.name.lower())
+    named = route.file in begun and bool(_CONVERSATION.search(asked.body))
+    return (
+        (4 if field in ASKED else 3 * takes_question(field)) * asked.sure
+        + 3 * is_asked(last[0])
+        + is_asked(called)
+        + 2 * bool(asked.answer or asked.preset)
+        - 2 * bool(asked.stream)
+        - 8 * bool(beside)
+        - 3 * (not asked.body and not asked.sure)
+        - 5 * named
+        - 3 * bool(asked.method)
+        - 4 * (":" in place)
+    )

@@ -1,0 +1,141 @@
+"""Servers of Node in shapes that public repositories show: at which route, with which body."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from gateval.domain.setup.invocation import Invocation
+from gateval.domain.setup.nest import nest_start
+from gateval.domain.setup.other_work import SILENT
+from gateval.domain.setup.program import FoundProgram
+from gateval.render.starter import program_manifest
+from tests.unit.domain.test_programs_of_strangers import found
+
+NEST = {
+    "package.json": '{"dependencies": {"@nestjs/core": "1"}, "devDependencies": {"ts-node": "1"}}',
+    "package-lock.json": "{}",
+    "src/main.ts": "import { NestFactory } from '@nestjs/core';\nimport { AppModule } from './app.module';\nasync function bootstrap() {\n  const app = await NestFactory.create(AppModule);\n  app.setGlobalPrefix('api', { exclude: ['health'] });\n  await app.listen(3000);\n}\nbootstrap();\n",
+    "src/app.module.ts": "import { ChatController } from './chat/chat.controller';\nimport { PostsController } from './posts.controller';\n@Module({ controllers: [ChatController, PostsController] })\nexport class AppModule {}\n",
+    "src/posts.controller.ts": "@Controller('posts')\nexport class PostsController {\n  @Post()\n  create(@Body() body: { content: string }) { return this.posts.create(body); }\n}\n",
+    "src/chat/dto/chat.dto.ts": "export enum Tone { Kind = 'kind', Dry = 'dry' }\nclass Place { @IsString() city: string; }\nexport class BaseDto {\n  @IsUUID()\n  threadId: string;\n}\nexport class ChatDto extends BaseDto {\n  @ApiProperty({ description: 'What, { is } asked?' })\n  @IsString() @MaxLength(400)\n  message!: string;\n  @IsEnum(Tone) tone: Tone;\n  @IsIn(['de', 'en']) language: string;\n  @ValidateNested() place: Place;\n  @IsOptional()\n  @IsNumber()\n  temperature?: number;\n  extra: Record<string, any> = {};\n  tags: string[];\n}\n",
+    "src/chat/chat.service.ts": "import OpenAI from 'openai';\nexport class ChatService {\n  async reply(dto: ChatDto): Promise<{ reply: string }> {\n    const text = await this.ask([{ role: 'user', content: dto.message }]);\n    return { reply: text };\n  }\n}\n",
+    "src/chat/chat.controller.ts": "import { ChatService } from './chat.service';\nimport { ChatDto } from './dto/chat.dto';\n@ApiTags('chat')\n@Controller('chat')\nexport class ChatController {\n  constructor(private readonly chat: ChatService) {}\n  @Get('history/:id')\n  history(@Param('id') id: string) { return []; }\n  @Post('completions')\n  @HttpCode(200)\n  @ApiBody({ type: ChatDto })\n  async complete(\n    @Body(new ValidationPipe({ whitelist: true })) dto: ChatDto,\n  ): Promise<any> {\n    return this.chat.reply(dto);\n  }\n}\n",
+}
+
+
+def test_a_controller_of_nest_is_asked_with_what_its_dto_demands() -> None:
+    (first,) = found(NEST)
+    asked = first.invocation
+    assert (first.runtime, first.refused) == ("http", None)
+    assert (asked.route, asked.field, asked.answer) == (
+        "/api/chat/completions",
+        "message",
+        "reply",
+    )
+    assert json.loads(asked.body) == {
+        "threadId": "00000000-0000-4000-8000-000000000000",
+        "message": "{{ prompt }}",
+        "tone": "kind",
+        "language": "de",
+        "place": {"city": "gateval"},
+        "tags": [],
+    }
+    assert first.setup is not None
+    assert first.setup.run[-1] == "npm ci && npm install --no-save tsconfig-paths"
+    assert (first.command[0], first.command[-2:]) == ("node", ("-e", 'require("./src/main.ts")'))
+    assert "--import" in first.command  # its own port gives way to that of the trial
+
+
+def test_nest_is_started_though_something_is_imported_before(tmp_path: Path) -> None:
+    for name in ("ts-node/register/transpile-only", "tsconfig-paths/register"):
+        place = tmp_path / "node_modules" / f"{name}.js"
+        place.parent.mkdir(parents=True)
+        place.write_text("require.extensions['.ts'] = require.extensions['.js'];\n")
+    (tmp_path / "main.ts").write_text("console.log('began');\n")
+    node, *words = nest_start("main.ts")
+    run = subprocess.run(
+        [node, "--import", "data:text/javascript,", *words],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
+    )
+    assert run.stdout == "began\n"
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("@Post()\n  ask(@Body('question') question: string, @Body('top') top?: number) { return { answer: 1 }; }", Invocation(route="/api/chat", field="question", answer="answer")),
+        ("@Post('say')\n  ask(@Body() { messages }: { messages: Message[] }, @Res() res: Response) {\n    const result = streamText({});\n    result.pipeUIMessageStreamToResponse(res);\n  }", Invocation(route="/api/chat/say", field="messages", stream="aisdk")),
+        ("@Get('ask')\n  ask(@Query('q_query') q: string) { return { answer: q }; }", Invocation(route="/api/chat/ask?q_query={{ prompt }}", field="q_query", answer="answer", method="GET")),
+    ],
+)  # fmt: skip
+def test_a_controller_may_take_single_fields_or_none_of_a_class(
+    method: str, expected: Invocation
+) -> None:
+    text = f"import {{ ChatService }} from './chat.service';\n@Controller('chat')\nexport class ChatController {{\n  {method}\n}}\n"
+    (first,) = found({**NEST, "src/chat/chat.controller.ts": text})
+    assert first.invocation == expected
+
+
+def test_what_asks_no_model_or_takes_a_file_is_no_question_to_nest() -> None:
+    text = "import { ChatService } from './chat.service';\n@Controller('chat')\nexport class ChatController {\n  @Post('analyze')\n  @UseInterceptors(FileInterceptor('file'))\n  ask(@UploadedFile() file: File, @Body('prompt') prompt: string) { return 1; }\n}\n"
+    (first,) = found({**NEST, "src/chat/chat.controller.ts": text})
+    assert first.refused is SILENT
+
+
+SERVED = "import OpenAI from 'openai';\n%s\napp.listen(process.env.PORT);\n"
+
+
+def served(text: str, more: Mapping[str, str] = {}) -> FoundProgram:
+    first, *_ = found({"server.ts": SERVED % text, "package.json": "{}", **more})
+    assert first.refused is None
+    return first
+
+
+@pytest.mark.parametrize(
+    ("text", "route", "body", "answer"),
+    [
+        ("app.post('/chat', (req, res) => { const { messages } = req.body; res.json({ text: 1 }) });", "/chat", {"messages": "{{ messages }}"}, "text"),
+        ("app.get('/health', (q, res) => res.json({ok: 1}));\napp.post('/chat', async (c) => { const { session, message } = await c.req.json(); return c.json({ reply: 1 }) });", "/chat", {"message": "{{ prompt }}"}, "reply"),
+        ("app.post('/ask', async (req, res) => {\n  const { question, sessionId, topK = 3 } = req.body;\n  if (!question || !sessionId) return res.status(400).json({ message: 'no' });\n  const told = rows.map((one) => { return { content: one } });\n  res.json({ success: true, answer: told });\n});", "/ask", {"question": "{{ prompt }}", "sessionId": "gateval"}, "answer"),
+        ("interface Ask { prompt: string; user: { id: number; plan: 'free' | 'paid' }; limit?: number }\napp.post<{ Body: Ask }>('/generate', async (request, reply) => {\n  const { prompt, user } = request.body;\n  reply.send({ result: 1 });\n});", "/generate", {"prompt": "{{ prompt }}", "user": {"id": 1, "plan": "free"}}, "result"),
+        ("app.post('/chat', async ({ body }) => ({ reply: await go(body.message) }), { body: t.Object({ message: t.String(), mode: t.Union([t.Literal('fast')]), n: t.Optional(t.Number()) }) });", "/chat", {"message": "{{ prompt }}", "mode": "fast"}, ""),
+        ("app.route('/api/chat').get(list).post(async (req, res) => { res.json({ reply: go(req.body.message) }) });", "/api/chat", {"message": "{{ prompt }}"}, "reply"),
+        ("const ROUTES = { CHAT: '/v2/chat' };\napp.post(ROUTES.CHAT, async (ctx) => { const { message } = ctx.request.body; ctx.body = { reply: 1 }; });", "/v2/chat", {"message": "{{ prompt }}"}, "reply"),
+        ("app.post('/chat/start', make);\napp.post('/review', async (req, res) => { const body = req.body as Review; res.json({ notes: go(body.code) }) });\ninterface Review { code: string; strict?: boolean }", "/review", {"code": "{{ prompt }}"}, "notes"),
+    ],
+)  # fmt: skip
+def test_a_route_is_asked_with_what_its_handler_demands(
+    text: str, route: str, body: dict[str, object], answer: str
+) -> None:
+    asked = served(text).invocation
+    alone = {asked.field: "{{ messages }}" if asked.field == "messages" else "{{ prompt }}"}
+    assert (asked.route, json.loads(asked.body or json.dumps(alone))) == (route, body)
+    assert asked.answer == answer
+
+
+def test_a_handler_in_a_file_of_its_own_says_what_it_takes() -> None:
+    routes = "import { Router } from 'express';\nimport { ask } from './talk.controller';\nexport const talk = Router();\ntalk.post('/', limited, asyncHandler(ask));\n"
+    handler = "export const ask = async (req: Request, res: Response) => {\n  const { userInput } = req.body;\n  res.status(200).json({ reply: 1 });\n};\n"
+    first = served(
+        "import { talk } from './talk.routes';\nconst PREFIX = '/api/v1';\napp.use(`${PREFIX}/talk`, talk);",
+        {"talk.routes.ts": routes, "talk.controller.ts": handler},
+    )
+    asked = first.invocation
+    assert (asked.route, asked.field, asked.answer) == ("/api/v1/talk", "userInput", "reply")
+
+
+def test_a_stream_of_events_is_read_by_the_key_of_its_texts() -> None:
+    first = served(
+        "app.post('/chat', async (req, res) => {\n  res.setHeader('Content-Type', 'text/event-stream');\n  for await (const part of go(req.body.message)) res.write(`data: ${JSON.stringify({ content: part })}\\n\\n`);\n});"
+    )
+    assert (first.invocation.answer, first.invocation.stream) == ("content", "sse")
+    manifest = program_manifest("desk", first, (), "")
+    assert '    response: {stream: sse, output: "$.content"}\n' in manifest
