@@ -15,6 +15,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote as percent_encode
+from urllib.parse import urlencode
 from uuid import uuid4
 
 from pydantic import JsonValue
@@ -46,7 +47,7 @@ from gateval.candidates.program import End, Ran, private_folders
 from gateval.candidates.server import Instance, Launch, prepare_launch, start_instance
 from gateval.candidates.services import CommandContext, Lease, SideServices
 from gateval.candidates.tools import untouched_tools
-from gateval.domain.base import JsonObject
+from gateval.domain.base import JsonObject, json_text
 from gateval.domain.manifests.agent import ConversationMode
 from gateval.domain.manifests.fixture import FixtureInput
 from gateval.domain.plan.plan import AgentDefinition
@@ -83,10 +84,18 @@ def write_request(
     )
     body: bytes | None = None
     if written.method in _WITH_BODY:
+        kind = "application/json"
+        if written.form is not None:
+            kind = "application/x-www-form-urlencoded"
+            form = _filled(dict(written.form), values, budget)
+            fields = {name: json_text(one) for name, one in object_of(form).items()}
+            body = urlencode(fields, errors="replace").encode()
+        elif written.body is not None:
+            body = write_json(_filled(written.body, values, budget))
+        else:
+            body = write_json(question(asked))
         if "content-type" not in {name.lower() for name, _ in headers}:
-            headers.append(("Content-Type", "application/json"))
-        as_it_is = written.body is None
-        body = write_json(question(asked) if as_it_is else _filled(written.body, values, budget))
+            headers.append(("Content-Type", kind))
     return LocalRequest(written.method, target, tuple(headers), body)
 
 

@@ -226,7 +226,7 @@ Path = Annotated[str, Field(max_length=2000)]
 
 
 class Request(Spec):
-    """The request of a trial. `path`, `headers` and `body` are templates."""
+    """The request of a trial. `path`, `headers`, `body` and `form` are templates."""
 
     preset: (
         Literal[
@@ -255,6 +255,12 @@ class Request(Spec):
         default=None,
         description="The body, sent as JSON; every text in it is a template. Default: "
         '`{"version": 1, "input": {"type", "payload"}, "prompt"}`; none for GET and DELETE.',
+    )
+    form: dict[str, str] | None = Field(
+        default=None,
+        max_length=100,
+        description="In place of `body`: the fields of a form as a page sends it "
+        "(`application/x-www-form-urlencoded`); their values are templates.",
     )
 
     @field_validator("path")
@@ -286,10 +292,20 @@ class Request(Spec):
                 _checked(where, text)
         return body
 
+    @field_validator("form")
+    @classmethod
+    def _usable_form(cls, form: dict[str, str] | None) -> dict[str, str] | None:
+        for name, value in (form or {}).items():
+            _checked(f"form.{name}", value)
+        return form
+
     @model_validator(mode="after")
     def _no_body_where_none_is_sent(self) -> Self:
-        if self.body is not None and self.method in {"GET", "DELETE"}:
+        sent = self.body is not None or self.form is not None
+        if sent and self.method in {"GET", "DELETE"}:
             raise ValueError(f"a {self.method} request has no body; use `path` or `headers`")
+        if self.form is not None and (self.body is not None or self.preset is not None):
+            raise ValueError("a `form` is all of a body: remove `body` and `preset`, or `form`")
         if self.preset is None and not self.path:
             raise ValueError("say where the server is asked: `path`, or `preset` of its protocol")
         if self.preset is not None and not (

@@ -40,6 +40,28 @@ serve(Mine)
     assert no_survivors(world.context.run)
 
 
+def test_a_form_is_sent_as_a_page_sends_it(tmp_path: Path) -> None:
+    world = serving(
+        tmp_path,
+        """
+from urllib.parse import parse_qs
+class Mine(Handler):
+    def do_POST(self):
+        text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        self.say(200, {"reply": [self.headers["Content-Type"], parse_qs(text, keep_blank_values=True)]})
+serve(Mine)
+""",
+    )
+    form: JsonObject = {"message": "{{ prompt }}", "of": "{{ input.payload.tags }}", "stream": ""}
+    asked = ask(payload={"prompt": "a=b&stream=x\n\u00e9", "tags": ["x"]})
+    (found,) = answers(world, server(request={"path": "/", "form": form}), asked)
+    assert isinstance(found, Answer), found
+    assert found.output == (
+        '["application/x-www-form-urlencoded",'
+        '{"message":["a=b&stream=x\\n\u00e9"],"of":["[\\"x\\"]"],"stream":[""]}]'
+    )
+
+
 def test_by_default_it_speaks_the_contract_of_command(tmp_path: Path) -> None:
     world = serving(
         tmp_path,

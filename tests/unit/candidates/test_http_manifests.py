@@ -44,6 +44,10 @@ CASES = [
     ("path: /chat", "path: http://evil.example/x", "11:13: spec.runtime.request.path: a path begins with one `/`"),
     ("path: /chat", "path: /chat\n      method: GET", "spec.runtime.request: a GET request has no body"),
     ("path: /chat", "path: /chat\n      headers: {Host: evil.example}", "12:16: spec.runtime.request.headers: `Host` belongs to the connection"),
+    ("body: {", "form: {list: [1], ", "12:20: spec.runtime.request.form.list: "),
+    ("{message: \"{{ prompt }}\"}", "{}\n      form: {text: x}", "spec.runtime.request: a `form` is all of a body"),
+    ("body: {message: \"{{ prompt }}\"}", "form: {text: \"{{ promt }}\"}", "`form.text`: a template does not know `promt`"),
+    ("body: {message: \"{{ prompt }}\"}", "method: GET\n      form: {text: x}", "spec.runtime.request: a GET request has no body"),
     ("path: /chat", 'path: /chat\n      headers: {"X\\r\\nY": "1"}', "cannot name a header"),
 ]  # fmt: skip
 
