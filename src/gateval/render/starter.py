@@ -82,6 +82,7 @@ def _lines(
     if program.modules_in:
         env = {"PYTHONPATH": program.modules_in, **env}
     yield from _beside(program.beside)
+    env = {**env, **dict(program.invocation.env)}
     env = {**env, **(dict(program.beside.env) if program.beside.needed else {})}
     if env:
         yield f"    env: {_mapping(env)}" + " # its modules lie there" * bool(program.modules_in)
@@ -141,12 +142,15 @@ def _asked(asked: Invocation, *, proved: bool) -> Iterator[str]:
         body = asked.body or f"{{{word(asked.field)}: {json.dumps(value)}}}"
         headers = f", headers: {_mapping(dict(asked.headers))}" if asked.headers else ""
         by_get = asked.method or not asked.field
-        how = f"method: {asked.method or 'GET'}" if by_get else f"body: {body}"
+        kind = "form" if asked.form else "body"
+        how = f"method: {asked.method or 'GET'}" if by_get else f"{kind}: {body}"
         yield f"    request: {{path: {word(asked.route)}, {how}{headers}}}{doubt}"
         stream = [f"stream: {asked.stream}"] if asked.stream else []
-        output = [f"output: {word(f'$.{asked.answer}')}"] if asked.answer else []
+        found = f"$.{asked.answer}".removesuffix(".")  # the whole of each event, if need be
+        output = asked.answer or asked.stream in {"sse", "ndjson"}
         if stream or output:
-            yield f"    response: {{{', '.join(stream + output)}}}"
+            shown = [*stream, *([f"output: {word(found)}"] if output else [])]
+            yield f"    response: {{{', '.join(shown)}}}"
     elif asked.stdin is not None and not (asked.words and not asked.stdin):
         yield f"    stdin: {json.dumps(asked.stdin)}{doubt}"
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from gateval.domain.setup.no_edits import address_advice
-from gateval.domain.setup.other_work import AZURE, FORM
+from gateval.domain.setup.other_work import AZURE
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.program_search import find_programs
 from gateval.domain.setup.repository_files import tells_of_project, worth_reading
@@ -78,13 +78,17 @@ def test_a_command_line_that_words_the_question_comes_before_the_agent_it_makes(
     assert second.target == "review.py:create_agent()"
 
 
-def test_a_form_is_refused_and_a_login_is_no_question() -> None:
+def test_a_form_is_filled_in_and_a_login_is_no_question() -> None:
     pages = "from flask import Flask, request\nimport openai\napp = Flask(__name__)\n@app.post('/login')\ndef login():\n    return enter(request.json['user'])\n"
     form = "@app.post('/')\ndef query():\n    return ask(request.form.get('query'))\n"
-    assert [one.refused for one in found({"app.py": pages + form})] == [FORM]
-    (program,) = found({"app.py": pages + form.replace("form.get('query')", "json['query']")})
-    assert (program.invocation.route, program.invocation.field) == ("/", "query")
-    assert program.refused is None
+    for text, is_form in (
+        (form, True),
+        (form.replace("form.get('query')", "json['query']"), False),
+    ):
+        (program,) = found({"app.py": pages + text})
+        asked = program.invocation
+        assert (asked.route, asked.field, asked.form) == ("/", "query", is_form)
+        assert program.refused is None
 
 
 EXPRESS = {

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from gateval.domain.setup.invocation import PROMPT, QUESTION, Invocation
+from gateval.domain.setup.protocols import starts_itself
 
 _DECORATED = re.compile(r"^@(\w+)\.command\(\s*(?:name=)?(?:[\"']([\w-]+)[\"'])?", re.M)
 _FUNCTION = re.compile(r"^(?:async )?def (\w+)", re.M)
@@ -47,6 +48,18 @@ def subcommand_of(path: str, text: str) -> Subcommand | None:
     if not found:
         return Subcommand("", "", sure=False) if every else None
     return [*named, *taking, found[0]._replace(sure=False)][0]
+
+
+_SERVING = re.compile(r"serve\w*|start\w*|run\w*|api|web|http")
+
+
+def starting_command(path: str, text: str) -> Subcommand | None:
+    """Return the command of a Python program that starts its server; None where none has to."""
+    if not starts_itself(path, text):
+        return None
+    own = [one for one in _of_decorators(text) if starts_itself(path, one.text)]
+    parsed = [one for one in _of_argparse(text) if _SERVING.fullmatch(one.name)]
+    return next(iter([*own, *parsed]), None)
 
 
 def _of_decorators(text: str) -> Iterator[Subcommand]:

@@ -23,8 +23,10 @@ class Invocation(NamedTuple):
     it holds more. `preset` is the protocol that it speaks, which says all but the path. `file` is
     one that it can be asked about, where its question is the path of one. `sure` is False where the
     text of the program did not tell. `method` is "" for POST, `headers` are those that it demands.
-    `begun` is the path of another request that has to come before, `stream` the kind of stream that
-    it answers with, `answer` then the key of each event.
+    `begun` is the path of another request that has to come before, `login` says that it wants what
+    a login gives. `form` says that the body is sent as a form, `stream` which kind of stream it
+    answers with, `answer` then the key of each event. `env` are variables that its process has to
+    have, as for a key among `headers`.
     """
 
     words: tuple[str, ...] = ()
@@ -39,4 +41,7 @@ class Invocation(NamedTuple):
     method: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     begun: str = ""
+    login: bool = False
+    form: bool = False
     stream: str = ""
+    env: tuple[tuple[str, str], ...] = ()

@@ -162,14 +162,14 @@ def _some(document: Mapping[str, Any], schema: object, left: int) -> Any:
     """Return a value that fits: what the description says by example, else one of its type."""
     for key in ("default", "example", "const"):
         if isinstance(schema, dict) and schema.get(key) is not None:
-            return _harmless(schema[key])
+            return harmless(schema[key])
     known = _resolved(document, schema)
     examples = [known[key] for key in ("default", "example", "const") if known.get(key) is not None]
     for key in ("examples", "enum"):
         listed = known.get(key)
         examples += listed[:1] if isinstance(listed, list) else []
     if examples:
-        return _harmless(examples[0])
+        return harmless(examples[0])
     if known.get("format") == "uuid":
         return SOME_UUID
     if left and (fields := _fields(known)):
@@ -179,7 +179,7 @@ def _some(document: Mapping[str, Any], schema: object, left: int) -> Any:
     return SOME.get(kind, {}) if isinstance(kind, str) else SOME_TEXT
 
 
-def _harmless(value: object) -> object:
+def harmless(value: object) -> object:
     """Return an example as a body may hold it: no text of it is a template."""
     text = json.dumps(value, default=str)
     return json.loads(text) if "{{" not in text and "{%" not in text else SOME_TEXT

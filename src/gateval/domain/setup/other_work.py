@@ -83,7 +83,6 @@ _LOOKED = (
 MUTE = Refusal(
     "takes no question: nothing in it reads its arguments, its input or a request.", NAMED
 )
-FORM = Refusal("takes questions from the form of a page, which nothing here fills in.", NAMED)
 AZURE = Refusal(
     "has handlers of Azure Functions (`app.http`), which the program `func` of their Core Tools "
     "alone starts.",

@@ -26,11 +26,12 @@ _HANDLER = re.compile(
 _ASKS_A_MODEL = re.compile(r"\bchat/completions\b|\bchat\.completions\b")
 
 AGENT_OS = Refusal(
-    "serves agents by AgentOS of Agno, whose runs are asked by a form (`POST /agents/ID/runs`, "
-    "field `message`), which nothing here sends.",
-    "Give it an interface that is asked here, `AgentOS(..., interfaces=[AGUI(agent=AGENT)])`; or "
-    "name a function that takes the question, makes the agent with what it needs, and returns "
-    "`agent.run(question).content`: `gateval init FILE:FUNCTION` (docs/guides/bridges.md).",
+    "serves agents by AgentOS of Agno, whose runs are asked at a path with the agent's id, which "
+    "`init` does not read.",
+    "Write the Agent by hand: `runtime: {type: http, command: [...], request: {path: "
+    '/agents/ID/runs, form: {message: "{{ prompt }}", stream: "false"}}, response: {output: '
+    "$.content}}`; or give AgentOS an interface that is asked here, "
+    "`interfaces=[AGUI(agent=AGENT)]`.",
 )
 PLATFORM = Refusal(
     "has a handler that a platform calls with its own context or event (Lambda, Workers, EdgeOne "
@@ -38,6 +39,12 @@ PLATFORM = Refusal(
     "Name a function that takes the question and asks the model, `gateval init FILE:FUNCTION` "
     "(docs/guides/bridges.md); or write the Agent by hand, `runtime: {type: http, command: "
     "[...]}`, with the command of the platform that serves it on this machine.",
+)
+LOGIN = Refusal(
+    "answers who has logged in (a token, such as `Authorization: Bearer`, that its login or its "
+    "store gives), and nothing here logs in.",
+    "Write the Agent by hand, with a token that it takes in `runtime.request.headers` "
+    "(docs/reference/manifests.md). " + NAMED,
 )
 FILE = Refusal(
     "takes a file, and no question.",

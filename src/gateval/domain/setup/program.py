@@ -123,6 +123,12 @@ _OF_A_CLASS = re.compile(r"^\w+\s*(?::[^=\n]+)?=\s*[A-Z]\w*\(", re.M)
 _FACTORY = re.compile(r"^def (create_app|make_app|build_app|get_app)\(", re.M)
 _MAKES = re.compile(rf"^[ \t]+\w+\s*=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
 _PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*[\"'](/[^\"']*|)[\"']")
+_GET_ROUTE = re.compile(
+    r"@\w+\.get\(\s*[\"']/[^\n]*\n(?:async )?def \w+\([^)]{0,300}?"
+    rf"\b(?:{QUESTION})\s*:\s*(?:str|Annotated)\b"
+)
+"""A handler that takes a question in its query."""
+
 _ENTRYPOINT = re.compile(
     r"^@\w+\.entrypoint\b[^\n]*\n(?:async )?def \w+\(\s*(\w+)(.*?)(?=^[^\s)]|\Z)", re.M | re.S
 )
@@ -132,7 +138,6 @@ BESIDE = re.compile(
     r"log-?(?:in|out)|sign-?(?:in|up|out)|auth|regist|upload|webhook|health|callback|token|feedback"
     r"|/sessions?$|histor|/(?:clear|reset|title|cancel|stop|folder|file)|_folder|_file"
 )
-_FORM = re.compile(r"\brequest\.form\b|await request\.form\(")
 _PREFIX = re.compile(
     r"(?:APIRouter|include_router|Blueprint|register_blueprint)\([^)]*prefix\s*=\s*[\"'](/[^\"']*)"
 )
@@ -202,7 +207,9 @@ def serves(path: str, text: str, behind: str = "") -> bool:
 def _is_asked_at(path: str, text: str, behind: str) -> bool:
     routes = _PYTHON_ROUTE if path.endswith(".py") else NODE_ROUTE
     whole = f"{text}\n{behind}"
-    own = path.endswith(".py") and (_ENTRYPOINT.search(text) or aiohttp_route(whole))
+    own = path.endswith(".py") and (
+        _ENTRYPOINT.search(text) or aiohttp_route(whole) or _GET_ROUTE.search(whole)
+    )
     return bool(routes.search(whole) or protocol_of(path, text, behind) or own)
 
 
@@ -255,6 +262,8 @@ def served(path: str, text: str) -> Invocation:
             route=found.path, field=field or "message", answer=answer, sure=bool(field)
         )
     routes = list(_PYTHON_ROUTE.finditer(text))
+    if not routes:  # but such as take a question in their query
+        return Invocation(route="/", sure=False)
     route = max(routes, key=_likelihood)
     prefix = _PREFIX.search(text)
     path = (prefix[1].rstrip("/") if prefix else "") + _group(route) or "/"
@@ -328,16 +337,6 @@ def takes_otherwise(text: str, route: str) -> bool:
             named = [field for fields in own for field in re.findall(r"^\s+(\w+):", fields, re.M)]
             return bool(named) and not any(set(one.split("_")) & {*ASKED} for one in named)
     return False
-
-
-def takes_form(path: str, text: str, route: str) -> bool:
-    """Whether the handler of a route reads a form, which nothing here sends."""
-    if not path.endswith(".py"):
-        return False
-    starts = list(_PYTHON_ROUTE.finditer(text))
-    ends = [*(one.start() for one in starts[1:]), len(text)]
-    own = (text[one.end() : end] for one, end in zip(starts, ends, strict=True) if one[1] == route)
-    return any(_FORM.search(one) for one in own)
 
 
 def _asked(text: str, start: int) -> Iterator[str]:

@@ -8,7 +8,7 @@ from posixpath import basename, dirname, join, relpath, splitext
 
 from gateval.domain.setup.aiohttp_routes import aiohttp_route
 from gateval.domain.setup.answering import answering_functions, has_guard, names_a_file
-from gateval.domain.setup.asked_by_words import arguments_of, reads_input
+from gateval.domain.setup.asked_by_words import arguments_of, reads_input, starting_command
 from gateval.domain.setup.channels import channel_of
 from gateval.domain.setup.declared import ENV_EXAMPLES, LEAST, DeclaredAgent, declared_agents, leads
 from gateval.domain.setup.express import with_mounts
@@ -22,7 +22,6 @@ from gateval.domain.setup.openapi import SOME_TEXT, is_looked_after
 from gateval.domain.setup.other_work import (
     AZURE,
     FOREIGN,
-    FORM,
     MUTE,
     NOTEBOOKS,
     OTHER_ENDINGS,
@@ -39,6 +38,7 @@ from gateval.domain.setup.other_work import (
 )
 from gateval.domain.setup.platforms import (
     FILE,
+    LOGIN,
     PLATFORM,
     asks_a_model,
     begun_by,
@@ -54,7 +54,6 @@ from gateval.domain.setup.program import (
     is_flask,
     server_of,
     streams_only,
-    takes_form,
     takes_otherwise,
 )
 from gateval.domain.setup.program_install import fitted, project_of, with_itself
@@ -218,7 +217,8 @@ def _orchestrating(
 ) -> Iterator[FoundProgram]:
     """Yield the programs; one that asks several agents, of which none leads, comes first.
 
-    One that another program imports comes after that, but for a server of a protocol.
+    One that another program imports comes after that, but for a server of a protocol. A server
+    that people are told to start words what it asks its agents, and comes before them.
     """
     best = max((one.score for one in agents), default=0)
     peers = {one.told: one.path for one in agents if one.score >= best - 1}
@@ -240,7 +240,9 @@ def _orchestrating(
             score = max(score, best + 1)
         serves = one.invocation.route and one.invocation.sure and one.refused is None
         made = all(told.endswith("()") for told in peers)  # by functions, which it calls
-        if serves and best < _DECLARED and reached and made:
+        begun = any(one.path == path or one.path in behind.get(path, ()) for path in around.told)
+        aside = one.path in starters and started
+        if serves and best < _DECLARED and reached and (made or begun) and not aside:
             score = max(score, best + 1)
         yield one._replace(score=score)
 
@@ -288,7 +290,8 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     text, behind = around.texts[path], around.reach.behind(path)
     python = path.endswith((".py", ".go"))
     asked, silent = (invocation_of(path, text, behind), None) if python else _of_node(path, around)
-    if place := _PLACE.search(asked.begun or asked.route):
+    place = None if path.endswith(".py") else _PLACE.search(asked.begun or asked.route)
+    if place:
         return asked, begun_by((asked.begun or asked.route)[: place.start()])
     if streams_only(path, text, behind):
         return asked, STREAMS
@@ -296,14 +299,12 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     if not asked.route:
         asked, why = (asked, None) if refused else _by_words(path, asked, around)
         return asked, refused or why
-    if asked.preset or not python:
+    if asked.preset or not path.endswith(".py"):
         return asked, refused
     if aiohttp_route(f"{text}\n{behind}"):
         return asked, refused or (None if asked.sure else SILENT)
     if asked.route == "/invocations":
         return asked, refused or (None if asked.field else without_question(asked.body))
-    if takes_form(path, f"{text}\n{behind}", asked.route):
-        return asked, refused or FORM
     return _as_written(path, asked, refused, around)
 
 
@@ -334,8 +335,10 @@ def _as_written(
     otherwise = is_looked_after(asked.route) or takes_otherwise(f"{text}\n{behind}", asked.route)
     asks = is_asked(asked.route) and not otherwise
     silent = written is None and not is_flask(text) and not asks
-    if written and written.begun:
-        refused = refused or begun_by(written.begun)
+    if written is None and (place := _PLACE.search(asked.route)):
+        return asked, begun_by(asked.route[: place.start()])
+    if written and (written.login or written.begun):
+        refused = refused or (LOGIN if written.login else begun_by(written.begun))
     return written or asked, refused or (SILENT if silent else None)
 
 
@@ -366,17 +369,24 @@ def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram
     root, setup = _set_up(path, around)
     invocation, refused = _asked(path, around)
     modules = around.imported([path, *around.below(dirname(path))])
+    application = server_of(path, text, behind)
+    begins = starting_command(path, text) if invocation.route else None
+    by_word = begins and (not application or "global " in begins.text)  # what handlers read
     start = start_of(
         path,
-        (text, behind),
+        text,
         root,
         modules,
         around.files,
         setup=setup,
         function=around.declared.get(path, ""),
+        application="" if by_word else application,
+        flask=is_flask(f"{text}{behind}"),
     )
     command = start.command
-    if invocation.route and starts_itself(path, text) and not server_of(path, text, behind):
+    if begins and by_word:
+        command = at_port(begins.text, (*command, begins.name))
+    elif invocation.route and starts_itself(path, text) and not application:
         command = at_port(text, command)
     if invocation.route and "node" in command:
         command = node_at_port(f"{text}\n{behind}", command)
@@ -448,7 +458,7 @@ def _with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles
         include=shared,
         reads=tuple(reads),
         models=tuple(dict.fromkeys(model for other in near for model in around.models[other])),
-        variables=tuple(variables),
+        variables=tuple(one for one in variables if one not in dict(program.invocation.env)),
         **needs(around.texts[other] for other in near if other in around.texts),
     )
 

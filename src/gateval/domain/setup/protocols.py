@@ -77,7 +77,7 @@ _STARTS = re.compile(
     r"|^from aiohttp\.web import\b[^#]{0,300}?\brun_app\b",
     re.M,
 )
-_OPTION = re.compile(r"[\"']--port[\"']")
+_OPTION = re.compile(r"[\"']--port[\"']|^@\w+\.command\([^#]*?\bdef \w+\([^#]*?\bport\s*:", re.M)
 _VARIABLE = re.compile(r"(?:getenv|environ\.get)\(\s*[\"']PORT[\"']|environ\[\s*[\"']PORT[\"']")
 _GIVEN = (
     "import runpy, sys, uvicorn; was = uvicorn.Config.__init__; uvicorn.Config.__init__ = "
@@ -129,12 +129,13 @@ def at_port(text: str, command: tuple[str, ...]) -> tuple[str, ...]:
         return command
     given = _GIVEN_AIOHTTP if "aiohttp" in text and "run_app(" in text else _GIVEN
     python, *words = command
+    more = words[2 if words[0] in {"-c", "-m"} else 1 :]
     if words[0] == "-c":
-        return (python, "-c", given + words[1])
+        return (python, "-c", given + words[1], *more)
     if words[0] == "-m":
         run = f'runpy.run_module({json.dumps(words[1])}, run_name="__main__", alter_sys=True)'
     else:
         folder = json.dumps(words[0].rpartition("/")[0] or ".")
         run = f"sys.path.insert(0, {folder}); runpy.run_path({json.dumps(words[0])}, "
         run += 'run_name="__main__")'
-    return (python, "-c", given + run)
+    return (python, "-c", given + run, *more)

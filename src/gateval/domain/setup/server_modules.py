@@ -18,7 +18,8 @@ Model = tuple[str, ast.ClassDef]
 MOST_STEPS = 8
 """Names that lead from one to the next, and models inside one another."""
 
-_TELLS = re.compile(r"[Rr]outer|FastAPI|Model\b|Schema\b|Settings\b|Enum\b")
+
+_ENV_PREFIX = re.compile(r"env_prefix\W{1,4}=?\s*['\"](\w*)")
 
 
 @dataclass(frozen=True)
@@ -29,18 +30,17 @@ class Modules:
 
     @staticmethod
     def of(texts: Mapping[str, str]) -> Modules:
-        """Parse what can be parsed, of the modules that may say how the server is asked."""
-        trees = {}
-        for path, text in texts.items():
-            if not _TELLS.search(text):
-                continue
-            if tree := python_tree(text):
-                trees[path] = tree
-        return Modules(trees)
+        """Parse what can be parsed of the modules."""
+        parsed = ((path, python_tree(text)) for path, text in texts.items())
+        return Modules({path: tree for path, tree in parsed if tree})
 
     def nodes(self, path: str) -> Iterator[ast.AST]:
         """Give every node of a module."""
-        return ast.walk(self.trees[path])
+        return iter(self._nodes[path])
+
+    @cached_property
+    def _nodes(self) -> dict[str, list[ast.AST]]:
+        return {path: list(ast.walk(tree)) for path, tree in self.trees.items()}
 
     def model(self, path: str, name: str) -> Model | None:
         """Return the class that a name means in a module: the imported one before others."""
@@ -78,36 +78,92 @@ class Modules:
             return (self._followed(path, *module) if module[1] else None) or (path, node.id)
         return path, ""
 
-    def text(self, node: ast.expr | None) -> str:
-        """Return the text of an expression: names are those of constants, wherever they are set."""
+    def text(self, path: str, node: ast.expr | None, left: int = MOST_STEPS) -> str:
+        """Return the text of an expression of the module at `path`, "" where nothing tells: names
+        are those of constants, settings and arguments, wherever they get their value.
+        """
+        if node is None or left <= 0:
+            return ""
         if isinstance(node, ast.Name | ast.Attribute):
-            return self._constants.get(name_of(node), "")
+            where, value = self.set_to(path, node)
+            return self.text(where, value, left - 1)
         if isinstance(node, ast.JoinedStr):
-            return "".join(map(self.text, node.values))
+            return "".join(self.text(path, one, left) for one in node.values)
         if isinstance(node, ast.FormattedValue):
-            return self.text(node.value)
+            return self.text(path, node.value, left)
         if isinstance(node, ast.BinOp):
-            return self.text(node.left) + self.text(node.right)
+            return self.text(path, node.left, left) + self.text(path, node.right, left)
+        if isinstance(node, ast.BoolOp | ast.Call):
+            some = node.values if isinstance(node, ast.BoolOp) else _defaults(node)
+            return next(filter(None, (self.text(path, one, left - 1) for one in some)), "")
         return text_of(node)
 
+    def set_to(self, path: str, node: ast.expr) -> tuple[str, ast.expr | None]:
+        """Return what a name is set to, and the module that does: the one it comes from, else this
+        one, else any.
+        """
+        place, name = self.place(path, node), name_of(node)
+        for where, own in (place, (path, name)):
+            if own in self._set.get(where, {}):
+                return where, self._set[where][own]
+        found = ((where, names[name]) for where, names in self._set.items() if name in names)
+        return next(found, (path, None))
+
     @cached_property
-    def _constants(self) -> dict[str, str]:
-        """The paths that variables and settings hold by their names, or default to."""
-        found: dict[str, str] = {}
+    def _set(self) -> dict[str, dict[str, ast.expr]]:
+        """What each name of each module is set to first, or is by default as an argument."""
+        found: dict[str, dict[str, ast.expr]] = {path: {} for path in self.trees}
+        for path, names in found.items():
+            given: dict[str, ast.expr] = {}
+            for node in self.nodes(path):
+                if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value:
+                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                    names.setdefault(name_of(targets[0]), node.value)
+                elif isinstance(node, Function):
+                    given |= {one.arg: value for one, value in arguments(node) if value}
+            found[path] = given | names
+        return found
+
+    def setting(self, name: str) -> str:
+        """Return the variable of the environment that fills a field of `BaseSettings`, "" for none
+        of them.
+        """
+        for classes in self._classes.values():
+            for made in classes.values():
+                fields = [one for one in made.body if isinstance(one, ast.AnnAssign)]
+                own = next((one for one in fields if name_of(one.target) == name), None)
+                if own and any("Settings" in name_of(base) for base in made.bases):
+                    named = isinstance(own.value, ast.Call) and (
+                        keyword_of(own.value, "validation_alias") or keyword_of(own.value, "alias")
+                    )
+                    prefix = _ENV_PREFIX.search(ast.unparse(made))
+                    return text_of(named or None) or f"{prefix[1] if prefix else ''}{name}".upper()
+        return ""
+
+    def functions(self, path: str, node: ast.expr) -> list[tuple[str, Function]]:
+        """Return the function that an expression of the module at `path` means, with its module;
+        of a class its methods. A method of some object is told by its name, if there is but one.
+        """
+        node = node.func if isinstance(node, ast.Call) else node
+        where, name = self.place(path, node)
+        found = [(where, one) for one in self._functions.get(name, {}).get(where, [])]
+        made = self._classes[where].get(name)
+        body = made.body if made else []
+        found += [(where, one) for one in body if isinstance(one, Function)]
+        if not found and isinstance(node, ast.Attribute):
+            every = self._functions.get(name, {})
+            found = [(other, one) for other, each in every.items() for one in each]
+            found = found if len(found) == 1 else []
+        return found
+
+    @cached_property
+    def _functions(self) -> dict[str, dict[str, list[Function]]]:
+        """The functions and methods of all modules, by their name and then by the module."""
+        found: dict[str, dict[str, list[Function]]] = {}
         for path in self.trees:
             for node in self.nodes(path):
-                if not isinstance(node, ast.Assign | ast.AnnAssign):
-                    continue
-                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-                value = node.value
-                given = (
-                    [*value.args, *(one.value for one in value.keywords)]
-                    if isinstance(value, ast.Call)
-                    else [value]
-                )
-                paths = [one for one in map(text_of, given) if one.startswith("/")]
-                if name_of(target) and paths:
-                    found.setdefault(name_of(target), paths[-1])
+                if isinstance(node, Function):
+                    found.setdefault(node.name, {}).setdefault(path, []).append(node)
         return found
 
     @cached_property
@@ -165,6 +221,29 @@ def _same(some: list[str], others: list[str]) -> int:
     """Return how many of the first parts of two paths are the same."""
     alike = [one == other for one, other in zip(some, others, strict=False)]
     return alike.index(False) if False in alike else len(alike)
+
+
+def _defaults(call: ast.Call) -> list[ast.expr]:
+    """Return what of a call may be the value: a default by its name or behind the name of a
+    variable, then what stands before `.rstrip("/")`, the path among its arguments, the first.
+    """
+    default = keyword_of(call, "default")
+    looked_up = called_by(call) in {"getenv", "get", "config", "env", "getattr"}
+    stripped = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if stripped and called_by(call) in {"strip", "rstrip", "lstrip"}:
+        return [stripped]
+    paths = [one for one in call.args if text_of(one).startswith("/")]
+    some = [default, *call.args[1:]] if looked_up else [default, *paths[-1:], stripped, *call.args]
+    return [one for one in some if one is not None]
+
+
+def arguments(function: Function) -> Iterator[tuple[ast.arg, ast.expr | None]]:
+    """Yield the parameters of a function with their defaults."""
+    given = function.args
+    places = [*given.posonlyargs, *given.args]
+    missing: list[ast.expr | None] = [None] * (len(places) - len(given.defaults))
+    yield from zip(places, [*missing, *given.defaults], strict=True)
+    yield from zip(given.kwonlyargs, given.kw_defaults, strict=True)
 
 
 def called_by(node: ast.AST) -> str:

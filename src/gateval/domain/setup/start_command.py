@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gateval.domain.setup.answering import has_guard
 from gateval.domain.setup.import_graph import folders_above, python_modules
 from gateval.domain.setup.nest import is_nest, nest_start
-from gateval.domain.setup.program import BUILT, SetUp, is_flask, server_of
+from gateval.domain.setup.program import BUILT, SetUp
 
 _RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
 
@@ -24,30 +24,31 @@ class StartCommand(NamedTuple):
 
 def start_of(
     path: str,
-    texts: tuple[str, str],
+    text: str,
     root: str,
     imported: Collection[str],
     files: Collection[str],
     *,
     setup: SetUp | None,
     function: str = "",
+    application: str = "",
+    flask: bool = False,
 ) -> StartCommand:
     """Return how the program at `path` is started from its `root`.
 
-    `texts` are its own and that of what it imports, `imported` the modules, `a.b` and the like,
-    that it and the files below its folder import, `files` all tracked paths. `setup` installs what
-    it needs, `function` is the one that its project file names.
+    `text` is its own, `imported` the modules, `a.b` and the like, that it and the files below its
+    folder import, `files` all tracked paths. `setup` installs what it needs, `function` is the one
+    that its project file names, `application` what it serves, which may be one of `flask`.
     """
     if path.endswith(".go"):
         return StartCommand((BUILT,))
     file = relpath(path, root or ".")
     if path.endswith(".py"):
-        base = import_root(file, texts[0], root, imported, files)
+        base = import_root(file, text, root, imported, files)
         set_up = setup is not None
         python = ".venv/bin/python" if set_up else "python3"
-        application = server_of(file, *texts)
         is_main = basename(file) == "__main__.py" and dirname(file)
-        called = function if not (application or is_main or has_guard(texts[0])) else ""
+        called = function if not (application or is_main or has_guard(text)) else ""
         if not application and not is_main and not called and base in {None, dirname(file)}:
             return StartCommand((python, file))
         place = base if base is not None else "src" if file.startswith("src/") else ""
@@ -59,7 +60,7 @@ def start_of(
         if not application:
             return StartCommand((python, "-m", module), place)
         served = f"{module}:{application}"
-        if is_flask("".join(texts)):
+        if flask:
             return StartCommand(
                 (python, "-m", "flask", "--app", served, "run", "--port", "{port}"), place
             )
@@ -68,7 +69,7 @@ def start_of(
         return StartCommand((python, "-m", "uvicorn", served, *factory, "--port", "{port}"), place)
     if setup is not None and setup.run[0] == "bun":
         return StartCommand(("bun", file))
-    if is_nest(texts[0]) and path.endswith(".ts"):
+    if is_nest(text) and path.endswith(".ts"):
         own = next(
             one
             for one in folders_above(path)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from shlex import quote
 from typing import NamedTuple
 
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import SCRIPTED_PROVIDER
+from gateval.domain.setup.invocation import Invocation
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.program_install import PROJECT_FILES
 from gateval.domain.setup.repository_files import worth_reading
@@ -150,6 +152,30 @@ def _depth_first(path: str) -> tuple[int, str]:
     return path.count("/"), path
 
 
+def _said_of_request(asked: Invocation) -> Iterator[str]:
+    """Yield what is not known of how it is asked, and what stands there by a guess."""
+    if not asked.sure:
+        where = f"as `{asked.field}` in a POST to {asked.route}" if asked.route else "on its input"
+        where = "as an argument" if asked.words else where
+        yield (f"How it takes a question is not clear from its text: it gets it {where}.")
+    if filled := _filled_in(asked):
+        yield (f"Its request needs more, which is filled in by type alone: {filled}.")
+    for name, value in asked.env:
+        headers = ", ".join(one for one, text in asked.headers if text.endswith(value))
+        yield (f"It wants a key in the header {headers}: the same stands there and in {name}.")
+    if asked.route and not (asked.answer or asked.preset or asked.stream):
+        yield ("Where its response has the answer is not clear: all of it counts.")
+
+
+def _filled_in(asked: Invocation) -> str:
+    """Return the keys of a request beside the question, and its headers, as words."""
+    body = json.loads(asked.body or "{}")
+    own = [key for key, value in body.items() if "{{" not in json.dumps(value)]
+    held = [value for _, value in asked.env]
+    headers = [name for name, text in asked.headers if not any(map(text.endswith, held))]
+    return ", ".join(f"`{one}`" for one in [*own, *headers])
+
+
 MOST_NAMED = 3
 """How many other programs are named."""
 
@@ -171,12 +197,7 @@ def said_of(
         said.append("Nothing tells how it is started, so `command` is a guess: mend it first.")
     if asked.file:
         said.append(f"It takes a file, so a question is the path of one: {asked.file} at first.")
-    if not asked.sure:
-        where = f"as `{asked.field}` in a POST to {asked.route}" if asked.route else "on its input"
-        where = "as an argument" if asked.words else where
-        said.append(f"How it takes a question is not clear from its text: it gets it {where}.")
-    if asked.route and not (asked.answer or asked.preset or asked.stream):
-        said.append("Where its response has the answer is not clear: all of it counts.")
+    said += _said_of_request(asked)
     if program.setup is None:
         said.append("There is no lock file, so nothing is installed: add runtime.setup if need be.")
     elif not program.setup.locked:

@@ -15,11 +15,15 @@ from collections.abc import Container, Iterator, Mapping
 from posixpath import basename, dirname, join, normpath, splitext
 from typing import NamedTuple
 
+from gateval.domain.setup.beside import COMPOSE_FILES
 from gateval.domain.setup.invocation import PROMPT
 from gateval.domain.setup.other_work import names_other_work
 from gateval.domain.strict_json import value_at
 
-TELLING = ("README.md", "readme.md", "Readme.md", "README.rst", "README", "Procfile", "Dockerfile")
+TELLING = (
+    *("README.md", "readme.md", "Readme.md", "README.rst", "README", "Procfile", "Dockerfile"),
+    *COMPOSE_FILES,
+)
 """Files whose commands start programs."""
 
 _FILE = re.compile(

@@ -1,0 +1,199 @@
+"""Where the answer of a handler stands in what it responds, and whether that is a stream. Pure."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gateval.domain.setup.handler_routes import Routed
+from gateval.domain.setup.invocation import ANSWERED
+from gateval.domain.setup.model_values import Values, plain
+from gateval.domain.setup.openapi import IDENTITY, names_one_of
+from gateval.domain.setup.server_modules import (
+    MOST_STEPS,
+    Function,
+    called_by,
+    keyword_of,
+    name_of,
+    text_of,
+)
+
+
+class Told(NamedTuple):
+    """The key of the answer, "" for the whole, and the kind of stream, "" for none that is known;
+    `streams` says that it responds piece by piece.
+    """
+
+    answer: str = ""
+    stream: str = ""
+    streams: bool = False
+
+
+_PIECES = ("token", "delta", "chunk", "content", "text", *ANSWERED, "data", "value")
+"""How keys of a stream's pieces are called that hold text."""
+
+_NO_TEXT = re.compile(r"tool|error|status|start|end|done|source|citation|meta|step|think|reason")
+"""What the type of a piece says that is none of the answer."""
+
+_WRAPS = frozenset({"JSONResponse", "jsonify", "dumps", "ORJSONResponse", "make_response"})
+_STREAMS = frozenset({"StreamingResponse", "EventSourceResponse"})
+
+
+def told_of(values: Values, routed: Routed, asked: str) -> Told:
+    """Return how a handler answers that takes its question as `asked`."""
+    returned = [one.value for one in _own(routed.function) if isinstance(one, ast.Return)]
+    streams = [
+        one
+        for one in returned
+        if isinstance(one, ast.Call) and (called_by(one) in _STREAMS or _kind(one))
+    ]
+    others = [one for one in returned if one not in streams]
+    keys = [*_typed(values, routed), *(key for one in others for key in _keys(values, routed, one))]
+    key = _best(keys, ANSWERED, asked)
+    if key or not streams:
+        return Told(key)
+    if not (kind := _kind(streams[0])):
+        return Told(streams=True)
+    pieces = _pieces(values, routed)
+    key = _best(pieces.keys, _PIECES, asked)
+    if pieces.lines and called_by(streams[0]) != "EventSourceResponse":
+        kind = "ndjson"
+    if not key and not pieces.text and called_by(streams[0]) != "EventSourceResponse":
+        return Told(streams=True)
+    return Told(key, kind, streams=True)
+
+
+def _kind(call: ast.Call) -> str:
+    """Return what kind of stream a response is by its media type, "" for any other."""
+    named = (keyword_of(call, one) for one in ("media_type", "mimetype", "content_type"))
+    told = next(filter(None, map(text_of, named)), "")
+    if "event-stream" in told or called_by(call) == "EventSourceResponse":
+        return "sse"
+    return "ndjson" if "ndjson" in told or "jsonl" in told else ""
+
+
+def _best(keys: list[str], wanted: tuple[str, ...], asked: str) -> str:
+    """Return the key that is called as answers are, else the only one."""
+    some = (one for one in dict.fromkeys(keys) if one)
+    plain = [one for one in some if one in wanted or not IDENTITY.search(one)]
+    plain = [
+        one for one in plain if "error" not in one and one not in {"status", "success", "detail"}
+    ]
+    named = [one for one in plain if names_one_of(one, wanted)]
+    named = [one for one in named if one != asked] or named
+    if named:
+        return min(named, key=lambda one: wanted.index(one) if one in wanted else len(wanted))
+    return plain[0] if len({*keys}) == 1 and plain else ""
+
+
+def _typed(values: Values, routed: Routed) -> list[str]:
+    """Return the fields of the model that a handler says it responds with."""
+    model = keyword_of(routed.made, "response_model") or routed.function.returns
+    said = values.modules.model(routed.path, name_of(plain(model)))
+    return [*values.fields(said, 2, every=True)] if said else []
+
+
+def _keys(
+    values: Values, routed: Routed, value: ast.expr | None, left: int = MOST_STEPS
+) -> list[str]:
+    """Return the keys of what is returned: an object, a model, or a variable that holds one."""
+    if left <= 0:
+        return []
+    if isinstance(value, ast.Tuple) and value.elts:
+        return _keys(values, routed, value.elts[0], left - 1)
+    if isinstance(value, ast.Await):
+        return _keys(values, routed, value.value, left - 1)
+    if isinstance(value, ast.Dict):
+        kinds = (
+            value
+            for key, value in zip(value.keys, value.values, strict=True)
+            if text_of(key) == "type"
+        )
+        if any(_NO_TEXT.search(text_of(one)) for one in kinds):
+            return []
+        return [text_of(one) for one in value.keys if one is not None]
+    if isinstance(value, ast.Name):
+        set_to = [
+            one.value
+            for one in ast.walk(routed.function)
+            if isinstance(one, ast.Assign) and name_of(one.targets[0]) == value.id
+        ]
+        return [key for one in set_to for key in _keys(values, routed, one, left - 1)]
+    if not isinstance(value, ast.Call):
+        return []
+    named = [one.arg or "" for one in value.keywords]
+    if called_by(value) in _WRAPS:
+        content = value.args[0] if value.args else keyword_of(value, "content")
+        return _keys(values, routed, content, left - 1) if content is not None else named
+    return (
+        named if values.model(routed.path, called_by(value)) or called_by(value) == "dict" else []
+    )
+
+
+def _own(function: Function) -> Iterator[ast.AST]:
+    """Yield what stands in a function, but not in those inside it."""
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop(0)
+        yield node
+        if not isinstance(node, Function | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)
+
+
+class _Pieces(NamedTuple):
+    """The keys of the objects that are streamed, whether plain text is among them, and whether all
+    are lines, and no events.
+    """
+
+    keys: list[str]
+    text: bool
+    lines: bool
+
+
+def _pieces(values: Values, routed: Routed) -> _Pieces:
+    """Return what a handler streams."""
+    keys: list[str] = []
+    text, written = False, ""
+    for path, function in _yielding(values, routed):
+        inner = routed._replace(path=path, function=function)
+        for node in (one for one in ast.walk(function) if isinstance(one, ast.Yield)):
+            written += ast.unparse(node)
+            if isinstance(node.value, ast.Dict) and function is not routed.function:
+                keys += _keys(values, inner, node.value)
+            for part in _parts(node.value):
+                if isinstance(part, ast.Call) and called_by(part) == "dumps":
+                    keys += _keys(values, inner, part)
+                elif isinstance(part, ast.Name | ast.Attribute | ast.Subscript):
+                    found = _keys(values, inner, part) if isinstance(part, ast.Name) else []
+                    keys, text = [*keys, *found], text or not found
+    return _Pieces(keys, text, "dumps(" in written and "data:" not in written)
+
+
+def _parts(value: ast.expr | None) -> list[ast.expr]:
+    """Return what is written into an event: what an f-string fills in, the `data` of an object."""
+    if isinstance(value, ast.JoinedStr):
+        return [one.value for one in value.values if isinstance(one, ast.FormattedValue)]
+    if isinstance(value, ast.BinOp):
+        return [*_parts(value.left), *_parts(value.right)]
+    if isinstance(value, ast.Dict):
+        pairs = zip(value.keys, value.values, strict=True)
+        return [one for key, one in pairs if text_of(key) == "data"]
+    return [value] if isinstance(value, ast.Call) else []
+
+
+def _yielding(values: Values, routed: Routed) -> Iterator[tuple[str, Function]]:
+    """Yield the functions that make what a handler streams: those inside it, and those it calls."""
+    waiting, seen = [(routed.path, routed.function)], {id(routed.function)}
+    for _ in range(MOST_STEPS * 4):
+        if not waiting:
+            return
+        path, function = waiting.pop(0)
+        yield path, function
+        called = (one.func for one in ast.walk(function) if isinstance(one, ast.Call))
+        found = [inner for one in called for inner in values.modules.functions(path, one)]
+        for where, one in found:
+            if id(one) not in seen and any(isinstance(node, ast.Yield) for node in ast.walk(one)):
+                seen.add(id(one))
+                waiting.append((where, one))

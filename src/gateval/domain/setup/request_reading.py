@@ -1,0 +1,95 @@
+"""Which keys a function reads of a request itself: of its JSON, its form, its query. Pure."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from gateval.domain.setup.openapi import SOME_TEXT, takes_question
+from gateval.domain.setup.server_modules import Function, called_by, text_of
+
+_SETTING = re.compile(r"temperature|top_[pk]|max_\w+|limit|timeout\w*|stream\w*|seed")
+"""How keys are called that hold a number or a switch, and are left out."""
+
+_CHOICE = re.compile(r"(?i)model|provider|key$|token$|url$|password|file|image|agent")
+"""How keys are called for which some text would not do."""
+
+_LISTED = re.compile(r"(?:messages|history|conversation)$")
+
+_PARTS = {
+    "json": "json",
+    "get_json": "json",
+    "form": "form",
+    "values": "form",
+    "args": "query",
+    "query_params": "query",
+}
+_HANDS_ON = frozenset({"to_dict", "copy", "dict"})
+
+
+@dataclass(frozen=True)
+class RequestReading:
+    """The keys that a function reads, by the part of the request, each with how well it does
+    without: not (0), as it may be (1), or by a default of its own (2).
+    """
+
+    found: dict[str, dict[str, int]]
+
+    @staticmethod
+    def of(function: Function, name: str = "") -> RequestReading:
+        """Read a function, whose parameter of this `name` is the JSON of its request."""
+        names = {name: "json"} if name else {}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr):
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                if isinstance(target, ast.Name) and (part := _part(node.value, names)):
+                    names[target.id] = part
+        found: dict[str, dict[str, int]] = {}
+        for node in ast.walk(function):
+            key: ast.expr | None = None
+            of: ast.expr | None = None
+            without = 0
+            if isinstance(node, ast.Subscript):
+                key, of = node.slice, node.value
+            elif isinstance(node, ast.Call) and called_by(node) == "get" and node.args:
+                key, of = node.args[0], getattr(node.func, "value", None)
+                without = len(node.args)
+            if (text := text_of(key)) and (part := _part(of, names)):
+                each = found.setdefault(part, {})
+                each[text] = min(each.get(text, 2), without)
+        return RequestReading(found)
+
+    def keys(self, part: str) -> dict[str, Any]:
+        """Return the keys of a part that have to be there or may take a question, with values."""
+        return {
+            key: [] if _LISTED.search(key) else SOME_TEXT
+            for key, without in self.found.get(part, {}).items()
+            if takes_question(key)
+            or (not _SETTING.fullmatch(key) and without <= (not _CHOICE.search(key)))
+        }
+
+
+def _part(node: ast.expr | None, names: dict[str, str]) -> str:
+    """Return which part of the request an expression is, "" for none."""
+    if isinstance(node, ast.Await):
+        return _part(node.value, names)
+    if isinstance(node, ast.BoolOp):
+        return _part(node.values[0], names)
+    if isinstance(node, ast.Name):
+        return names.get(node.id, "")
+    if isinstance(node, ast.Attribute):
+        return _PARTS.get(node.attr, "") if _is_request(node.value) else ""
+    if not isinstance(node, ast.Call):
+        return ""
+    if called_by(node) == "loads" and node.args and "request" in ast.unparse(node.args[0]).lower():
+        return "json"
+    if called_by(node) in _HANDS_ON:
+        inner = node.args[0] if node.args else getattr(node.func, "value", None)
+        return _part(inner, names)
+    return _part(node.func, names) if isinstance(node.func, ast.Attribute) else ""
+
+
+def _is_request(node: ast.expr) -> bool:
+    return bool(re.search(r"(?i)^(?:\w*req\w*|r)$", ast.unparse(node)))
