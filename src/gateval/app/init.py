@@ -297,11 +297,10 @@ def start_repository(environ: dict[str, str], wishes: Wishes) -> int:
 def _say_what_it_reads(program: FoundProgram | None, environ: Mapping[str, str]) -> None:
     if program and program.variables:
         missing = ", ".join(one for one in program.variables if one not in environ)
+        said = f" Not set here: {missing}." if missing else ""
         print(
             f"It reads {', '.join(program.variables)}. Agents get those alone which "
-            f"policy.candidateEnv names: {GATE_CONFIG_PATH} has a line for that."
-            + f" Not set here: {missing}."
-            * bool(missing)
+            f"policy.candidateEnv names: {GATE_CONFIG_PATH} has a line for that.{said}"
         )
 
 
@@ -331,14 +330,20 @@ class Proving:
         begun = one_of(found, self.wishes.choose)
         others = [one for one in found if one.told != begun.told]
         agreed: set[tuple[str, ...]] = set()
-        for program in [begun, *others][:MOST_TRIED]:
-            if not self._agreed(program, agreed):
-                return None
-            if proof := self._tried(program):
-                return proof
+        failed: set[object] = set()
+        tried = 0
+        for program in (begun, *others):
+            if (program.root, program.setup) in failed:
+                print(f"{plain_line(program.told, 200)} has the same set-up: not tried.")
+            elif tried < MOST_TRIED:
+                tried += 1
+                if not self._agreed(program, agreed):
+                    return None
+                if proof := self._tried(program, failed):
+                    return proof
         if self.wishes.name is not None and (name := self.wishes.name()):
             program, *_ = _found(self.repository, self.snapshot, name)
-            if self._agreed(program, agreed) and (proof := self._tried(program)):
+            if self._agreed(program, agreed) and (proof := self._tried(program, failed)):
                 return proof
         raise UsageError(
             "No guess gave an answer, so nothing was written.",
@@ -359,7 +364,7 @@ class Proving:
         agreed |= {run} if yes else set()
         return yes
 
-    def _tried(self, program: FoundProgram) -> Proof | None:
+    def _tried(self, program: FoundProgram, failed: set[object]) -> Proof | None:
         chosen = _sketch(self.repository, self.snapshot, "", program)
         if chosen is None:
             return None
@@ -392,6 +397,7 @@ class Proving:
                 print(f"For that, {', '.join(missing)} held a placeholder, which is no key.")
             models = tuple(dict.fromkeys((*proof.asked, *program.models)))
             return replace(proof, program=proof.program._replace(models=models, proved=True))
+        failed |= {(program.root, program.setup)} if proof.trial is None else set()
         print(f"{told} gave no answer, so it is not written. {plain_line(proof.why, 600)}")
         for line in [one for one in proof.detail if "npm notice" not in one][-MOST_LINES:]:
             print(f"    {plain_line(line, 200)}")

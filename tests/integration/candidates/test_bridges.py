@@ -502,6 +502,24 @@ ROUTES = """\
     export async function chunks() {
       return events([{ choices: [{ delta: { content: "In " } }] }, { choices: [{ delta: { content: "transit." } }] }]);
     }
+    // As OpenAI's samples stream Responses: strings, in an object with `event` and `data`.
+    export async function responses(request) {
+      const { messages } = await request.json();
+      const plain = messages.filter((one) => one.type || Object.keys(one).join() === "role,content").length;
+      const call = { type: "function_call", call_id: "c1", name: "confirm", arguments: "{}" };
+      const list = messages.at(-1).type === "function_call_output"
+        ? [{ type: "response.output_text.delta", delta: `${plain} ` }, { type: "response.output_text.delta", delta: messages.at(-1).output }]
+        : [{ type: "response.output_text.delta", delta: "One moment." }, { type: "response.output_item.done", item: call }];
+      const stream = new ReadableStream({
+        start(controller) {
+          for (const data of [{ type: "response.created" }, ...list]) {
+            controller.enqueue(`data: ${JSON.stringify({ event: data.type, data })}\\n\\n`);
+          }
+          controller.close();
+        },
+      });
+      return new Response(stream, { headers: { "Content-Type": "text/event-stream" } });
+    }
     export async function failing() {
       return step({ type: "error", errorText: "no key" });
     }
@@ -524,6 +542,7 @@ ROUTES = """\
         ("whole", "In transit."),
         ("four", "It is true."),
         ("chunks", "In transit."),
+        ("responses", '4 {"shadow":true}'),
     ],
 )
 def test_the_stream_of_a_route_is_read_and_its_loop_of_tools_closed(
@@ -531,6 +550,9 @@ def test_the_stream_of_a_route_is_read_and_its_loop_of_tools_closed(
 ) -> None:
     world = world_of(tmp_path)
     world.write("app/api/chat/route.mjs", ROUTES)
+    if name == "responses":
+        world.write("node_modules/openai/index.js", "")
+        world.write("node_modules/openai/package.json", "{}")
     agent = bridged_agent("node", f"app/api/chat/route.mjs:{name}", framework="route")
     given = answered(world, agent, ask())
     assert isinstance(given, Answer), given

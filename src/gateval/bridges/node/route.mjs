@@ -1,8 +1,10 @@
 // Route handlers: `POST(Request)` as in Next.js, or an object with `fetch`.
 //
-// They are asked as `useChat` of the AI SDK asks, and their streams are read as it reads them. Where a
-// step ends with calls of tools, the loop is closed as the browser closes it: a tool that the browser
-// would run is answered `{"shadow": true}`, for it is not here, and the route is asked again.
+// They are asked as `useChat` of the AI SDK asks, and their streams are read as it reads them; where
+// OpenAI's library is there and that SDK is not, messages are `role` and `content` alone, and events of
+// its Responses are read. Where a step ends with calls of tools, the loop is closed as the browser closes
+// it: a tool that the browser would run is answered `{"shadow": true}`, for it is not here, and the route
+// is asked again.
 
 const ROUNDS = 20; // requests for one question
 
@@ -17,8 +19,11 @@ export class Bridge {
     if (question.type !== "prompt" && !question.messages.some((one) => one.role === "assistant")) {
       return (await decoded(await this.asked(question.payload))).text;
     }
-    if (question.first) this.messages = question.spoken().map(uiMessage);
-    this.messages.push(uiMessage({ role: "user", content: question.asked }, this.messages.length));
+    const has = (name) => this.around.importFrom(name, this.around.root).catch(() => null);
+    const plain = !(await has("ai")) && (await has("openai"));
+    const message = plain ? ({ role, content }) => ({ role, content }) : uiMessage;
+    if (question.first) this.messages = question.spoken().map(message);
+    this.messages.push(message({ role: "user", content: question.asked }, this.messages.length));
     for (let round = 0; round < ROUNDS; round += 1) {
       const body = { id: "gateval", trigger: "submit-message", ...question.payload, messages: this.messages };
       const reply = await decoded(await this.asked(body));
@@ -46,10 +51,19 @@ export class Bridge {
 
   /** Keep what the assistant said as the browser does, in one message for all steps. */
   keep(reply) {
+    if (reply.responses) {
+      const done = reply.tools.flatMap(({ item }) => [
+        item,
+        { type: "function_call_output", call_id: item.call_id, output: JSON.stringify({ shadow: true }) },
+      ]);
+      this.messages.push(...(reply.text ? [{ role: "assistant", content: reply.text }] : []), ...done);
+      return;
+    }
     const last = this.messages.at(-1);
     const message = last.role === "assistant" ? last : uiMessage({ role: "assistant", content: "" }, this.messages.length);
     if (message !== last) this.messages.push(message);
     message.content = reply.text || message.content;
+    message.parts ??= [];
     message.parts.push({ type: "step-start" });
     if (reply.text) message.parts.push({ type: "text", text: reply.text });
     for (const tool of reply.tools) {
@@ -77,17 +91,32 @@ function uiMessage({ role, content }, at) {
  */
 export async function decoded(response) {
   const kind = (response.headers.get("content-type") ?? "").split(";")[0].trim();
-  const body = await response.text();
+  const body = await whole(response);
   const old = response.headers.has("x-vercel-ai-data-stream") || /^(f|0|9):["{]/.test(body);
   if (old) return step(body.split("\n").filter(Boolean).map(oldEvent), true);
   if (kind === "text/event-stream") {
     const data = body.split(/\r?\n/).filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim());
-    const events = data.filter((one) => one && one !== "[DONE]").map(parsed);
+    const written = data.filter((one) => one && one !== "[DONE]").map(parsed);
+    const events = written.map((one) => (typeof one?.event === "string" && one.data?.type ? one.data : one));
+    if (events.some((one) => String(one?.type).startsWith("response."))) {
+      return { ...step(events.map(responsesEvent), false), responses: true };
+    }
     if (events.some((one) => typeof one?.type === "string")) return step(events, false);
     const texts = events.map((one) => (typeof one === "string" ? one : (one?.choices?.[0]?.delta?.content ?? one?.text ?? "")));
     return { text: texts.join(""), tools: [], ended: true };
   }
   return { text: kind === "application/json" ? answerIn(parsed(body)) : body, tools: [], ended: true };
+}
+
+/** The text of a response. Servers take chunks that are strings, which `Response.text` refuses. */
+async function whole(response) {
+  if (!response.body?.getReader) return response.text();
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of response.body) {
+    text += typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 function answerIn(document) {
@@ -117,7 +146,9 @@ function step(events, old) {
         found.ended = true;
         break;
       case "tool-input-available":
-        found.tools.push({ id: event.toolCallId, name: event.toolName, input: event.input, dynamic: event.dynamic });
+        found.tools.push({
+          id: event.toolCallId, name: event.toolName, input: event.input, dynamic: event.dynamic, item: event.item,
+        });
         found.ended = false;
         break;
       case "tool-output-available":
@@ -133,6 +164,27 @@ function step(events, old) {
     }
   }
   return found;
+}
+
+/** An event of OpenAI's Responses, in the words of the AI SDK. */
+function responsesEvent(event) {
+  switch (event?.type) {
+    case "response.created":
+      return { type: "start-step" };
+    case "response.output_text.delta":
+      return { type: "text-delta", delta: event.delta };
+    case "response.output_item.done": {
+      const { item } = event;
+      if (item?.type !== "function_call") return null;
+      return { type: "tool-input-available", toolCallId: item.call_id, toolName: item.name, item };
+    }
+    case "error":
+      return { type: "error", errorText: event.message };
+    case "response.failed":
+      return { type: "error", errorText: event.response?.error?.message };
+    default:
+      return null;
+  }
 }
 
 /** An event of the data stream of AI SDK 4, in the words of the later one. */
