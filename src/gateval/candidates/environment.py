@@ -57,6 +57,13 @@ SWITCHES: Mapping[str, str] = {
     "DO_NOT_TRACK": "1",
     # https://langfuse.com/faq/all/enable-disable-tracing
     "LANGFUSE_TRACING_ENABLED": "false",
+    # https://logfire.pydantic.dev/docs/reference/configuration/: `logfire.configure()` without a
+    # token ends the program, and its console writes between the lines of an answer
+    "LOGFIRE_SEND_TO_LOGFIRE": "false",
+    "LOGFIRE_CONSOLE": "false",
+    # https://docs.wandb.ai/weave/guides/tracking/trace-disable
+    "WEAVE_DISABLED": "true",
+    "WANDB_MODE": "disabled",
     # https://docs.agno.com/telemetry
     "AGNO_TELEMETRY": "false",
     # https://docs.mem0.ai/open-source/features/overview

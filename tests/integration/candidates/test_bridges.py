@@ -266,6 +266,7 @@ BROKEN = """\
         ("odd:f", "`odd` cannot be imported: SyntaxError: "),
         ("late:f", "`late` cannot be imported: ZeroDivisionError: division by zero (late.py:1)."),
         ("lacks:f", "`lacks` imports `langgraph`, which this Python ("),
+        ("stray:f", "`stray` imports `parts.gone`, which `parts` does not have. Correct the import."),
         ("langgraph.json", "`langgraph.json` has several graphs. Say which one `target` means: `langgraph.json:one`, `langgraph.json:two`."),
         ("langgraph.json:three", "`langgraph.json` has no graph `three`; there is `one`, `two`."),
     ],
@@ -277,6 +278,8 @@ def test_what_is_wrong_with_a_target_is_a_sentence(tmp_path: Path, target: str, 
     world.write("odd.py", "def f(:")
     world.write("late.py", "1 / 0")
     world.write("lacks.py", "from langgraph.graph import StateGraph")
+    world.write("stray.py", "from parts.gone import f")
+    world.write("parts/__init__.py", "")
     graphs = {"graphs": {"one": "./desk.py:number", "two": "./desk.py:raises"}}
     world.write("langgraph.json", json.dumps(graphs))
     for request in (ask(), talk("One", "Two")):

@@ -282,6 +282,9 @@ def _no_module(place: str, folder: str) -> str:
 
 
 def _not_installed(missing: str, place: str) -> str:
+    package = missing.rpartition(".")[0]
+    if package and _there(package):
+        return f"`{place}` imports `{missing}`, which `{package}` does not have. Correct the import"
     known = (
         one.package
         for one in FRAMEWORKS.values()
