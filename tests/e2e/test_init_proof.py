@@ -199,16 +199,27 @@ def test_variables_that_it_reads_are_named_and_proposed(tmp_path: Path) -> None:
     repo.write("asks.py", ASKS)
     repo.write(
         "desk.py",
-        f"import os\nKEY = os.environ['DESK_KEY']\nassert os.environ['DESK_URL'][:7] == 'http://'\nPLACE = os.getenv('PLACE', 'x')\n{COMMAND}",
+        f"import os\nKEY = os.environ['DESK_KEY']\nassert os.environ['DESK_URL'][:7] == 'http://'\nPLACE = os.getenv('PLACE', 'x')\n"
+        "assert os.environ['DESK_MODE'] == 'fast'\nassert os.environ['DB_URL'][:13] == 'postgresql+x:'\n"
+        f"{COMMAND}",
     )
-    repo.write(".env.example", "OPENAI_API_KEY=\nDESK_URL=https://desk\nLANGSMITH_PROJECT=x\n")
+    repo.write(
+        ".env.example",
+        "OPENAI_API_KEY=\nDESK_URL=https://desk\nLANGSMITH_PROJECT=x\nDESK_MODE=fast\nDESK_MOOD=\n"
+        "DB_URL=postgresql+x://a:b@localhost/db\n",
+    )
     done = gateval(repo, "init", "--yes", "--run")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "It reads DESK_KEY, DESK_URL. " in done.stdout
-    assert "Not set here: DESK_KEY, DESK_URL." in done.stdout
-    assert "For that, DESK_KEY, DESK_URL held a placeholder, which is no key." in done.stdout
+    names = "DESK_KEY, DESK_URL, DB_URL, DESK_MOOD"
+    assert f"It reads {names}. " in done.stdout
+    assert f"Not set here: {names}." in done.stdout
+    assert "Its manifest sets DESK_MODE, as the example in the repository does." in done.stdout
+    assert (
+        "For that, DESK_KEY, DESK_URL, DB_URL held a placeholder, which is no key." in done.stdout
+    )
     config = (repo.path / ".github/gateval.yml").read_text()
-    assert "  # candidateEnv: [DESK_KEY, DESK_URL]" in config
+    assert f"  # candidateEnv: [{names}]" in config
+    assert only(repo)[0]["spec"]["runtime"]["env"] == {"DESK_MODE": "fast"}
     assert gateval(repo, "validate").returncode == 0
 
 

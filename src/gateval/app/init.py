@@ -31,7 +31,7 @@ from gateval.domain.paths import show_path
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.problems import InvalidManifests
 from gateval.domain.setup.beside import COMPOSE_FILES, Beside, beside_of
-from gateval.domain.setup.declared import DECLARING, environment_files
+from gateval.domain.setup.declared import DECLARING
 from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.no_edits import COPY, REDIRECT
@@ -49,6 +49,7 @@ from gateval.domain.setup.starter import (
     sketch,
 )
 from gateval.domain.setup.unmeasured import SEALS
+from gateval.domain.setup.variables import NO_VALUE, environment_files
 from gateval.domain.trials.trace import StepKind
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.imports.registry import format_of_name
@@ -261,8 +262,9 @@ def start_repository(environ: dict[str, str], wishes: Wishes) -> int:
     gates, _ = read_workflows(repository, snapshot)
     files = _files(chosen, snapshot, gates, proof)
     _say_what_was_found(snapshot, chosen, found)
-    _say_what_it_reads(program, environ)
-    _say_what_is_beside(program)
+    if program:
+        _say_what_it_reads(program, environ)
+        _say_what_is_beside(program.beside)
     kept = {job.path: "the workflow" for job in gates}
     for file in files:
         if write_new(repository.root, file.path, file.text):
@@ -294,8 +296,10 @@ def start_repository(environ: dict[str, str], wishes: Wishes) -> int:
     return EXIT_PASS
 
 
-def _say_what_it_reads(program: FoundProgram | None, environ: Mapping[str, str]) -> None:
-    if program and program.variables:
+def _say_what_it_reads(program: FoundProgram, environ: Mapping[str, str]) -> None:
+    if plain := [one for one, _ in program.examples if not NO_VALUE.search(one)]:
+        print(f"Its manifest sets {', '.join(plain)}, as the example in the repository does.")
+    if program.variables:
         missing = ", ".join(one for one in program.variables if one not in environ)
         said = f" Not set here: {missing}." if missing else ""
         print(
@@ -368,7 +372,7 @@ class Proving:
         chosen = _sketch(self.repository, self.snapshot, "", program)
         if chosen is None:
             return None
-        missing = [one for one in program.variables if _SECRET.search(one)]
+        missing = [one for one in program.variables if NO_VALUE.search(one)]
         for _ in range(3):  # as it is, and with what its reason says that it lacks
             proof = prove(
                 self.repository,
@@ -418,8 +422,6 @@ UNHELD = (
     "Nothing here holds it to the gate's gateway: it can reach the network and what your user can "
     "read. Go on"
 )
-_SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PROJECT|_ID|_UR[LI]|CORPUS)$")
-"""Of variables in which anything will do, to see whether an agent can be asked."""
 
 
 def _with_tools(repository: GitRepository, program: FoundProgram) -> FoundProgram:
@@ -450,8 +452,7 @@ def _with_servers(repository: GitRepository, program: FoundProgram) -> FoundProg
     return program._replace(beside=beside._replace(needed=beside.needed and here))
 
 
-def _say_what_is_beside(program: FoundProgram | None) -> None:
-    beside = program.beside if program else Beside()
+def _say_what_is_beside(beside: Beside) -> None:
     if beside.servers:
         names = ", ".join(name for name, _ in beside.env)
         how = "" if beside.needed else ", if it needs one"
@@ -463,9 +464,8 @@ def _say_what_is_beside(program: FoundProgram | None) -> None:
         print(said + lacks)
     if beside.images:
         images = ", ".join(plain_line(one, 80) for one in beside.images)
-        print(
-            f"The compose file has {images} too: write what the agent needs under runtime.services."
-        )
+        told = "write what the agent needs under runtime.services."
+        print(f"The compose file has {images} too: {told}")
 
 
 def _found(
@@ -592,8 +592,8 @@ def _say_what_was_found(
     elif chosen is None:
         print("Each of them has an Eval, so there is no Agent to begin with.")
     elif chosen.prompt:
-        print(f"No Agent here. {plain_line(chosen.prompt, 200)} looks like a system prompt, so the")
-        print("first Agent uses it; change that if it is not one.")
+        said = f"{plain_line(chosen.prompt, 200)} looks like a system prompt, so the"
+        print(f"No Agent here. {said}\nfirst Agent uses it; change that if it is not one.")
     elif chosen.new:
         print("No Agent here, and no file that looks like a system prompt: this is a small one.")
     if chosen and chosen.new and not chosen.program:

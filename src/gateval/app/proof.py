@@ -119,6 +119,7 @@ def prove(
         (copy.root / GATE_CONFIG_PATH).unlink(missing_ok=True)  # it may narrow what is read
         settings = _settings(environ, copy.root.parent / "layers")
         literals = {name: _placeholder(name) for name in missing}
+        literals |= {name: value for name, value in program.examples if name in literals}
 
         def write(name: str, one: FoundProgram) -> None:
             _write(copy.root, name, one._replace(models=()), watch, literals)

@@ -20,6 +20,7 @@ from gateval.domain.setup.starter import (
     free_name,
 )
 from gateval.domain.setup.unmeasured import SEALS
+from gateval.domain.setup.variables import NO_VALUE
 from gateval.safe.sanitize import plain_line
 
 _PLAIN = re.compile(r"[A-Za-z./@][\w./@:+-]*")
@@ -82,10 +83,13 @@ def _lines(
     if program.modules_in:
         env = {"PYTHONPATH": program.modules_in, **env}
     yield from _beside(program.beside)
-    env = {**env, **dict(program.invocation.env)}
+    plain = {name: value for name, value in program.examples if not NO_VALUE.search(name)}
+    env = {**plain, **env, **dict(program.invocation.env)}
     env = {**env, **(dict(program.beside.env) if program.beside.needed else {})}
     if env:
-        yield f"    env: {_mapping(env)}" + " # its modules lie there" * bool(program.modules_in)
+        why = [*["its modules lie there"] * bool(program.modules_in)]
+        why += ["values of its example file"] * bool(plain)
+        yield f"    env: {_mapping(env)}" + f" # {'; '.join(why)}" * bool(why)
     if not program.target:
         yield f"    command: {_list(program.command)}"
         yield from _asked(program.invocation, proved=program.proved)

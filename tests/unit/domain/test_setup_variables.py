@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gateval.domain.setup.declared import variables_of
 from gateval.domain.setup.program import SetUp
 from gateval.domain.setup.program_install import with_tools
+from gateval.domain.setup.variables import example_values, variables_of
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,34 @@ def test_what_a_program_reads_without_a_default(text: str, names: tuple[str, ...
 def test_an_example_lists_them() -> None:
     text = "# keys\nTAVILY_API_KEY=\nexport DESK_URL = https://x\nOPENAI_API_KEY=\nnot this=\n"
     assert variables_of(text, example=True) == ("TAVILY_API_KEY", "DESK_URL")
+
+
+def test_an_example_gives_values_but_no_secrets_gaps_or_places() -> None:
+    text = """
+ALGORITHM=HS256 # of tokens
+export DB_TYPE = "sqlite"
+MINUTES='30'
+WORKERS: 3
+DB_PATH=./desk.db
+DESK_URL=postgresql+asyncpg://desk:desk@localhost:5432/desk
+DESK_API_URL=https://desk.example.org
+SECRET_KEY=0123456789
+DB_PASS=hunter2
+DESK_MODEL=your-llm-model
+DESK_NAME=<name>
+DESK_HOME=/Users/somebody/desk
+DESK_PORT=8000
+EMPTY=
+OPENAI_API_KEY=sk-0123
+LINE="a\x07b"
+"""
+    assert example_values(text) == {
+        "ALGORITHM": "HS256",
+        "DB_TYPE": "sqlite",
+        "MINUTES": "30",
+        "DB_PATH": "./desk.db",
+        "DESK_URL": "postgresql+asyncpg://desk:desk@localhost:5432/desk",
+    }
 
 
 PNPM = SetUp(("pnpm", "install", "--frozen-lockfile"), ("package.json", "pnpm-lock.yaml"), ())

@@ -1,8 +1,6 @@
 """Agents that their frameworks declare: in files that name them, as classes, as objects of modules.
 
 What a program says is read, never run. Each can be the target of a bridge (docs/guides/bridges.md).
-
-Variables of the environment that a program reads, by what its text and its examples say.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from gateval.domain.setup.answering import names_a_file
 from gateval.domain.setup.openapi import IDENTITY, takes_question
 from gateval.domain.setup.other_work import Refusal, is_aside, writes_data
 from gateval.domain.setup.platforms import FIELDS
-from gateval.domain.strict_json import value_at
 
 DECLARING = ("langgraph.json", "root_agent.yaml")
 """Files that name agents."""
@@ -440,61 +437,3 @@ def _ranked(bodies: Mapping[DeclaredAgent, str]) -> Iterator[DeclaredAgent]:
 def _nodes_of(body: str) -> str:
     """Return the names of what stands in a graph of others, as `_objects` lists them."""
     return body.rpartition("\nnodes ")[2] if "\nnodes " in body else ""
-
-
-ENV_EXAMPLES = (".env.example", ".env.sample", ".env.template", "env.example")
-"""Files that list what has to be set."""
-
-_READ = re.compile(
-    r"os\.environ\[\s*[\"'](?P<index>[A-Z][A-Z0-9_]+)[\"']\s*\](?!\s*=[^=])"
-    r"|(?:os\.getenv|os\.environ\.get)\(\s*[\"'](?P<get>[A-Z][A-Z0-9_]+)[\"']\s*\)"
-    r"|process\.env\.(?P<node>[A-Z][A-Z0-9_]+)\b(?!\s*(?:\?\?|\|\||=[^=]))"
-)
-_LISTED = re.compile(r"^[ \t]*(?:export )?([A-Z][A-Z0-9_]+)[ \t]*=", re.M)
-_GIVEN = re.compile(
-    r"(?:OPENAI|ANTHROPIC|GEMINI|OPENROUTER|AZURE_OPENAI)_\w*|GOOGLE_(?:API_KEY|GEMINI_\w+|GENAI_\w+)"
-    r"|(?:LANGSMITH|LANGCHAIN|LANGFUSE|OTEL|NEXT_PUBLIC|VERCEL|NODE|PYTHON|GITHUB|LOG|DEBUG)_?\w*"
-    r"|PORT|HOST|HOME|PATH|USER|PWD|TMPDIR|CI|SHELL|ENV|LANG|TZ|MODEL"
-)
-"""What the gate sets itself, what is only for tracing, and what is no matter of the agent's."""
-
-
-def variables_of(text: str, *, example: bool = False) -> tuple[str, ...]:
-    """Return the variables that a program reads without a default, or that an example lists."""
-    if example:
-        found = _LISTED.findall(text)
-    else:
-        found = [next(filter(None, one.groups())) for one in _READ.finditer(text)]
-    return tuple(dict.fromkeys(name for name in found if not _GIVEN.fullmatch(name)))
-
-
-_EXAMPLE_OF = (".example", ".sample", ".template")
-
-
-def environment_files(declaring: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the files that may list what each langgraph.json has set: the one that its `env`
-    names, which is often in nobody's repository, and examples of it.
-    """
-    found = {}
-    for path, text in declaring.items():
-        env = _env_of(path, text)
-        if isinstance(env, str):
-            file = normpath(join(dirname(path), env))
-            found[path] = (file, *(f"{file}{ending}" for ending in _EXAMPLE_OF))
-    return found
-
-
-def environment_of(path: str, text: str) -> tuple[str, ...]:
-    """Return the variables that the `env` of a langgraph.json names itself."""
-    env = _env_of(path, text)
-    listed = "".join(f"{name}=\n" for name in env) if isinstance(env, dict) else ""
-    return variables_of(listed, example=True)
-
-
-def _env_of(path: str, text: str) -> object:
-    """Return the `env` of a langgraph.json: the path of a file, or variables with their values."""
-    try:
-        whole = json.loads(text) if path.endswith(".json") else None
-    except (ValueError, RecursionError):
-        return None
-    return value_at(whole, "env")

@@ -10,7 +10,7 @@ from gateval.domain.setup.aiohttp_routes import aiohttp_route
 from gateval.domain.setup.answering import answering_functions, has_guard, names_a_file
 from gateval.domain.setup.asked_by_words import arguments_of, reads_input, starting_command
 from gateval.domain.setup.channels import channel_of
-from gateval.domain.setup.declared import ENV_EXAMPLES, LEAST, DeclaredAgent, declared_agents, leads
+from gateval.domain.setup.declared import LEAST, DeclaredAgent, declared_agents, leads
 from gateval.domain.setup.express import with_mounts
 from gateval.domain.setup.import_graph import shared_packages
 from gateval.domain.setup.invocation import QUESTION, Invocation
@@ -66,6 +66,7 @@ from gateval.domain.setup.repository_files import (
 from gateval.domain.setup.request_models import asked_as_written
 from gateval.domain.setup.start_command import import_root, start_of
 from gateval.domain.setup.told_starts import NODE_SOURCES
+from gateval.domain.setup.variables import ENV_EXAMPLES, NO_VALUE
 
 
 def not_read(files: Iterable[str]) -> tuple[str, Refusal] | None:
@@ -453,12 +454,15 @@ def _with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles
     told = [program.path, *around.environments.get(program.path, ())]
     read = [*near, *(path for path in [*told, *examples] if path in around.variables)]
     variables = dict.fromkeys(name for other in read for name in around.variables[other])
+    variables = {one: None for one in variables if one not in dict(program.invocation.env)}
+    given = {key: one for other in read for key, one in around.examples.get(other, {}).items()}
     return program._replace(
         setup=setup,
         include=shared,
         reads=tuple(reads),
         models=tuple(dict.fromkeys(model for other in near for model in around.models[other])),
-        variables=tuple(one for one in variables if one not in dict(program.invocation.env)),
+        variables=tuple(one for one in variables if NO_VALUE.search(one) or one not in given),
+        examples=tuple(given.items()),
         **needs(around.texts[other] for other in near if other in around.texts),
     )
 

@@ -9,13 +9,7 @@ from posixpath import basename
 
 from gateval.domain.setup.answering import acts_at_top, has_guard
 from gateval.domain.setup.asked_by_words import reads_arguments
-from gateval.domain.setup.declared import (
-    DECLARING,
-    ENV_EXAMPLES,
-    environment_files,
-    environment_of,
-    variables_of,
-)
+from gateval.domain.setup.declared import DECLARING
 from gateval.domain.setup.go_programs import is_go_entry
 from gateval.domain.setup.import_graph import (
     ImportGraph,
@@ -30,6 +24,13 @@ from gateval.domain.setup.platforms import served_otherwise
 from gateval.domain.setup.program import server_of
 from gateval.domain.setup.program_install import PROJECT_TEXTS
 from gateval.domain.setup.told_starts import TELLING, ToldStart, declared, told_starts
+from gateval.domain.setup.variables import (
+    ENV_EXAMPLES,
+    environment_files,
+    environment_of,
+    example_values,
+    variables_of,
+)
 
 
 def is_entry(path: str, text: str, behind: str = "") -> bool:
@@ -79,6 +80,7 @@ class RepositoryFiles:
     told: Mapping[str, ToldStart]
     variables: Mapping[str, tuple[str, ...]]
     environments: Mapping[str, tuple[str, ...]]
+    examples: Mapping[str, Mapping[str, str]]
 
     @staticmethod
     def of(given: Mapping[str, str], files: Iterable[str]) -> RepositoryFiles:
@@ -87,16 +89,13 @@ class RepositoryFiles:
         projects = {path: text for path, text in given.items() if basename(path) in PROJECT_TEXTS}
         declaring = {path: text for path, text in given.items() if basename(path) in DECLARING}
         telling = {path: text for path, text in given.items() if basename(path) in TELLING}
-        variables = {
-            path: variables_of(text, example=basename(path) in ENV_EXAMPLES)
-            for path, text in given.items()
-            if path in texts or basename(path) in ENV_EXAMPLES
-        }
+        variables = {path: variables_of(text) for path, text in texts.items()}
         environments = environment_files(declaring)
+        examples = {one for one in given if basename(one) in ENV_EXAMPLES}
         for path, text in declaring.items():
             variables[path] = environment_of(path, text)
-            listed = (one for one in environments.get(path, ()) if one in given)
-            variables |= {one: variables_of(given[one], example=True) for one in listed}
+            examples |= {one for one in environments.get(path, ()) if one in given}
+        variables |= {one: variables_of(given[one], example=True) for one in examples}
         every = frozenset(files)
         hidden = {name: roots_of(name, every) for name in PLAIN_NAMES}  # may be packages of its own
         frameworks = {
@@ -119,6 +118,7 @@ class RepositoryFiles:
             told_starts(telling, projects, every),
             variables,
             environments,
+            {one: example_values(given[one]) for one in examples if not one.endswith(".env")},
         )
 
     def below(self, folder: str) -> list[str]:

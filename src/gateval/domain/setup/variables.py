@@ -1,0 +1,113 @@
+"""Which variables of the environment an agent reads, and with which values it starts.
+
+An example of an environment file says both. What is neither a secret nor an address goes into the
+manifest as the example has it: nobody hands such variables on in CI.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from posixpath import dirname, join, normpath
+
+from gateval.domain.strict_json import value_at
+
+ENV_EXAMPLES = (".env.example", ".env.sample", ".env.template", "env.example")
+"""Files that list what has to be set."""
+
+_READ = re.compile(
+    r"os\.environ\[\s*[\"'](?P<index>[A-Z][A-Z0-9_]+)[\"']\s*\](?!\s*=[^=])"
+    r"|(?:os\.getenv|os\.environ\.get)\(\s*[\"'](?P<get>[A-Z][A-Z0-9_]+)[\"']\s*\)"
+    r"|process\.env\.(?P<node>[A-Z][A-Z0-9_]+)\b(?!\s*(?:\?\?|\|\||=[^=]))"
+)
+_LISTED = re.compile(r"^[ \t]*(?:export )?([A-Z][A-Z0-9_]+)[ \t]*=", re.M)
+_GIVEN = re.compile(
+    r"(?:OPENAI|ANTHROPIC|GEMINI|OPENROUTER|AZURE_OPENAI)_\w*|GOOGLE_(?:API_KEY|GEMINI_\w+|GENAI_\w+)"
+    r"|(?:LANGSMITH|LANGCHAIN|LANGFUSE|OTEL|NEXT_PUBLIC|VERCEL|NODE|PYTHON|GITHUB|LOG|DEBUG)_?\w*"
+    r"|PORT|HOST|HOME|PATH|USER|PWD|TMPDIR|CI|SHELL|ENV|LANG|TZ|MODEL"
+)
+"""What the gate sets itself, what is only for tracing, and what is no matter of the agent's."""
+
+
+def variables_of(text: str, *, example: bool = False) -> tuple[str, ...]:
+    """Return the variables that a program reads without a default, or that an example lists."""
+    if example:
+        found = _LISTED.findall(text)
+    else:
+        found = [next(filter(None, one.groups())) for one in _READ.finditer(text)]
+    return tuple(dict.fromkeys(name for name in found if not _GIVEN.fullmatch(name)))
+
+
+NO_VALUE = re.compile(
+    r"(?:KEYS?|TOKEN|SECRET|PASSWORD|PASS|CREDENTIALS?|PROJECT|_ID|_UR[LI]|CORPUS)$"
+)
+"""Of variables that hold a secret, an address or somebody's own name: in them anything will do, to
+see whether an agent can be asked.
+"""
+
+_VALUE = re.compile(
+    r"^[ \t]*(?:export )?(?P<name>[A-Z][A-Z0-9_]+)[ \t]*=[ \t]*"
+    r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^\s#][^\n]*?)[ \t]*(?:[ \t]#[^\n]*)?$",
+    re.M,
+)
+_TO_FILL_IN = re.compile(
+    r"(?i)\b(?:your|my)\b|your[_-]|<|>|\.\.\.|xxx|change|replace|todo|placeholder|insert|enter|example"
+    r"|\$|^[/~]|^[a-z]:\\|^none$|^null$"
+)
+_SERVED_AT = re.compile(r"PORT$|HOST$|ORIGINS?$|ADDRESS$|EMAIL$|USER(?:NAME)?$")
+_MOST_CHARACTERS = 200
+
+
+def example_values(text: str) -> dict[str, str]:
+    """Return the values by name that an example gives and that are no gaps to fill in.
+
+    A value of `NO_VALUE` is there only if it is an address of this machine.
+    """
+    found = {}
+    for one in _VALUE.finditer(text):
+        name, value = one["name"], one["value"].strip("\"'")
+        usable = value.isprintable() and 0 < len(value) <= _MOST_CHARACTERS
+        if not usable or _GIVEN.fullmatch(name) or _TO_FILL_IN.search(value):
+            continue
+        if NO_VALUE.search(name):
+            usable = re.match(
+                r"[a-z][a-z0-9+.-]*://(?:[^/@]*@)?(?:localhost|127\.0\.0\.1)\b", value
+            )
+        elif _SERVED_AT.search(name):
+            continue
+        if usable:
+            found[name] = value
+    return found
+
+
+_EXAMPLE_OF = (".example", ".sample", ".template")
+
+
+def environment_files(declaring: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the files that may list what each langgraph.json has set: the one that its `env`
+    names, which is often in nobody's repository, and examples of it.
+    """
+    found = {}
+    for path, text in declaring.items():
+        env = _env_of(path, text)
+        if isinstance(env, str):
+            file = normpath(join(dirname(path), env))
+            found[path] = (file, *(f"{file}{ending}" for ending in _EXAMPLE_OF))
+    return found
+
+
+def environment_of(path: str, text: str) -> tuple[str, ...]:
+    """Return the variables that the `env` of a langgraph.json names itself."""
+    env = _env_of(path, text)
+    listed = "".join(f"{name}=\n" for name in env) if isinstance(env, dict) else ""
+    return variables_of(listed, example=True)
+
+
+def _env_of(path: str, text: str) -> object:
+    """Return the `env` of a langgraph.json: the path of a file, or variables with their values."""
+    try:
+        whole = json.loads(text) if path.endswith(".json") else None
+    except (ValueError, RecursionError):
+        return None
+    return value_at(whole, "env")
