@@ -150,6 +150,7 @@ def test_a_set_up_that_failed_is_not_made_again_for_the_next_guess(tmp_path: Pat
     ("text", "why"),
     [
         (SILENT, "the database is away"),
+        (f"import os\nos.getenv('MOOD')\n{SILENT}", "It reads MOOD, and nothing sets it:"),
         (SILENT.replace("raise SystemExit", "print"), "It answered, and called no model."),
     ],
 )

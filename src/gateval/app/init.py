@@ -21,7 +21,7 @@ from gateval.app.doctor import (
     read_workflows,
     sealed_files,
 )
-from gateval.app.proof import Proof, holds_here, prove
+from gateval.app.proof import Proof, holds_here, prove_mended
 from gateval.app.readers import MEND, registries, valid_snapshot
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.label_decision import GateLabel
@@ -34,7 +34,6 @@ from gateval.domain.setup.beside import COMPOSE_FILES, Beside, beside_of
 from gateval.domain.setup.declared import DECLARING
 from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
-from gateval.domain.setup.no_edits import COPY, REDIRECT
 from gateval.domain.setup.openapi import FILES, asked_as_described
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.program_install import with_tools
@@ -373,19 +372,9 @@ class Proving:
         if chosen is None:
             return None
         missing = [one for one in program.variables if NO_VALUE.search(one)]
-        for _ in range(3):  # as it is, and with what its reason says that it lacks
-            proof = prove(
-                self.repository,
-                program,
-                chosen.watch,
-                missing,
-                self.environ,
-                live=self.wishes.live,
-            )
-            mended = program if proof.answered else mended_program(program, proof.why)
-            if mended == program:
-                break
-            program = mended
+        live, watch = self.wishes.live, chosen.watch
+        proof = prove_mended(self.repository, program, watch, missing, self.environ, live=live)
+        program = proof.program
         told = plain_line(program.told, 200)
         if proof.trial is not None and proof.answered:
             counts = ", ".join(
@@ -405,14 +394,10 @@ class Proving:
         print(f"{told} gave no answer, so it is not written. {plain_line(proof.why, 600)}")
         for line in [one for one in proof.detail if "npm notice" not in one][-MOST_LINES:]:
             print(f"    {plain_line(line, 200)}")
+        if unset := ", ".join(one for one in program.variables if one not in missing):
+            said = f"It reads {unset}, and nothing sets it: `gateval init --yes` writes a manifest"
+            print(f"    {plain_line(said, 400)} whose `runtime.env` can.")
         return None
-
-
-def mended_program(program: FoundProgram, why: str) -> FoundProgram:
-    """Return the program with what the reason of a trial without an answer says to set."""
-    return program._replace(
-        writes=program.writes or COPY in why, redirect=program.redirect or REDIRECT in why
-    )
 
 
 MOST_LINES = 6

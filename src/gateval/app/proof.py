@@ -38,6 +38,7 @@ from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH, EgressPolicy
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.setup.gate_job import RUN_MINUTES
 from gateval.domain.setup.invocation import Invocation
+from gateval.domain.setup.no_edits import COPY, REDIRECT
 from gateval.domain.setup.openapi import SERVED_AT, asked_as_described
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.repository_files import worth_reading
@@ -149,6 +150,27 @@ def prove(
         inputs,
         live,
     )
+
+
+def prove_mended(
+    repository: GitRepository,
+    program: FoundProgram,
+    watch: tuple[str, ...],
+    missing: Sequence[str],
+    environ: dict[str, str],
+    *,
+    live: bool,
+) -> Proof:
+    """Do as `prove`, and again with what the reason of a trial without an answer says to set."""
+    while True:
+        proof = prove(repository, program, watch, missing, environ, live=live)
+        mended = program._replace(
+            writes=program.writes or COPY in proof.why,
+            redirect=program.redirect or REDIRECT in proof.why,
+        )
+        if proof.answered or mended == program:
+            return proof
+        program = mended
 
 
 _REFUSED_BODY = re.compile(r"^The server answered .?POST .{1,300} with status 4(?:0[045]|15|22)")
