@@ -1,13 +1,14 @@
 """What a run notes beside its trials until it ends, for a run that goes on from it if it is killed.
 
-No verdict rests on it: which trials were begun, so that it can be told how many are paid again, and
-what models were offered, which no trial repeats. A run that ends by itself says both in its
-results.
+No verdict rests on it: which trials were begun, so that it can be told how many are paid again,
+what models were offered, which no trial repeats, and what calls may have taken. A run that ends by
+itself says all of it in its results.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterable
 from contextlib import suppress
@@ -28,13 +29,17 @@ BEGUN_FILE = "begun.jsonl"
 OFFERS_FILE = "offers.jsonl"
 """The last line of each Agent and side stands."""
 
+SPENT_FILE = "spent.txt"
+"""The last line stands."""
+
 _MOST_BYTES = 64 * 1024 * 1024
 
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class RunNotes:
-    """Notes in the folder of a run, gone when it ends. Use it as a context.
+    """Notes in the folder of a run, gone when it ends; what it spent stays where an error ended it,
+    whose results do not say it. Use it as a context.
 
     Where nothing can be written, nothing is noted.
     """
@@ -42,6 +47,7 @@ class RunNotes:
     def __init__(self, run: Path) -> None:
         self._run = run
         self._files: dict[str, int] = {}
+        self._spent = read_spent(run)
 
     def begin(self, key: TrialKey) -> None:
         """Note that a trial is under way."""
@@ -53,6 +59,10 @@ class RunNotes:
         if lines:
             self._append(OFFERS_FILE, lines)
 
+    def spent(self, usd: float) -> None:
+        """Note what calls may have taken until now, beside those of a killed run in this folder."""
+        self._append(SPENT_FILE, f"{self._spent + usd:.6f}\n".encode())
+
     def _append(self, name: str, lines: bytes) -> None:
         with suppress(OSError):
             if name not in self._files:
@@ -62,11 +72,12 @@ class RunNotes:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for name, file in self._files.items():
             os.close(file)
-            with suppress(OSError):
-                (self._run / name).unlink()
+            if kind is None or name != SPENT_FILE:
+                with suppress(OSError):
+                    (self._run / name).unlink()
 
 
 class RunBatches:
@@ -120,6 +131,24 @@ def read_begun(run: Path) -> frozenset[TrialKey]:
         lines = (run / BEGUN_FILE).read_bytes().splitlines()
         return frozenset(map(TrialKey.model_validate_json, lines))
     return frozenset()
+
+
+def read_spent(run: Path) -> float:
+    """Return what calls of the killed run that left this folder may have taken, in US dollars; 0
+    for others. Raises `UsageError` where that cannot be read.
+    """
+    try:
+        lines = (run / SPENT_FILE).read_text("ascii").splitlines()
+    except FileNotFoundError:
+        return 0.0
+    except (OSError, ValueError):
+        lines = []
+    if not lines or re.fullmatch(r"\d{1,9}\.\d{6}", lines[-1]) is None:
+        raise UsageError(
+            f"{show_here(run / SPENT_FILE)} could not be read, so it is not known what was spent.",
+            hint="Name a new or empty folder.",
+        )
+    return float(lines[-1])
 
 
 def read_offers(run: Path) -> tuple[SharedOffer, ...]:

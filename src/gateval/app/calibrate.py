@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gateval.adapters.folders import write_whole
 from gateval.adapters.git.repository import GitRepository, open_repository
@@ -159,35 +160,44 @@ def refuse_unanswerable(
     refuse_unpriced_models(wanted, policy)
 
 
-def judges_gateway(
+@asynccontextmanager
+async def judges_gateway(
+    repository: GitRepository,
     snapshot: Snapshot,
     settings: Settings,
     policy: Policy,
     *,
     priced: bool = False,
     batch: bool = False,
-) -> Gateway:
-    """Return the gateway, to be entered: it holds the keys, the scripts of this revision, and the
-    limits of its policy. `priced`: what calls cost is wanted. `batch`: calls that do not fit into a
-    budget wait for those that take days.
+) -> AsyncIterator[Gateway]:
+    """Open the gateway: it holds the keys, the scripts of this revision, and the limits of its
+    policy, with what the day leaves of them; what was taken counts in the day. `priced`: what calls
+    cost is wanted. `batch`: calls that do not fit into a budget wait for those that take days.
     """
     from gateval.adapters.list_prices import ListPrices
+    from gateval.app.day_spending import DaySpending
     from gateval.gateway.door import Gateway
     from gateval.gateway.ledger import SpendingLimits
     from gateval.gateway.upstream.http_client import Timeouts
     from gateval.gateway.upstream.retry import RetryPolicy
 
-    return Gateway(
+    day = DaySpending(repository, settings)
+    gateway = Gateway(
         settings.upstreams,
         {Side.HEAD: snapshot.scripts},
-        prices=ListPrices() if priced or policy.budget.usd is not None else None,
+        prices=ListPrices() if priced or policy.budget.limits_usd else None,
         own_prices=policy.prices,
-        limits=SpendingLimits.under(policy),
+        limits=SpendingLimits.under(policy, day.allowed(policy.budget)),
         rates=policy.rates,
         policy=RetryPolicy.under(policy, settings.outage_seconds),
         timeouts=Timeouts(answer=BATCH_SECONDS) if batch else None,
         ca_file=settings.ca_file,
     )
+    async with gateway:
+        try:
+            yield gateway
+        finally:
+            day.close(gateway.ledger.spent.plus(gateway.ledger.held).usd)
 
 
 class CommandInputs(NamedTuple):
@@ -246,7 +256,8 @@ def calibrate_judges(
     )
     announce_calls([(one.calibration, one.spec) for one in asked], policy, batch=batch)
     notes = batch_file(repository.root, asked, snapshot) if batch else None
-    made, over_budget = asyncio.run(_replays(asked, snapshot, settings, policy, notes))
+    under = (repository, snapshot, settings, policy)
+    made, over_budget = asyncio.run(_replays(asked, under, notes))
     replays = map(Redactor(settings.secrets).value, made)
     rows = [
         CalibratedJudge.of(replay, one.least, policy.judge.agreement)
@@ -293,22 +304,24 @@ def write_plotted(
             ) from error
 
 
+GatewayInputs: TypeAlias = tuple[GitRepository, Snapshot, Settings, Policy]
+"""What `judges_gateway` takes."""
+
+
 async def _replays(
     asked: Sequence[AskedJudge],
-    snapshot: Snapshot,
-    settings: Settings,
-    policy: Policy,
+    under: GatewayInputs,
     notes: BatchFile | None,
 ) -> tuple[Sequence[CalibrationReplay], str]:
     """Return the replays, and why not all examples were judged if the policy gave no more calls."""
     from gateval.app.batched import asked_by
     from gateval.judging.calibrating import IN_BATCHES, ONE_BY_ONE, judge_behind, replay
 
-    batch = notes is not None
+    batch, (_, snapshot, settings, _) = notes is not None, under
     rules = IN_BATCHES if batch else ONE_BY_ONE
     at_once = asyncio.Semaphore(len(asked) if batch else 1)
     async with (
-        judges_gateway(snapshot, settings, policy, batch=batch) as gateway,
+        judges_gateway(*under, batch=batch) as gateway,
         asked_by(gateway, settings, notes) as calls,
     ):
 
@@ -446,7 +459,8 @@ def try_judge(
         )
     refuse_unanswerable(judge.asked, snapshot, settings, policy)
     answer, said = answer_to(repository, fixture, trace)
-    found = asyncio.run(_asked(fixture, judge, answer, judges_gateway(snapshot, settings, policy)))
+    door = judges_gateway(repository, snapshot, settings, policy)
+    found = asyncio.run(_asked(fixture, judge, answer, door))
     screen = screen_of(sys.stdout, environ)
     sys.stdout.write(render_judging(fixture, answer, found, said, screen))
     lost = any(isinstance(one.assessment, NotAssessed) for one in found)
@@ -454,7 +468,10 @@ def try_judge(
 
 
 async def _asked(
-    fixture: Fixture, judge: JudgeSpec, answer: Answer, door: Gateway
+    fixture: Fixture,
+    judge: JudgeSpec,
+    answer: Answer,
+    door: AbstractAsyncContextManager[Gateway],
 ) -> list[TriedAssertion]:
     """Ask about one assertion after the other, so that what was said can be told apart."""
     found = []

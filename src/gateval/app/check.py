@@ -235,8 +235,9 @@ def carry_out(
     if taped.replay is None:
         plan = spending.opened(plan, folder.run, resumed)
     asked = (plan, repository, settings, folder)
-    measured = measure(*asked, earlier=earlier, minutes=minutes, resumed=resumed, taping=taped)
-    spending.close(measured.results.info)
+    with spending.closing_on_error(folder.path):
+        measured = measure(*asked, earlier=earlier, minutes=minutes, resumed=resumed, taping=taped)
+    spending.close_run(measured.whole)
     return conclude(measured, settings, taped, memory, chosen=results is not None)
 
 
@@ -327,7 +328,9 @@ def check_itself(
     results: Path | None,
 ) -> int:
     """Run the Evals `runs` times with one revision on both sides; write table, plot and figures."""
+    from gateval.app.day_spending import DaySpending
     from gateval.app.run.evaluate import evaluate
+    from gateval.domain.results.resume import NOTHING_KEPT
     from gateval.domain.results.self_check import self_check
     from gateval.domain.setup.gate_job import RUN_MINUTES
     from gateval.render.plots import render_power_plot
@@ -348,8 +351,12 @@ def check_itself(
     for number in range(1, runs + 1):
         path = folder.path / f"run-{number}"
         path.mkdir()
-        part = ResultsFolder(folder.run, path)
-        found = evaluate(plan, repository, settings, part, lambda _event: None, minutes=RUN_MINUTES)
+        spending = DaySpending(repository, settings)
+        asked = spending.opened(plan, f"{folder.run}-{number}", NOTHING_KEPT)
+        where = (repository, settings, ResultsFolder(folder.run, path))
+        with spending.closing_on_error(path):
+            found = evaluate(asked, *where, lambda _event: None, minutes=RUN_MINUTES)
+        spending.close_run(found)
         if found.info.interrupted:
             print("gateval: interrupted.", file=sys.stderr)
             return EXIT_INTERRUPTED

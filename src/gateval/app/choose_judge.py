@@ -19,6 +19,7 @@ from gateval.adapters.results_folder import create_results_folder
 from gateval.app.batched import BatchFile, asked_by
 from gateval.app.calibrate import (
     AskedJudge,
+    GatewayInputs,
     batch_file,
     calibration_of_preset,
     calibrations_named,
@@ -32,8 +33,7 @@ from gateval.app.foreseen_calls import announce_calls
 from gateval.domain.base import plain_message
 from gateval.domain.manifests.catalogue import Catalogue
 from gateval.domain.manifests.evaluation import Escalation, JudgeSpec
-from gateval.domain.manifests.gate_config import AgreementPolicy, Policy
-from gateval.domain.planning.snapshot import Snapshot
+from gateval.domain.manifests.gate_config import AgreementPolicy
 from gateval.domain.results.judge_choice import (
     ComparisonReport,
     JudgeChoice,
@@ -44,7 +44,6 @@ from gateval.domain.results.self_check import CalibratedJudge
 from gateval.domain.text import quote
 from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS, UsageError
 from gateval.judging.comparing import MeasuredJudge, measure
-from gateval.settings import Settings
 
 COMPARISON_FILE = "judge-comparison.v1.json"
 PLOT_FILE = "judge-comparison.svg"
@@ -129,7 +128,8 @@ def compare_judges(
         [(one.calibration, one.spec) for one in asked], policy, compared=True, batch=batch
     )
     notes = batch_file(repository.root, asked, snapshot, compared=True) if batch else None
-    made, over_budget = asyncio.run(_measured(asked, snapshot, settings, policy, notes))
+    under = (repository, snapshot, settings, policy)
+    made, over_budget = asyncio.run(_measured(asked, under, notes))
     clean = Redactor(settings.secrets)
     made = [one._replace(replay=clean.value(one.replay)) for one in made]
     found = ComparisonReport(revision=revision, choices=tuple(_choices(asked, made)))
@@ -173,15 +173,13 @@ def _choices(asked: Sequence[AskedJudge], made: Sequence[MeasuredJudge]) -> Iter
 
 async def _measured(
     asked: Sequence[AskedJudge],
-    snapshot: Snapshot,
-    settings: Settings,
-    policy: Policy,
+    under: GatewayInputs,
     notes: BatchFile | None,
 ) -> tuple[list[MeasuredJudge], str]:
     """Ask all judges side by side; return why not all were, if the policy gave no more calls."""
-    batch = notes is not None
+    batch, (_, snapshot, settings, _) = notes is not None, under
     async with (
-        judges_gateway(snapshot, settings, policy, priced=True, batch=batch) as gateway,
+        judges_gateway(*under, priced=True, batch=batch) as gateway,
         asked_by(gateway, settings, notes) as calls,
     ):
         each = (

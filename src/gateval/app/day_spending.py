@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.machine import SystemClock, show_here
+from gateval.adapters.results_folder import moment_token, run_id
+from gateval.adapters.run_notes import read_spent
 from gateval.app.run.context import taken_by
 from gateval.app.run.measure import memory_file
+from gateval.domain.manifests.gate_config import BudgetPolicy
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.plan.spending import Allowance, RunSpending, accounts, allowed
-from gateval.domain.results.results import RunInfo
+from gateval.domain.results.results import Results
 from gateval.domain.results.resume import Resumed
-from gateval.errors import UsageError
+from gateval.errors import GatevalError, UsageError
 from gateval.settings import FINDINGS, Settings
 
 _NAME = "spending.txt"
@@ -24,7 +30,8 @@ class DaySpending:
 
     def __init__(self, repository: GitRepository, settings: Settings) -> None:
         self._where = repository, settings
-        self._today = SystemClock().utc_now()[:10]
+        now = SystemClock().utc_now()
+        self._today, self._run = now[:10], run_id(now, moment_token())
         self._mine: RunSpending | None = None
 
     def says(self, plan: Plan) -> str:
@@ -32,29 +39,66 @@ class DaySpending:
         found = accounts(plan.policy.budget, self._today, None)
         return "".join(f"here, {one.says(self._changed(None))}" for one in found)
 
-    def opened(self, plan: Plan, run: str, resumed: Resumed) -> Plan:
+    def opened(self, plan: Plan, run: str, resumed: Resumed, *, later: bool = False) -> Plan:
         """Enter a run with all that it may take; return the plan with what the day leaves it.
 
-        What was `resumed` is paid already. Raises `UsageError` where nothing can be entered.
+        What was `resumed` is paid already; another job closes the entry `later`. Raises
+        `UsageError` where nothing can be entered.
         """
-        mine = accounts(plan.policy.budget, self._today, None)
-        if not mine or not plan.evals:
+        self._run = run
+        found = self.allowed(plan.policy.budget) if plan.evals else None
+        if found is None:
             return plan
-        most, found = plan.policy.budget.usd, list[Allowance]()
+        kept = taken_by((*resumed.kept.measured, *resumed.kept.to_judge))[1].usd
+        entered = f"{self._today} {run}" if later else ""
+        return plan.replace(allowance=found.beside(kept).replace(entered=entered))
+
+    def allowed(self, budget: BudgetPolicy) -> Allowance | None:
+        """Enter what asks models with all that it may take; return what the day leaves it, None
+        without a limit. Raises `UsageError` where nothing can be entered.
+        """
+        mine = accounts(budget, self._today, None)
+        if not mine:
+            return None
+        most, found = budget.usd, list[Allowance]()
 
         def enter(known: Sequence[RunSpending]) -> RunSpending:
             found.append(allowed(most, [(one, known) for one in mine]))
-            return RunSpending(run=run, usd=found[-1].usd)
+            return RunSpending.of(self._run, found[-1].usd)
 
         self._mine = self._changed(enter)[-1]
-        kept = taken_by((*resumed.kept.measured, *resumed.kept.to_judge))[1].usd
-        return plan.replace(allowance=found[-1].beside(kept))
+        return found[-1]
 
-    def close(self, info: RunInfo) -> None:
-        """Write down what the run took. Raises `UsageError` where that cannot be."""
-        if self._mine is not None and info.usd is not None:
-            ended = self._mine.replace(usd=info.usd, ended=True)
+    def close(self, usd: float | None) -> None:
+        """Write down what was taken, None where nobody may know. Raises `UsageError` where that
+        cannot be.
+        """
+        if self._mine is not None and usd is not None:
+            ended = RunSpending.of(self._mine.run, usd, ended=True)
             self._changed(lambda _: ended)
+
+    @contextmanager
+    def closing_on_error(self, run: Path) -> Iterator[None]:
+        """Write down what the run in this folder may have taken, if the block raises an error."""
+        try:
+            yield
+        except GatevalError:
+            self.close(read_spent(run))
+            raise
+
+    def close_run(self, whole: Results) -> None:
+        """Write down what a run took; nothing in CI, whose logs have readers, where it would tell
+        of what is sealed.
+        """
+        apart = self._where[1].in_ci and kept_apart(whole.plan)
+        self.close(None if apart else whole.info.usd)
+
+    def close_later(self, allowance: Allowance | None, whole: Results) -> None:
+        """Write down what all jobs of a run took, in the entry that another one made here today."""
+        day, _, run = allowance.entered.partition(" ") if allowance else ("", "", "")
+        if day == self._today and any(one.run == run for one in self._changed(None)):
+            self._mine = RunSpending.of(run, 0.0)
+            self.close_run(whole)
 
     def _changed(
         self, make: Callable[[Sequence[RunSpending]], RunSpending] | None
@@ -63,12 +107,15 @@ class DaySpending:
         found = list[RunSpending]()
 
         def edit(content: bytes) -> bytes:
-            known = list(self._read(content))
+            every = list(self._read(content))
+            known = [one for day, one in every if day == self._today]
             if make is not None:
                 mine = make(known)
                 known = [*(one for one in known if one.run != mine.run), mine]
             found[:] = known
-            return "".join(f"{self._today} {one}\n" for one in known).encode()
+            kept = [(self._today, one) for one in known]
+            kept += [(day, one) for day, one in every if day > self._today]  # begun after midnight
+            return "".join(f"{day} {one}\n" for day, one in kept).encode()
 
         file = memory_file(*self._where, _NAME)
         try:
@@ -80,14 +127,13 @@ class DaySpending:
             raise self._unfit(f"cannot be written ({error.strerror})") from error
         return found
 
-    def _read(self, content: bytes) -> Iterator[RunSpending]:
+    def _read(self, content: bytes) -> Iterator[tuple[str, RunSpending]]:
         for line in content.decode("ascii", "replace").splitlines():
             day, _, entry = line.partition(" ")
             read = RunSpending.parse(entry)
-            if read is None:
+            if read is None or not day:
                 raise self._unfit("is damaged")
-            if day == self._today:
-                yield read
+            yield day, read
 
     def _unfit(self, why: str) -> UsageError:
         path = show_here(memory_file(*self._where, _NAME).path)

@@ -12,15 +12,13 @@ from collections.abc import Callable
 
 from gateval.adapters.list_prices import ListPrices
 from gateval.adapters.machine import screen_of
-from gateval.app.calibrate import judges_gateway, read_here, refuse_unanswerable
+from gateval.app.calibrate import GatewayInputs, judges_gateway, read_here, refuse_unanswerable
 from gateval.app.foreseen_calls import VERDICT_TOKENS
 from gateval.domain.injection import AttackRate, AttackReport, why_injectable
 from gateval.domain.manifests.catalogue import Catalogue, select_fixtures
 from gateval.domain.manifests.evaluation import Calibration, Eval, JudgeSpec
-from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.plan.sealing import is_sealed_eval
 from gateval.domain.planning.selection import refuse_names
-from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.text import show_usd
 from gateval.domain.tree import Revision
 from gateval.domain.trials.model_call import Usage
@@ -28,7 +26,6 @@ from gateval.errors import EXIT_FAILED, EXIT_NOT_EVALUATED, EXIT_PASS, UsageErro
 from gateval.gateway.ledger import BYTES_PER_TOKEN, Pricing
 from gateval.judging.calibrating import Attacked, attack, attack_requests
 from gateval.judging.judge import Judge
-from gateval.settings import Settings
 
 
 def attack_judge(
@@ -48,7 +45,7 @@ def attack_judge(
     from gateval.render.stage import dump
     from gateval.render.terminal.judges import render_attacks
 
-    settings, _, revision, snapshot, policy = read_here(environ, rev)
+    settings, repository, revision, snapshot, policy = read_here(environ, rev)
     evaluation, calibration = _chosen(snapshot.catalogue, name)
     refuse_unanswerable(evaluation.judge.asked, snapshot, settings, policy)
     told = _cost(calibration, evaluation.judge, Pricing(ListPrices(), policy.prices))
@@ -56,7 +53,8 @@ def attack_judge(
         raise UsageError(f"{told}.", hint="Nobody is here to agree to that: --yes goes on unasked.")
     if not agreed(told):
         return EXIT_NOT_EVALUATED
-    made, over_budget = asyncio.run(_attacked(calibration, evaluation, snapshot, settings, policy))
+    under = (repository, snapshot, settings, policy)
+    made, over_budget = asyncio.run(_attacked(calibration, evaluation, under))
     found = report_of(revision, evaluation, calibration, made)
     shown = render_attacks(found, screen_of(sys.stdout, environ))
     sys.stdout.write(dump(found) if as_json else shown)
@@ -110,12 +108,10 @@ def _cost(calibration: Calibration, spec: JudgeSpec, pricing: Pricing) -> str:
 async def _attacked(
     calibration: Calibration,
     evaluation: Eval,
-    snapshot: Snapshot,
-    settings: Settings,
-    policy: Policy,
+    under: GatewayInputs,
 ) -> tuple[Attacked, str]:
     """Return what came of it, and why not all was asked if the policy gave no more calls."""
-    async with judges_gateway(snapshot, settings, policy) as gateway:
+    async with judges_gateway(*under) as gateway:
         made = await attack(calibration, evaluation.judge, Judge(gateway))
     return made, gateway.ledger.told if gateway.ledger.ended else ""
 

@@ -23,9 +23,11 @@ from gateval.adapters.results_folder import PARENTS, run_folders
 from gateval.adapters.run_notes import (
     BATCHES_FILE,
     OFFERS_FILE,
+    SPENT_FILE,
     read_batches,
     read_begun,
     read_offers,
+    read_spent,
 )
 from gateval.adapters.store import STORE_FOLDER, stored_trials
 from gateval.app.run.shards import KilledTry
@@ -88,17 +90,20 @@ def killed_try(plan: Plan, repository: GitRepository, folder: Path) -> KilledTry
     try:
         trials = stored_trials(folder, TRIALS_FILE)
         part = folder / PART_FILE
-        offers = load_part(part.read_bytes()).offers if part.exists() else ()
+        left = load_part(part.read_bytes()) if part.exists() else None
     except (StageFileError, OSError):
         return None
     found = _resumed(plan, folder) if trials else NOTHING_KEPT
     if found is None:
         return None
-    if offers:
-        found = found._replace(offers=offered_in(plan, found.kept, offers))
+    if left and left.offers:
+        found = found._replace(offers=offered_in(plan, found.kept, left.offers))
     counted = {one.key for one in (*found.kept.measured, *found.kept.to_judge)}
     rest = tuple(one for one in trials if one.key not in counted)
-    return None if any(one.passed is not None for one in rest) else KilledTry(found, rest)
+    if any(one.passed is not None for one in rest):
+        return None
+    usd = read_spent(folder) or (left and left.usd) or 0.0
+    return KilledTry(found, rest, usd, left.shard if left else None)
 
 
 def with_reused_here(plan: Plan, repository: GitRepository, resumed: Resumed) -> Resumed:
@@ -171,11 +176,14 @@ def _refuse_unfit(repository: GitRepository, folder: Path) -> None:
         raise UsageError(f"The run {show_here(folder)} is still under way.", hint="Await it.")
 
 
+_READ = (PLAN_FILE, PART_FILE, STORE_FOLDER, TRIALS_FILE, OFFERS_FILE, BATCHES_FILE, SPENT_FILE)
+
+
 def _refuse_of_others(repository: GitRepository, folder: Path) -> None:
     """Raise `UsageError` where another user may have put there what is read."""
     owners = trusted_owners(repository.root)
     try:
-        for name in (PLAN_FILE, PART_FILE, STORE_FOLDER, TRIALS_FILE, OFFERS_FILE, BATCHES_FILE):
+        for name in _READ:
             refuse_way(folder.absolute() / name, owners)
     except OSError as error:
         raise UsageError(

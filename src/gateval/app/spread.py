@@ -112,8 +112,11 @@ def run_stage(
     killed = _killed(plan, repository, results, job) if taped.replay is None else None
     clock, goes_on = SystemClock(), killed is not None
     folder = create_results_folder(repository.root, clock, chosen=results, goes_on=goes_on)
-    if job.step is ActionStep.PLAN:
-        plan = DaySpending(repository, settings).opened(plan, folder.run, NOTHING_KEPT)
+    spending = DaySpending(repository, settings)
+    if taped.replay is not None:
+        plan = plan.replace(allowance=None)
+    elif job.step is ActionStep.PLAN:
+        plan = spending.opened(plan, folder.run, NOTHING_KEPT, later=True)
     else:
         plan = with_allowance(plan, there)
     attempt = _attempt(there, job)
@@ -123,6 +126,7 @@ def run_stage(
     if job.step is ActionStep.FINISH:
         end, measured = machine.measure_rest(there)
         sys.stderr.write(end.text)
+        spending.close_later(plan.allowance, measured.whole)
         shown = with_spent_here(whole_plan, repository.root)
         whole = measured.whole.replace(
             plan=Redactor(settings.secrets).value(shown.replace(allowance=plan.allowance))
@@ -184,7 +188,20 @@ def _measured(machine: Machine, job: JobAsked, parts: list[ResultsPart]) -> Stag
 
 
 def _attempt(parts: Sequence[ResultsPart], job: JobAsked) -> int:
-    """Return which try this is, by the parts of those before."""
-    if job.own is None:
-        return 1 + max((one.border.attempt for one in parts if one.border), default=0)
-    return 1 + max(tries(parts, job.round, job.own.number), default=0)
+    """Return which try this is, by the parts of those before; the first one has the number of the
+    try at which the run was planned.
+    """
+    borders = [one.border for one in parts if one.border]
+    planned = max((one.attempt for one in borders if not one.round and not one.whole), default=0)
+    if job.step is ActionStep.PLAN:
+        return planned + 1
+    if job.own is not None:
+        tried = tries(parts, job.round, job.own.number)
+    else:
+        last, ends = (
+            max((one.shard.round for one in parts if one.shard), default=0),
+            job.step is ActionStep.FINISH,
+        )
+        mine = (one for one in borders if one.whole == ends and (ends or one.round == last > 0))
+        tried = tuple(one.attempt for one in mine)
+    return max(max(tried, default=0) + 1, planned)

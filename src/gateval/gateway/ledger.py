@@ -73,6 +73,10 @@ LONGEST_WAIT = 310.0
 take. One that a candidate does not read to its end may wait for this very call."""
 
 
+_NOTED_STEPS = 200
+"""How often, at about most, it is noted what a run has taken: each time a bit ahead."""
+
+
 class SpendingLimits(Value):
     """The most that the calls of a run may take together; `usd` is None without a limit. `told`
     says why it is less than a run has as a rule.
@@ -153,7 +157,8 @@ class Ledger:
 
     Attributes: `calls` made so far, `spent` by those that are over, `held` back for those under
     way, `ended` why no call is made any more, as a sentence; empty as long as there is room;
-    `slowest` the seconds of the slowest call of a model that was answered.
+    `slowest` the seconds of the slowest call of a model that was answered. Where dollars are
+    limited, `note` is told what may have been taken, before it is, in steps of a part of the limit.
     """
 
     def __init__(
@@ -165,6 +170,8 @@ class Ledger:
         self.held = Taken()
         self.ended = ""
         self.slowest: dict[str, float] = {}
+        self.note: Callable[[float], None] = lambda _: None
+        self._noted = 0.0
         self._pricing = pricing
         self._longest_wait = longest_wait
         self._open = 0
@@ -223,6 +230,7 @@ class Ledger:
         self.calls += 1
         self._open += 1
         self.held = self.held.plus(may_take)
+        self._note()
         return CallEntry(self, model, may_take, told)
 
     def close(self, entry: CallEntry, usage: Usage, answered: str, tier: str) -> None:
@@ -238,7 +246,14 @@ class Ledger:
         self.spent = self.spent.plus(
             Taken(tokens, entry.held.usd if priced.usd is None else priced.usd)
         )
+        self._note()
         self._room.set()
+
+    def _note(self) -> None:
+        usd, limit = self.spent.usd + self.held.usd, self.limits.usd
+        if limit is not None and usd > self._noted:
+            self._noted = max(usd, min(usd + limit / _NOTED_STEPS, limit))
+            self.note(self._noted)
 
     def _may_take(self, model: str, size: int, most: int | None) -> Taken:
         read = size // BYTES_PER_TOKEN

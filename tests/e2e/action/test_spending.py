@@ -12,11 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from gateval.app.run.shards import refuse_lost_try
+from gateval.domain.plan.spending import MOST_USD, Allowance, RunSpending
+from gateval.domain.results.rounds import Joined
+from gateval.errors import UsageError
 from tests.helpers import stored
 from tests.helpers.command import ROOT
 from tests.helpers.github_shop import GitHubShop
 from tests.helpers.providers import provider
 from tests.helpers.repo import Repo
+from tests.helpers.reports import make
 from tests.helpers.runner import Ended, Job
 from tests.helpers.workflow_run import WorkflowWalk
 from tests.servers.artifacts import artifact_service
@@ -100,7 +105,7 @@ class PaidShop(GitHubShop):
         return pull
 
     def entries(self, whose: str) -> list[str]:
-        """What stands in an account, oldest first."""
+        """What stands in an account."""
         anchor = self.work.git("log", "-1", "--format=%H", "main", "--", ".github/gateval.yml")
         checks = self.repo.checks(f"gateval (spent by {whose})", anchor.decode().strip())
         return [re.findall(r"usd=([\d.]+ \w+)", one.text or "")[0] for one in checks]
@@ -372,12 +377,66 @@ def test_shards_share_what_the_job_that_plans_them_entered(paid: PaidShop, tmp_p
     walk.run_all_again()
     assert paid.calls == 2 * FIXTURES
     assert paid.conclusions(pull.head_sha)[-1] == "success"
-    assert paid.entries("pull request 1") == ["0.500000 open"] * 2
+    half = f"{FIXTURES * PRICE:.6f} over"
+    assert sorted(paid.entries("pull request 1")) == [half, "0.500000 open"]
     third = WorkflowWalk(paid, paid.pushed(pull, "Be quickest.\n"), walk.path, 701)
     third.secrets = paid.environ
     third.walk()
+    assert paid.conclusions(pull.head_sha)[-1] == "success"
+    assert sorted(paid.entries("pull request 1")) == [half, f"{RUN:.6f} over", "0.500000 open"]
+    fourth = WorkflowWalk(paid, paid.pushed(pull, "Be at your quickest.\n"), walk.path, 702)
+    fourth.secrets = paid.environ
+    fourth.walk()
     assert paid.conclusions(pull.head_sha)[-1] == "action_required"
-    assert "1.00 of its <span>$</span>1.20" in pull.comments[0].body
+    found = re.search(r"has .{0,80} taken", pull.comments[0].body)
+    assert found, pull.comments[0].body
+    assert "0.98 of its" in found[0], found[0]
+
+
+def test_a_shard_of_which_one_try_is_lost_spends_no_more_though_another_left_something() -> None:
+    """Else a change whose shard is killed each time would spend its share each time."""
+    plan = make("support-eval refund head:pass").results.plan
+    plan = plan.replace(allowance=Allowance(usd=0.5))
+    joined = Joined((), (), (), 0, 2, "", {}, attempt=1)
+    refuse_lost_try(plan, joined, 3, (1, 2))
+    for known in ((1,), (2,), ()):
+        with pytest.raises(UsageError, match="lost with it"):
+            refuse_lost_try(plan, joined, 3, known)
+
+
+def test_a_run_that_could_not_count_the_others_holds_nothing_afterwards(paid: PaidShop) -> None:
+    paid.budget(BOTH)
+    pull = paid.open_pull("Be quick.\n")
+    anchor = paid.work.git("log", "-1", "--format=%H", "main", "--", ".github/gateval.yml")
+    listing = f"/repos/acme/shop/commits/{anchor.decode().strip()}/check-runs"
+    for nth in range(1, 6):
+        paid.server.faults.status("GET", listing, 500, nth=nth)
+    done = paid.run(pull)
+    assert done.code == 3, done.log + done.errors
+    assert paid.calls == 0
+    assert "cannot be counted" in told(done)["allowance"]
+    assert paid.entries("pull request 1") == ["0.000000 over"]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "<!-- gateval:spending v1 run=9.1 usd=-9.000000 over -->",
+        "<!-- gateval:spending v1 run=9.1 usd=NaN over -->",
+        "<!-- gateval:spending v1 run=9.1 usd=1e400 over -->",
+        "<!-- gateval:spending v1 run=9.1 usd=\u0661.000000 over -->",
+        "<!-- gateval:spending v1 run=9.1 usd=0.000000 over -->\n<!-- x -->",
+    ],
+)
+def test_an_entry_that_says_no_amount_counts_for_none(entry: str) -> None:
+    read = RunSpending.parse(entry)
+    assert read is None
+
+
+def test_more_than_can_be_written_counts_as_the_most() -> None:
+    read = RunSpending.parse(str(RunSpending.of("9.1", 1e300)))
+    assert read is not None
+    assert read.usd == MOST_USD
 
 
 def test_shards_of_a_job_that_could_enter_nothing_spend_nothing(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,10 +22,11 @@ from gateval.adapters.results_folder import (
     read_parts,
     results_path,
 )
+from gateval.adapters.run_notes import read_spent
 from gateval.app.action.context import ActionContext, ActionEvent, reads_unsigned
 from gateval.app.action.earlier_runs import sets_stored
 from gateval.app.action.result import ActionProgress, ActionResult
-from gateval.app.action.spending import closed, opened
+from gateval.app.action.spending import closed, closed_later, opened
 from gateval.app.run.context import part_with_keys, refuse_missing_keys, refuse_unpriced
 from gateval.app.run.recording import Taping
 from gateval.app.run.shards import claim_limit
@@ -42,7 +44,7 @@ from gateval.domain.history.run_record import RunFacts, newest_first
 from gateval.domain.history.trend import turns
 from gateval.domain.manifests.gate_config import RecordingPolicy
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.sealing import shut_plan, without_sealed
+from gateval.domain.plan.sealing import kept_apart, shut_plan, without_sealed
 from gateval.domain.results.results import (
     WHY_CUT,
     Results,
@@ -129,7 +131,8 @@ def stored_results(context: ActionContext, plan: Plan, run: str, *, sealed: bool
     info = info.replace(seconds=seconds)
     warnings = () if all(found.values()) else (_UNOPENED,)
     cut = {name: said_by(parts, name) for name in WHY_CUT}
-    info = info.replace(**cut, warnings=warnings)
+    usd = parts[0].all_usd if len(parts) == 1 else None
+    info = info.replace(**cut, warnings=warnings, usd=usd)
     return assemble(measured, parts, info).replace(plan=plan)
 
 
@@ -175,7 +178,7 @@ def measure_plan(
         whole = stored.replace(earlier=sets_stored(event, plan))  # not as parts say
         rates = left < Room.VERDICTS
         public = seal_results(whole, folder, context.settings.environ, rates=rates)
-        return MeasuredRun(public, whole, folder)
+        return MeasuredRun(public, whole, folder, uncounted=closed_later(event, plan, stored))
     from gateval.app.run.measure import measure, store_plan
     from gateval.safe.redaction import Redactor
 
@@ -191,7 +194,8 @@ def measure_plan(
         progress.open_check(event.target)
     entries = opened(event, plan, resumed)
     plan, part = (one.replace(allowance=entries.allowance) for one in (plan, part))
-    measured = measure(
+    run = partial(
+        measure,
         plan,
         context.repository,
         context.settings.keeping_layers(
@@ -208,7 +212,12 @@ def measure_plan(
         taping=Taping(record=plan.policy.recordings is RecordingPolicy.UPLOAD),
         hear=listener(folder.path),
     )
-    return measured._replace(uncounted=closed(event, entries, measured.results.info))
+    try:
+        measured = run()
+    except BaseException:
+        closed(event, entries, None if kept_apart(plan) else read_spent(folder.path))
+        raise
+    return measured._replace(uncounted=closed(event, entries, measured.results.info.usd))
 
 
 def _runnable_part(event: ActionEvent, plan: Plan, left: Room) -> Plan | None:

@@ -159,7 +159,7 @@ class EvaluationRun:
 
     `kept` is what was measured before; it counts among what the policy lets this one take. `stage`
     is the piece of a run that is made here, None for all of it; `asked` are the batches in which
-    judges were asked before.
+    judges were asked before. `note_spent` is told what its own calls may have taken.
     `replays` takes in the calibrations that the run replays, without secrets, `over_budget` why no
     model was asked any more, `usd` what its own calls took, `silent` the models that answered no
     call at the end, with seconds.
@@ -179,6 +179,7 @@ class EvaluationRun:
     taping: Taping = NO_TAPING
     stage: Stage | None = None
     asked: BatchBook = NO_BATCHES
+    note_spent: Callable[[float], None] = lambda _: None
     replays: list[CalibrationReplay] = field(default_factory=list)
     over_budget: list[str] = field(default_factory=list)
     usd: list[float] = field(default_factory=list)
@@ -347,6 +348,7 @@ async def _gateway(run: EvaluationRun, tape: Tape | None) -> AsyncIterator[Gatew
     ledger = gateway.ledger
     ledger.calls, ledger.spent = taken_by(kept)
     before = ledger.spent.usd
+    ledger.note = lambda usd: run.note_spent(usd - before)
     try:
         async with gateway, outages_told(gateway, run.listen):
             yield gateway

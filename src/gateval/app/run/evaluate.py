@@ -24,7 +24,6 @@ from gateval.app.run.views import TRIALS_FILE
 from gateval.candidates.isolation.isolation_level import IsolationLevel, egress_text
 from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.doubts import trial_warnings
 from gateval.domain.results.offers import OfferCollector, offer_collector
 from gateval.domain.results.progress import is_public_warning
@@ -79,7 +78,7 @@ def evaluate(
         offers = offer_collector(plan, resumed.offers)
         notes.offered(offers.news())
         noting = _noting(warnings, under_way, sealed_off(_noted_in(notes, offers, listen), plan))
-        how = (level, at_once, minutes, kept, taping, stage, resumed.batches)
+        how = (level, at_once, minutes, kept, taping, stage, resumed.batches, notes.spent)
         run = EvaluationRun(plan, repository, settings, folder, log, noting, offers, *how)
         trials, interrupted = _trials_of(run)
     timed_out = trials is None and not interrupted
@@ -99,7 +98,7 @@ def evaluate(
         ended=f"The time of the run was over ({minutes:g} minutes)." if timed_out else "",
         unanswered=_unanswered(run.silent, seconds) if timed_out else "",
         over_budget=" ".join(run.over_budget),
-        usd=sum(run.usd) if plan.allowance and not kept_apart(plan) else None,
+        usd=sum(run.usd) if plan.allowance else None,
         warnings=_limited(plan, told),
     )
     return results_of(plan, done, info, _agreements(plan, run.replays), offers.found())

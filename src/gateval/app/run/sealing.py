@@ -130,6 +130,7 @@ def seal_results(
     shown = counted(whole)
     if kept_apart(whole.plan):
         shown = publishable(make_report(whole), own_digest(environ), rates=rates)
+        shown = shown.replace(info=shown.info.replace(usd=None))  # it would tell of what is sealed
     if not tells:
         return untold(shown)
     unread = any(map(is_shut, whole.plan.evals))
@@ -170,7 +171,7 @@ def with_sealed(part: ResultsPart, opened: ResultsPart | None) -> ResultsPart:
         for name in ("agents", "evals", "scripts")
     }
     trials = (*part.trials, *opened.trials)
-    return part.replace(plan=part.plan.replace(**both), trials=trials)
+    return part.replace(plan=part.plan.replace(**both), trials=trials, usd=opened.usd)
 
 
 def _about(plan: Plan) -> str:

@@ -23,7 +23,7 @@ from gateval.domain.manifests.gate_config import ProviderRate
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.spending import Allowance
 from gateval.domain.results.offers import OfferCollector, SharedOffer
-from gateval.domain.results.results import ResultsPart, part_of, refuse_replayed
+from gateval.domain.results.results import Results, ResultsPart, part_of, refuse_replayed
 from gateval.domain.results.resume import NOTHING_KEPT, KeptTrials, Resumed
 from gateval.domain.results.rounds import Joined, join, look_at, tried_before, tries
 from gateval.domain.results.shards import (
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
     """What one machine measures: `plan` says of what, `stage` which trials; without one, nothing is
     left to be measured. `resumed` is what was measured before; what of that other parts hold is
     `elsewhere`. `offers` is what models were offered in the rest of it. At most `at_once` trials
-    run side by side.
+    run side by side. `paid` is what a killed try took, in US dollars.
     """
 
     plan: Plan
@@ -64,6 +64,7 @@ class Piece(NamedTuple):
     elsewhere: frozenset[TrialKey] = frozenset()
     at_once: int | None = None
     offers: tuple[SharedOffer, ...] = ()
+    paid: float = 0.0
 
     def with_offers(self, found: Iterable[SharedOffer]) -> tuple[SharedOffer, ...]:
         """Return what models were offered here and in the rest of the run."""
@@ -77,12 +78,15 @@ class Piece(NamedTuple):
 
 
 class KilledTry(NamedTuple):
-    """What a job left that was killed before it wrote its part: what counts of it, and the trials
-    that were `lost`, which run again, and are paid.
+    """What a job left that was killed before it wrote its part, or cut short: what counts of it,
+    and the trials that were `lost`, which run again, and are paid. Its calls may have taken `usd`.
+    `left` is the shard that its part is of, if it wrote one.
     """
 
     resumed: Resumed = NOTHING_KEPT
     lost: tuple[Trial, ...] = ()
+    usd: float = 0.0
+    left: Shard | None = None
 
 
 NOT_KILLED = KilledTry()
@@ -162,11 +166,11 @@ _NOT_ENTERED = Allowance(
 )
 
 
-def refuse_lost_try(plan: Plan, joined: Joined, attempt: int, *, known: bool) -> None:
-    """Raise `UsageError` in a job that is run again where what it spent before is not `known`, and
-    pull request or day have a limit.
+def refuse_lost_try(plan: Plan, joined: Joined, attempt: int, known: Iterable[int]) -> None:
+    """Raise `UsageError` in a job that is run again where one of its tries is not `known`, and pull
+    request or day have a limit: one that is killed each time would spend its share each time.
     """
-    if plan.allowance and attempt > joined.attempt and not known:
+    if plan.allowance and not {*range(joined.attempt, attempt)} <= {*known}:
         raise UsageError(
             "What the try before this one spent is lost with it, and counts as all that the run "
             "was given (policy.budget).",
@@ -206,7 +210,7 @@ def shard_piece(
     try is lost with what it spent of what its pull request or day allows.
     """
     before = join(plan, parts, before=number)
-    refuse_lost_try(plan, before, attempt, known=bool(tries(parts, number, name.number)))
+    refuse_lost_try(plan, before, attempt, tries(parts, number, name.number))
     if before.unfinished:
         raise UsageError(f"Round {number} cannot begin. {before.unfinished}")
     if before.shards and before.shards != name.of:
@@ -221,13 +225,17 @@ def shard_piece(
     )
     keys = share.keys
     kept = _with_killed(tried_before(plan, parts, shard, share), killed, keys)
-    limits, rates = _limits(plan, before, share, killed.lost), _rates(plan, name.of)
-    stage = Stage(lambda done: _missing(keys, done), limits, rates)
+    mine = [one for one in parts if one.shard and one.shard.is_try_of(shard)]
+    paid = 0.0 if any(one.shard == killed.left for one in mine) else killed.usd
+    took = fsum(one.usd or 0.0 for one in mine) + paid
+    there = (*kept.kept.measured, *kept.kept.to_judge)
+    limits = _limits(plan, before, share, took, there, killed.lost)
+    stage = Stage(lambda done: _missing(keys, done), limits, _rates(plan, name.of))
     of_plan = shared_plan(plan, share) if keys else plan
     known = of_plan.replace(agreements=(*plan.agreements, *before.calibrations))
     parallel = at_once and max(1, at_once // name.of + (name.number <= at_once % name.of))
     left = _missing(keys, kept.kept.measured)
-    return Piece(known, stage if left else None, kept, at_once=parallel), shard
+    return Piece(known, stage if left else None, kept, at_once=parallel, paid=paid), shard
 
 
 def _with_killed(
@@ -273,7 +281,7 @@ def _after(
     """Return a piece that goes on from all that was joined; where it is unfinished, nobody may."""
     known = plan.replace(agreements=(*plan.agreements, *joined.calibrations))
     stage = whole_run(plan)._replace(asks=asks, ends=ends)
-    stage = stage._replace(limits=_left(stage.limits, joined.calibrations))
+    stage = stage._replace(limits=_left(stage.limits, joined.calibrations, _in_no_trial(joined)))
     may = not joined.unfinished and (ends or asks(joined.trials))
     there = frozenset(one.key for one in joined.trials)
     return Piece(known, stage if may else None, _kept(joined.trials), there, at_once)
@@ -287,21 +295,28 @@ def part_of_piece(
     unfinished: str = "",
     *,
     replayed: bool = False,
+    all_usd: float | None = None,
 ) -> str:
     """Return what a machine leaves for others: its trials, and where they belong in the run.
 
-    Those of sealed Evals are encrypted for the gate's own key.
+    Those of sealed Evals are encrypted for the gate's own key. `all_usd` is what the jobs before
+    took, where that is known.
     """
-    public, whole = (
-        one.replace(trials=tuple(t for t in one.trials if t.key not in piece.elsewhere))
-        for one in (measured.results, measured.whole)
-    )
+
+    def own(results: Results) -> Results:
+        trials = tuple(one for one in results.trials if one.key not in piece.elsewhere)
+        usd = results.info.usd
+        info = results.info.replace(usd=None if usd is None else usd + piece.paid)
+        return results.replace(trials=trials, info=info)
+
+    public, whole = own(measured.results), own(measured.whole)
     part = part_of(public).replace(sealed=sealed_part(whole, environ))
     where = {"shard": place} if isinstance(place, Shard) else {"border": place}
     facts = {
         "ended": " ".join(filter(None, (unfinished, part.ended))),
         "offers": piece.with_offers(part.offers),
         "replayed": replayed,
+        "all_usd": None if None in (all_usd, part.usd) else (all_usd or 0.0) + (part.usd or 0.0),
     }
     return dump(part.replace(**where, **facts), indent=None)
 
@@ -315,15 +330,25 @@ def _kept(trials: tuple[Trial, ...]) -> Resumed:
     return Resumed(KeptTrials(trials))
 
 
-def _limits(plan: Plan, before: Joined, share: Share, lost: Iterable[Trial]) -> SpendingLimits:
+def _limits(
+    plan: Plan,
+    before: Joined,
+    share: Share,
+    took: float,
+    kept: Iterable[Trial],
+    lost: Iterable[Trial],
+) -> SpendingLimits:
     """Return what a shard's calls may take: of what earlier rounds left, a part like its share,
-    without what trials took that it `lost`.
+    without what trials took that it `lost`, and what else of the dollars its tries `took` is in
+    none that it `kept`.
     """
-    whole = _left(SpendingLimits.under(plan.policy, plan.allowance), before.calibrations)
+    limits = SpendingLimits.under(plan.policy, plan.allowance)
+    whole = _left(limits, before.calibrations, _in_no_trial(before))
     calls, taken = taken_by(before.trials)
     part = Fraction(len(share.keys), max(1, len(before.left)))
     lost_calls, paid = taken_by(lost)
-    usd = None if whole.usd is None else max(0.0, (whole.usd - taken.usd) * float(part) - paid.usd)
+    gone = max(paid.usd, took - taken_by(kept)[1].usd)
+    usd = None if whole.usd is None else max(0.0, (whole.usd - taken.usd) * float(part) - gone)
     return SpendingLimits(
         calls=max(0, int((whole.calls - calls) * part) - lost_calls),
         tokens=max(0, int((whole.tokens - taken.tokens) * part) - paid.tokens),
@@ -332,10 +357,20 @@ def _limits(plan: Plan, before: Joined, share: Share, lost: Iterable[Trial]) -> 
     )
 
 
-def _left(limits: SpendingLimits, calibrations: Iterable[CalibrationReplay]) -> SpendingLimits:
-    """Return what is left of limits where judges were measured; their calls are in no trial."""
+def _in_no_trial(joined: Joined) -> float:
+    """Return the dollars of calls whose end no trial and no calibration tells."""
+    known = [taken_by(joined.trials)[1].usd, *(one.usage.usd or 0.0 for one in joined.calibrations)]
+    return max(0.0, joined.usd - fsum(known))
+
+
+def _left(
+    limits: SpendingLimits, calibrations: Iterable[CalibrationReplay], gone: float
+) -> SpendingLimits:
+    """Return what is left of limits where judges were measured, whose calls are in no trial, and
+    so many dollars are gone besides.
+    """
     usages = [one.usage for one in calibrations]
-    usd = limits.usd and max(0.0, limits.usd - fsum(one.usd or 0.0 for one in usages))
+    usd = limits.usd and max(0.0, limits.usd - gone - fsum(one.usd or 0.0 for one in usages))
     tokens = max(0, limits.tokens - sum(one.total or 0 for one in usages))
     return limits.replace(usd=usd, tokens=tokens)
 

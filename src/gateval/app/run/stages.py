@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gateval.adapters.git.repository import GitRepository
 from gateval.adapters.results_folder import ResultsFolder
@@ -30,7 +30,7 @@ from gateval.app.run.views import PART_FILE
 from gateval.domain.plan.plan import Plan
 from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.results.results import ResultsPart, RunInfo, results_of
-from gateval.domain.results.rounds import join
+from gateval.domain.results.rounds import join, spent_in_all
 from gateval.domain.results.shards import Border, Shard, ShardName, busy_seconds
 from gateval.domain.text import show_usd
 from gateval.domain.trials.trial import Trial
@@ -111,9 +111,9 @@ class Machine:
     def measure_next(self, parts: list[ResultsPart]) -> StageEnd:
         """Join what was measured, measure what takes under ten minutes, and say what is next."""
         joined = join(self.plan, parts)
-        borders = [one.border for one in parts if one.border]
-        tried = any(one.round == joined.round and not one.whole for one in borders)
-        refuse_lost_try(self.plan, joined, self.attempt, known=tried)
+        borders = [one.border for one in parts if one.border and not one.border.whole]
+        tried = [one.attempt for one in borders if one.round == joined.round]
+        refuse_lost_try(self.plan, joined, self.attempt, tried)
         piece = short_piece(self.plan, joined, self.at_once)
         measured = self._measured(piece)
         after = joined
@@ -137,12 +137,15 @@ class Machine:
         decides: it says what it lacks.
         """
         joined = join(self.plan, parts)
-        tried = any(one.border and one.border.whole for one in parts)
-        refuse_lost_try(self.plan, joined, self.attempt, known=tried)
+        tried = [one.border.attempt for one in parts if one.border and one.border.whole]
+        refuse_lost_try(self.plan, joined, self.attempt, tried)
         piece = last_piece(self.plan, joined, self.at_once)
         measured = self._measured(piece)
         border = Border(round=joined.round, attempt=self.attempt, whole=True)
-        self._leave(measured, piece, border, joined.unfinished)
+        before_usd = spent_in_all(joined, parts, self.attempt)
+        self._leave(measured, piece, border, joined.unfinished, before_usd)
+        usd = measured.whole.info.usd
+        all_usd = None if before_usd is None or usd is None else before_usd + usd
         made, before = len(measured.results.trials), len(self._public(joined.trials))
         told = f"{made:,} runs measured, {made - before:,} of them here.\n"
         cut = joined.unfinished or measured.results.info.cut
@@ -152,6 +155,7 @@ class Machine:
         info = measured.whole.info.replace(
             seconds=busy_seconds(self.plan, measured.whole.trials),
             ended=" ".join(filter(None, (joined.unfinished, measured.whole.info.ended))),
+            usd=all_usd,
         )
         offers = piece.with_offers(measured.whole.offers)
         return end, measured._replace(whole=measured.whole.replace(info=info, offers=offers))
@@ -164,7 +168,7 @@ class Machine:
 
         if piece.stage is None:
             shown = Redactor(self.settings.secrets).value(self.plan)
-            info = RunInfo(run=self.folder.run)
+            info = RunInfo(run=self.folder.run, usd=0.0 if self.plan.allowance else None)
             known = piece.plan.agreements
             whole = results_of(shown, piece.resumed.kept.measured, info, known)
             environ = self.settings.environ
@@ -187,11 +191,16 @@ class Machine:
         )
 
     def _leave(
-        self, measured: MeasuredRun, piece: Piece, place: Shard | Border, unfinished: str = ""
+        self,
+        measured: MeasuredRun,
+        piece: Piece,
+        place: Shard | Border,
+        unfinished: str = "",
+        all_usd: float | None = None,
     ) -> None:
-        replayed = self.taping.replay is not None
+        facts: dict[str, Any] = {"replayed": self.taping.replay is not None, "all_usd": all_usd}
         environ = self.settings.environ
-        text = part_of_piece(measured, piece, environ, place, unfinished, replayed=replayed)
+        text = part_of_piece(measured, piece, environ, place, unfinished, **facts)
         self.folder.write(PART_FILE, text.encode())
 
     def _most(self) -> int | None:

@@ -173,7 +173,7 @@ class ModelPrice(Spec):
 class UsdBudget(Spec):
     """What several runs may take together."""
 
-    usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    usd: float | None = Field(default=None, gt=0, lt=1e9, allow_inf_nan=False)
     """US dollars at list prices. A run that is killed counts as all that it was given:
     `policy.budget.usd`, without that all that was left. With them used up, a run that asks a model
     is incomplete."""
@@ -187,7 +187,7 @@ class BudgetPolicy(Spec):
     cut, the most repeated first."""
     tokens: Positive | None = None
     """Tokens after which nothing is run again; the judge's count, too."""
-    usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    usd: float | None = Field(default=None, gt=0, lt=1e9, allow_inf_nan=False)
     """US dollars at list prices that the calls of a run may take together, the judge's too. A call
     is made only if it fits in, with what its answer may have; with it used up the run ends."""
     minutes: float | None = Field(default=None, gt=0, allow_inf_nan=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from math import ceil, fsum
+from operator import not_
 from typing import NamedTuple, Self
 
 from pydantic import Field
@@ -20,10 +21,14 @@ from gateval.domain.text import show_usd
 MOST_ENTRIES = 900
 """Runs of one pull request or day that can be counted: of a thousand GitHub deletes the oldest."""
 
+MOST_USD = 999_999_999.0
+"""The most that an entry can say."""
+
 _SHOWN = 5
 _ENTRY = re.compile(
     r"<!-- gateval:spending v1 run=(?P<run>[\w.-]{1,60}) usd=(?P<usd>\d{1,9}\.\d{6})"
-    r" (?P<ended>open|over) -->"
+    r" (?P<ended>open|over) -->",
+    re.ASCII,
 )
 
 
@@ -33,6 +38,11 @@ class RunSpending(Value):
     run: str = Field(pattern=r"^[\w.-]{1,60}$")
     usd: float = Field(ge=0, lt=1e9, allow_inf_nan=False)
     ended: bool = False
+
+    @classmethod
+    def of(cls, run: str, usd: float, *, ended: bool = False) -> Self:
+        """Return an entry; more than can be written counts as the most that can."""
+        return cls(run=run, usd=min(usd, MOST_USD), ended=ended)
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
@@ -50,11 +60,13 @@ class RunSpending(Value):
 
 class Allowance(Value):
     """The US dollars that a run may take beside what it kept of others. `told` says why these are
-    less than `policy.budget.usd`; empty where they are not.
+    less than `policy.budget.usd`; empty where they are not. `entered` is day and name of its entry
+    where another job than the one that entered it says what it took.
     """
 
     usd: float = Field(ge=0, allow_inf_nan=False)
     told: str = ""
+    entered: str = Field(default="", pattern=r"^(\d{4}-\d\d-\d\d [\w.-]{1,60})?$", exclude_if=not_)
 
     def ended(self, over_budget: str) -> bool:
         """Whether a run that asked no model any more, as it says, did so for this."""

@@ -94,7 +94,8 @@ class RunInfo(Value):
     `ended` says in a sentence why the run ended before all was measured; empty if it did not.
     `unanswered` says which models were asked in vain then. `over_budget` says why no model was
     asked any more, if the policy gave the run no more calls, tokens or dollars. `usd` is what its
-    own calls took at most, where pull request or day are limited and nothing sealed ran.
+    own calls took at most, where pull request or day are limited; nothing sealed runs where that is
+    public.
     `interrupted` says that somebody cancelled it; `started` names trials begun and not finished.
     `resumed` says from which run it goes on, and what it kept of that; `recorded` how it can be
     replayed. `warnings` tell what went wrong beside the trials, such as an `after` that failed.
@@ -108,7 +109,9 @@ class RunInfo(Value):
     ended: str = ""
     unanswered: str = Field(default="", exclude_if=operator.not_)
     over_budget: str = ""
-    usd: float | None = Field(default=None, ge=0, exclude_if=lambda usd: usd is None)
+    usd: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, exclude_if=lambda usd: usd is None
+    )
     interrupted: bool = False
     resumed: str = Field(default="", exclude_if=operator.not_)
     recorded: str = Field(default="", exclude_if=operator.not_)
@@ -245,7 +248,9 @@ class ResultsPart(Value):
     of sealed Evals, encrypted for the gate's own key; empty where none was measured. `shard` says
     which share of a round it is, `border` that it is of a job that joined a round. `replayed` says
     that its answers are of a recording, so that it measures nothing. `allowance` is that of its
-    plan, and `batches` are those that its judges were asked in.
+    plan, and `batches` are those that its judges were asked in. `usd` is what the calls of its job
+    took at most, where pull request or day are limited, and `all_usd` what those of all jobs of the
+    run did, where that is known and nothing sealed ran.
     """
 
     version: Literal["part.v1"] = "part.v1"
@@ -262,6 +267,12 @@ class ResultsPart(Value):
     replayed: bool = Field(default=False, exclude_if=operator.not_)
     allowance: Allowance | None = Field(default=None, exclude_if=operator.not_)
     batches: BatchBook = Field(default=NO_BATCHES, exclude_if=NO_BATCHES.__eq__)
+    usd: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, exclude_if=lambda usd: usd is None
+    )
+    all_usd: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, exclude_if=lambda usd: usd is None
+    )
 
 
 WHY_CUT = ("ended", "unanswered", "over_budget")
@@ -277,6 +288,7 @@ def part_of(results: Results) -> ResultsPart:
         **{name: getattr(results.info, name) for name in WHY_CUT},
         offers=results.offers,
         allowance=results.plan.allowance,
+        usd=results.info.usd,
     )
 
 

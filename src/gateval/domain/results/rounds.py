@@ -7,6 +7,7 @@ running a job again draws no lot again; only what was lost then is taken from th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import fsum
 from typing import NamedTuple
 
 from gateval.domain.calibration import CalibrationReplay
@@ -66,6 +67,7 @@ class Joined(NamedTuple):
     `left` is what is to be measured next, in `shards` or, where these are 0, by the job that ends
     the run; `unfinished` says in sentences why nobody may go on yet. `kept` is what runs before
     this one tell of how long trials of an Eval take, `attempt` the try at which it was planned.
+    `usd` is what the jobs say that their calls took.
     """
 
     trials: tuple[Trial, ...]
@@ -77,6 +79,7 @@ class Joined(NamedTuple):
     kept: Mapping[str, float]
     offers: tuple[SharedOffer, ...] = ()
     attempt: int = 1
+    usd: float = 0.0
 
     def seconds(self, plan: Plan) -> Seconds:
         """Return what says how long trials take."""
@@ -137,6 +140,25 @@ def tries(parts: Iterable[ResultsPart], in_round: int, number: int) -> tuple[int
     return tuple(one.attempt for one in mine if (one.round, one.number) == (in_round, number))
 
 
+def spent_in_all(joined: Joined, parts: Iterable[ResultsPart], attempt: int) -> float | None:
+    """Return what the jobs of a run took that are before the one that ends it; None where that is
+    not known for certain: a job may have left nothing, or was tried again.
+    """
+    mine = [one for one in parts if _attempt(one) == attempt]
+    borders = {one.border.round for one in mine if one.border and not one.border.whole}
+    shards = [one.shard for one in mine if one.shard]
+    every = {(one.round, number) for one in shards for number in range(1, one.of + 1)}
+    is_whole = (
+        attempt == joined.attempt
+        and not joined.unfinished
+        and borders >= {*range(joined.round + 1), *(one.round for one in shards)}
+        and every == {(one.round, one.number) for one in shards}
+        and {*range(1, joined.round + 1)} == {one.round for one in shards}
+    )
+    usds = [one.usd for one in mine if one.usd is not None]
+    return fsum(usds) if is_whole and len(usds) == len(mine) else None
+
+
 def one_part(plan: Plan, parts: Sequence[ResultsPart]) -> ResultsPart:
     """Return what the jobs of a run left as one part: that of the job that ended it, or where this
     left none, what the others measured, which then lacks something.
@@ -190,6 +212,7 @@ def _joined(plan: Plan, parts: Sequence[ResultsPart], last: int) -> Joined:
         kept=next((one.seconds for one in reversed(newest) if one.round == 0), {}),
         offers=offers.found(),
         attempt=next((one.attempt for one in reversed(newest) if one.round == 0), 1),
+        usd=fsum(one.usd or 0.0 for one in held),
     )
 
 

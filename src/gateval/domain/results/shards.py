@@ -47,6 +47,10 @@ class Shard(Value):
             raise ValueError("the shard's number is larger than the number of shards")
         return self
 
+    def is_try_of(self, other: Shard) -> bool:
+        """Whether both are tries of the same share."""
+        return (self.round, self.number) == (other.round, other.number)
+
     @property
     def name(self) -> str:
         """The shard for people and for names of files: `2-of-7`."""
