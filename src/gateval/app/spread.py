@@ -19,7 +19,7 @@ from gateval.app.replay import taping_asked
 from gateval.app.resume import killed_try
 from gateval.app.run.context import refuse_missing_keys, refuse_unpriced
 from gateval.app.run.recording import offline_settings, refuse_unasked_recording
-from gateval.app.run.sealing import runnable, seal_results
+from gateval.app.run.sealing import MeasuredRun, runnable, seal_results
 from gateval.app.run.shards import KilledTry, parts_in, with_allowance
 from gateval.app.run.stages import Machine, StageEnd
 from gateval.app.run_history import stored_runs
@@ -124,21 +124,27 @@ def run_stage(
     how |= {"killed": killed} if killed else {}
     machine = Machine(plan, repository, settings, folder, minutes, **how)
     if job.step is ActionStep.FINISH:
-        end, measured = machine.measure_rest(there)
-        sys.stderr.write(end.text)
+        measured = _finished(machine, there, whole_plan)
         spending.close_later(plan.allowance, measured.whole)
-        shown = with_spent_here(whole_plan, repository.root)
-        whole = measured.whole.replace(
-            plan=Redactor(settings.secrets).value(shown.replace(allowance=plan.allowance))
-        )
-        public = seal_results(whole, folder, settings.environ, rates=True)
-        measured = measured._replace(results=public, whole=whole)
         return conclude(measured, settings, taped, chosen=results is not None)
     end = _measured(machine, job, there)
     sys.stderr.write(f"{end.text}Results: {folder.path}\n")
     if end.shards is not None:
         print(end.matrix)
     return end.code
+
+
+def _finished(machine: Machine, parts: list[ResultsPart], whole_plan: Plan) -> MeasuredRun:
+    """Measure the rest, and return the whole run by the whole plan."""
+    settings, folder = machine.settings, machine.folder
+    end, measured = machine.measure_rest(parts)
+    sys.stderr.write(end.text)
+    shown = with_spent_here(whole_plan, machine.repository.root)
+    whole = measured.whole.replace(
+        plan=Redactor(settings.secrets).value(shown.replace(allowance=machine.plan.allowance))
+    )
+    public = seal_results(whole, folder, settings.environ, rates=True)
+    return measured._replace(results=public, whole=whole)
 
 
 def _killed(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,11 +21,10 @@ from gateval.adapters.results_folder import (
     read_parts,
     results_path,
 )
-from gateval.adapters.run_notes import read_spent
 from gateval.app.action.context import ActionContext, ActionEvent, reads_unsigned
 from gateval.app.action.earlier_runs import sets_stored
 from gateval.app.action.result import ActionProgress, ActionResult
-from gateval.app.action.spending import closed, closed_later, opened
+from gateval.app.action.spending import closed, closed_later, closing_on_error, opened
 from gateval.app.run.context import part_with_keys, refuse_missing_keys, refuse_unpriced
 from gateval.app.run.recording import Taping
 from gateval.app.run.shards import claim_limit
@@ -44,7 +42,7 @@ from gateval.domain.history.run_record import RunFacts, newest_first
 from gateval.domain.history.trend import turns
 from gateval.domain.manifests.gate_config import RecordingPolicy
 from gateval.domain.plan.plan import Plan
-from gateval.domain.plan.sealing import kept_apart, shut_plan, without_sealed
+from gateval.domain.plan.sealing import shut_plan, without_sealed
 from gateval.domain.results.results import (
     WHY_CUT,
     Results,
@@ -169,16 +167,11 @@ def measure_plan(
     The step `publish` runs nothing and takes the results of other jobs. The step `run` tells
     nothing of what is sealed: nobody counts there what that gives away.
     """
-    from gateval.app.run.sealing import MeasuredRun, seal_results
+    from gateval.app.run.sealing import MeasuredRun
 
     context = event.context
     if context.inputs.step is ActionStep.PUBLISH:
-        folder = results_folder(context, "")
-        stored = stored_results(context, plan, folder.run, sealed=left is not Room.NONE)
-        whole = stored.replace(earlier=sets_stored(event, plan))  # not as parts say
-        rates = left < Room.VERDICTS
-        public = seal_results(whole, folder, context.settings.environ, rates=rates)
-        return MeasuredRun(public, whole, folder, uncounted=closed_later(event, plan, stored))
+        return _measured_by_others(event, plan, left)
     from gateval.app.run.measure import measure, store_plan
     from gateval.safe.redaction import Redactor
 
@@ -194,30 +187,35 @@ def measure_plan(
         progress.open_check(event.target)
     entries = opened(event, plan, resumed)
     plan, part = (one.replace(allowance=entries.allowance) for one in (plan, part))
-    run = partial(
-        measure,
-        plan,
-        context.repository,
-        context.settings.keeping_layers(
-            allowed=may_keep(event.trigger), unsigned=reads_unsigned(event)
-        ),
-        folder,
-        part=part,
-        earlier=sets_stored(event, plan),
-        rates=left < Room.VERDICTS,
-        tells=context.inputs.step is not ActionStep.RUN,
-        at_once=context.inputs.max_parallel,
-        minutes=context.inputs.max_minutes,
-        resumed=resumed,
-        taping=Taping(record=plan.policy.recordings is RecordingPolicy.UPLOAD),
-        hear=listener(folder.path),
-    )
-    try:
-        measured = run()
-    except BaseException:
-        closed(event, entries, None if kept_apart(plan) else read_spent(folder.path))
-        raise
+    with closing_on_error(event, entries, plan, folder.path):
+        measured = measure(
+            plan,
+            context.repository,
+            context.settings.keeping_layers(
+                allowed=may_keep(event.trigger), unsigned=reads_unsigned(event)
+            ),
+            folder,
+            part=part,
+            earlier=sets_stored(event, plan),
+            rates=left < Room.VERDICTS,
+            tells=context.inputs.step is not ActionStep.RUN,
+            at_once=context.inputs.max_parallel,
+            minutes=context.inputs.max_minutes,
+            resumed=resumed,
+            taping=Taping(record=plan.policy.recordings is RecordingPolicy.UPLOAD),
+            hear=listener(folder.path),
+        )
     return measured._replace(uncounted=closed(event, entries, measured.results.info.usd))
+
+
+def _measured_by_others(event: ActionEvent, plan: Plan, left: Room) -> MeasuredRun:
+    from gateval.app.run.sealing import MeasuredRun, seal_results
+
+    context, folder = event.context, results_folder(event.context, "")
+    stored = stored_results(context, plan, folder.run, sealed=left is not Room.NONE)
+    whole = stored.replace(earlier=sets_stored(event, plan))  # not as parts say
+    public = seal_results(whole, folder, context.settings.environ, rates=left < Room.VERDICTS)
+    return MeasuredRun(public, whole, folder, uncounted=closed_later(event, plan, stored))
 
 
 def _runnable_part(event: ActionEvent, plan: Plan, left: Room) -> Plan | None:

@@ -8,14 +8,18 @@ kept in git, comments and artifacts says nothing here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
+from gateval.adapters.run_notes import read_spent
 from gateval.app.action.context import ActionEvent
 from gateval.app.action.earlier_runs import said_by
 from gateval.app.run.context import taken_by
 from gateval.domain.forge.check_run import TITLE_LIMIT, CheckReport, Conclusion
 from gateval.domain.plan.plan import Plan
+from gateval.domain.plan.sealing import kept_apart
 from gateval.domain.plan.spending import (
     MOST_USD,
     Account,
@@ -83,6 +87,16 @@ def closed(event: ActionEvent, entries: Entries, usd: float | None) -> str:
     except GatevalError as error:
         return f"What this run spent could not be written down. {said_by(error)}"
     return ""
+
+
+@contextmanager
+def closing_on_error(event: ActionEvent, entries: Entries, plan: Plan, run: Path) -> Iterator[None]:
+    """Write down what the run in this folder may have taken, if an error ends the block."""
+    try:
+        yield
+    except BaseException:
+        closed(event, entries, None if kept_apart(plan) else read_spent(run))
+        raise
 
 
 def closed_later(event: ActionEvent, plan: Plan, stored: Results) -> str:
