@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.tiers import register_profiles
+from tests.helpers.tiers import draw, register_profiles
 from tests.servers.github.fixture import github_server
 
 __all__ = ["github_server"]
@@ -55,11 +55,13 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return 2 * (os.cpu_count() or 1) if config.option.numprocesses == "auto" else None
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Have one worker run all that takes an installation for a session, before any can be stolen.
 
     xdist gives each worker tests that follow each other, and workers that are done the last of them.
     """
+    draw(items)
     items.sort(key=lambda item: "beside_runner" not in item.nodeid)
 
 

@@ -23,6 +23,7 @@ def _bench(cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.drawn("name", "ratio")
 @pytest.mark.parametrize(
     ("name", "ratio"),
     some_always(

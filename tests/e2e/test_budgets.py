@@ -96,6 +96,7 @@ def results(out: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.drawn("agent", "judged")
 @pytest.mark.parametrize(
     ("agent", "judged"),
     [(AGENT, False), (AGENT, True), (AGENT + COMMAND, False), (AGENT + COMMAND, True)],

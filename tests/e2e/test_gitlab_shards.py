@@ -159,6 +159,7 @@ def test_the_sample_decides_as_one_machine_and_goes_on_from_lost_jobs(
     assert len(keys) == len(set(keys)) >= 4
 
 
+@pytest.mark.drawn("path", "content")
 @pytest.mark.parametrize(
     ("path", "content"),
     [("agents/prompts/support.md", SAME), ("README.md", "Better.\n")],

@@ -58,6 +58,7 @@ def wait_for_trial(run: subprocess.Popen[str], results: Path) -> None:
 HALF_GIB = 512 * 2**20
 
 
+@pytest.mark.drawn("crash")
 @pytest.mark.parametrize("crash", [False, True])
 def test_a_store_of_any_size_is_read_back(shop: Repo, tmp_path: Path, crash: bool) -> None:
     """By the run that was interrupted, and by `report` after one that was killed."""

@@ -114,6 +114,7 @@ def test_an_interrupted_run_offers_to_go_on_and_keeps_all_that_was_measured(dice
     assert once_more.returncode == again.returncode
 
 
+@pytest.mark.drawn("seed")
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_run_that_is_killed_at_any_moment_goes_on(dice: Repo, tmp_path: Path, seed: int) -> None:
     """Each trial is kept once, and paid again at most what was in flight."""

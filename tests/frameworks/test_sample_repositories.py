@@ -10,7 +10,6 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -25,6 +24,7 @@ from tests.helpers.command import environment
 from tests.helpers.forked import run_forked
 from tests.helpers.frameworks import PROGRAMS, ROOT, need_frameworks
 from tests.helpers.repo import Repo
+from tests.helpers.tiers import commit
 from tests.servers.google_models import google_reply
 from tests.servers.model_server import Answer, Call, ModelServer, reply
 
@@ -36,11 +36,8 @@ FEW = 2
 
 def _drawn() -> list[str]:
     """Return the names of those that this commit runs."""
-    head = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
-    ).stdout.strip()
     quick = [one.name for one in SAMPLES if not one.slow]
-    return random.Random(head).sample(quick, FEW)
+    return random.Random(commit()).sample(quick, FEW)
 
 
 def serve(call: Call) -> Answer:

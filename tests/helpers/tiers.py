@@ -1,12 +1,18 @@
 """Tables of which a part runs always and the whole in `make test-all`.
 
 Each row takes a run or more of the whole product, so all of them would take minutes in each CI run.
-Property tests look at a part of their examples likewise, and at others in each run.
+Property tests look at a part of their examples likewise, and at others in each run; so do tables that
+are marked `drawn`: each commit draws rows by its name.
 """
 
 from __future__ import annotations
 
+import functools
+import random
+import subprocess
+from collections import defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,3 +50,35 @@ def some_always(rows: Iterable[Any], every: int, *, spread: bool = False) -> lis
         pytest.param(*(row if spread else (row,)), marks=nightly if number % every else ())
         for number, row in enumerate(rows)
     ]
+
+
+@functools.cache
+def commit() -> str:
+    """Return the commit of the tests; without git, nothing."""
+    words = ["git", "rev-parse", "HEAD"]
+    here = Path(__file__).parent
+    found = subprocess.run(words, cwd=here, capture_output=True, text=True, check=False)
+    return found.stdout.strip()
+
+
+def draw(items: Iterable[pytest.Item]) -> None:
+    """Leave to the nights the rows of tests marked `drawn` that this commit does not draw.
+
+    The mark names parameters: of rows that differ in these alone, one is drawn, for each test anew.
+    """
+    tables: defaultdict[tuple[object, ...], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        names = {one for mark in item.iter_markers("drawn") for one in mark.args}
+        if (
+            names
+            and isinstance(item, pytest.Function)
+            and not item.get_closest_marker("exhaustive")
+        ):
+            row = sorted((name, id(value)) for name, value in item.callspec.params.items())
+            kind = (one for one in row if one[0] not in names)
+            tables[item.nodeid.partition("[")[0], *kind].append(item)
+    for rows in tables.values():
+        drawn = random.Random(f"{commit()} {rows[0].nodeid}").choice(rows)
+        for item in rows:
+            if item is not drawn:
+                item.add_marker("exhaustive")

@@ -39,6 +39,7 @@ def only_comment(shop: GitHubShop, pull: Pull, number: int) -> str:
     return ours.body
 
 
+@pytest.mark.drawn("way")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_run_of_the_same_head_writes_over_it(shop: GitHubShop, way: str) -> None:
     pull = shop.open_pull(WORSE)

@@ -46,6 +46,7 @@ def ready(ended: Ended) -> bool:
     return "kept set-up" in ended.log + ended.errors
 
 
+@pytest.mark.drawn("before", "extra")
 @pytest.mark.parametrize(
     ("before", "extra", "used"),
     [

@@ -210,6 +210,7 @@ def row(rounds: int, job: str, shard: str, how: str, *, often: bool = False) -> 
     return pytest.param(rounds, job, shard, how, id=f"{rounds}-{job}-{how}", marks=marks)
 
 
+@pytest.mark.drawn("job", "shard", "how")
 @pytest.mark.parametrize(
     ("rounds", "job", "shard", "how"),
     [

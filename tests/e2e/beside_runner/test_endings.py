@@ -29,6 +29,7 @@ def tree(pid: int) -> list[int]:
     return [*(one for child in everything if parent(child) == pid for one in tree(child)), pid]
 
 
+@pytest.mark.drawn("runner")
 @pytest.mark.parametrize("number", some_always([signal.SIGINT, signal.SIGTERM], 2))
 @BOTH_RUNNERS
 def test_cancelled(shop: ProgramShop, runner: Runner, number: signal.Signals) -> None:

@@ -15,9 +15,8 @@ from tests.helpers import stored
 from tests.helpers.command import gateval
 from tests.helpers.repo import Repo
 from tests.helpers.sealed import CONFIG, KEY, seal
-from tests.helpers.tiers import some_always
 
-FIXTURES = 12
+FIXTURES = 10
 
 AGENT = """\
 apiVersion: gateval/v1
@@ -75,7 +74,7 @@ spec:
 
 
 def shop(path: Path, *, model: str = "", config: str = CONFIG) -> Repo:
-    """Return a repository with a sealed Eval of twelve fixtures and a plain one."""
+    """Return a repository with a sealed Eval of ten fixtures and a plain one."""
     made = Repo(path)
     made.write("desk/agent.yaml", AGENT)
     made.write("desk/desk.py", PROGRAM.replace("ANSWERS", ""))
@@ -140,7 +139,7 @@ def differing(first: dict[str, str], second: dict[str, str]) -> list[str]:
 
 
 ATTACKS = {
-    "which fails": [f'if number == {n}: good = "no"' for n in (2, 11)],
+    "which fails": [f'if number == {n}: good = "no"' for n in (2, 9)],
     "which axis": [f'if number == 2: good = "{said}"' for said in ("no", "fine, a refund")],
     "how": [f"if number == 2: {how}" for how in ('good = "no"', "sys.exit(3)")],
     "how long it took": [
@@ -156,8 +155,9 @@ ATTACKS = {
 }
 
 
+@pytest.mark.drawn("model", "attack")
 @pytest.mark.parametrize("model", ["", ", model: weighted"])
-@pytest.mark.parametrize("attack", some_always(ATTACKS, 3))
+@pytest.mark.parametrize("attack", ATTACKS)
 def test_no_public_byte_tells_one_from_the_other(tmp_path: Path, attack: str, model: str) -> None:
     repo = shop(tmp_path / "shop", model=model)
     told: list[dict[str, str]] = []
@@ -196,7 +196,7 @@ def test_the_verdict_and_a_rate_in_steps_are_told_and_the_key_opens_the_rest(
     )
     assert done.returncode == 1, done.stderr
     (told,) = json.loads((out / "results.v1.json").read_text("utf-8"))["sealed"]
-    assert (told["eval"], told["verdict"], told["rate"]) == ("held-out", "fail", 0.75)
+    assert (told["eval"], told["verdict"], told["rate"]) == ("held-out", "fail", 0.7)
     assert len(told["digest"].partition("@")[0]) == 64
     assert "asks-2" not in done.stdout
     assert "policy.recipients" in done.stdout, "who can be asked"

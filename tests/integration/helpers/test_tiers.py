@@ -1,0 +1,32 @@
+"""Of tables that are marked `drawn` each run has some rows, and each night all."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+TABLE = "tests/e2e/test_providers_beside.py"
+ROW = re.compile(
+    r"::(test_a_provider_beside_the_gate_is_asked)\[([\w ]+)-([\w ]+)\]$", re.MULTILINE
+)
+"""Whose provider it is, and which isolation holds candidates: the latter is drawn."""
+
+
+def rows(*words: str) -> list[tuple[str, str, str]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", *words, TABLE],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return ROW.findall(done.stdout)
+
+
+def test_a_run_has_one_row_of_each_kind_and_the_night_has_all() -> None:
+    drawn, all_rows = rows(), rows("-m", "not frameworks")
+    kinds = Counter(kind for _, kind, _ in all_rows)
+    assert set(kinds.values()) == {2}
+    assert Counter(kind for _, kind, _ in drawn) == dict.fromkeys(kinds, 1)
+    assert set(drawn) < set(all_rows)
