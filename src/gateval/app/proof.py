@@ -47,7 +47,7 @@ from gateval.domain.trials.trial import Outcome, Trial
 from gateval.errors import EXIT_FAILED, EXIT_PASS, UsageError
 from gateval.gateway.rehearsal import Rehearsal
 from gateval.pipeline.plan import plan_named_evals
-from gateval.render.starter import QUESTION, first_question, program_manifest
+from gateval.render.starter import QUESTION, payload_of, program_manifest
 from gateval.safe.sanitize import plain_line
 from gateval.settings import LayerCacheSettings, Settings, read_settings
 
@@ -199,7 +199,7 @@ class _Asking:
         """
         inputs, agent = program.inputs, "program"
         for number in range(2):
-            given = dict.fromkeys(("prompt", *inputs), first_question(program))
+            given = {key: json.loads(one) for key, one in payload_of(program, inputs).items()}
             _ask(self.copy.root, f"question-{number}", given, agent=agent)
             rehearsal = Rehearsal(scripted=not self.live)
             trial = self._trial(f"question-{number}", replace(self.settings, rehearsal=rehearsal))

@@ -252,6 +252,14 @@ def first_question(program: FoundProgram | None) -> str:
     return (program.invocation.file if program else "") or QUESTION
 
 
+def payload_of(program: FoundProgram | None, inputs: Iterable[str]) -> dict[str, str]:
+    """Return the payload of the first question, each value as JSON; `inputs` are the names in it
+    beside `prompt` that take the question.
+    """
+    question = json.dumps(first_question(program), ensure_ascii=False)
+    return {**dict(program.more if program else ()), **dict.fromkeys(("prompt", *inputs), question)}
+
+
 def eval_file(
     sketch: Sketch,
     *,
@@ -267,13 +275,14 @@ def eval_file(
     lines of its assertions, `inputs` names in the payload beside `prompt`.
     """
     folder = f"{sketch.folder}/" if sketch.folder else ""
-    question = first_question(sketch.program)
     stem = free_name(f"{folder}evals", (path.removesuffix(".yaml") for path in paths))
     values = {
         "NAME": scalar(sketch.name),
         "FIXTURE": scalar(free_name(f"{sketch.name}-says-what-it-is-for", fixtures)),
         "EVAL": scalar(eval_name(sketch, evals)),
-        "PAYLOAD": ", ".join(f"{word(key)}: {word(question)}" for key in ("prompt", *inputs)),
+        "PAYLOAD": ", ".join(
+            f"{word(key)}: {value}" for key, value in payload_of(sketch.program, inputs).items()
+        ),
         "ASSERTIONS": "\n".join(f"    {line}" for line in holds),
     }
     return StarterFile(f"{stem}.yaml", fill("evals.yaml", values), "its first fixture and Eval")

@@ -13,6 +13,7 @@ from gateval.domain.setup.invocation import Invocation
 from gateval.domain.setup.nest import nest_start
 from gateval.domain.setup.other_work import SILENT
 from gateval.domain.setup.program import FoundProgram
+from gateval.domain.setup.program_install import with_tools
 from gateval.render.starter import program_manifest
 from tests.unit.domain.test_programs_of_strangers import found
 
@@ -139,3 +140,21 @@ def test_a_stream_of_events_is_read_by_the_key_of_its_texts() -> None:
     assert (first.invocation.answer, first.invocation.stream) == ("content", "sse")
     manifest = program_manifest("desk", first, (), "")
     assert '    response: {stream: sse, output: "$.content"}\n' in manifest
+
+
+def test_a_yarn_that_npm_has_under_another_name_installs_what_it_locked() -> None:
+    files = {
+        "package.json": '{"packageManager": "yarn@4.5.3+sha512.1f", "dependencies": {"ai": "1"}}',
+        "yarn.lock": "__metadata:\n",
+    }
+    first = served(
+        "app.post('/chat', (req, res) => { res.json({ reply: req.body.message }) });", files
+    )
+    assert first.setup is not None
+    for here in ({"npx"}, {"npx", "yarn"}):
+        setup = with_tools(first.setup, here.__contains__, files["package.json"])
+        assert setup.run[-1] == (
+            "export YARN_NODE_LINKER=node-modules && "
+            "npx --yes --package=@yarnpkg/cli-dist@4.5.3 yarn install --immutable && "
+            "npx --yes --package=@yarnpkg/cli-dist@4.5.3 yarn add tsx"
+        )

@@ -14,6 +14,8 @@ import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 
+import { kindOf, prepare, routeOf } from "./server_routes.mjs";
+
 const MOST = 600; // characters of a sentence
 
 /** Why there is no answer: a sentence that says what to do next. */
@@ -153,8 +155,10 @@ async function load(target, folder) {
   const file = ENDINGS.map((ending) => path.join(folder, place) + ending).find(isFile);
   if (!file) throw new Problem(`there is no file \`${place}\` in the agent's folder. Correct \`target\``);
   if (TYPED.test(file)) await readTypes(place, folder);
+  const kind = name ? "" : kindOf(place);
+  const made = kind && (await prepare(kind, folder, importFrom));
   const module = await imported(file, place, folder);
-  let found = picked(module, name, place);
+  let found = (kind && routeOf(kind, module, made)) || picked(module, name, place);
   if (calls) found = await found();
   return { found, file };
 }

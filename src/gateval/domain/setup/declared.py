@@ -12,9 +12,11 @@ from posixpath import basename, dirname, join, normpath, relpath, splitext
 from typing import NamedTuple
 
 from gateval.domain.setup.answering import names_a_file
-from gateval.domain.setup.openapi import IDENTITY, takes_question
+from gateval.domain.setup.libraries import OVER_HTTP
+from gateval.domain.setup.openapi import IDENTITY
 from gateval.domain.setup.other_work import Refusal, is_aside, writes_data
-from gateval.domain.setup.platforms import FIELDS
+from gateval.domain.setup.platforms import FIELDS, asks_a_model
+from gateval.domain.setup.route_files import route_file
 
 DECLARING = ("langgraph.json", "root_agent.yaml")
 """Files that name agents."""
@@ -29,8 +31,8 @@ class DeclaredAgent(NamedTuple):
     """An agent: the file that declares it, the one that makes it, and its name there.
 
     `names` are what it is called, the best first. `score` grows with how much speaks for it.
-    `inputs` are fields beside the prompt that it reads the question from. `refused` says why it
-    cannot be asked.
+    `inputs` are fields beside the prompt that it reads the question from, `more` those that it
+    demands, with values as JSON. `refused` says why it cannot be asked.
     """
 
     path: str
@@ -41,6 +43,7 @@ class DeclaredAgent(NamedTuple):
     score: int
     inputs: tuple[str, ...] = ()
     refused: Refusal | None = None
+    more: tuple[tuple[str, str], ...] = ()
 
     def target(self, root: str) -> str:
         """Return what `runtime.target` says of it in a manifest whose `cwd` is `root`."""
@@ -48,7 +51,7 @@ class DeclaredAgent(NamedTuple):
         return f"{place}:{self.found}" if self.found else place
 
 
-_TARGET = re.compile(r"[\w.(\[][\w./@()\[\]-]*(?::[\w.$-]+(?:\(\))?)?")
+_TARGET = re.compile(r"[\w.(\[+][\w./@()\[\]+-]*(?::[\w.$-]+(?:\(\))?)?")
 _TYPES = r"(?:\[[^\n(]*\]|<[^\n(]*>)?\("
 _PYTHON_CALL = re.compile(
     rf"^(\w+)(?:[ \t]*:[^=\n]+)?[ \t]*=[ \t]*(?:await )?([\w.]+){_TYPES}", re.M
@@ -93,14 +96,6 @@ _FLOW = re.compile(r"^class (\w+)\((?:\w+\.)?Flow\b", re.M)
 _WORKFLOW = re.compile(r"^class (\w+)\((?:\w+\.)?Workflow\)", re.M)
 _BASES = re.compile(r"^class \w+\(([^)]*)\)", re.M)
 _ROOT_AGENT = re.compile(r"^(root_agent)[ \t]*(?::[^=\n]+)?=[ \t]*(\w+)", re.M)
-_ROUTE = re.compile(r"(?:^|/)app/(?:.*/)?route\.(?:ts|tsx|js|mjs)$")
-_STORES = re.compile(
-    r"/(?:[\w-]*(?:upload|store|webhook|login|auth|health|feedback)[\w-]*|add_\w+|create_\w+)/",
-    re.I,
-)
-"""How routes are called that keep files, let people in or look after the server."""
-
-_POST = re.compile(r"^export\s+(?:async\s+function|function|const)\s+POST\b", re.M)
 _MASTRA = re.compile(r"^export const (\w+)\s*=\s*new Mastra\(", re.M)
 _MASTRA_AGENTS = re.compile(r"\bagents:\s*\{([^}]*)\}")
 _NAMED = re.compile(r"\b(?:name|id)\s*[=:]\s*[\"']([^\"'\n]{1,80})[\"']")
@@ -129,15 +124,6 @@ _QUESTION = re.compile(
 _OF_CHATKIT = re.compile(r"^from chatkit\.agents import[^#]{0,300}?\bAgentContext\b", re.M)
 """How a module's tools show what they do on the page of a ChatKit server: without it they fail."""
 
-_KEYS = re.compile(
-    r"\b(?:const|let|var)\s*\{([^;]*?)\}\s*(?::[^=;]+)?=\s*\(?\s*((?:await\s+)?[\w.]+(?:\(\))?)"
-)
-_BODY = re.compile(
-    r"\b(?:const|let|var)\s+(\w+)\s*(?::[^=;]+)?=\s*\(?\s*await\s+(?:req|request|\w+)\.json\(\)"
-)
-"""How a route handler of Node reads its body."""
-
-_ASKED = re.compile(r"chat|agent|ask|assist|complet|messag")
 _READS_AT_IMPORT = re.compile(
     r"^(?!def |async |class |if |[ \t#@)\]}\"'])[^#\n]*"
     r"(?:\binput\(|sys\.argv\[|parse_args\(\)|\.launch\(|\buvicorn\.run\(|\.mainloop\()",
@@ -172,7 +158,8 @@ def declared_agents(
             told += (one for one in _classes(path, text, framework) if one.found not in bases)
             bodies |= _objects(path, text, framework, _PYTHON_CALL, states)
         elif not path.endswith(".go"):
-            told += _handlers(path, text, reached)
+            told += _routes(path, text, texts, reached)
+            told += _mastras(path, text)
             bodies |= _objects(path, text, framework, _NODE_CALL, {})
     told += _ranked(bodies)
     first = {one for text in texts.values() for one in _first_of_mastra(text)}
@@ -230,38 +217,26 @@ def _classes(path: str, text: str, framework: str) -> Iterator[DeclaredAgent]:
             yield DeclaredAgent(path, path, one[1], framework, (one[1], package), score)
 
 
-def _handlers(path: str, text: str, reached: Callable[[str], str]) -> Iterator[DeclaredAgent]:
-    """Yield route handlers that ask a model, and a Mastra with one agent."""
-    asks = _ROUTE.search(path) and _POST.search(text) and not _STORES.search(path)
-    read = list(dict.fromkeys(_keys_read(text))) if asks else []
-    inputs = tuple(one for one in read if takes_question(one) and one not in {"prompt", "messages"})
-    if read and not inputs and not {"prompt", "messages"} & {*read}:
-        asks = None  # what it reads is no question
-    if asks and (framework := reached(path)):
-        names = tuple(one for one in reversed(dirname(path).split("/")) if one.isidentifier())
-        place = re.sub(r"\([^)]*\)/", "", path)
-        told = 2 * bool(_ASKED.search(place)) + place.endswith(
-            ("/chat/route.ts", "/agent/route.ts")
+def _routes(
+    path: str, text: str, texts: Mapping[str, str], reached: Callable[[str], str]
+) -> Iterator[DeclaredAgent]:
+    """Yield the route that a file is, if it asks a model."""
+    found = route_file(path, text, texts)
+    framework = found and (reached(path) or (OVER_HTTP if asks_a_model(text) else ""))
+    if found and framework:
+        yield DeclaredAgent(
+            path, path, "", framework, found.names, found.score, found.inputs, more=found.more
         )
-        fields = () if "messages" in read else inputs
-        yield DeclaredAgent(path, path, "", framework, names, 32 + told, fields)
+
+
+def _mastras(path: str, text: str) -> Iterator[DeclaredAgent]:
+    """Yield a Mastra with one agent."""
     for one in _MASTRA.finditer(text):
         agents = _MASTRA_AGENTS.search(_body(text, one.start()))
         keys = [key.strip() for key in agents[1].split(",") if key.strip()] if agents else []
         if len(keys) == 1:
             names = (keys[0].partition(":")[0].strip("\"' "),)
             yield DeclaredAgent(path, path, one[1], "Mastra", names, 30)
-
-
-def _keys_read(text: str) -> Iterator[str]:
-    """Yield the keys that a route handler reads of the JSON of its request."""
-    bodies = set(_BODY.findall(text))
-    for keys in _KEYS.finditer(text):
-        if keys[2] in bodies or ".json()" in keys[2]:
-            inner = re.sub(r"\{[^{}]*\}|\[[^\[\]]*\]", "", keys[1])
-            yield from re.findall(r"(?:^|,)\s*(\w+)", inner)
-    for name in bodies:
-        yield from re.findall(rf"\b{name}\??\.(\w+)\b(?!\()", text)
 
 
 def _first_of_mastra(text: str) -> Iterator[str]:

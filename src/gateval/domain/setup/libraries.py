@@ -66,6 +66,7 @@ NODE = {
     "@google/genai": "Google GenAI",
     "@anthropic-ai/sdk": "Anthropic SDK",
     "openai": "OpenAI SDK",
+    "openai-edge": "OpenAI SDK",
     "@strands-agents/sdk": "Strands Agents",
     "@google/adk": "Google ADK",
     "@inngest/agent-kit": "AgentKit",

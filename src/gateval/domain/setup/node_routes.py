@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from gateval.domain.setup.invocation import ANSWERED, ASKED, MESSAGES, PROMPT, Invocation
 from gateval.domain.setup.node_text import braced, definition, parts, without_comments
 from gateval.domain.setup.node_types import NodeTypes
-from gateval.domain.setup.openapi import IDENTITY, SOME_TEXT, is_looked_after, takes_question
+from gateval.domain.setup.openapi import SOME_TEXT, is_identity, is_looked_after, takes_question
 from gateval.domain.setup.program import BESIDE, NODE_ROUTE, is_asked
 from gateval.domain.setup.zod import schema_fields
 
@@ -27,6 +27,7 @@ _KEYS = re.compile(
 )
 _BODY = re.compile(rf"\b(?:const|let|var)\s+(\w+)\s*(?::\s*([^=;]+?))?=\s*{_READ}([^;\n]*)")
 _DIRECT = re.compile(r"\b(?:req|request|ctx\.request)\.body\??\.(\w+)\b(?!\()")
+_CHECKED = re.compile(r"\btypeof\s+(?:body|b|data|payload|input|raw)\.(\w+)\s*!==")
 _AS = re.compile(r"\bas\s+(?:unknown\s+as\s+)?(\{[^}]*\}|[\w.]+(?:<[^>]*>)?)")
 _JSON_OF = re.compile(r"\.json<\s*(\{[^}]*\}|\w+)\s*>")
 _BODY_TYPE = re.compile(r"\bBody\s*:\s*(\{[^}]*\}|\w+)")
@@ -41,7 +42,7 @@ _INLINE = re.compile(
 )
 _TAKEN = re.compile(r"\(\s*\{[^}]*\bbody\b[^}]*\}")
 _OF_BODY = re.compile(r"\bbody\s*:\s*\{([^}]*)\}")
-_SETTING = re.compile(
+SETTING = re.compile(
     r"(?i)temperature|top_?[pk]|max_?\w*|limit|timeout\w*|stream\w*|seed|model|provider|history"
     r"|options?|debug"
 )
@@ -161,8 +162,7 @@ def question_in(fields: dict[str, Any]) -> str:
     known = [one for one in ASKED if one in texts]
     known += [MESSAGES] if MESSAGES in fields else []
     known += [one for one in texts if takes_question(one)]
-    snake = {one: re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", one).lower() for one in texts}
-    alone = [one for one in texts if not IDENTITY.search(snake[one]) or one == "code"]
+    alone = [one for one in texts if not is_identity(one) or one == "code"]
     known += alone if len(alone) == 1 else []
     for name in known[:1]:
         fields[name] = "{{ messages }}" if name == MESSAGES else PROMPT
@@ -206,6 +206,7 @@ def _keys_read(handler: str) -> Iterator[str]:
         yield from re.findall(rf"\b{body}\??\.(\w+)\b(?!\()", handler)
     yield from (key for keys in _OF_BODY.findall(handler) for key in _destructured(keys))
     yield from _DIRECT.findall(handler)
+    yield from _CHECKED.findall(handler)
 
 
 def _types_of(declared: str | None, behind: str | None) -> list[str]:
@@ -227,9 +228,9 @@ def _is_needed(key: str, handler: str) -> bool:
     """Whether a body has to have a key: it may take the question, or is missed aloud."""
     if takes_question(key):
         return True
-    return not _SETTING.fullmatch(key) and bool(
-        re.search(rf"!\s*(?:\w+\.)*\b{key}\b|\b{key}\s*===?\s*(?:undefined|null)", handler)
-    )
+    missed = rf"!\s*(?:\w+\.)*\b{key}\b|\b{key}\s*===?\s*(?:undefined|null)"
+    missed += rf"|\btypeof\s+(?:\w+\.)*{key}\s*!=="
+    return not SETTING.fullmatch(key) and bool(re.search(missed, handler))
 
 
 def _some(key: str, handler: str) -> Any:

@@ -48,6 +48,11 @@ def takes_question(name: str) -> bool:
     return names_one_of(name, ASKED) and not IDENTITY.search(name.lower())
 
 
+def is_identity(name: str) -> bool:
+    """Whether a field is called as those are that hold no text: `imageUrl`, `user_id`."""
+    return bool(IDENTITY.search(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()))
+
+
 def names_one_of(name: str, words: tuple[str, ...]) -> bool:
     """Whether one of the parts of a name is among these words: `userQuery` has `query`."""
     parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().split("_")

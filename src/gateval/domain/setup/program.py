@@ -46,8 +46,8 @@ class FoundProgram(NamedTuple):
     environment that it reads, `examples` values of some that its repository gives as examples,
     `beside` what serves it. `writes` says that it writes where it works,
     `redirect` that it calls a provider at its own address, `proved` that it was asked and answered.
-    `inputs` are fields of its own that take the question too. `hinted` says that people are told to
-    start it.
+    `inputs` are fields of its own that take the question too, `more` others that it demands.
+    `hinted` says that people are told to start it.
     """
 
     path: str
@@ -73,6 +73,7 @@ class FoundProgram(NamedTuple):
     proved: bool = False
     beside: Beside = Beside()
     inputs: tuple[str, ...] = ()
+    more: tuple[tuple[str, str], ...] = ()
     hinted: bool = False
 
     @property

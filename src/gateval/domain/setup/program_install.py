@@ -120,6 +120,9 @@ _OF_POETRY = re.compile(r"^\[tool\.poetry\.dependencies\]", re.M)
 _OF_NODE = re.compile(r'"(?:devD|d)ependencies"\s*:\s*\{\s*"')
 _MANAGER = re.compile(r'"packageManager"\s*:\s*"(npm|pnpm|yarn|bun)(@\d[\w.-]*)?')
 _NEW_YARN = ("sh", "-c", "export YARN_NODE_LINKER=node-modules && yarn install --immutable")
+_OF_YARN = "--package=@yarnpkg/cli-dist"
+"""What npm calls a yarn since 2.4; its package `yarn` ends with 1."""
+
 _ADDS = {
     "npm": "npm install --no-save",
     "pnpm": "pnpm add",
@@ -160,10 +163,11 @@ def fitted(
         return setup
     run, inputs, creates = setup
     tool, own = run[0], projects.get(join(root, "package.json"), "")
-    if tool == "yarn" and join(root, ".yarnrc.yml") in files:
+    if tool == "yarn" and (join(root, ".yarnrc.yml") in files or _new_yarn(own)):
         folder = f"{join(root, '.yarn')}/"
         kept = (".yarn/**",) if any(one.startswith(folder) for one in files) else ()
-        run, inputs = _NEW_YARN, (*inputs, ".yarnrc.yml", *kept)
+        own_rc = (".yarnrc.yml",) if join(root, ".yarnrc.yml") in files else ()
+        run, inputs = _NEW_YARN, (*inputs, *own_rc, *kept)
     workspace = '"workspaces"' in own or "pnpm-workspace.yaml" in inputs
     if workspace:
         inputs = (*inputs, "**/package.json", *_shared(root, projects, imported))
@@ -208,15 +212,17 @@ def with_tools(setup: SetUp, has: Callable[[str], bool], project: str = "") -> S
     before = run[:2] if run[0] == "env" else ()
     line = run[-1] if run[:2] == ("sh", "-c") else shlex.join(run[len(before) :])
     tool = next(iter(_TOOL.findall(line)), "")
-    if not tool or has(tool):
-        return setup
     named = _MANAGER.search(project)
     version = (named[2] or "") if named and named[1] == tool else ""
+    new = tool == "yarn" and bool(version) and _new_yarn(project)
+    if not tool or (has(tool) and not new):  # the yarn that is here is the old one, as a rule
+        return setup
     locked = _PNPM_LOCK.search(project)
     if tool == "pnpm" and not version and locked:
         version = f"@{_PNPM.get(locked[1], 9)}"
     if tool in {"pnpm", "yarn"}:
-        instead = f"npx --yes {tool}{version}" if has("npx") else ""
+        wanted = f"{_OF_YARN}{version} yarn" if new else f"{tool}{version}"
+        instead = f"npx --yes {wanted}" if has("npx") else ""
     else:
         instead = f"uvx {tool}" if has("uv") else f".tools/bin/{tool}"
     if not instead:
@@ -225,6 +231,12 @@ def with_tools(setup: SetUp, has: Callable[[str], bool], project: str = "") -> S
     if instead.startswith(".tools"):
         line = f"{_OWN_TOOLS.format(tool)} && {line}"
     return setup._replace(run=("sh", "-c", f"{shlex.join(before)} {line}".strip()))
+
+
+def _new_yarn(project: str) -> bool:
+    """Whether a `package.json` names a yarn of a version since 2 as its package manager."""
+    named = _MANAGER.search(project)
+    return bool(named and named[1] == "yarn" and named[2] and not named[2].startswith("@1."))
 
 
 def _shared(root: str, projects: Mapping[str, str], imported: Collection[str]) -> tuple[str, ...]:

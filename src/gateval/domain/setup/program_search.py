@@ -429,6 +429,7 @@ def _declared(one: DeclaredAgent, around: RepositoryFiles) -> FoundProgram:
         models=(),
         score=one.score,
         inputs=one.inputs,
+        more=one.more,
         target=one.target(root),
         language="node" if one.file.endswith(NODE_SOURCES) else "python",
         names=(*one.names, basename(root), _project_name(root, around), stem),

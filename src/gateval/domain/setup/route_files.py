@@ -1,0 +1,117 @@
+"""Files of Node that are routes by where they stand, of Next.js, SvelteKit, Nuxt, Remix and others.
+
+A bridge asks each as its framework would (`bridges/node/server_routes.mjs`). What a program says is
+read, never run. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from posixpath import dirname, splitext
+from typing import NamedTuple
+
+from gateval.domain.setup.invocation import MESSAGES
+from gateval.domain.setup.node_routes import SETTING, body_of
+from gateval.domain.setup.node_text import parts, without_comments
+from gateval.domain.setup.node_types import NodeTypes
+from gateval.domain.setup.openapi import is_identity, takes_question
+
+_EXPORTS_POST = r"^export\s+(?:(?:async\s+function|function|const|let)\s+POST\b|\{[^}]*\bPOST\b)"
+_KINDS = (
+    (r"(?:^|/)app/(?:.*/)?route\.(?:ts|tsx|js|mjs)$", _EXPORTS_POST),
+    (r"(?:^|/)\+server\.[jt]s$", _EXPORTS_POST),
+    (r"(?:^|/)pages/api/.*\.[jt]sx?$", rf"^export default\b|^module\.exports\s*=|{_EXPORTS_POST}"),
+    (
+        r"(?:^|/)server/(?:api|routes)/(?!.*\.(?:get|put|patch|delete)\.).*\.[jt]s$",
+        r"^export default\s+(?:(?:define\w*|cached)?[eE]vent|defineLazyEvent)Handler\(",
+    ),
+    (
+        r"(?:^|/)app/routes/.*\.[jt]sx?$",
+        r"^export\s+(?:async\s+function|function|const|let)\s+action\b",
+    ),
+)
+"""How the path of each kind of route ends, and how its file exports one that takes a POST."""
+
+_STORES = re.compile(
+    r"/(?:[\w-]*(?:upload|store|webhook|login|auth|health|feedback)[\w-]*|add_\w+|create_\w+)/",
+    re.I,
+)
+"""How routes are called that keep files, let people in or look after the server."""
+
+_READS = r"\.json\(\)|\breadBody\b|\breadValidatedBody\(|\breq\.body\b|\brequest\.body\b"
+_KEYS = re.compile(
+    r"\b(?:const|let|var)\s*\{([^;]*?)\}\s*(?::[^=;]+)?=\s*\(?\s*((?:await\s+)?[\w.]+(?:<(?:[^()])*?>)?(?:\([^)]*\))?)"
+)
+_BODY = re.compile(
+    rf"\b(?:const|let|var)\s+(\w+)\s*(?::[^=;]+)?=\s*\(?\s*(?:await\s+)?(?:JSON\.parse\(\s*)?[\w.]*?(?:{_READS})"
+)
+_DIRECT = re.compile(r"\b(?:req|request)\.body\??\.(\w+)\b(?!\()")
+_FORM = re.compile(r"\.formData\(\)")
+_ASKED = re.compile(r"chat|agent|ask|assist|complet|messag|generat|answer|query")
+_OF_PAGE = frozenset({MESSAGES, "prompt", "id", "trigger", "data", "messageId"})
+"""What the bridge sends by itself, or no route needs."""
+
+
+class RouteFile(NamedTuple):
+    """A route: what it is called, how much speaks for it, the fields that it reads the question
+    from, and with values as JSON those that it demands beside.
+    """
+
+    names: tuple[str, ...]
+    score: int
+    inputs: tuple[str, ...]
+    more: tuple[tuple[str, str], ...] = ()
+
+
+def is_route_file(path: str, text: str) -> bool:
+    """Whether a file is a route that takes a POST, by its path and what it exports."""
+    return any(re.search(place, path) and re.search(own, text, re.M) for place, own in _KINDS)
+
+
+def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | None:
+    """Return the route that a file is; None where it is none, or what it reads is no question.
+
+    `texts` are all files by path, of which those in its folder may hold its schema.
+    """
+    place = f"{splitext(path)[0].replace('.', '/')}/"
+    if not is_route_file(path, text) or _STORES.search(place):
+        return None
+    plain = without_comments(text)
+    read = list(dict.fromkeys(_keys_read(plain)))
+    folder = dirname(path)
+    near = "\n".join(other for one, other in texts.items() if dirname(one) == folder)
+    demanded = body_of(plain, NodeTypes.of(near))
+    if _FORM.search(plain) and not read:
+        return None
+    read = read or list(demanded)
+    inputs = tuple(one for one in read if takes_question(one) and one not in {"prompt", MESSAGES})
+    if read and not inputs and not {"prompt", MESSAGES} & {*read}:
+        if len(read) > 1 or is_identity(read[0]):
+            return None
+        inputs = (read[0],)  # it reads nothing else
+    more = tuple(
+        (name, json.dumps(value))
+        for name, value in demanded.items()
+        if name not in _OF_PAGE | {*inputs} and not SETTING.fullmatch(name)
+    )
+    bare = re.sub(r"\([^)]*\)/", "", path)
+    told = 2 * bool(_ASKED.search(bare)) + bool(re.search(r"/(?:chat|agent)(?:/|\.)[^/]*$", bare))
+    words = re.split(r"[/.]", re.sub(r"/(?:route|\+server|index)\.\w+$", "", splitext(path)[0]))
+    names = tuple(one for one in reversed(words) if one.isidentifier())
+    fields = () if MESSAGES in read else inputs
+    return RouteFile(names, 32 + told, fields, more)
+
+
+def _keys_read(text: str) -> Iterator[str]:
+    """Yield the keys that a route reads of the JSON of its request."""
+    bodies = set(_BODY.findall(text))
+    for keys in _KEYS.finditer(text):
+        if keys[2] in bodies or re.search(_READS, keys[2]):
+            for one in parts(keys[1]):
+                name = re.match(r"\s*(\w+)", one)
+                yield from [name[1]] if name else []
+    for name in bodies:
+        yield from re.findall(rf"\b{name}\??\.(\w+)\b(?!\()", text)
+    yield from _DIRECT.findall(text)

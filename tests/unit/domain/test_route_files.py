@@ -1,0 +1,53 @@
+"""Files that are routes by where they stand, of six frameworks: which are asked, with what."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateval.render.starter import payload_of
+from tests.unit.domain.test_programs_of_strangers import found
+
+ASKS = "import OpenAI from 'openai';\n"
+PAGE = "export default async function handler(req, res) {\n  const { messages } = req.body;\n}\n"
+TOLD = "interface Told { query: string; sessionId: string; topK?: number; model: string }\n"
+CHECKED = "function told(body: unknown) {\n  const b = body as Record<string, unknown>;\n  if (typeof b.question !== 'string' || typeof b.namespace !== 'string') return null;\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "payload"),
+    [
+        ("pages/api/chat.js", PAGE, ["prompt"]),
+        ("src/pages/api/chat/send.ts", PAGE.replace("messages", "message"), ["prompt", "message"]),
+        ("pages/api/animal.js", PAGE.replace("messages", "animal"), ["prompt", "animal"]),
+        ("src/pages/api/chat.ts", "export const POST: APIRoute = async ({ request }) => {\n  const { prompt } = await request.json();\n};\n", ["prompt"]),
+        ("src/routes/api/chat/+server.ts", "export const POST = (async ({ request }) => {\n  const json = await request.json();\n  const { messages } = json;\n}) satisfies RequestHandler;\n", ["prompt"]),
+        ("server/api/chat.post.ts", "export default defineEventHandler(async (event) => {\n  const { text } = await readBody(event);\n});\n", ["prompt", "text"]),
+        ("app/routes/api.chat.ts", "export const action = async ({ request }) => {\n  const { messages } = await request.json();\n};\n", ["prompt"]),
+        ("app/api/chat/route.ts", TOLD + "export async function POST(req) {\n  const { query, sessionId } = (await req.json()) as Told;\n}\n", ["sessionId", "prompt", "query"]),
+        ("app/api/chat/route.ts", CHECKED + "export async function POST(req) {\n  const body = await req.json();\n  go(told(body));\n}\n", ["namespace", "prompt", "question"]),
+    ],
+)  # fmt: skip
+def test_a_file_is_a_route_by_its_place_and_what_it_exports(
+    path: str, text: str, payload: list[str]
+) -> None:
+    (first,) = found({path: ASKS + text, "package.json": "{}"})
+    assert (first.target, first.language, first.refused) == (path, "node", None)
+    given = payload_of(first, first.inputs)
+    assert list(given) == payload
+    question = '"What can you help me with?"'
+    assert {value for key, value in given.items() if key in {"prompt", *first.inputs}} == {question}
+    assert {value for key, value in given.items() if key in dict(first.more)} <= {'"gateval"'}
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("pages/api/upload.js", PAGE),
+        ("server/api/chats.get.ts", "export default defineEventHandler(() => []);\n"),
+        ("server/utils/ask.ts", "export default defineEventHandler(() => []);\n"),
+        ("app/routes/notes.tsx", "export const action = async ({ request }) => {\n  const form = await request.formData();\n};\n"),
+        ("src/routes/api/image/+server.ts", "export async function POST({ request }) {\n  const { imageUrl } = await request.json();\n}\n"),
+    ],
+)  # fmt: skip
+def test_what_stores_lists_or_takes_a_form_is_no_agent(path: str, text: str) -> None:
+    assert [one.target for one in found({path: ASKS + text, "package.json": "{}"})] in ([], [""])
