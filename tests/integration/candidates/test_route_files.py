@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from gateval.domain.trials.trial import Answer
+from tests.helpers.candidates import ask, bridged_agent
 from tests.integration.candidates.test_bridges import (
     answered,
-    ask,
-    bridged_agent,
     needs_node,
     world_of,
 )
