@@ -121,6 +121,7 @@ def test_a_broken_suite_of_the_changed_agent(suite: str, tmp_path: Path) -> None
     assert "target branch" not in found["comment"]
 
 
+@pytest.mark.drawn("program")
 @pytest.mark.parametrize("suite", BROKEN.values(), ids=BROKEN.keys())
 @pytest.mark.parametrize("program", [BOT, BOT + "\n", "print('Nothing')\n"])
 def test_a_change_that_breaks_the_suite_of_an_agent(

@@ -136,6 +136,7 @@ def tampered(content: bytes) -> bytes:
     return content[:at] + b"version X" + content[at + 9 :]
 
 
+@pytest.mark.drawn("change")
 @pytest.mark.parametrize(
     "change",
     [tampered, lambda content: content[:-700], lambda _: b"", lambda content: b"0" * len(content)],

@@ -329,6 +329,7 @@ def test_a_killed_shard_does_not_spend_its_share_twice(desk: Repo, tmp_path: Pat
     assert 0 < len(shard.asked) - before <= 20 - paid
 
 
+@pytest.mark.drawn("change", "sentence")
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [

@@ -50,6 +50,7 @@ def test_the_post_entry_publishes_the_verdict(
     assert len(pull.comments) == 1
 
 
+@pytest.mark.drawn("prompt", "conclusion", "nth")
 @pytest.mark.parametrize(("nth", "times"), [(1, 1), (2, 1), (1, 99)])
 @pytest.mark.parametrize(("prompt", "conclusion"), [(WORSE, "failure"), (SAME, "success")])
 def test_a_list_of_checks_that_cannot_be_read_keeps_none_from_being_made(

@@ -50,6 +50,7 @@ def test_a_run_of_the_same_head_writes_over_it(shop: GitHubShop, way: str) -> No
     assert "regressed" in only_comment(shop, pull, number)
 
 
+@pytest.mark.drawn("way")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_run_of_the_next_heads_does_too(shop: GitHubShop, way: str) -> None:
     """Its check run is another commit's; a run that was never finished hands the number on."""

@@ -47,6 +47,7 @@ def _linked(shop: GitHubShop, steps: str, results: str, prompt: str, code: int) 
     return "[Results and traces](" in comment.body
 
 
+@pytest.mark.drawn("given", "results")
 @pytest.mark.parametrize(
     ("given", "results", "there"),
     [
@@ -68,6 +69,7 @@ def test_results_are_linked_only_where_the_workflow_uploads_them(
     assert _linked(shop, steps, results, WORSE, 1) is there
 
 
+@pytest.mark.drawn("steps", "red", "green")
 @pytest.mark.parametrize(
     ("steps", "red", "green"),
     [

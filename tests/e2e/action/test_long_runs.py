@@ -135,6 +135,7 @@ def test_a_part_whose_time_was_over_says_so_where_it_is_published(shop: GitHubSh
     assert "@ada" not in body
 
 
+@pytest.mark.drawn("lost", "results")
 @pytest.mark.parametrize(
     ("lost", "results"),
     [

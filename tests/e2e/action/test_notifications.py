@@ -169,6 +169,7 @@ def test_a_run_by_the_clock_is_told(shop: GitHubShop, chat: Hook, data: Hook) ->
     assert (data.got[0]["event"], data.got[0]["pull_request"]) == ("schedule", None)
 
 
+@pytest.mark.drawn("url", "why")
 @pytest.mark.parametrize(
     ("url", "why"),
     [

@@ -88,6 +88,7 @@ def test_a_page_that_is_not_taken_changes_no_verdict(
     assert (f"{said} It lies in the results folder." in ended.log) is bool(said)
 
 
+@pytest.mark.drawn("status")
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_the_token_of_the_job_follows_no_redirect(
     shop: GitHubShop, service: ArtifactService, status: int
@@ -101,6 +102,7 @@ def test_the_token_of_the_job_follows_no_redirect(
     assert f"127.0.0.1 did not take the report: it answered {status}." in ended.log
 
 
+@pytest.mark.drawn("token", "url", "said")
 @pytest.mark.parametrize(
     ("token", "url", "said"),
     [

@@ -190,6 +190,7 @@ spec:
 """
 
 
+@pytest.mark.drawn("files")
 @pytest.mark.parametrize(
     ("files", "code"),
     [

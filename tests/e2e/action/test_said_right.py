@@ -45,6 +45,7 @@ spec:
 STRICT = EVAL + "  scoring: {passThreshold: 0.9}\n"
 
 
+@pytest.mark.drawn("main", "change", "said")
 @pytest.mark.parametrize(
     ("main", "change", "said"),
     [
