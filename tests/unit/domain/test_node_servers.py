@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
+import time
 from collections.abc import Mapping
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,7 @@ import pytest
 from gateval.domain.setup.invocation import Invocation
 from gateval.domain.setup.nest import nest_start
 from gateval.domain.setup.other_work import SILENT
+from gateval.domain.setup.platforms import begun_by
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.program_install import with_tools
 from gateval.render.starter import program_manifest
@@ -158,3 +163,59 @@ def test_a_yarn_that_npm_has_under_another_name_installs_what_it_locked() -> Non
             "npx --yes --package=@yarnpkg/cli-dist@4.5.3 yarn install --immutable && "
             "npx --yes --package=@yarnpkg/cli-dist@4.5.3 yarn add tsx"
         )
+
+
+def test_a_question_may_stand_in_the_address_alone() -> None:
+    text = "app.get('/generate', async (req, reply) => {\n  const prompt = req.query.prompt || 'x';\n  reply.send({ text: 1, message: 'made' });\n});"
+    asked = served(text).invocation
+    assert (asked.method, asked.route) == ("GET", "/generate?prompt={{ prompt }}")
+    assert asked.answer == "text"
+
+
+FETCHED = "import { Hono } from 'hono';\nimport OpenAI from 'openai';\nconst app = new Hono().basePath('/api');\napp.post('/chat', async (c) => {\n  const { message } = await c.req.json();\n  return c.json({ success: true, message: 'Made', data: c.env.TONE + message });\n});\nexport default app;\n"
+
+
+def test_what_a_platform_would_fetch_is_served_here(tmp_path: Path) -> None:
+    first, *_ = found({"src/index.js": FETCHED, "package.json": "{}"})
+    asked = first.invocation
+    assert (asked.route, asked.field, asked.answer) == ("/api/chat", "message", "")
+    assert first.command[:2] == ("node", "-e")
+    assert not {"{", "}"} & {*" ".join(first.command)}
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/index.js").write_text(
+        "exports.default = { async fetch(request, env) {\n"
+        "  const { message } = await request.json();\n"
+        "  return new Response(`${env.TONE} ${request.method} ${new URL(request.url).pathname} ${message}`, { status: 201 });\n"
+        "} };\n"
+    )
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environ = {**os.environ, "PORT": str(port), "TONE": "kind"}
+    with subprocess.Popen(first.command, cwd=tmp_path, env=environ) as server:
+        try:
+            said = None
+            for _ in range(200):
+                said = said or post(port, b'{"message": 1}')
+                time.sleep(0 if said else 0.05)
+        finally:
+            server.kill()
+    assert said == (201, "kind POST /api/chat 1")
+
+
+def post(port: int, body: bytes) -> tuple[int, str] | None:
+    asked = HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        asked.request("POST", "/api/chat", body)
+        reply = asked.getresponse()
+    except ConnectionError:
+        return None
+    return reply.status, reply.read().decode()
+
+
+def test_nest_says_that_a_conversation_has_to_be_begun() -> None:
+    begin = "@Controller('chats')\nexport class PostsController {\n  @Post()\n  create(@Body() body: { title: string }) { return 1; }\n}\n"
+    go_on = "import { ChatService } from './chat.service';\n@Controller('chats')\nexport class ChatController {\n  @Sse(':id/stream')\n  go(@Param('id') id: string) { return this.chat.reply(id); }\n}\n"
+    files = {"src/posts.controller.ts": begin, "src/chat/chat.controller.ts": go_on}
+    (first,) = found({**NEST, **files})
+    assert first.refused == begun_by("/api/chats")

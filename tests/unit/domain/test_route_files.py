@@ -45,9 +45,22 @@ def test_a_file_is_a_route_by_its_place_and_what_it_exports(
         ("pages/api/upload.js", PAGE),
         ("server/api/chats.get.ts", "export default defineEventHandler(() => []);\n"),
         ("server/utils/ask.ts", "export default defineEventHandler(() => []);\n"),
-        ("app/routes/notes.tsx", "export const action = async ({ request }) => {\n  const form = await request.formData();\n};\n"),
         ("src/routes/api/image/+server.ts", "export async function POST({ request }) {\n  const { imageUrl } = await request.json();\n}\n"),
     ],
 )  # fmt: skip
 def test_what_stores_lists_or_takes_a_form_is_no_agent(path: str, text: str) -> None:
     assert [one.target for one in found({path: ASKS + text, "package.json": "{}"})] in ([], [""])
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "why"),
+    [
+        ("app/routes/ask.tsx", "export const action = async ({ request }) => {\n  const form = await request.formData();\n};\n", "takes the form of a page"),
+        ("server/api/chats/[id].post.ts", "export default defineEventHandler(async (event) => {\n  const { id } = getRouterParams(event);\n  const { messages } = await readBody(event);\n});\n", "is asked in a conversation that another request begins (`POST /api/chats`)"),
+        ("src/app/api/chat/[chatId]/route.ts", "export async function POST(req, { params }) {\n  const { message } = await req.json();\n}\n", "is asked in a conversation that another request begins (`POST /api/chat`)"),
+    ],
+)  # fmt: skip
+def test_a_route_that_cannot_be_asked_says_why(path: str, text: str, why: str) -> None:
+    (first,) = found({path: ASKS + text, "package.json": "{}"})
+    assert first.refused is not None
+    assert first.refused.why.startswith(why)

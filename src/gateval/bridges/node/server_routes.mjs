@@ -47,8 +47,9 @@ export function routeOf(kind, module, h3) {
   }
   if (kind === "nuxt" && typeof own === "function") {
     return named(async (request) => {
-      const app = h3.createApp ? h3.createApp().use(own) : null;
-      return app ? h3.toWebHandler(app)(request) : new h3.H3().all("/**", own).fetch(request);
+      if (!h3.createApp) return new h3.H3().all("/**", own).fetch(request);
+      const app = h3.createApp().use(own);
+      return h3.toWebHandler ? h3.toWebHandler(app)(request) : byNode(h3.toNodeListener(app), request);
     });
   }
   return null;

@@ -225,7 +225,15 @@ def _routes(
     framework = found and (reached(path) or (OVER_HTTP if asks_a_model(text) else ""))
     if found and framework:
         yield DeclaredAgent(
-            path, path, "", framework, found.names, found.score, found.inputs, more=found.more
+            path,
+            path,
+            "",
+            framework,
+            found.names or (basename(dirname(path)),),
+            found.score,
+            found.inputs,
+            found.refused,
+            found.more,
         )
 
 

@@ -75,13 +75,14 @@ def nest_asked(texts: Mapping[str, str], asking: Container[str] = ()) -> Invocat
     plain = {path: without_comments(text) for path, text in texts.items()}
     types = NodeTypes.of("\n".join(plain.values()))
     before, version = _around(next(iter(plain.values()), ""), types.text)
-    handlers = (
-        one for path, text in plain.items() for one in _handlers(path, text, before, version)
-    )
-    found = [
-        (one.route, _asked(one, types)) for one in handlers if not is_looked_after(one.route.path)
-    ]
-    return likeliest(found, asking)
+    every = [one for path, text in plain.items() for one in _handlers(path, text, before, version)]
+    every = [one for one in every if not is_looked_after(one.route.path)]
+    if known := likeliest([(one.route, _asked(one, types)) for one in every], asking):
+        return known
+    posts = {one.route.path for one in every if one.method == "Post"}
+    places = (one.route.path for one in every if one.route.file in asking)
+    begun = next((one for one in places if one.partition("/:")[0] in posts and "/:" in one), "")
+    return Invocation(route=begun, begun=begun) if begun else None
 
 
 def _around(main: str, whole: str) -> tuple[str, str]:

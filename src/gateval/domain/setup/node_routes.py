@@ -11,11 +11,11 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gateval.domain.setup.invocation import ANSWERED, ASKED, MESSAGES, PROMPT, Invocation
+from gateval.domain.setup.invocation import ANSWERED, ASKED, MESSAGES, PROMPT, QUESTION, Invocation
 from gateval.domain.setup.node_text import braced, definition, parts, without_comments
 from gateval.domain.setup.node_types import NodeTypes
 from gateval.domain.setup.openapi import SOME_TEXT, is_identity, is_looked_after, takes_question
-from gateval.domain.setup.program import BESIDE, NODE_ROUTE, is_asked
+from gateval.domain.setup.program import ASKED_BY_GET, BESIDE, NODE_ROUTE, is_asked
 from gateval.domain.setup.zod import schema_fields
 
 _READ = (
@@ -87,7 +87,21 @@ def asked_as_handled(texts: Mapping[str, str], asking: Container[str] = ()) -> I
     whole = "\n".join(plain.values())
     types = NodeTypes.of(whole)
     routes = [one for one in _routes(plain, whole) if not is_looked_after(one.path)]
-    return likeliest([(one, asked_at(one, types)) for one in routes], asking)
+    found = [(one, asked_at(one, types)) for one in routes]
+    return likeliest(found or list(_by_get(plain)), asking)
+
+
+def _by_get(texts: Mapping[str, str]) -> Iterator[tuple[NodeRoute, Invocation]]:
+    """Yield the routes that take their question in the address."""
+    for file, text in texts.items():
+        for one in ASKED_BY_GET.finditer(text):
+            handler = braced(text, text.find("(", one.start()) + 1)
+            key = re.search(rf"\b(?:{QUESTION})\b", handler[len(one["place"]) + 2 :])
+            name = key[0] if key else "prompt"
+            answer, stream = answer_of(handler)
+            route = f"{one['place']}?{name}={PROMPT}"
+            asked = Invocation(route=route, field=name, answer=answer, stream=stream, method="GET")
+            yield NodeRoute(one["place"], handler, file), asked
 
 
 def likeliest(
@@ -267,8 +281,8 @@ def _keys(handler: str, start: int) -> list[str]:
     failed = re.match(r"\}\s*,\s*[45]\d\d", handler[start + len(inner) :])
     if failed or re.search(r"\berror\b\s*:", inner):
         return []
-    named = (re.match(r"\s*[\"']?(\w+)", one) for one in parts(inner))
-    return [one[1] for one in named if one]
+    named = (re.match(r"\s*[\"']?(\w+)[\"']?(?!\w|\s*:\s*[\"'`])", one) for one in parts(inner))
+    return [one[1] for one in named if one]  # what is said each time is no answer
 
 
 def _likelihood(asked: Invocation, route: NodeRoute, begun: Container[str]) -> int:

@@ -160,6 +160,15 @@ NODE_ROUTE = re.compile(
 )
 """A route of Express, Hono, Fastify, Koa or Elysia, or a path that a server of Node compares."""
 
+ASKED_BY_GET = re.compile(
+    rf"\.get\(\s*[\"'`](?P<place>/[^\"'`\n]*)[\"'`]\s*,(?=[^;]*?\b(?:req|request|ctx)\.query\.(?:{QUESTION})\b|"
+    rf"[^;]*?\b(?:c\.)?req\.query\([\"'`](?:{QUESTION})[\"'`]|[^;]*?\{{\s*(?:{QUESTION})\b[^}}]*\}}\s*=\s*req(?:uest)?\.query\b)"
+)
+"""A route of Node that takes its question in the address."""
+
+_FETCHED = re.compile(
+    r"^export default (?:\w*[aA]pp|server|api)\b\s*;?\s*$|^export default \{[^}]*\bfetch\b", re.M
+)
 _NODE_LISTENS = re.compile(r"\.listen\(|\bserve\(\s*[{\w]")
 _ANSWERS = re.compile(
     r"return\s*\{\s*[\"'](\w+)[\"']|jsonify\(\s*\{?\s*[\"']?(\w+)|return \w+\((\w+)="
@@ -173,7 +182,8 @@ def server_of(path: str, text: str, behind: str = "") -> str:
     file that serves nothing.
     """
     if not path.endswith(".py"):
-        return "app" if _NODE_LISTENS.search(text) and _is_asked_at(path, text, behind) else ""
+        listens = _NODE_LISTENS.search(text) or exports_fetch(text)
+        return "app" if listens and _is_asked_at(path, text, behind) else ""
     made = _FACTORY.search(text)
     found = _APPLICATION.search(text) or _of_own_class(text, behind)
     application = found[1] if found else f"{made[1]}()" if made else _factory(text)
@@ -181,6 +191,12 @@ def server_of(path: str, text: str, behind: str = "") -> str:
     if spoken and spoken.application:
         return spoken.application
     return application if application and _is_asked_at(path, text, behind) else ""
+
+
+def exports_fetch(text: str) -> bool:
+    """Whether a file of Node exports an application whose `fetch` Bun or a platform calls."""
+    of_web = re.search(r"[\"'](?:hono|elysia|itty-router)(?:/[\w/-]+)?[\"']", text)
+    return bool(of_web and _FETCHED.search(text) and not _NODE_LISTENS.search(text))
 
 
 def _factory(text: str) -> str:
@@ -213,6 +229,7 @@ def _is_asked_at(path: str, text: str, behind: str) -> bool:
     own = path.endswith(".py") and (
         _ENTRYPOINT.search(text) or aiohttp_route(whole) or _GET_ROUTE.search(whole)
     )
+    own = own or (not path.endswith(".py") and ASKED_BY_GET.search(whole))
     return bool(routes.search(whole) or protocol_of(path, text, behind) or own)
 
 

@@ -390,7 +390,7 @@ def _program(path: str, framework: str, around: RepositoryFiles) -> FoundProgram
     elif invocation.route and starts_itself(path, text) and not application:
         command = at_port(text, command)
     if invocation.route and "node" in command:
-        command = node_at_port(f"{text}\n{behind}", command)
+        command = node_at_port(f"{text}\n{behind}\n{' '.join(command)}", command)
     program = FoundProgram(
         path=path,
         framework=framework,

@@ -17,6 +17,8 @@ from gateval.domain.setup.node_routes import SETTING, body_of
 from gateval.domain.setup.node_text import parts, without_comments
 from gateval.domain.setup.node_types import NodeTypes
 from gateval.domain.setup.openapi import is_identity, takes_question
+from gateval.domain.setup.other_work import NAMED, Refusal
+from gateval.domain.setup.platforms import begun_by
 
 _EXPORTS_POST = r"^export\s+(?:(?:async\s+function|function|const|let)\s+POST\b|\{[^}]*\bPOST\b)"
 _KINDS = (
@@ -56,13 +58,21 @@ _OF_PAGE = frozenset({MESSAGES, "prompt", "id", "trigger", "data", "messageId"})
 
 class RouteFile(NamedTuple):
     """A route: what it is called, how much speaks for it, the fields that it reads the question
-    from, and with values as JSON those that it demands beside.
+    from, and with values as JSON those that it demands beside. `refused` says why it cannot be
+    asked.
     """
 
     names: tuple[str, ...]
     score: int
     inputs: tuple[str, ...]
     more: tuple[tuple[str, str], ...] = ()
+    refused: Refusal | None = None
+
+
+_OF_A_PAGE = Refusal("takes the form of a page, which no bridge sends to a route.", NAMED)
+LOWEST = 1
+_PARAMETER = re.compile(r"/\[(?!\.\.\.|\[|lang\b|locale\b)\w+\](?=[/.])")
+"""Where the path of a file has the number of what an earlier request made."""
 
 
 def is_route_file(path: str, text: str) -> bool:
@@ -80,11 +90,16 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
         return None
     plain = without_comments(text)
     read = list(dict.fromkeys(_keys_read(plain)))
+    if (made := _PARAMETER.search(path)) and re.search(r"\b(?:get\w*Params?|params)\b", plain):
+        begun = re.sub(
+            r"^(?:.*/)?(?=(?:app|pages|server|routes)/)|/route$", "", path[: made.start()]
+        )
+        return RouteFile((), LOWEST, (), refused=begun_by(f"/{begun.partition('/')[2]}"))
     folder = dirname(path)
     near = "\n".join(other for one, other in texts.items() if dirname(one) == folder)
     demanded = body_of(plain, NodeTypes.of(near))
     if _FORM.search(plain) and not read:
-        return None
+        return RouteFile((), LOWEST, (), refused=_OF_A_PAGE)
     read = read or list(demanded)
     inputs = tuple(one for one in read if takes_question(one) and one not in {"prompt", MESSAGES})
     if read and not inputs and not {"prompt", MESSAGES} & {*read}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator
 from posixpath import basename, dirname, join, relpath, splitext
@@ -10,7 +11,21 @@ from typing import NamedTuple
 from gateval.domain.setup.answering import has_guard
 from gateval.domain.setup.import_graph import folders_above, python_modules
 from gateval.domain.setup.nest import is_nest, nest_start
-from gateval.domain.setup.program import BUILT, SetUp
+from gateval.domain.setup.program import BUILT, SetUp, exports_fetch
+
+_FETCHED = (
+    "const http = require('node:http'), stream = require('node:stream'); "
+    "const body = (q) => q.method === 'GET' ? [] : [['body', stream.Readable.toWeb(q)]]; "
+    "const asked = (q) => new Request('http://localhost' + q.url, Object.fromEntries([['method', "
+    "q.method], ['headers', q.headers], ['duplex', 'half'], ...body(q)])); const told = (r, s) => "
+    "(r.headers.forEach((v, k) => s.setHeader(k, v)), s.statusCode = r.status, r.body ? "
+    "stream.Readable.fromWeb(r.body).pipe(s) : s.end()); import(FILE).then((m) => "
+    "m.default.default || m.default).then((app) => http.createServer(async (q, s) => "
+    "told(await app.fetch(asked(q), process.env), s)).listen(process.env.PORT));"
+)
+"""Serves what has a `fetch`, as Bun and platforms do, with the environment for its bindings. It
+has no braces, which a manifest would fill in.
+"""
 
 _RELATIVE = re.compile(r"^from[ \t]+\.", re.M)
 
@@ -69,18 +84,32 @@ def start_of(
         return StartCommand((python, "-m", "uvicorn", served, *factory, "--port", "{port}"), place)
     if setup is not None and setup.run[0] == "bun":
         return StartCommand(("bun", file))
-    if is_nest(text) and path.endswith(".ts"):
-        own = next(
-            one
-            for one in folders_above(path)
-            if join(one, "tsconfig.json") in {*files, "tsconfig.json"}
-        )
+    return StartCommand(_of_node(path, text, root, imported, files, locked=setup is not None))
+
+
+def _of_node(
+    path: str,
+    text: str,
+    root: str,
+    imported: Collection[str],
+    files: Collection[str],
+    *,
+    locked: bool,
+) -> tuple[str, ...]:
+    file, typed = relpath(path, root or "."), path.endswith((".ts", ".mts", ".tsx"))
+    if exports_fetch(text):
+        loader = ("--import", "tsx") if typed else ()
+        fetched = ("node", *loader, "-e", _FETCHED.replace("FILE", json.dumps(f"./{file}")))
+        return ("bun", file) if "hono/bun" in imported else fetched
+    if is_nest(text) and typed:
+        known = {*files, "tsconfig.json"}
+        own = next(one for one in folders_above(path) if join(one, "tsconfig.json") in known)
         told = ("env", f"TS_NODE_PROJECT={relpath(join(own, 'tsconfig.json'), root or '.')}")
-        return StartCommand((*(told if own not in {root, ""} else ()), *nest_start(file)))
-    if path.endswith((".ts", ".mts", ".tsx")):
+        return (*(told if own not in {root, ""} else ()), *nest_start(file))
+    if typed:
         # As a loader tsx needs no socket, whose path in a private TMPDIR may be too long.
-        return StartCommand(("node", "--import", "tsx", file) if setup else ("tsx", file))
-    return StartCommand(("node", file))
+        return ("node", "--import", "tsx", file) if locked else ("tsx", file)
+    return ("node", file)
 
 
 def import_root(
