@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -204,13 +205,13 @@ def test_what_a_platform_would_fetch_is_served_here(tmp_path: Path) -> None:
 
 
 def post(port: int, body: bytes) -> tuple[int, str] | None:
-    asked = HTTPConnection("127.0.0.1", port, timeout=5)
-    try:
-        asked.request("POST", "/api/chat", body)
-        reply = asked.getresponse()
-    except ConnectionError:
-        return None
-    return reply.status, reply.read().decode()
+    with closing(HTTPConnection("127.0.0.1", port, timeout=5)) as asked:
+        try:
+            asked.request("POST", "/api/chat", body)
+        except ConnectionError:
+            return None
+        with asked.getresponse() as reply:
+            return reply.status, reply.read().decode()
 
 
 def test_nest_says_that_a_conversation_has_to_be_begun() -> None:
