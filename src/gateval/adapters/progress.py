@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import textwrap
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TextIO
 
 from gateval.adapters.machine import screen_of
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 PLAIN_LINES = 10
 """About how many progress lines a plain log gets, however many trials there are."""
+
+SILENT_SECONDS = 60.0
+"""After so long without a line a plain log gets one, or after a tenth of the run until then."""
 
 WARNING_LIMIT = 300
 """Characters shown of a warning, in which a candidate's own words may stand."""
@@ -87,10 +91,14 @@ class Tally:
     """Counts finished trials by outcome, as it is without jurors that were out of reach; runs of a
     benchmark's tasks by verdict.
 
-    `tasks` are the Evals whose fixtures are tasks, `noun` what a trial is called.
+    `tasks` are the Evals whose fixtures are tasks, `noun` what a trial is called. `clock` gives
+    seconds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._begun: float | None = None
+        self._started = 0
         self._plan: Plan | None = None
         self.planned = 0
         self.counts: Counter[str] = Counter()
@@ -104,6 +112,30 @@ class Tally:
         models = {one.name: one.scoring.model for one in evals}
         self.tasks = {name: model for name, model in models.items() if model.tasks}
         self.noun = "task run" if len(self.tasks) == len(evals) > 0 else "trial"
+
+    def begin(self) -> None:
+        """A trial begins."""
+        self._begun = self._clock() if self._begun is None else self._begun
+        self._started += 1
+
+    @property
+    def seconds(self) -> float:
+        """How long ago the first trial began."""
+        return 0.0 if self._begun is None else self._clock() - self._begun
+
+    @property
+    def left(self) -> str:
+        """Say how long what is planned will go on at this pace, where that is minutes."""
+        done = self.counts.total()
+        half_done = done + max(0, self._started - done) / 2
+        minutes = self.seconds / half_done * (self.planned - half_done) / 60 if done else 0
+        if minutes < 1:
+            return ""
+        return (
+            f", about {minutes:.0f} min left"
+            if minutes < 90
+            else f", about {minutes / 60:.1f} h left"
+        )
 
     def add(self, event: TrialFinished) -> int:
         """Count one trial and return how many are finished."""
@@ -121,41 +153,46 @@ class Tally:
     def __str__(self) -> str:
         order = {word: at for at, word in enumerate(("pass", "partial", "fail", "error", "skip"))}
         known = sorted(self.counts.items(), key=lambda one: order.get(one[0], len(order)))
-        return ", ".join(f"{count} {word}" for word, count in known)
+        return ", ".join(f"{count:,} {word}" for word, count in known)
 
 
 class PlainProgress:
-    """Writes a line at the start, about every tenth of the way, and per set-up; the longer a run
-    goes on beyond what was planned, the seldomer.
+    """Writes a line at the start, about every tenth of the way, after a minute without one, and per
+    set-up; the longer a run goes on, the seldomer. `clock` gives seconds.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
         self._width = screen_of(stream, {}).width if stream.isatty() else None
-        self._tally = Tally()
+        self._tally = Tally(clock)
         self._told = self._added = 0
+        self._told_at = 0.0
 
     def __call__(self, event: Event) -> None:
         """Print what is worth a line."""
-        if isinstance(event, RunStarted):
+        if isinstance(event, TrialStarted):
+            self._tally.begin()
+        elif isinstance(event, RunStarted):
             self._tally.start(event)
-            many = f"{self._tally.planned} {self._tally.noun}{'s' * (self._tally.planned != 1)}"
+            many = f"{self._tally.planned:,} {self._tally.noun}{'s' * (self._tally.planned != 1)}"
             names = ", ".join(one.shown_name for one in event.plan.sealed)
             unseen = f" Sealed, so that nothing is told of trials: {names}." if names else ""
-            kept = f" {event.kept} are kept from the run before." if event.kept else ""
+            kept = f" {event.kept:,} are kept from the run before." if event.kept else ""
             self._line(f"Running {many}.{kept}{unseen}")
         elif isinstance(event, TrialsAdded):
             self._tally.planned += len(event.keys)
             self._added += len(event.keys)
             if self._added >= self._step:
-                self._line(f"{self._added} more, where something looks worse or is close.")
+                self._line(f"{self._added:,} more, where something looks worse or is close.")
                 self._added = 0
         elif isinstance(event, CandidatePreparing):
             self._line(f"Preparing {event.agent} ({event.side}): {event.what}")
         elif isinstance(event, CandidateWarned | RunWarned):
             self._line(_warning(event, self._width))
         elif isinstance(event, TrialFinished):
-            if self._tally.add(event) >= self._told + self._step:
+            silent = self._tally.seconds - self._told_at
+            late = silent > max(SILENT_SECONDS, self._tally.seconds / PLAIN_LINES)
+            if self._tally.add(event) >= self._told + self._step or late:
                 self._counts()
         elif isinstance(event, RunFinished) and self._tally.counts.total() > self._told:
             self._counts()
@@ -166,8 +203,9 @@ class PlainProgress:
         return max(1, self._tally.planned // PLAIN_LINES, self._told // 4)
 
     def _counts(self) -> None:
-        self._told = self._tally.counts.total()
-        self._line(f"{self._told}/{self._tally.planned} {self._tally.noun}s: {self._tally}")
+        tally, self._told_at = self._tally, self._tally.seconds
+        self._told = tally.counts.total()
+        self._line(f"{self._told:,}/{tally.planned:,} {tally.noun}s: {tally}{tally.left}")
 
     def _line(self, text: str) -> None:
         self._stream.write(text + "\n")
@@ -203,7 +241,9 @@ class LiveProgress:
                 self._task,
                 advance=1,
                 description=f"{noun[:1].upper()}{noun[1:]}s",
-                counts=str(self._tally),
+                counts=f"{self._tally}{self._tally.left}",
             )
-        elif isinstance(event, TrialStarted) and event.key.eval in self._tally.tasks:
-            self._progress.update(self._task, description=event.key.fixture[:60])
+        elif isinstance(event, TrialStarted):
+            self._tally.begin()
+            if event.key.eval in self._tally.tasks:
+                self._progress.update(self._task, description=event.key.fixture[:60])

@@ -8,10 +8,11 @@ import os
 import pty
 import re
 import termios
+from itertools import pairwise
 
 import pytest
 
-from gateval.adapters.progress import show_progress
+from gateval.adapters.progress import PlainProgress, show_progress
 from gateval.domain.trials.trial import Outcome, Side, Trial, TrialKey
 from gateval.events import (
     CandidatePreparing,
@@ -22,6 +23,7 @@ from gateval.events import (
     RunWarned,
     TrialFinished,
     TrialsAdded,
+    TrialStarted,
 )
 from tests.helpers.shop import build_shop, plan_of
 
@@ -81,6 +83,34 @@ def test_plain_lines_stay_few_however_often_something_is_looked_at_again(
     assert len(lines) < 80
     assert lines[-1] == "400/404 trials: 400 pass", "the last is told in any case"
     assert any(line.endswith(" more, where something looks worse or is close.") for line in lines)
+
+
+def test_a_long_run_says_about_when_it_ends_and_is_not_silent(some_events: list[Event]) -> None:
+    """Two thousand trials of two minutes, four side by side, of which few end in a tenth."""
+    stream, now = io.StringIO(), [1_000.0]
+    listen = PlainProgress(stream, lambda: now[0])
+    started = some_events[0]
+    assert isinstance(started, RunStarted)
+    listen(started._replace(trials=2_000))
+    keys = [TrialKey(eval="e", fixture=str(n), side=Side.HEAD, repetition=1) for n in range(2_000)]
+    for number, key in enumerate(keys):
+        listen(TrialStarted(key=key))
+        if number % 4 == 3:
+            now[0] += 120
+            for each in keys[number - 3 : number + 1]:
+                listen(TrialFinished(trial=Trial(key=each, outcome=Outcome.PASS)))
+    lines = stream.getvalue().splitlines()
+    assert lines[:2] == [
+        "Running 2,000 trials.",
+        "1/2,000 trials: 1 pass, about 26.6 h left",
+    ]
+    assert len(lines) < 60
+    half = next(line for line in lines if line.startswith("1,"))
+    assert re.search(r", about [78]\.\d h left$", half)
+    assert lines[-1] == "2,000/2,000 trials: 2,000 pass"
+    seconds = [int(line.split("/")[0].replace(",", "")) * 30 for line in lines[1:]]
+    apart = [after - before for before, after in pairwise([0, *seconds])]
+    assert max(apart) <= 60_000 / 10 + 120
 
 
 def test_a_terminal_gets_a_moving_line(some_events: list[Event]) -> None:
