@@ -99,6 +99,7 @@ def test_a_long_run_says_about_when_it_ends_and_is_not_silent(some_events: list[
             now[0] += 120
             for each in keys[number - 3 : number + 1]:
                 listen(TrialFinished(trial=Trial(key=each, outcome=Outcome.PASS)))
+    listen(RunFinished(finished=2_000, planned=2_000))
     lines = stream.getvalue().splitlines()
     assert lines[:2] == [
         "Running 2,000 trials.",
