@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -166,7 +167,7 @@ def said(folder: Path) -> dict[str, str]:
     texts = {
         "results": json.dumps(results, sort_keys=True),
         "decision": json.dumps(steady(json.loads(decision)), sort_keys=True),
-        "comment": (folder / "comment.md").read_text(),
+        "comment": re.sub(r"\b[\d,]+\.\d s\b", "", (folder / "comment.md").read_text()),
     }
     return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
 

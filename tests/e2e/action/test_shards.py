@@ -100,7 +100,10 @@ VOLATILE = {"seconds", "started_at", "run", "at", "recorded_at", "id", "hash", "
 """What differs between two runs that measured the same."""
 
 
-MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|\b[\d,]+\.\d s\b"
+"""What tells in a comment when a run was, and how long answers took, which a busy machine draws
+out.
+"""
 
 
 def steady(value: Any) -> Any:
