@@ -17,7 +17,7 @@ import pytest
 from gateval.domain.setup.invocation import Invocation
 from gateval.domain.setup.nest import nest_start
 from gateval.domain.setup.other_work import SILENT
-from gateval.domain.setup.platforms import begun_by
+from gateval.domain.setup.platforms import PLATFORM, begun_by
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.program_install import with_tools
 from gateval.render.starter import program_manifest
@@ -220,3 +220,26 @@ def test_nest_says_that_a_conversation_has_to_be_begun() -> None:
     files = {"src/posts.controller.ts": begin, "src/chat/chat.controller.ts": go_on}
     (first,) = found({**NEST, **files})
     assert first.refused == begun_by("/api/chats")
+
+
+def test_a_router_may_be_imported_by_an_alias_and_route_by_route() -> None:
+    routes = "import { ask } from './ask.js';\nconst router = express.Router();\nrouter.route('/plain').get(page);\nrouter.route('/plain').post(ask);\nexport default router;\n"
+    handler = (
+        "export const ask = async (req, res) => { res.json({ text: req.body.userPrompt }) };\n"
+    )
+    first = served(
+        "import talk from '@/talk/routes.js';\napp\n  .use(limit)\n  .route('/api/talk', talk);",
+        {"src/talk/routes.js": routes, "src/talk/ask.js": handler},
+    )
+    assert (first.invocation.route, first.invocation.field) == ("/api/talk/plain", "userPrompt")
+
+
+def test_the_type_that_a_controller_gives_says_where_its_answer_stands() -> None:
+    text = "import { ChatService } from './chat.service';\nclass Told { @ApiProperty() response!: string; took: number }\n@Controller('chat')\nexport class ChatController {\n  @Post()\n  ask(@Body('question') question: string): Promise<Told> {\n    return this.chat.told(question);\n  }\n}\n"
+    (first,) = found({**NEST, "src/chat/chat.controller.ts": text})
+    assert first.invocation.answer == "response"
+
+
+def test_a_schema_of_a_tool_is_no_argument_of_a_program() -> None:
+    tool = "import OpenAI from 'openai';\nexport async function handler(event) {\n  const tool = { properties: { text: { type: 'string' } } };\n}\n"
+    assert [one.refused for one in found({"src/worker.ts": tool})] == [PLATFORM]

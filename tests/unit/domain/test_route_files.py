@@ -24,6 +24,7 @@ CHECKED = "function told(body: unknown) {\n  const b = body as Record<string, un
         ("server/api/chat.post.ts", "export default defineEventHandler(async (event) => {\n  const { text } = await readBody(event);\n});\n", ["prompt", "text"]),
         ("app/routes/api.chat.ts", "export const action = async ({ request }) => {\n  const { messages } = await request.json();\n};\n", ["prompt"]),
         ("app/api/chat/route.ts", TOLD + "export async function POST(req) {\n  const { query, sessionId } = (await req.json()) as Told;\n}\n", ["sessionId", "prompt", "query"]),
+        ("app/routes/api.ts", "const makers = ['one', 'two'] as const;\ntype Maker = (typeof makers)[number];\nexport const action = async ({ request }) => {\n  const {\n    messages,\n    provider,\n  }: { messages: CoreMessage[]; provider: Maker; model: string } = await request.json();\n};\n", ["provider", "prompt"]),
         ("app/api/chat/route.ts", CHECKED + "export async function POST(req) {\n  const body = await req.json();\n  go(told(body));\n}\n", ["namespace", "prompt", "question"]),
     ],
 )  # fmt: skip
@@ -36,13 +37,17 @@ def test_a_file_is_a_route_by_its_place_and_what_it_exports(
     assert list(given) == payload
     question = '"What can you help me with?"'
     assert {value for key, value in given.items() if key in {"prompt", *first.inputs}} == {question}
-    assert {value for key, value in given.items() if key in dict(first.more)} <= {'"gateval"'}
+    assert {value for key, value in given.items() if key in dict(first.more)} <= {
+        '"gateval"',
+        '"one"',
+    }
 
 
 @pytest.mark.parametrize(
     ("path", "text"),
     [
         ("pages/api/upload.js", PAGE),
+        ("app/api/threads/route.ts", "export async function POST() {\n  return Response.json(await openai.beta.threads.create());\n}\n"),
         ("server/api/chats.get.ts", "export default defineEventHandler(() => []);\n"),
         ("server/utils/ask.ts", "export default defineEventHandler(() => []);\n"),
         ("src/routes/api/image/+server.ts", "export async function POST({ request }) {\n  const { imageUrl } = await request.json();\n}\n"),

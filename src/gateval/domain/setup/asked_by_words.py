@@ -94,7 +94,7 @@ _ASKED_OPTION = re.compile(
     rf"(?:add_argument|@click\.option|typer\.Option|\.(?:requiredOption|option))\([^)]*?"
     rf"[\"'`\s](--(?:{QUESTION}))\b"
 )
-_PARSED = re.compile(rf"\b({QUESTION}):\s*\{{\s*type:\s*[\"']string")
+_PARSED = re.compile(rf"\bparseArgs\([^;]*?\b({QUESTION}):\s*\{{\s*type:\s*[\"']string")
 _NAMED = re.compile(
     r"add_argument\(\s*[\"']([a-z]\w*)[\"'](?![^)]{0,400}\bchoices\s*=)|@click\.argument\(\s*[\"'](\w+)"
     r"|@\w+\.command\([^)]*\)\s*(?:async )?def \w+\(\s*(\w+):|\.argument\(\s*[\"'`][<\[](\w+)"

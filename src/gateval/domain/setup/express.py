@@ -16,7 +16,7 @@ _MOUNT = re.compile(
     re.M,
 )
 _ROUTE = re.compile(
-    r"(\.(?:get|post|put|patch|delete|all)(?:<(?:[^()]|\(\))*?>)?\(\s*[\"'`])(/[^\"'`\n]*|)(?=[\"'`])"
+    r"(\.(?:get|post|put|patch|delete|all|route)(?:<(?:[^()]|\(\))*?>)?\(\s*[\"'`])(/[^\"'`\n]*|)(?=[\"'`])"
 )
 _REGISTERED = re.compile(
     rf"\.register\(\s*(?:(\w+)|(?:await\s+)?import\(\s*{_QUOTED}\s*\)|require\(\s*{_QUOTED}\s*\))\s*,\s*"
@@ -34,6 +34,7 @@ _NAMED_PLACE = re.compile(
     r"(\.(?:use|route|post|all|get|group|basePath)\(\s*)(`/?[^`\n]*`|[A-Za-z_]\w*(?:\.\w+)*)(\s*,)"
 )
 _ENDING = re.compile(r"\.[cm]?[jt]sx?$")
+_ALIAS = re.compile(r"(?:@|~|#|src)/(.+)")
 _DEEPEST = 4
 
 
@@ -97,13 +98,11 @@ def _mounts(path: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str, str
     """Yield the file that mounts, the path, and the file of the router."""
     text = texts[path]
     for one in _MOUNT.finditer(text):
-        module = one[2] or _imported(one[3], text)
-        inner = _file(path, module, texts) if module.startswith(".") else ""
+        inner = _file(path, one[2] or _imported(one[3], text), texts)
         if inner and inner != path:
             yield path, one[1].rstrip("/"), inner
     for one in _REGISTERED.finditer(text):
-        module = one[2] or one[3] or _imported(one[1], text)
-        inner = _file(path, module, texts) if module.startswith(".") else ""
+        inner = _file(path, one[2] or one[3] or _imported(one[1], text), texts)
         if inner and inner != path:
             yield path, one[4].rstrip("/"), inner
 
@@ -119,6 +118,12 @@ def _imported(name: str, text: str) -> str:
 
 
 def _file(path: str, module: str, texts: Mapping[str, str]) -> str:
+    """Return the file of a module of the program's own, which may begin with a folder's alias."""
+    if not module.startswith("."):
+        named = _ALIAS.match(module)
+        end = f"/{_ENDING.sub('', named[1])}" if named else "\n"
+        ends = (end, f"{end}/index")
+        return next((one for one in texts if f"/{splitext(one)[0]}".endswith(ends)), "")
     place = normpath(join(dirname(path), module))
     stems = {place, _ENDING.sub("", place), join(place, "index")}
     return next((one for one in texts if splitext(one)[0] in stems), "")

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from gateval.domain.setup.invocation import Invocation
+from gateval.domain.setup.invocation import ANSWERED, Invocation
 from gateval.domain.setup.node_routes import NodeRoute, answer_of, likeliest, question_in
 from gateval.domain.setup.node_text import body_behind, braced, definition, parts, without_comments
 from gateval.domain.setup.node_types import NodeTypes
@@ -36,6 +36,7 @@ _ELSEWHERE = ("@Res(", "@Req(", "@Request(", "@Response(", "@Headers(", "@Sessio
 _NAMED = re.compile(r"([\w]+)\s*(\??)\s*:\s*(.+)", re.S)
 _TAKEN = re.compile(r"\{([^}]*)\}\s*:\s*(.+)", re.S)
 _SERVICE = re.compile(r"\bthis\.\w+\.(\w+)\(")
+_GIVES = re.compile(r"\s*:\s*(?:Promise<\s*)?(\w+|\{[^}]*\})")
 _PLACE = re.compile(r":(\w+)(?:\([^)]*\))?\??")
 _BEGINS = re.compile(r"thread|session|conversation|chat|room", re.I)
 
@@ -64,6 +65,7 @@ class NestHandler(NamedTuple):
     route: NodeRoute
     method: str
     given: str
+    gives: str
 
 
 def nest_asked(texts: Mapping[str, str], asking: Container[str] = ()) -> Invocation | None:
@@ -128,9 +130,9 @@ def _handlers(path: str, text: str, before: str, version: str) -> Iterator[NestH
                     ),
                 )
             )
-            name, taken, does = _method(method[method.index("(") + len(said) + 2 :])
+            name, taken, does, gives = _method(method[method.index("(") + len(said) + 2 :])
             kind = method[1 : method.index("(")]
-            yield NestHandler(NodeRoute(f"/{whole}", does, path, name), kind, taken)
+            yield NestHandler(NodeRoute(f"/{whole}", does, path, name), kind, taken, gives)
 
 
 def _from(pattern: re.Pattern[str], text: str) -> Iterator[str]:
@@ -149,8 +151,10 @@ def _given_path(given: str, text: str) -> str:
     return listed[1] if listed else _text(given, text) if name else ""
 
 
-def _method(text: str) -> tuple[str, str, str]:
-    """Return the name of a method, its parameters and what it does, behind its own decorator."""
+def _method(text: str) -> tuple[str, str, str, str]:
+    """Return the name of a method, its parameters, what it does, and the type that it gives; `text`
+    begins behind its first decorator.
+    """
     rest, decorators = text, ""
     while decorated := _DECORATED.match(rest):
         inner = braced(rest, decorated.end()) + ")" if decorated[1] else ""
@@ -158,10 +162,11 @@ def _method(text: str) -> tuple[str, str, str]:
         rest = rest[decorated.end() + len(inner) :]
     named = re.match(r"\s*(?:(?:public|private|async)\s+)*(\w+)\s*\(", rest)
     if named is None:
-        return "", "", ""
+        return "", "", "", ""
     given = braced(rest, named.end())
     does = body_behind(rest, named.end() + len(given) + 1)
-    return named[1], given, f"{decorators}\n{does}"
+    gives = _GIVES.match(rest, named.end() + len(given) + 1)
+    return named[1], given, f"{decorators}\n{does}", gives[1] if gives else ""
 
 
 def _asked(handler: NestHandler, types: NodeTypes) -> Invocation | None:
@@ -228,6 +233,8 @@ def _with_question(
     )
     if not (answer or stream) and handler.method != "Sse":
         answer, stream = answer_of(behind)
+    said = types.fields(handler.gives) if not (answer or stream) else {}
+    answer = answer or next((one for one in ANSWERED if one in said), "")
     begun = _PLACE.search(route.path)
     return Invocation(
         route=path,

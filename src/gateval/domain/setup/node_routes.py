@@ -11,21 +11,20 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gateval.domain.setup.invocation import ANSWERED, ASKED, MESSAGES, PROMPT, QUESTION, Invocation
+from gateval.domain.setup.invocation import ANSWERED, ASKED, MESSAGES, PROMPT, Invocation
 from gateval.domain.setup.node_text import braced, definition, parts, without_comments
 from gateval.domain.setup.node_types import NodeTypes
 from gateval.domain.setup.openapi import SOME_TEXT, is_identity, is_looked_after, takes_question
-from gateval.domain.setup.program import ASKED_BY_GET, BESIDE, NODE_ROUTE, is_asked
+from gateval.domain.setup.program import ASKED_BY_GET, BESIDE, BY_ADDRESS, NODE_ROUTE, is_asked
 from gateval.domain.setup.zod import schema_fields
 
 _READ = (
     r"(?:\(\s*)?(?:await\s+)?(?:\w+\.)?(?:(?:req(?:uest)?|ctx\.req(?:uest)?|c\.req)\.(?:body|json)\b|readBody\b"
     r"|c\.req\.valid\(\s*[\"'`]json|JSON\.parse\b|\w+\.(?:safeP|p)arse(?:Async)?\(\s*(?:await\s+)?(?:req|c\.req|request)\b)"
 )
-_KEYS = re.compile(
-    rf"\b(?:const|let|var)\s*\{{([^;]*?)\}}\s*(?::\s*([^=;]+?))?=\s*{_READ}([^;\n]*)"
-)
-_BODY = re.compile(rf"\b(?:const|let|var)\s+(\w+)\s*(?::\s*([^=;]+?))?=\s*{_READ}([^;\n]*)")
+_OF_TYPE = r"(?::\s*(\{[^{}=]*\}|[^=;]+?)\s*)?"
+_KEYS = re.compile(rf"\b(?:const|let|var)\s*\{{([^;]*?)\}}\s*{_OF_TYPE}=\s*{_READ}([^;\n]*)")
+_BODY = re.compile(rf"\b(?:const|let|var)\s+(\w+)\s*{_OF_TYPE}=\s*{_READ}([^;\n]*)")
 _DIRECT = re.compile(r"\b(?:req|request|ctx\.request)\.body\??\.(\w+)\b(?!\()")
 _CHECKED = re.compile(r"\btypeof\s+(?:body|b|data|payload|input|raw)\.(\w+)\s*!==")
 _AS = re.compile(r"\bas\s+(?:unknown\s+as\s+)?(\{[^}]*\}|[\w.]+(?:<[^>]*>)?)")
@@ -96,8 +95,10 @@ def _by_get(texts: Mapping[str, str]) -> Iterator[tuple[NodeRoute, Invocation]]:
     for file, text in texts.items():
         for one in ASKED_BY_GET.finditer(text):
             handler = braced(text, text.find("(", one.start()) + 1)
-            key = re.search(rf"\b(?:{QUESTION})\b", handler[len(one["place"]) + 2 :])
-            name = key[0] if key else "prompt"
+            key = re.search(
+                rf"(?:query\W+|\{{\s*)({BY_ADDRESS})\b", handler[len(one["place"]) + 2 :]
+            )
+            name = key[1] if key else "prompt"
             answer, stream = answer_of(handler)
             route = f"{one['place']}?{name}={PROMPT}"
             asked = Invocation(route=route, field=name, answer=answer, stream=stream, method="GET")

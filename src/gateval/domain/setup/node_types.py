@@ -143,8 +143,16 @@ class NodeTypes:
             return int(named[1]) if named[1].isdigit() else named[1]
         if fields := self.fields(kind, left - 1):
             return fields
-        alias = re.search(rf"\btype\s+{re.escape(kind)}\s*=\s*\|?\s*[\"']([^\"'\n]+)", self.text)
-        return alias[1] if alias else {} if left > 1 else SOME_TEXT
+        return self._alias(kind) or ({} if left > 1 else SOME_TEXT)
+
+    def _alias(self, kind: str) -> str:
+        """Return the first text of a type that is one of several, or one of a list."""
+        name = re.escape(kind)
+        one = re.search(rf"\btype\s+{name}\s*=\s*\|?\s*[\"']([^\"'\n]+)", self.text)
+        of = re.search(rf"\btype\s+{name}\s*=\s*\(typeof\s+(\w+)\)\[number\]", self.text)
+        listed = rf"\b{of[1]}\s*(?::[^=]+)?=\s*\[\s*[\"']([^\"'\n]+)" if of else r"(?!)"
+        found = one or re.search(listed, self.text)
+        return found[1] if found else ""
 
 
 def _kind(text: str) -> str:

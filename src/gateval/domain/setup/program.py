@@ -160,9 +160,12 @@ NODE_ROUTE = re.compile(
 )
 """A route of Express, Hono, Fastify, Koa or Elysia, or a path that a server of Node compares."""
 
+BY_ADDRESS = rf"{QUESTION}|q|content"
 ASKED_BY_GET = re.compile(
-    rf"\.get\(\s*[\"'`](?P<place>/[^\"'`\n]*)[\"'`]\s*,(?=[^;]*?\b(?:req|request|ctx)\.query\.(?:{QUESTION})\b|"
-    rf"[^;]*?\b(?:c\.)?req\.query\([\"'`](?:{QUESTION})[\"'`]|[^;]*?\{{\s*(?:{QUESTION})\b[^}}]*\}}\s*=\s*req(?:uest)?\.query\b)"
+    rf"\.get\(\s*[\"'`](?P<place>/[^\"'`\n]*)[\"'`]\s*,(?=[^;]*?\b(?:req|request|ctx)\.query\.(?:{BY_ADDRESS})\b"
+    rf"|[^;]*?\b(?:c\.)?req\.query\([\"'`](?:{BY_ADDRESS})[\"'`]"
+    rf"|.{{0,400}}?\{{\s*(?:{BY_ADDRESS})\b[^}}]*\}}\s*=\s*(?:req|request|ctx)\.query\b)",
+    re.S,
 )
 """A route of Node that takes its question in the address."""
 

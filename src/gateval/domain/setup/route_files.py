@@ -16,7 +16,7 @@ from gateval.domain.setup.invocation import MESSAGES
 from gateval.domain.setup.node_routes import SETTING, body_of
 from gateval.domain.setup.node_text import parts, without_comments
 from gateval.domain.setup.node_types import NodeTypes
-from gateval.domain.setup.openapi import is_identity, takes_question
+from gateval.domain.setup.openapi import SOME_TEXT, is_identity, takes_question
 from gateval.domain.setup.other_work import NAMED, Refusal
 from gateval.domain.setup.platforms import begun_by
 
@@ -44,12 +44,16 @@ _STORES = re.compile(
 
 _READS = r"\.json\(\)|\breadBody\b|\breadValidatedBody\(|\breq\.body\b|\brequest\.body\b"
 _KEYS = re.compile(
-    r"\b(?:const|let|var)\s*\{([^;]*?)\}\s*(?::[^=;]+)?=\s*\(?\s*((?:await\s+)?[\w.]+(?:<(?:[^()])*?>)?(?:\([^)]*\))?)"
+    r"\b(?:const|let|var)\s*\{([^;]*?)\}\s*(?::\s*(?:\{[^{}=]*\}|[^=;]+))?=\s*\(?\s*((?:await\s+)?[\w.]+(?:<(?:[^()])*?>)?(?:\([^)]*\))?)"
 )
 _BODY = re.compile(
     rf"\b(?:const|let|var)\s+(\w+)\s*(?::[^=;]+)?=\s*\(?\s*(?:await\s+)?(?:JSON\.parse\(\s*)?[\w.]*?(?:{_READS})"
 )
 _DIRECT = re.compile(r"\b(?:req|request)\.body\??\.(\w+)\b(?!\()")
+_TAKES_NOTHING = re.compile(
+    r"^export\s+(?:async\s+function\s+POST\s*\(\s*\)|const\s+POST\b[^=]*=\s*async\s*\(\s*\)\s*=>)",
+    re.M,
+)
 _FORM = re.compile(r"\.formData\(\)")
 _ASKED = re.compile(r"chat|agent|ask|assist|complet|messag|generat|answer|query")
 _OF_PAGE = frozenset({MESSAGES, "prompt", "id", "trigger", "data", "messageId"})
@@ -89,6 +93,8 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
     if not is_route_file(path, text) or _STORES.search(place):
         return None
     plain = without_comments(text)
+    if _TAKES_NOTHING.search(plain):
+        return None
     read = list(dict.fromkeys(_keys_read(plain)))
     if (made := _PARAMETER.search(path)) and re.search(r"\b(?:get\w*Params?|params)\b", plain):
         begun = re.sub(
@@ -109,7 +115,8 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
     more = tuple(
         (name, json.dumps(value))
         for name, value in demanded.items()
-        if name not in _OF_PAGE | {*inputs} and not SETTING.fullmatch(name)
+        if name not in _OF_PAGE | {*inputs}
+        and not (SETTING.fullmatch(name) and value in {SOME_TEXT, 1, False})
     )
     bare = re.sub(r"\([^)]*\)/", "", path)
     told = 2 * bool(_ASKED.search(bare)) + bool(re.search(r"/(?:chat|agent)(?:/|\.)[^/]*$", bare))
