@@ -36,7 +36,7 @@ from gateval.domain.setup.diagnosis import FIX, making
 from gateval.domain.setup.gate_job import GateJob
 from gateval.domain.setup.openapi import FILES, asked_as_described
 from gateval.domain.setup.program import FoundProgram
-from gateval.domain.setup.program_install import with_tools
+from gateval.domain.setup.program_install import with_bun, with_tools
 from gateval.domain.setup.program_search import find_programs, not_read
 from gateval.domain.setup.repository_files import ENDINGS, is_read
 from gateval.domain.setup.starter import (
@@ -417,8 +417,12 @@ def _with_tools(repository: GitRepository, program: FoundProgram) -> FoundProgra
     files = [folder / name for name in ("package.json", "pnpm-lock.yaml")]
     heads = [one.read_bytes()[:MOST_BYTES] for one in files if one.is_file()]
     project = b"\n".join(heads).decode("utf-8", "replace")
-    setup = with_tools(program.setup, lambda name: shutil.which(name) is not None, project)
-    return program._replace(setup=setup)
+
+    def has(name: str) -> bool:
+        return shutil.which(name) is not None
+
+    setup, command = with_bun(program.setup, program.command, has)
+    return program._replace(setup=with_tools(setup, has, project), command=command)
 
 
 def _with_servers(repository: GitRepository, program: FoundProgram) -> FoundProgram:

@@ -64,6 +64,7 @@ export async function action({ request, params, context }) {
         ("pages/api/talk/send.js", EDGE, "edge Where is it?"),
         ("src/routes/api/chat/+server.js", SVELTE, "WHERE IS IT? string,,,false,/api/chat,,,0"),
         ("pages/api/told.cjs", "exports.default = (req, res) => res.send(`told ${req.body.prompt}`);", "told Where is it?"),
+        ("app/api/[team]/chat/[id]/route.js", "export const POST = async (request, { params }) => Response.json({ said: Object.values(await params).join() });", "gateval,gateval"),
         ("app/routes/api.chat.js", REMIX, "remix Where is it?"),
     ],
 )  # fmt: skip

@@ -19,7 +19,7 @@ from gateval.domain.setup.nest import nest_start
 from gateval.domain.setup.other_work import SILENT
 from gateval.domain.setup.platforms import PLATFORM, begun_by
 from gateval.domain.setup.program import FoundProgram
-from gateval.domain.setup.program_install import with_tools
+from gateval.domain.setup.program_install import with_bun, with_tools
 from gateval.render.starter import program_manifest
 from tests.unit.domain.test_programs_of_strangers import found
 
@@ -243,3 +243,24 @@ def test_the_type_that_a_controller_gives_says_where_its_answer_stands() -> None
 def test_a_schema_of_a_tool_is_no_argument_of_a_program() -> None:
     tool = "import OpenAI from 'openai';\nexport async function handler(event) {\n  const tool = { properties: { text: { type: 'string' } } };\n}\n"
     assert [one.refused for one in found({"src/worker.ts": tool})] == [PLATFORM]
+
+
+def test_a_project_of_bun_is_started_by_a_bun_of_its_own_where_there_is_none() -> None:
+    told = '{"scripts": {"dev": "bun run --hot src/index.ts"}, "dependencies": {"hono": "1"}}'
+    (first,) = found({"src/index.ts": FETCHED, "package.json": told})
+    assert (first.setup and first.setup.run, first.command) == (
+        ("bun", "install"),
+        ("bun", "src/index.ts"),
+    )
+    assert first.setup is not None
+    assert with_bun(first.setup, first.command, lambda _: True) == (first.setup, first.command)
+    setup, command = with_bun(first.setup, first.command, {"npm"}.__contains__)
+    assert command == (".tools/node_modules/.bin/bun", "src/index.ts")
+    assert setup.run[-1].endswith(" bun && .tools/node_modules/.bin/bun install")
+    assert setup.creates == ("node_modules", ".tools")
+
+
+def test_a_thread_that_another_route_makes_is_named() -> None:
+    text = "app.get('/start', async (req, res) => {\n  const thread = await openai.beta.threads.create();\n  res.json({ thread_id: thread.id });\n});\napp.post('/chat', async (req, res) => {\n  const { thread_id, message } = req.body;\n  if (!thread_id) return res.status(400).end();\n  res.json({ reply: 1 });\n});"
+    (first,) = found({"server.ts": SERVED % text, "package.json": "{}"})
+    assert first.refused == begun_by("/start", "GET")

@@ -66,6 +66,16 @@ def test_what_stores_lists_or_takes_a_form_is_no_agent(path: str, text: str) -> 
     ],
 )  # fmt: skip
 def test_a_route_that_cannot_be_asked_says_why(path: str, text: str, why: str) -> None:
-    (first,) = found({path: ASKS + text, "package.json": "{}"})
+    begins = {
+        "server/api/chats.post.ts": "export default defineEventHandler(() => 1);\n",
+        "src/app/api/chat/route.ts": "export async function POST() {}\n",
+    }
+    (first,) = found({**begins, path: ASKS + text, "package.json": "{}"})
     assert first.refused is not None
     assert first.refused.why.startswith(why)
+
+
+def test_a_number_in_the_path_that_nothing_else_makes_may_be_any() -> None:
+    text = "export async function POST(req, { params }) {\n  const { message } = await req.json();\n}\n"
+    (first,) = found({"app/api/chat/[id]/route.ts": ASKS + text, "package.json": "{}"})
+    assert (first.refused, first.inputs) == (None, ("message",))

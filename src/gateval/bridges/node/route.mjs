@@ -39,7 +39,9 @@ export class Bridge {
     const next = await this.around.importFrom("next/server", this.around.root).catch(() => null);
     const Kind = next?.NextRequest ?? next?.default?.NextRequest ?? Request;
     const request = new Kind("http://localhost/api/chat", given);
-    const response = await this.handler(request, { params: Promise.resolve({}) });
+    const named = (this.around.folder ?? "").matchAll(/\[([^\].]+)\]/g); // as `api/chat/[id]`
+    const params = Object.fromEntries([...named].map((one) => [one[1], "gateval"]));
+    const response = await this.handler(request, { params: Promise.resolve(params) });
     if (!(response instanceof Response) && typeof response?.text !== "function") {
       throw new Error("the route gave no Response");
     }

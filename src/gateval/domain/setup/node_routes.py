@@ -63,6 +63,13 @@ _BEGINS = re.compile(
     r"(?:create|start|new|init|begin)[-_]?(?:thread|session|conversation|chat)", re.I
 )
 _CONVERSATION = re.compile(r"\"(?:thread|session|conversation|chat)_?id\"", re.I)
+_THREAD = re.compile(r"\"thread_?id\"", re.I)
+_THREADS = re.compile(
+    r"\.(get|post)\(\s*[\"'`](/[^\"'`:\n]*)[\"'`]\s*,(?=(?:(?!\.(?:get|post)\(\s*[\"'`]/).)*?\bthreads\.create\()",
+    re.S,
+)
+"""A route that makes the thread which another one has to name, as OpenAI's assistants do."""
+
 _HELPER = re.compile(r"\b(?:(\w+)\.)?(\w+)\s*[,)]?\s*$")
 _WRAPPED = re.compile(r"\w+\(\s*((?:\w+\.)?\w+)\s*\)\s*$")
 
@@ -87,7 +94,9 @@ def asked_as_handled(texts: Mapping[str, str], asking: Container[str] = ()) -> I
     types = NodeTypes.of(whole)
     routes = [one for one in _routes(plain, whole) if not is_looked_after(one.path)]
     found = [(one, asked_at(one, types)) for one in routes]
-    return likeliest(found or list(_by_get(plain)), asking)
+    known = likeliest(found or list(_by_get(plain)), asking)
+    begun = _THREADS.search(whole) if known and _THREAD.search(known.body) else None
+    return known._replace(begun=f"{begun[1].upper()} {begun[2]}") if known and begun else known
 
 
 def _by_get(texts: Mapping[str, str]) -> Iterator[tuple[NodeRoute, Invocation]]:

@@ -61,6 +61,9 @@ NODE = {
     "bun.lock": SetUp(
         ("bun", "install", "--frozen-lockfile"), ("package.json", "bun.lock"), _MODULES
     ),
+    "bun.lockb": SetUp(
+        ("bun", "install", "--frozen-lockfile"), ("package.json", "bun.lockb"), _MODULES
+    ),
 }
 
 UNLOCKED = SetUp(("sh", "-c", _UV_PIP), ("pyproject.toml",), _VENV)
@@ -186,12 +189,28 @@ def _unlocked(path: str, root: str, projects: Mapping[str, str]) -> SetUp | None
     if not path.endswith(".py"):
         own = projects.get(join(root, "package.json"), "")
         named = _MANAGER.search(own)
-        run = (named[1] if named else "npm", "install")
+        usual = "bun" if _OF_BUN.search(own) else "npm"
+        run = (named[1] if named else usual, "install")
         return SetUp(run, ("package.json",), _MODULES) if _OF_NODE.search(own) else None
     own = projects.get(join(root, "pyproject.toml"), "")
     if _DEPENDS.search(own):
         return UNLOCKED
     return UNLOCKED_POETRY if _OF_POETRY.search(own) else None
+
+
+_OF_BUN = re.compile(r'"(?:@types/bun|bun-types)"|:\s*"bun (?:run |--hot |--watch )')
+_OWN_BUN = ".tools/node_modules/.bin/bun"
+
+
+def with_bun(
+    setup: SetUp, command: tuple[str, ...], has: Callable[[str], bool]
+) -> tuple[SetUp, tuple[str, ...]]:
+    """Return a set-up and a command that need no bun which is not here: npm has it."""
+    if setup.run[0] != "bun" or has("bun") or not has("npm"):
+        return setup, command
+    line = f"npm install --silent --prefix .tools bun && {_OWN_BUN} {shlex.join(setup.run[1:])}"
+    made = setup._replace(run=("sh", "-c", line), creates=(*setup.creates, ".tools"))
+    return made, (_OWN_BUN, *command[1:]) if command[:1] == ("bun",) else command
 
 
 _TOOL = re.compile(r"(?:(?<=^)|(?<=&& ))(uv|poetry|pdm|pipenv|pnpm|yarn)(?= )")

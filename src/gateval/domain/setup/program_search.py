@@ -291,6 +291,8 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     text, behind = around.texts[path], around.reach.behind(path)
     python = path.endswith((".py", ".go"))
     asked, silent = (invocation_of(path, text, behind), None) if python else _of_node(path, around)
+    if " " in asked.begun:
+        return asked, begun_by(*reversed(asked.begun.split(" ", 1)))
     place = None if path.endswith(".py") else _PLACE.search(asked.begun or asked.route)
     if place:
         return asked, begun_by((asked.begun or asked.route)[: place.start()])

@@ -96,7 +96,14 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
     if _TAKES_NOTHING.search(plain):
         return None
     read = list(dict.fromkeys(_keys_read(plain)))
-    if (made := _PARAMETER.search(path)) and re.search(r"\b(?:get\w*Params?|params)\b", plain):
+    made = _PARAMETER.search(path)
+    begins = made and any(
+        one.startswith(path[: made.start()])
+        and re.match(r"(?:/(?:route|index|\+server))?(?:\.post)?\.\w+$", one[made.start() :])
+        and is_route_file(one, other)
+        for one, other in texts.items()
+    )
+    if made and begins and re.search(r"\b(?:get\w*Params?|params)\b", plain):
         begun = re.sub(
             r"^(?:.*/)?(?=(?:app|pages|server|routes)/)|/route$", "", path[: made.start()]
         )
