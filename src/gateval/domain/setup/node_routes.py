@@ -249,17 +249,21 @@ def _destructured(keys: str) -> Iterator[str]:
 
 
 def _is_needed(key: str, handler: str) -> bool:
-    """Whether a body has to have a key: it may take the question, or is missed aloud."""
+    """Whether a body has to have a key: it may take the question, is a list, or is missed aloud."""
     if takes_question(key):
         return True
     missed = rf"!\s*(?:\w+\.)*\b{key}\b|\b{key}\s*===?\s*(?:undefined|null)"
     missed += rf"|\btypeof\s+(?:\w+\.)*{key}\s*!=="
+    listed = rf"(?<![?.\w]){key}\.(?:map|forEach|reduce|filter|slice)\("
+    if re.search(listed, handler):
+        return True
     return not SETTING.fullmatch(key) and bool(re.search(missed, handler))
 
 
 def _some(key: str, handler: str) -> Any:
     listed = re.search(
-        rf"Array\.isArray\(\s*(?:[\w.]+\.)?{key}\b|\b{key}\.(?:map|forEach|push|reduce)\(", handler
+        rf"Array\.isArray\(\s*(?:[\w.]+\.)?{key}\b|\b{key}\.(?:map|forEach|push|reduce|filter|slice)\(",
+        handler,
     )
     return [] if listed and key != MESSAGES else SOME_TEXT
 

@@ -49,6 +49,9 @@ _KEYS = re.compile(
 _BODY = re.compile(
     rf"\b(?:const|let|var)\s+(\w+)\s*(?::[^=;]+)?=\s*\(?\s*(?:await\s+)?(?:JSON\.parse\(\s*)?[\w.]*?(?:{_READS})"
 )
+_FETCHED = re.compile(r"\b(\w+)\s*=\s*await\s+(?:fetch|\$fetch|axios(?:\.\w+)?)\(")
+"""How what another server answered is kept, whose JSON is no body of a request."""
+
 _DIRECT = re.compile(r"\b(?:req|request)\.body\??\.(\w+)\b(?!\()")
 _TAKES_NOTHING = re.compile(
     r"^export\s+(?:async\s+function\s+POST\s*\(\s*\)|const\s+POST\b[^=]*=\s*async\s*\(\s*\)\s*=>)",
@@ -74,6 +77,8 @@ class RouteFile(NamedTuple):
 
 
 _OF_A_PAGE = Refusal("takes the form of a page, which no bridge sends to a route.", NAMED)
+_BARE = Refusal("takes a bare list as its body, and a bridge sends an object to a route.", NAMED)
+_LIST = r"\.concat\(\s*{0}\s*\)|\b{0}\.(?:map|forEach|filter|at|length)\b|\.\.\.{0}\b"
 LOWEST = 1
 _PARAMETER = re.compile(r"/\[(?!\.\.\.|\[|lang\b|locale\b)\w+\](?=[/.])")
 """Where the path of a file has the number of what an earlier request made."""
@@ -93,6 +98,8 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
     if not is_route_file(path, text) or _STORES.search(place):
         return None
     plain = without_comments(text)
+    for answer in set(_FETCHED.findall(plain)):
+        plain = re.sub(rf"\b{answer}\.json\(\)", "undefined", plain)
     if _TAKES_NOTHING.search(plain):
         return None
     read = list(dict.fromkeys(_keys_read(plain)))
@@ -114,6 +121,8 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
     if _FORM.search(plain) and not read:
         return RouteFile((), LOWEST, (), refused=_OF_A_PAGE)
     read = read or list(demanded)
+    if not read and any(re.search(_LIST.format(one), plain) for one in set(_BODY.findall(plain))):
+        return RouteFile((), LOWEST, (), refused=_BARE)
     inputs = tuple(one for one in read if takes_question(one) and one not in {"prompt", MESSAGES})
     if read and not inputs and not {"prompt", MESSAGES} & {*read}:
         if len(read) > 1 or is_identity(read[0]):
