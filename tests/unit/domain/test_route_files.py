@@ -41,6 +41,7 @@ def test_a_file_is_a_route_by_its_place_and_what_it_exports(
     assert {value for key, value in given.items() if key in dict(first.more)} <= {
         '"gateval"',
         '"one"',
+        "[]",
     }
 
 
