@@ -264,3 +264,9 @@ def test_a_thread_that_another_route_makes_is_named() -> None:
     text = "app.get('/start', async (req, res) => {\n  const thread = await openai.beta.threads.create();\n  res.json({ thread_id: thread.id });\n});\napp.post('/chat', async (req, res) => {\n  const { thread_id, message } = req.body;\n  if (!thread_id) return res.status(400).end();\n  res.json({ reply: 1 });\n});"
     (first,) = found({"server.ts": SERVED % text, "package.json": "{}"})
     assert first.refused == begun_by("/start", "GET")
+
+
+def test_a_socket_beside_controllers_does_not_refuse_them() -> None:
+    main = NEST["src/main.ts"] + "import { WebSocketServer } from 'ws';\nnew WebSocketServer({});\n"
+    (first,) = found({**NEST, "src/main.ts": main})
+    assert (first.refused, first.invocation.route) == (None, "/api/chat/completions")

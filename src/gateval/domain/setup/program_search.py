@@ -296,7 +296,7 @@ def _asked(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | No
     place = None if path.endswith(".py") else _PLACE.search(asked.begun or asked.route)
     if place:
         return asked, begun_by((asked.begun or asked.route)[: place.start()])
-    if streams_only(path, text, behind):
+    if not (is_nest(text) and asked.route) and streams_only(path, text, behind):
         return asked, STREAMS
     refused = template_of(path, text) or served_otherwise(path, text, behind) or silent
     if not asked.route:
