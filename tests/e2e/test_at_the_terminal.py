@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gateval.render.report.wording import GLOSSARY
 from tests.helpers.command import environment, gateval
 from tests.helpers.github_shop import SAME, WORSE
 from tests.helpers.repo import Repo
@@ -52,6 +53,13 @@ def at_terminal(shop: Repo, *words: str, columns: int = 60) -> str:
         process.wait()
     os.close(ours)
     return said.decode().replace("\r\n", "\n")
+
+
+def test_a_person_is_told_once_where_the_words_are_explained(worse: Repo) -> None:
+    told = f"Words: {GLOSSARY}\n"
+    for words in (("check",), ("run", "support-eval"), ("show",), ("show", "greets")):
+        assert at_terminal(worse, *words).count(told) == 1, words
+    assert told not in gateval(worse, "show").stderr, "programs that read it need none"
 
 
 @pytest.mark.parametrize("form", ["id", "folder", "file"])

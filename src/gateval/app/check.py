@@ -286,6 +286,7 @@ def _tell_end(
     somebody named the folder.
     """
     from gateval.app.run.views import VIEWS, summary_for
+    from gateval.render.report.wording import GLOSSARY
     from gateval.render.terminal.summary import render_next_step
     from gateval.render.view import ReportView
 
@@ -295,6 +296,8 @@ def _tell_end(
     said = [f"Results: {folder}"]
     if "html" in views:
         said.append(f"Report: {show_here(folder / VIEWS['html'].file)}")
+    if sys.stderr.isatty():
+        said.append(f"Words: {GLOSSARY}")
     if measured.interrupted:
         again = f"--from {show_here(folder)}" if chosen else "--resume"
         told = [*told, "gateval: interrupted; what was finished is in the results."]

@@ -31,6 +31,7 @@ from gateval.domain.trials.trial import Assessment, Trial
 from gateval.domain.verdicts import GateVerdict
 from gateval.errors import EXIT_PASS, StageFileError, UsageError
 from gateval.render.report.facts import FixtureFacts, gather
+from gateval.render.report.wording import GLOSSARY
 from gateval.render.stage import PLAN_LIMIT
 from gateval.render.terminal.fixture_page import ShowOptions, render_fixture, render_list
 from gateval.render.view import ReportView
@@ -131,6 +132,8 @@ def show_run(
         texts = [render_list(ReportView(_report(environ, folder)), shown, screen)]
     with suppress(BrokenPipeError):
         sys.stdout.write("\n".join(texts))
+    if sys.stderr.isatty():
+        print(f"Words: {GLOSSARY}", file=sys.stderr)
     return EXIT_PASS
 
 
