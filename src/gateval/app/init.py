@@ -334,16 +334,19 @@ class Proving:
         others = [one for one in found if one.told != begun.told]
         agreed: set[tuple[str, ...]] = set()
         failed: set[object] = set()
+        alike: list[str] = []
         tried = 0
         for program in (begun, *others):
             if (program.root, program.setup) in failed:
-                print(f"{plain_line(program.told, 200)} has the same set-up: not tried.")
+                alike.append(program.told)
             elif tried < MOST_TRIED:
                 tried += 1
                 if not self._agreed(program, agreed):
                     return None
                 if proof := self._tried(program, failed):
                     return proof
+        if alike:
+            print(plain_line(f"Not tried, for their set-up is the same: {', '.join(alike)}.", 400))
         if self.wishes.name is not None and (name := self.wishes.name()):
             program, *_ = _found(self.repository, self.snapshot, name)
             if self._agreed(program, agreed) and (proof := self._tried(program, failed)):

@@ -169,6 +169,9 @@ _REQUEST = Names(
     limit=SOURCE_LIMIT,
 )
 
+_SENT = _REQUEST._replace(inside=(*_REQUEST.inside, ("begun",)), known=f"`begun`, {_REQUEST.known}")
+"""The same in a request to a server, beside what requests before it gave."""
+
 _PLACEHOLDER = re.compile(
     r"\{\{ ?(?:prompt|playground|input\.type|agent\.(?:name|file|model|system)"
     r"|input\.payload(?:\.[a-zA-Z][a-zA-Z0-9_]*){0,9})"
@@ -176,13 +179,14 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def check_template(source: str) -> None:
-    """Raise `TemplateError` unless `source` is a template that may be rendered. The usual ones are
-    told by their look: Jinja2 takes 50 ms to import, and planning need not.
+def check_template(source: str, *, sent: bool = False) -> None:
+    """Raise `TemplateError` unless `source` is a template that may be rendered; one that is `sent`
+    to a server may name what was `begun`. The usual ones are told by their look: Jinja2 takes 50 ms
+    to import, and planning need not.
     """
     usual = len(source) <= SOURCE_LIMIT and source.count("{{") <= PARTS_LIMIT // 20
     if not usual or re.search(r"\{[{%#]", _PLACEHOLDER.sub("", source)):
-        parsed(source, _REQUEST)
+        parsed(source, _SENT if sent else _REQUEST)
 
 
 def render(source: str, values: JsonObject, budget: Budget) -> JsonValue:
@@ -191,10 +195,10 @@ def render(source: str, values: JsonObject, budget: Budget) -> JsonValue:
     A template that is one expression and nothing else gives its value: a number stays a number.
     Raises `TemplateError` when the values lack what it names, or the budget is spent.
     """
-    return fill(source, _REQUEST, values, budget)
+    return fill(source, _SENT, values, budget)
 
 
 def render_text(source: str, values: JsonObject, budget: Budget) -> Iterator[tuple[str, bool]]:
     """Yield the pieces of a template as text, each with whether it stands there literally."""
-    for part in parsed(source, _REQUEST):
-        yield budget.spend(text_of(part, _REQUEST, values)), isinstance(part, str)
+    for part in parsed(source, _SENT):
+        yield budget.spend(text_of(part, _SENT, values)), isinstance(part, str)

@@ -38,7 +38,7 @@ from gateval.candidates.contract import (
     template_values,
 )
 from gateval.candidates.failures import out_of_reach, server_line
-from gateval.candidates.options import HttpOptions, Request
+from gateval.candidates.options import BeginRequest, HttpOptions, PlainRequest
 from gateval.candidates.playground_state import in_playground, told_of
 from gateval.candidates.preparing import tell
 from gateval.candidates.presets import CARDS, PRESETS, Asked, PresetError, a2a_question
@@ -64,17 +64,19 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def write_request(
-    written: Request,
+    written: PlainRequest,
     asked: FixtureInput,
     playground: str = "",
     agent: AgentDefinition | None = None,
+    begun: JsonObject | None = None,
 ) -> LocalRequest:
     """Return the request of a trial. What stands in the manifest's path is kept, what comes from
-    the fixture is percent-encoded.
+    the fixture, or from what was `begun` for the trial, is percent-encoded.
 
     Raises `TemplateError` when the fixture lacks what a template names.
     """
     values, budget = template_values(asked, playground, agent), bounded.Budget()
+    values |= {"begun": begun} if begun else {}
     headers = [
         (name, _header(name, text, values, budget)) for name, text in written.headers.items()
     ]
@@ -93,7 +95,7 @@ def write_request(
         elif written.body is not None:
             body = write_json(_filled(written.body, values, budget))
         else:
-            body = write_json(question(asked))
+            body = write_json({} if isinstance(written, BeginRequest) else question(asked))
         if "content-type" not in {name.lower() for name, _ in headers}:
             headers.append(("Content-Type", kind))
     return LocalRequest(written.method, target, tuple(headers), body)
@@ -158,6 +160,7 @@ class Exchange:
         self._options = options
         self._request = request
         self._conversation = uuid4().hex
+        self._begun: JsonObject | None = None
         self.heard: Answer | NoAnswer | None = None
         self.whole = True
         self.dead = False
@@ -213,6 +216,8 @@ class Exchange:
     async def _said(self, request: TrialRequest) -> ProgramAnswer:
         """Return what the server said. Raises `_Failed`."""
         playground = str(request.playground.root) if request.playground else ""
+        if self._begun is None:
+            request = await self._begin(request, playground)
         try:
             if self._options.request.preset is not None:
                 written = await self._by_protocol(request, playground)
@@ -222,10 +227,41 @@ class Exchange:
                     request.input,
                     playground,
                     self._instance.launch.agent,
+                    self._begun,
                 )
         except (TemplateError, PresetError) as error:
             raise _Failed(f"The request could not be made: {error}.", whole=True)
-        reply = await self._reply(written, request.timeout_seconds)
+        reply = await self._accepted(written, request.timeout_seconds)
+        kind = reply.content_type.partition(";")[0].strip().lower()
+        read = partial(read_response, self._options.answer, reply.body, kind)
+        try:
+            return read() if len(reply.body) < READ_ASIDE else await asyncio.to_thread(read)
+        except ClaimError as error:
+            raise _Failed(f"The server's answer cannot be used: {error}.", whole=True)
+
+    async def _begin(self, request: TrialRequest, playground: str) -> TrialRequest:
+        """Send what begins a trial; return the request with the time that is left."""
+        clock, agent = self._instance.launch.context.clock, self._instance.launch.agent
+        began, begun, left = clock.monotonic(), JsonObject(), request.timeout_seconds
+        for name, one in self._options.request.begin.items():
+            try:
+                written = write_request(one, request.input, playground, agent, begun)
+            except TemplateError as error:
+                raise _Failed(f"The request `begin.{name}` could not be made: {error}.", whole=True)
+            reply = await self._accepted(written, left)
+            text = reply.body.decode("utf-8", "replace")
+            try:
+                begun[name] = read_json(text) if text.strip() else None
+            except NotStrictJson as error:
+                reason = f"The server's answer to `begin.{name}` is no JSON ({error})."
+                raise _Failed(reason, whole=True) from None
+            left = max(request.timeout_seconds - (clock.monotonic() - began), 0.001)
+        self._begun = begun
+        return replace(request, timeout_seconds=left)
+
+    async def _accepted(self, written: LocalRequest, seconds: float) -> LocalReply:
+        """Return the reply to a request that the server took. Raises `_Failed` for others."""
+        reply = await self._reply(written, seconds)
         what = f"{written.method} {quote(written.target)}"
         if 300 <= reply.status < 400:
             target = f" to {quote(reply.location)}" if reply.location else ""
@@ -236,12 +272,7 @@ class Exchange:
             shown = f": {quote(text)}" if text else ""
             reason = f"The server answered {what} with status {reply.status}{shown}."
             raise _Failed(reason, whole=True, broken=reply.status >= 500)
-        kind = reply.content_type.partition(";")[0].strip().lower()
-        read = partial(read_response, self._options.answer, reply.body, kind)
-        try:
-            return read() if len(reply.body) < READ_ASIDE else await asyncio.to_thread(read)
-        except ClaimError as error:
-            raise _Failed(f"The server's answer cannot be used: {error}.", whole=True)
+        return reply
 
     async def _by_protocol(self, request: TrialRequest, playground: str) -> LocalRequest:
         """Return the request that the protocol of the server has. Raises `PresetError`."""
@@ -259,7 +290,8 @@ class Exchange:
         whole = options.model_copy(
             update={"path": options.path or path, "headers": accepts, "body": more}
         )
-        written = write_request(whole, asked, playground, self._instance.launch.agent)
+        agent = self._instance.launch.agent
+        written = write_request(whole, asked, playground, agent, self._begun)
         own = json.loads(written.body or b"{}")
         return written._replace(body=write_json({**body, **own}))
 

@@ -224,22 +224,12 @@ _OURS = frozenset({
 
 Path = Annotated[str, Field(max_length=2000)]
 
+_BEGUN = re.compile(r"\{\{[^}]{0,200}?\bbegun\.(\w+)")
 
-class Request(Spec):
-    """The request of a trial. `path`, `headers`, `body` and `form` are templates."""
 
-    preset: (
-        Literal[
-            "aisdk", "openai", "openai-responses", "anthropic", "ag-ui", "chatkit", "langserve",
-            "a2a",
-        ]
-        | None
-    ) = Field(
-        default=None,
-        description="The protocol that the server speaks. It says path, body and what kind of "
-        "stream the response is; `path` and `response` stand in for its own, keys of `body` beside "
-        "its own. Where an `a2a` agent is asked, and how, its card says.",
-    )  # fmt: skip
+class PlainRequest(Spec):
+    """A request to the server. `path`, `headers`, `body` and `form` are templates."""
+
     path: Path = Field(
         default="",
         description="Path and query, a template: `/orders/{{ input.payload.id }}`. Required "
@@ -267,7 +257,7 @@ class Request(Spec):
     @classmethod
     def _usable_path(cls, path: str) -> str:
         if path:
-            bounded.check_template(path)
+            bounded.check_template(path, sent=True)
             plain_path(re.sub(r"\{\{.*?\}\}", "x", path))
         return path
 
@@ -304,8 +294,68 @@ class Request(Spec):
         sent = self.body is not None or self.form is not None
         if sent and self.method in {"GET", "DELETE"}:
             raise ValueError(f"a {self.method} request has no body; use `path` or `headers`")
-        if self.form is not None and (self.body is not None or self.preset is not None):
-            raise ValueError("a `form` is all of a body: remove `body` and `preset`, or `form`")
+        if self.form is not None and self.body is not None:
+            raise ValueError("a `form` is all of a body: remove `body`, or `form`")
+        return self
+
+
+class BeginRequest(PlainRequest):
+    """A request that begins a trial: a login, a conversation."""
+
+    body: JsonValue = Field(
+        default=None,
+        description="The body, sent as JSON; every text in it is a template. Default: `{}`; none "
+        "for GET and DELETE.",
+    )
+
+    @model_validator(mode="after")
+    def _says_where(self) -> Self:
+        if not self.path:
+            raise ValueError("say where the server is asked: `path`")
+        return self
+
+
+class Request(PlainRequest):
+    """The request of a trial. `path`, `headers`, `body` and `form` are templates."""
+
+    preset: (
+        Literal[
+            "aisdk", "openai", "openai-responses", "anthropic", "ag-ui", "chatkit", "langserve",
+            "a2a",
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="The protocol that the server speaks. It says path, body and what kind of "
+        "stream the response is; `path` and `response` stand in for its own, keys of `body` beside "
+        "its own. Where an `a2a` agent is asked, and how, its card says.",
+    )  # fmt: skip
+    begin: dict[Annotated[str, Field(pattern=r"^[A-Za-z]\w{0,39}$")], BeginRequest] = Field(
+        default={},
+        max_length=5,
+        description="Requests by name that begin each trial, in this order: a login, a "
+        "conversation. What they answer is `{{ begun.NAME.KEY }}` in later ones.",
+    )
+
+    @model_validator(mode="after")
+    def _names_what_begins(self) -> Self:
+        known: list[str] = []
+        sent: dict[str, PlainRequest] = {**self.begin, "": self}
+        for name, one in sent.items():
+            texts = one.model_dump_json(include={"path", "headers", "body", "form"})
+            if strange := next((word for word in _BEGUN.findall(texts) if word not in known), ""):
+                before = ", ".join(f"`{word}`" for word in known) or "none"
+                raise ValueError(
+                    f"{f'`begin.{name}`' if name else 'a template'} names `begun.{strange}`, which "
+                    f"no request before it gives (before it: {before}); write it under `begin`"
+                )
+            known.append(name)
+        return self
+
+    @model_validator(mode="after")
+    def _fits_its_protocol(self) -> Self:
+        if self.form is not None and self.preset is not None:
+            raise ValueError("a `form` is all of a body: remove `preset`, or `form`")
         if self.preset is None and not self.path:
             raise ValueError("say where the server is asked: `path`, or `preset` of its protocol")
         if self.preset is not None and not (
@@ -344,7 +394,7 @@ class HttpOptions(Spec):
 
 def _checked(where: str, text: str) -> None:
     try:
-        bounded.check_template(text)
+        bounded.check_template(text, sent=True)
     except TemplateError as error:
         raise ValueError(f"`{where[:80]}`: {error}") from None
 

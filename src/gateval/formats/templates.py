@@ -226,7 +226,8 @@ def value_of(part: Expression, names: Names, values: JsonObject) -> JsonValue:
         elif not lacking:
             value = canonical_json(value) if name == "tojson" else _text(value).strip()
     if lacking:
-        holder = "the Agent has no" if lacking.startswith("agent.") else names.holder
+        other = {"agent": "the Agent has no", "begun": "the server did not give"}
+        holder = other.get(lacking.partition(".")[0], names.holder)
         raise TemplateError(f"{holder} `{lacking}`; add it, or write `| default('')`")
     return value
 

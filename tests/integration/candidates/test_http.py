@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,67 @@ serve(Mine)
         '["application/x-www-form-urlencoded",'
         '{"message":["a=b&stream=x\\n\u00e9"],"of":["[\\"x\\"]"],"stream":[""]}]'
     )
+
+
+BEGINS = """
+import secrets
+class Mine(Handler):
+    begun = {}
+    def do_POST(self):
+        text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        if self.path == "/login":
+            self.say(200, {"access": {"token": "t/1"}} if text == "user=a" else {"access": {"token": "t\\r\\nX: y"}})
+        elif self.path == "/refused":
+            self.say(401, {"detail": "who are you"})
+        elif self.path == "/chats":
+            assert (self.headers["Authorization"], json.loads(text)) == ("Bearer t/1", {})
+            chat = f"a/{len(self.begun)}"
+            self.begun[chat] = 0
+            self.say(201, {"id": chat})
+        elif self.path == "/prose":
+            self.say(200, b"no JSON")
+        else:
+            chat = self.path.split("/")[2].replace("%2F", "/")
+            self.begun[chat] += 1
+            self.say(200, {"reply": f"{chat} {self.begun[chat]} {json.loads(text)['text']}"})
+serve(Mine)
+"""
+LOGIN: JsonObject = {"path": "/login", "form": {"user": "a"}}
+CHAT: JsonObject = {
+    "path": "/chats",
+    "headers": {"Authorization": "Bearer {{ begun.login.access.token }}"},
+}
+TALK: JsonObject = {
+    "begin": {"login": LOGIN, "chat": CHAT},
+    "path": "/chats/{{ begun.chat.id }}/messages",
+    "body": {"text": "{{ prompt }}"},
+}
+
+
+def test_each_trial_begins_with_the_requests_that_it_needs(tmp_path: Path) -> None:
+    agent = server(request=TALK, instances=1)
+    two = replace(ask("hi"), turns=("One", "Two"))
+    found = answers(serving(tmp_path, BEGINS), agent, ask("hi"), two, ask("ho"))
+    said = [one.output if isinstance(one, Answer) else one for one in found]
+    assert said == ["a/0 1 hi", "a/1 2 Two", "a/2 1 ho"]
+
+
+@pytest.mark.parametrize(
+    ("begin", "said"),
+    [
+        ({"chat": {"path": "/refused"}}, "The server answered POST \"/refused\" with status 401: "),
+        ({"chat": {"path": "/prose"}}, "The server's answer to `begin.chat` is no JSON ("),
+        ({"login": LOGIN, "chat": {**CHAT, "path": "/{{ begun.login.name }}"}}, "The request `begin.chat` could not be made: the server did not give `begun.login.name`"),
+        ({"login": {"path": "/login"}, "chat": CHAT}, "The request `begin.chat` could not be made: the header `Authorization` would hold a line break"),
+        ({"chat": LOGIN}, "The request could not be made: the server did not give `begun.chat.id`"),
+    ],
+)  # fmt: skip
+def test_what_does_not_begin_is_told(tmp_path: Path, begin: JsonObject, said: str) -> None:
+    agent = server(request={**TALK, "begin": begin})
+    (found,) = answers(serving(tmp_path, BEGINS), agent, ask("hi"))
+    assert isinstance(found, NoAnswer), found
+    assert found.cause is Cause.CANDIDATE
+    assert found.reason.startswith(said), found.reason
 
 
 def test_by_default_it_speaks_the_contract_of_command(tmp_path: Path) -> None:

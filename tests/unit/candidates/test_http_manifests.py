@@ -48,6 +48,11 @@ CASES = [
     ("{message: \"{{ prompt }}\"}", "{}\n      form: {text: x}", "spec.runtime.request: a `form` is all of a body"),
     ("body: {message: \"{{ prompt }}\"}", "form: {text: \"{{ promt }}\"}", "`form.text`: a template does not know `promt`"),
     ("body: {message: \"{{ prompt }}\"}", "method: GET\n      form: {text: x}", "spec.runtime.request: a GET request has no body"),
+    ("path: /chat", "path: '/chat/{{ begun.chat.id }}'", "11:7: spec.runtime.request: a template names `begun.chat`, which no request before it gives (before it: none); write it under `begin`"),
+    ("path: /chat", "path: /chat\n      begin: {chat: {path: '/{{ begun.user.id }}'}, user: {path: /u}}", "`begin.chat` names `begun.user`, which no request before it gives (before it: none)"),
+    ("path: /chat", "path: /chat\n      begin: {chat: {}}", "spec.runtime.request.begin.chat: say where the server is asked: `path`"),
+    ("path: /chat", "path: /chat\n      begin: {chat: {path: /c, method: GET, body: 1}}", "begin.chat: a GET request has no body"),
+    ("path: /chat", "path: /chat\n      begin: {my-chat: {path: /c}}", "spec.runtime.request.begin.my-chat: "),
     ("path: /chat", 'path: /chat\n      headers: {"X\\r\\nY": "1"}', "cannot name a header"),
 ]  # fmt: skip
 

@@ -129,6 +129,11 @@ _NO_PYTHON = re.compile(
 """How uv says that it wanted to download the Python that a project asks for."""
 
 
+_OTHER_PYTHON = re.compile(r"require[sd]? a different [Pp]ython")
+_NO_VERSION = re.compile(r"No matching distribution found|requires a different Python")
+"""How pip says that no version is for this Python."""
+
+
 def address_advice(lines: Iterable[str], *, redirected: bool, calls: int | None) -> str:
     """Return what to do where a program called a provider at its own address; empty if no line
     tells of one. `calls` are those that came to the gateway, None where nobody counted.
@@ -139,6 +144,11 @@ def address_advice(lines: Iterable[str], *, redirected: bool, calls: int | None)
             "uv wanted to download the Python that `requires-python` or `.python-version` asks "
             "for, which is not on this machine; an agent has no network for that. Install that "
             "version (`uv python install VERSION`), or allow one that is here."
+        )
+    if any(map(_OTHER_PYTHON.search, lines)) and any(map(_NO_VERSION.search, lines)):
+        return (
+            "What it pins is not for this Python. Put the one that the project is for first on "
+            "PATH (in CI with actions/setup-python)."
         )
     host = next(_hosts(lines), None)
     if host is None or (not host and calls):
