@@ -176,6 +176,9 @@ def prove_mended(
 _REFUSED_BODY = re.compile(r"^The server answered .?POST .{1,300} with status 4(?:0[045]|15|22)")
 """How a trial ends whose server takes another body, or elsewhere."""
 
+_GAVE = re.compile(r"did not give `begun\.chat\.(\w+)` \(it gave ([^)]{1,600})\)")
+"""How a trial ends where what begins it gives another key."""
+
 _SAYS, _OTHERWISE = "what-it-says", "asked-otherwise"
 
 
@@ -208,6 +211,9 @@ class _Asking:
                 break
             if wanted is not None:
                 inputs = (*program.inputs, *re.findall(r"\w+", wanted[1]))
+            elif gave := _GAVE.search(trial.reason):
+                program, agent = with_key(program, gave[1], gave[2]), _OTHERWISE
+                self.write(agent, program)
             elif _REFUSED_BODY.search(trial.reason) and (told := self._described(program)):
                 program, agent = program._replace(invocation=told), _OTHERWISE
                 self.write(agent, program)
@@ -227,6 +233,18 @@ class _Asking:
 
     def _trial(self, name: str, settings: Settings) -> Trial:
         return _trial(self.copy, name, settings, self.environ, self.egress)
+
+
+def with_key(program: FoundProgram, wrong: str, given: str) -> FoundProgram:
+    """Return the program with the key of what is begun that is likeliest among those `given`."""
+    keys = re.findall(r"`(\w+)`", given)
+    named = (
+        one for end in ("id", "uuid", "key", "number") for one in keys if one.lower().endswith(end)
+    )
+    right, asked = next(named, wrong), program.invocation
+    old, new = f"begun.chat.{wrong} ", f"begun.chat.{right} "
+    changed = asked._replace(route=asked.route.replace(old, new), body=asked.body.replace(old, new))
+    return program._replace(invocation=changed)
 
 
 def _placeholder(name: str) -> str:

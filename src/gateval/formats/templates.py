@@ -228,12 +228,15 @@ def value_of(part: Expression, names: Names, values: JsonObject) -> JsonValue:
     if lacking:
         other = {"agent": "the Agent has no", "begun": "the server did not give"}
         holder = other.get(lacking.partition(".")[0], names.holder)
-        raise TemplateError(f"{holder} `{lacking}`; add it, or write `| default('')`")
+        given = value if isinstance(value, dict) and lacking.startswith("begun.") else {}
+        keys = ", ".join(f"`{key[:40]}`" for key in list(given)[:10])
+        gave = f" (it gave {keys})" if keys else ""
+        raise TemplateError(f"{holder} `{lacking}`{gave}; add it, or write `| default('')`")
     return value
 
 
 def _found(path: tuple[str | int, ...], values: JsonObject) -> tuple[JsonValue, str]:
-    """Return what is there, or what is lacking in words."""
+    """Return what is there, or what lacks it, and that in words."""
     value: JsonValue = values
     for step in path:
         if isinstance(value, dict) and str(step) in value:
@@ -241,7 +244,7 @@ def _found(path: tuple[str | int, ...], values: JsonObject) -> tuple[JsonValue, 
         elif isinstance(value, list) and isinstance(step, int) and step < len(value):
             value = value[step]
         else:
-            return None, ".".join(str(one) for one in path)[:80]
+            return value, ".".join(str(one) for one in path)[:80]
     return value, ""
 
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 from gateval.domain.manifests.evaluation import SCRIPTED_FOLDER
 from gateval.domain.manifests.gate_config import GATE_CONFIG_PATH
 from gateval.domain.setup.beside import Beside
-from gateval.domain.setup.invocation import MESSAGES, PROMPT, Invocation
+from gateval.domain.setup.invocation import MESSAGES, PROMPT, Begin, Invocation
 from gateval.domain.setup.program import FoundProgram, SetUp
 from gateval.domain.setup.starter import (
     SCRIPTED_MODEL,
@@ -148,7 +148,8 @@ def _asked(asked: Invocation, *, proved: bool) -> Iterator[str]:
         by_get = asked.method or not asked.field
         kind = "form" if asked.form else "body"
         how = f"method: {asked.method or 'GET'}" if by_get else f"{kind}: {body}"
-        yield f"    request: {{path: {word(asked.route)}, {how}{headers}}}{doubt}"
+        begin = f"begin: {{chat: {_begin(asked.begin)}}}, " if asked.begin else ""
+        yield f"    request: {{{begin}path: {word(asked.route)}, {how}{headers}}}{doubt}"
         stream = [f"stream: {asked.stream}"] if asked.stream else []
         found = f"$.{asked.answer}".removesuffix(".")  # the whole of each event, if need be
         output = asked.answer or asked.stream in {"sse", "ndjson"}
@@ -157,6 +158,11 @@ def _asked(asked: Invocation, *, proved: bool) -> Iterator[str]:
             yield f"    response: {{{', '.join(shown)}}}"
     elif asked.stdin is not None and not (asked.words and not asked.stdin):
         yield f"    stdin: {json.dumps(asked.stdin)}{doubt}"
+
+
+def _begin(begin: Begin) -> str:
+    headers = f", headers: {_mapping(dict(begin.headers))}" if begin.headers else ""
+    return f"{{path: {word(begin.route)}, body: {begin.body}{headers}}}"
 
 
 def _list(words: Iterable[str]) -> str:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import json
 
+import pytest
+import yaml
+
+from gateval.app.proof import with_key
+from gateval.domain.setup.invocation import Begin
 from gateval.domain.setup.request_models import asked_as_written
+from gateval.render.starter import program_manifest
 from tests.unit.domain.test_programs_of_strangers import MAIN, found
 from tests.unit.domain.test_request_models import TOP
 
@@ -60,13 +66,45 @@ def test_an_application_is_made_by_a_function_of_any_name() -> None:
     assert "--factory" in first.command
 
 
-def test_a_conversation_that_another_request_begins_is_refused_aloud() -> None:
-    text = (
-        "import openai\n"
-        + TOP
-        + "class Said(BaseModel):\n    message: str\nclass New(BaseModel):\n    kind: dict\n\n@app.post('/conversations')\ndef begin(new: New): ...\n\n@app.post('/conversations/{number}/messages')\ndef say(number: str, said: Said): return openai.x\n"
+SAYS = "class Said(BaseModel):\n    message: str\nclass New(BaseModel):\n    kind: int\n\n@app.post('/conversations')\n%s\n\n@app.post('/conversations/{number}/messages')\ndef say(number: str, said: Said): return openai.x\n"
+
+
+@pytest.mark.parametrize(
+    ("begin", "key"),
+    [
+        ("def begin(new: New): ...", "number"),
+        ("def begin(new: New): return {'id': 1, 'kind': new.kind}", "id"),
+        ("def begin(new: New): return {'number': 1, 'id': 2}", "number"),
+    ],
+)
+def test_a_request_begins_the_conversation_that_another_goes_on_with(begin: str, key: str) -> None:
+    (program,) = found({"main.py": f"import openai\n{TOP}{SAYS % begin}"})
+    asked = program.invocation
+    assert program.refused is None
+    assert asked.begin == Begin("/conversations", '{"kind": 1}')
+    assert asked.route == f"/conversations/{{{{ begun.chat.{key} }}}}/messages"
+    manifest = yaml.safe_load(program_manifest("desk", program, (), ""))
+    request = manifest["spec"]["runtime"]["request"]
+    assert request["begin"] == {"chat": {"path": "/conversations", "body": {"kind": 1}}}
+    assert with_key(program, key, "`mode`, `chat_id`").invocation.route.endswith(
+        "{{ begun.chat.chat_id }}/messages"
     )
-    (program,) = found({"main.py": text})
+
+
+def test_what_a_conversation_is_named_by_may_stand_in_the_body() -> None:
+    text = "class Said(BaseModel):\n    session_id: str\n    message: str\n\n@app.post('/sessions')\ndef begin(): return {'session_id': 1}\n\n@app.post('/chat')\ndef say(said: Said):\n    raise HTTPException(404)\n    return openai.x\n"
+    (program,) = found({"main.py": f"import openai\n{TOP}{text}"})
+    assert program.refused is None
+    assert json.loads(program.invocation.body) == {
+        "session_id": "{{ begun.chat.session_id }}",
+        "message": "{{ prompt }}",
+    }
+    assert program.invocation.begin == Begin("/sessions", "{}")
+
+
+def test_a_conversation_that_another_request_begins_is_refused_aloud() -> None:
+    text = SAYS % "def begin(new: New): return {'kind': new.kind}"
+    (program,) = found({"main.py": f"import openai\n{TOP}{text}"})
     assert program.refused
     assert "`POST /conversations`" in program.refused.why
     node = "import express from 'express';\nimport OpenAI from 'openai';\nconst app = express();\napp.post('/chats/:id/messages', (req, res) => res.json({ answer: req.body.message }));\napp.listen(3000);\n"

@@ -65,6 +65,13 @@ def told_of(values: Values, routed: Routed, asked: str) -> Told:
     return Told(key, kind, streams=True)
 
 
+def keys_of(values: Values, routed: Routed) -> list[str]:
+    """Return the keys of the objects that a handler answers with, as far as they are known."""
+    returned = [one.value for one in _own(routed.function) if isinstance(one, ast.Return)]
+    keys = [key for one in returned for key in _keys(values, routed, one)]
+    return list(dict.fromkeys([*_typed(values, routed), *keys]))
+
+
 def _kind(call: ast.Call) -> str:
     """Return what kind of stream a response is by its media type, "" for any other."""
     named = (keyword_of(call, one) for one in ("media_type", "mimetype", "content_type"))

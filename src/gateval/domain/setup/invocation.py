@@ -14,6 +14,14 @@ ASKED = (*QUESTION.split("|"), "content", "user_input", "user_message", MESSAGES
 ANSWERED = ("answer", "reply", "response", "output", "text", "message", "result", "content")
 
 
+class Begin(NamedTuple):
+    """A request that begins a conversation, with its body as JSON. What it gives is `chat`."""
+
+    route: str
+    body: str
+    headers: tuple[tuple[str, str], ...] = ()
+
+
 class Invocation(NamedTuple):
     """How a question reaches a program.
 
@@ -23,10 +31,10 @@ class Invocation(NamedTuple):
     it holds more. `preset` is the protocol that it speaks, which says all but the path. `file` is
     one that it can be asked about, where its question is the path of one. `sure` is False where the
     text of the program did not tell. `method` is "" for POST, `headers` are those that it demands.
-    `begun` is the path of another request that has to come before, `login` says that it wants what
-    a login gives. `form` says that the body is sent as a form, `stream` which kind of stream it
-    answers with, `answer` then the key of each event. `env` are variables that its process has to
-    have, as for a key among `headers`.
+    `begin` comes before it and `begun` is the path of one whose answer is not known, `login` says
+    that it wants what a login gives. `form` says that the body is sent as a form, `stream` which
+    kind of stream it answers with, `answer` then the key of each event. `env` are variables that
+    its process has to have, as for a key among `headers`.
     """
 
     words: tuple[str, ...] = ()
@@ -40,6 +48,7 @@ class Invocation(NamedTuple):
     file: str = ""
     method: str = ""
     headers: tuple[tuple[str, str], ...] = ()
+    begin: Begin | None = None
     begun: str = ""
     login: bool = False
     form: bool = False

@@ -62,8 +62,8 @@ def begun_by(path: str, method: str = "POST") -> Refusal:
     """Return why a server cannot be asked where a request to `path` begins each conversation."""
     return Refusal(
         f"is asked in a conversation that another request begins (`{method} {path}`), and nothing "
-        "here sends two.",
-        "Write the Agent by hand, where `runtime.before` begins one whose number is known "
+        "tells what that gives.",
+        "Write the Agent by hand, with that request under `runtime.request.begin` "
         "(docs/reference/manifests.md). " + NAMED,
     )
 

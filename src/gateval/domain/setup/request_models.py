@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import Any
 
 from gateval.domain.setup.handler_access import access_of
-from gateval.domain.setup.handler_answers import Told, told_of
+from gateval.domain.setup.handler_answers import Told, keys_of, told_of
 from gateval.domain.setup.handler_routes import Routed, routes_of
-from gateval.domain.setup.invocation import ASKED, MESSAGES, PROMPT, Invocation
+from gateval.domain.setup.invocation import ASKED, MESSAGES, PROMPT, Begin, Invocation
 from gateval.domain.setup.model_values import KINDS, Values, beside, names_identity, needed, plain
 from gateval.domain.setup.openapi import SOME_TEXT, is_looked_after, takes_question
 from gateval.domain.setup.program import is_asked
@@ -43,6 +43,7 @@ _BESIDE = re.compile(
 """How routes are called that stand beside the one that takes questions."""
 
 _NUMBERED = re.compile(r"(conv|conversation|session|thread|chat)_?[iI]d")
+_BEGUN = "gateval-begun"
 _BARELY = -4  # the likelihood of a handler that more speaks against than for
 
 _VALIDATES = frozenset({"model_validate", "model_validate_json", "parse_obj", "parse_raw"})
@@ -56,7 +57,7 @@ def asked_as_written(texts: Mapping[str, str], asking: Container[str] = ()) -> I
     """
     values = Values(Modules.of(texts))
     routed = list(routes_of(values.modules))
-    posts = {one.route for one in routed if one.method == "post"}
+    posts = {one.route: one for one in routed if one.method == "post"}
     found = [
         (score + 5 * (one.path in asking), asked)
         for one in routed
@@ -86,15 +87,17 @@ class Sent:
     form: dict[str, Any] = field(default_factory=dict)
     bodies: dict[str, Any] = field(default_factory=dict)
     single: dict[str, Any] | None = None
+    begun: str = ""
 
     def fill(self, place: str, value: Any) -> None:
-        """Put a value into a place of the path."""
+        """Put a value into a place of the path, a mark into that of what was `begun`."""
+        value = _BEGUN if place == self.begun else value
         self.route = re.sub(rf"\{{{place}(?::\w+)?\}}", str(value), self.route)
 
 
-def _handled(handler: Handler, posts: Collection[str]) -> Iterator[tuple[int, Invocation]]:
-    """Yield how a handler is asked, and how likely it takes questions; `posts` are all paths that
-    take a POST.
+def _handled(handler: Handler, posts: Mapping[str, Routed]) -> Iterator[tuple[int, Invocation]]:
+    """Yield how a handler is asked, and how likely it takes questions; `posts` are all that take a
+    POST, by their paths.
     """
     route, method = handler.routed.route, handler.routed.method
     if is_looked_after(route):
@@ -106,7 +109,7 @@ def _handled(handler: Handler, posts: Collection[str]) -> Iterator[tuple[int, In
         return
     score = handler.likelihood(asked)
     if begun := handler.begun(asked, posts):
-        yield score - 3, asked._replace(begun=begun)
+        yield score - 3, handler.after(Handler(handler.values, posts[begun]), asked)
     elif method == "post":
         yield score, asked
     elif "?" in asked.route and asked.field in ASKED:
@@ -124,21 +127,55 @@ class Handler:
     def _read(self) -> RequestReading:
         return RequestReading.of(self.routed.function)
 
-    def asked(self, route: str) -> Invocation | None:
-        """Return how it is asked at `route`; None where no text of it could be a question."""
-        sent = Sent(route)
+    def asked(self, route: str, begun: str = "") -> Invocation | None:
+        """Return how it is asked at `route`, where a place may name what was `begun`; None where no
+        text of it could be a question.
+        """
+        sent = self._sent(route, begun)
+        if sent is None:
+            return None
+        if sent.preset:
+            return Invocation(route=sent.route, preset=sent.preset)
+        asked = self._with_question(sent)
+        return asked and self._admitted(asked)
+
+    def after(self, first: Handler, asked: Invocation) -> Invocation:
+        """Return how it is asked after `first` has begun a conversation. Where the key of what that
+        gives is not known, only its path is told.
+        """
+        path, route = first.routed.route, self.routed.route
+        sent, keys = first._sent(path), keys_of(first.values, first.routed)
+        place = re.match(r"/\{(\w+)", route.removeprefix(path)) if route.startswith(path) else None
+        body = json.loads(asked.body or "{}")
+        name = place[1] if place else next(filter(_NUMBERED.fullmatch, body), "")
+        close = [one for one in keys if one in {name, "id", "uuid"} or _NUMBERED.fullmatch(one)]
+        key = name if name in close or not keys else next(iter(close), "")
+        if sent is None or not key or not name or "{" in sent.route:
+            return asked._replace(begun=path)
+        given = f"{{{{ begun.chat.{key} }}}}"
+        if place:
+            filled = self.asked(route, name) or asked
+            asked = filled._replace(route=filled.route.replace(_BEGUN, given))
+        else:
+            asked = asked._replace(body=json.dumps({**body, name: given}))
+        begins = first._admitted(Invocation(route=sent.route))
+        told = sent.bodies if len(sent.bodies) > 1 else sent.single
+        begin = Begin(sent.route, json.dumps(told or {}), begins.headers)
+        login, env = asked.login or begins.login, asked.env or begins.env
+        return asked._replace(begin=begin, login=login, env=env)
+
+    def _sent(self, route: str, begun: str = "") -> Sent | None:
+        """Return what a request to it holds; None where that is a file."""
+        sent = Sent(route, begun=begun)
         for one, default in arguments(self.routed.function):
             if not self._add(sent, one, default):
                 return None
-        if sent.preset:
-            return Invocation(route=sent.route, preset=sent.preset)
         if self.routed.flask:
             for place in re.findall(r"\{(\w+)\}", route):
                 number = f"int:{place}>" in ast.unparse(self.routed.made)
                 sent.fill(place, 1 if number else SOME_TEXT)
             self._by_hand(sent)
-        asked = self._with_question(sent)
-        return asked and self._admitted(asked)
+        return sent
 
     def _add(self, sent: Sent, one: ast.arg, default: ast.expr | None) -> bool:
         """Add what a parameter wants of the request; False where that is a file."""
