@@ -64,7 +64,7 @@ def begun_by(path: str, method: str = "POST") -> Refusal:
         f"is asked in a conversation that another request begins (`{method} {path}`), and nothing "
         "tells what that gives.",
         "Write the Agent by hand, with that request under `runtime.request.begin` "
-        "(docs/reference/manifests.md). " + NAMED,
+        "(docs/reference/manifests.md#begin). " + NAMED,
     )
 
 
