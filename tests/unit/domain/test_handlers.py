@@ -150,8 +150,12 @@ def test_what_has_to_be_there_has_a_value_of_its_type() -> None:
 
 def test_what_another_request_makes_has_to_come_before() -> None:
     text = "class Ask(BaseModel):\n    conversation_id: int\n    question: str\n@app.post('/conversations')\ndef new(title: Title): ...\n@app.post('/ask')\ndef f(ask: Ask):\n    if not find(ask): raise HTTPException(status_code=404)\n"
-    assert asked(text).begun == "/conversations"
-    assert asked(text.replace("404", "500")).begun == ""
+    begin = asked(text).begin
+    assert begin
+    assert begin.route == "/conversations"
+    assert json.loads(asked(text).body)["conversation_id"] == "{{ begun.chat.conversation_id }}"
+    assert asked(text.replace("404", "500")).begin is None
+    assert asked(text.replace("title: Title): ...", "title: str): return {'made': 1}")).begun
 
 
 SERVER = "import click, uvicorn\nfrom fastapi import FastAPI\nfrom pydantic import BaseModel\nimport openai\napp = FastAPI()\n@click.group()\ndef cli(): ...\n@cli.command()\n@click.option('--port', type=int)\ndef start(port):\n    global agent\n    agent = make()\n    uvicorn.run(app, port=port)\n@cli.command()\ndef index(): ...\nclass Ask(BaseModel):\n    question: str\n@app.post('/ask')\ndef f(ask: Ask): ...\nif __name__ == '__main__':\n    cli()\n"

@@ -214,7 +214,9 @@ def body_of(handler: str, types: NodeTypes) -> dict[str, Any]:
     if found := next(filter(None, known), {}):
         return found
     keys = dict.fromkeys(_keys_read(handler))
-    return {one: _some(one, handler) for one in keys if _is_needed(one, handler)}
+    needed = [one for one in keys if _is_needed(one, handler)]
+    plain = [one for one in keys if one == "code" or not is_identity(one)]
+    return {one: _some(one, handler) for one in needed or plain}
 
 
 def _keys_read(handler: str) -> Iterator[str]:

@@ -43,8 +43,8 @@ PLATFORM = Refusal(
 LOGIN = Refusal(
     "answers who has logged in (a token, such as `Authorization: Bearer`, that its login or its "
     "store gives), and nothing here logs in.",
-    "Write the Agent by hand, with its login under `runtime.request.begin`, or a token that it takes "
-    "in `runtime.request.headers` (docs/reference/manifests.md#begin). " + NAMED,
+    "Write the Agent by hand, with its login under `runtime.request.begin`, or a token that it "
+    "takes in `runtime.request.headers` (docs/reference/manifests.md#begin). " + NAMED,
 )
 FILE = Refusal(
     "takes a file, and no question.",
