@@ -248,3 +248,12 @@ def test_runs_at_once_share_what_the_day_has(tmp_path: Path) -> None:
             run.communicate(timeout=120)
         assert len(server.calls) * (PRICE + 0.00025) <= 0.6
     assert len(entries(repo)) == 4
+
+
+def test_a_run_that_an_error_ends_counts_what_it_asked_for(tmp_path: Path) -> None:
+    """Nothing, where it asked nobody: five jobs that are set up wrongly use up no day."""
+    repo = shop(tmp_path, DAY, fixtures=2)
+    with provider(fine) as (server, environ):
+        done = gateval(repo, "run", "clerk-eval", GATEVAL_VIEWS="nope", **environ)
+        assert (done.returncode, server.calls) == (2, []), done.stdout + done.stderr
+    assert entries(repo) == ["usd=0.000000 over"]

@@ -418,6 +418,13 @@ def test_a_run_that_could_not_count_the_others_holds_nothing_afterwards(paid: Pa
     assert paid.entries("pull request 1") == ["0.000000 over"]
 
 
+def test_a_job_that_an_error_ends_counts_what_it_asked_for(paid: PaidShop) -> None:
+    paid.budget(BOTH)
+    done = paid.run(paid.open_pull("Be quick.\n"), GATEVAL_VIEWS="nope")
+    assert (done.code, paid.calls) == (2, 0), done.log + done.errors
+    assert paid.entries("pull request 1") == ["0.000000 over"]
+
+
 @pytest.mark.parametrize(
     "entry",
     [
