@@ -94,6 +94,7 @@ SAID = {
     "TypeError: fetch failed": "If it called a provider",
     "Error: connect EACCES 162.159.140.245:443": "If it called a provider",
     "401 - Incorrect API key provided: gateval-abc": "If it called a provider",
+    "401 - Incorrect API key provided: sk-gatev**********abcd.": "If it called a provider",
 }
 
 

@@ -117,7 +117,7 @@ _NO_NAME = re.compile(
 """How programs say that they reached nobody, where they do not say whom they wanted."""
 
 _REFUSED_KEY = re.compile(
-    r"[Ii]ncorrect API key provided: gateval|invalid x-api-key|API key not valid"
+    r"[Ii]ncorrect API key provided: (?:sk-)?gatev|invalid x-api-key|API key not valid"
 )
 """What providers say to the throw-away key of an instance."""
 

@@ -209,7 +209,7 @@ class Session:
         self.uses = uses
         self.tools = tools
         self.limits = limits
-        self.key = f"gateval-{secrets.token_urlsafe(32)}"
+        self.key = f"sk-gateval-{secrets.token_urlsafe(32)}"  # programs look for `sk-`
         self.tool_key = secrets.token_urlsafe(32)
         self.redirect_key = secrets.token_urlsafe(32)
         self._brought: set[str] = set()
