@@ -34,6 +34,8 @@ FOREIGN = SHOP.replace("target: shop", "target: codex")
 SPELLINGS = SHOP + "evalcases:\n  - {id: two, expected_outcome: Good, input: Hello}\n"
 SLIP = SHOP.replace("execution:", "executoin:")
 NEWER = "$schema: agentv-eval-v2\nexecution: {target: shop}\nprompts: [Hi]\ntests:\n  - {vars: {a: b}}\n"
+pytestmark = pytest.mark.drawn("suite")
+
 BROKEN = {
     "no YAML": UNREADABLE,
     "refused": REFUSED,

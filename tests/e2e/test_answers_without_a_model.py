@@ -149,6 +149,7 @@ def sides(results: dict[str, Any]) -> list[str]:
     return sorted(trial["key"]["side"] for trial in results["trials"])
 
 
+@pytest.mark.drawn("runtime")
 @pytest.mark.parametrize("runtime", RUNTIMES)
 @pytest.mark.parametrize(
     ("model", "words"),
@@ -249,6 +250,7 @@ def embed():
     assert (head["calls"]["inputs_answered"], head["outcome"]) == (1, "fail")
 
 
+@pytest.mark.drawn("runtime")
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_an_agent_that_asks_no_model_any_more_is_inconclusive(tmp_path: Path, runtime: str) -> None:
     repo = desk(tmp_path, runtime, base=["fine"], head=[])

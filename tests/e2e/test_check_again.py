@@ -39,6 +39,9 @@ print(json.load(urllib.request.urlopen(sent))["choices"][0]["message"]["content"
 """
 
 
+pytestmark = pytest.mark.drawn("moody")
+
+
 class Moody:
     """A repository whose change is wrong as long as `wrong` is set; base never is."""
 
