@@ -69,12 +69,9 @@ def draw(items: Iterable[pytest.Item]) -> None:
     tables: defaultdict[tuple[object, ...], list[pytest.Item]] = defaultdict(list)
     for item in items:
         names = {one for mark in item.iter_markers("drawn") for one in mark.args}
-        if (
-            names
-            and isinstance(item, pytest.Function)
-            and not item.get_closest_marker("exhaustive")
-        ):
-            row = sorted((name, id(value)) for name, value in item.callspec.params.items())
+        params: dict[str, object] = item.callspec.params if hasattr(item, "callspec") else {}
+        if names & set(params) and not item.get_closest_marker("exhaustive"):
+            row = sorted((name, id(value)) for name, value in params.items())
             kind = (one for one in row if one[0] not in names)
             tables[item.nodeid.partition("[")[0], *kind].append(item)
     for rows in tables.values():
