@@ -55,6 +55,7 @@ SECONDS = 60
 """How long an answer may take."""
 
 _MINUTES = 20.0
+_MOST_MIB = 32_768  # of which a set-up may take half: what is not kept cannot be made again offline
 _FOLDER = "gateval-init"
 _PLACEHOLDER = "placeholder"
 _ASKS_FOR = re.compile(r"asks for ((?:`\w{1,80}`(?:, )?){1,20}), which the question does not give")
@@ -127,9 +128,8 @@ def prove(
 
         write("program", program)
         if program.setup is not None and held:
-            plain = program._replace(
-                target="", language="", command=("true",), invocation=Invocation()
-            )
+            env = Invocation(env=program.invocation.env)  # a set-up is known by its environment
+            plain = program._replace(target="", language="", command=("true",), invocation=env)
             write("set-up", plain)
             made = _trial(copy, "set-up", settings, environ, EgressPolicy.OPEN)
             if made.repeats:  # what `true` says is no answer; a set-up that failed is another thing
@@ -262,7 +262,8 @@ def _settings(environ: dict[str, str], folder: Path) -> Settings:
     if settings.layers.folder and settings.layers.writes:
         return settings
     key = SecretStr(secrets.token_hex(32))
-    return replace(settings, layers=LayerCacheSettings(folder=str(folder), key=key))
+    kept = LayerCacheSettings(folder=str(folder), mib=_MOST_MIB, key=key)
+    return replace(settings, layers=kept)
 
 
 def _write(
