@@ -148,6 +148,29 @@ def test_what_has_to_be_there_has_a_value_of_its_type() -> None:
     }  # fmt: skip
 
 
+def test_a_field_that_chooses_gets_what_the_program_knows() -> None:
+    fields = "class Ask(BaseModel):\n    model_name: str\n    model_provider: str\n    system_prompt: str\n    messages: List[str]\n"
+    text = f"{fields}NAMES = ['small', 'large']\n@app.post('/chat')\ndef f(ask: Ask):\n    if ask.model_name not in NAMES: return {{'error': 1}}\n    return go(ask, ask.model_provider)\ndef go(ask, provider):\n    if provider.lower() == 'groq': ...\n"
+    assert json.loads(asked(text).body) == {
+        "model_name": "small", "model_provider": "groq", "system_prompt": "gateval",
+        "messages": ["{{ prompt }}"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("top", "handler"),
+    [
+        (TOP, "@app.get('/ask-it')\nasync def ask(q: Annotated[str, Query(min_length=1)], db=Depends(x)) -> str: ...\n"),
+        (FLASK, "@app.route('/ask-it')\ndef ask():\n    return str(go(request.args.get('q')))\n"),
+    ],
+)  # fmt: skip
+def test_a_question_may_stand_in_a_query(top: str, handler: str) -> None:
+    written = asked(handler, top)
+    assert (written.route, written.method) == ("/ask-it?q={{ prompt }}", "GET")
+    (program,) = found({"main.py": f"import openai\n{top}{handler}"})
+    assert program.refused is None
+
+
 def test_what_another_request_makes_has_to_come_before() -> None:
     text = "class Ask(BaseModel):\n    conversation_id: int\n    question: str\n@app.post('/conversations')\ndef new(title: Title): ...\n@app.post('/ask')\ndef f(ask: Ask):\n    if not find(ask): raise HTTPException(status_code=404)\n"
     begin = asked(text).begin

@@ -87,13 +87,16 @@ class Values:
     ) -> Any:
         """Return the value of a field or parameter, as its example and its bounds want it."""
         value = self.value(path, plain(kind), left - 1)
+        inner = plain(kind)
+        texts = isinstance(inner, ast.Subscript) and name_of(plain(inner.slice)) == "str"
+        if value == [] and texts and name in ASKED:
+            value = [SOME_TEXT]
         for call in (one for one in (made, *beside(kind)) if isinstance(one, ast.Call)):
             for shown in _examples(call):
                 if not isinstance(shown, str) or names_identity(name):
                     return harmless(shown)
             value = _within(value, call)
             wants = keyword_of(call, "min_length") or keyword_of(call, "min_items")
-            inner = plain(kind)
             if value == [] and wants and isinstance(inner, ast.Subscript):
                 value = [self.value(path, plain(inner.slice), left - 1)]
         return value

@@ -45,7 +45,8 @@ IDENTITY = re.compile(
 
 def takes_question(name: str) -> bool:
     """Whether a field is called as those are that take questions: `user_query`."""
-    return names_one_of(name, ASKED) and not IDENTITY.search(name.lower())
+    held = IDENTITY.search(name.lower()) or name.lower().startswith("system")
+    return names_one_of(name, ASKED) and not held
 
 
 def is_identity(name: str) -> bool:

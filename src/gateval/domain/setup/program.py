@@ -128,7 +128,7 @@ _MAKES = re.compile(rf"^[ \t]+\w+\s*=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
 _PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*[\"'](/[^\"']*|)[\"']")
 _GET_ROUTE = re.compile(
     r"@\w+\.get\(\s*[\"']/[^\n]*\n(?:async )?def \w+\([^)]{0,300}?"
-    rf"\b(?:{QUESTION})\s*:\s*(?:str|Annotated)\b"
+    rf"\b(?:{QUESTION}|q|msg)\s*:\s*(?:str|Annotated)\b"
 )
 """A handler that takes a question in its query."""
 

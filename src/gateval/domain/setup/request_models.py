@@ -42,6 +42,9 @@ _BESIDE = re.compile(
 )
 """How routes are called that stand beside the one that takes questions."""
 
+_CHOOSES = re.compile(r"model|provider|mode$|kind|type$|lang|style|tone|level|format")
+"""How fields are called of which not any text will do."""
+
 _NUMBERED = re.compile(r"(conv|conversation|session|thread|chat)_?[iI]d")
 _BEGUN = "gateval-begun"
 _BARELY = -4  # the likelihood of a handler that more speaks against than for
@@ -112,7 +115,7 @@ def _handled(handler: Handler, posts: Mapping[str, Routed]) -> Iterator[tuple[in
         yield score - 3, handler.after(Handler(handler.values, posts[begun]), asked)
     elif method == "post":
         yield score, asked
-    elif "?" in asked.route and asked.field in ASKED:
+    elif "?" in asked.route and asked.field in {*ASKED, "q", "msg"}:
         yield score - 3, asked._replace(method="GET")
 
 
@@ -257,6 +260,8 @@ class Handler:
         if not route.startswith("/") or not route.isprintable() or "{" in route:
             return None
         body = sent.bodies if len(sent.bodies) > 1 else sent.single
+        for some in (body or {}, sent.form, sent.query):
+            some.update(_chosen(self.values.modules, some))
         key = _asked_in(body) if isinstance(body, dict) else ""
         form = not key and bool(found := _asked_in(sent.form))
         if form:
@@ -336,6 +341,21 @@ class Handler:
         return {}
 
 
+def _chosen(modules: Modules, some: Mapping[str, Any]) -> dict[str, str]:
+    """Return the first text that the program compares a field with, for fields that choose."""
+    names = [key for key, value in some.items() if value == SOME_TEXT and _CHOOSES.search(key)]
+    found: dict[str, str] = {}
+    for path in modules.trees if names else ():
+        for node in (one for one in modules.nodes(path) if isinstance(one, ast.Compare)):
+            lowered = node.left.func if isinstance(node.left, ast.Call) else None
+            held = lowered.value if isinstance(lowered, ast.Attribute) else node.left
+            for key in names:
+                if name_of(held) in {key, key.rpartition("_")[2]} and not found.get(key):
+                    texts = modules.texts(path, node.comparators[0])
+                    found[key] = next(filter(None, texts), "")
+    return {key: text for key, text in found.items() if text}
+
+
 def _asked_in(body: dict[str, Any]) -> str:
     """Put the question into the likeliest field of a body, and return its name, "" for none.
 
@@ -351,7 +371,8 @@ def _asked_in(body: dict[str, Any]) -> str:
         body[found] = PROMPT
         return found
     if told:
-        body[told[0]] = body[told[0]] or "{{ messages }}"
+        plain_texts = body[told[0]] == [SOME_TEXT]
+        body[told[0]] = [PROMPT] if plain_texts else body[told[0]] or "{{ messages }}"
         return MESSAGES if body[told[0]] == "{{ messages }}" else told[0]
     for key, value in inner:
         if found := _asked_in(value):

@@ -98,6 +98,14 @@ class Modules:
             return next(filter(None, (self.text(path, one, left - 1) for one in some)), "")
         return text_of(node)
 
+    def texts(self, path: str, node: ast.expr | None, left: int = MOST_STEPS) -> list[str]:
+        """Return the texts that an expression is, or lists, by its names too."""
+        if isinstance(node, ast.Name | ast.Attribute) and left > 0:
+            return self.texts(*self.set_to(path, node), left - 1)
+        if isinstance(node, ast.Dict):
+            return [text_of(one) for one in node.keys]
+        return [text_of(one) for one in getattr(node, "elts", [node])]
+
     def set_to(self, path: str, node: ast.expr) -> tuple[str, ast.expr | None]:
         """Return what a name is set to, and the module that does: the one it comes from, else this
         one, else any.
