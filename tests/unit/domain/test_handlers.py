@@ -222,3 +222,24 @@ def test_a_server_that_people_start_comes_before_the_graph_that_it_asks(
     assert found({**files, file: text})[0].path == "service.py"
     declared = '{"graphs": {"a": "./graph.py:assistant"}, "dependencies": ["."]}'
     assert found({**files, file: text, "langgraph.json": declared})[0].path == "langgraph.json"
+
+
+def test_a_form_beside_a_websocket_is_asked_and_its_folder_of_files_is_there() -> None:
+    text = f"import openai\n{TOP}app.mount('/static', StaticFiles(directory='static'), name='s')\n@app.post('/', response_class=HTMLResponse)\nasync def ask(request: Request, user_input: Annotated[str, Form()]):\n    return page(go(user_input))\n@app.websocket('/ws')\nasync def talk(ws): ...\n"
+    (program,) = found({"main.py": text, "static/logo.svg": "", "other/logo.png": ""})
+    assert program.refused is None
+    assert (program.invocation.form, program.reads) == (True, ("static/logo.svg",))
+
+
+def test_a_model_of_the_body_is_the_body_whatever_the_handler_makes_of_json() -> None:
+    text = f"{ASK}class Said(BaseModel):\n    answer: str\n    sure: float\n@app.post('/ask')\ndef f(ask: Ask, request: Request) -> Said:\n    return Said(**json.loads(go(ask)))\n"
+    assert json.loads(asked(text).body) == {"question": "{{ prompt }}"}
+
+
+def test_a_path_may_be_named() -> None:
+    text = f"import openai\n{TOP}@app.get(path='/chat')\nasync def chat(message: str = 'Hello', session_id: str = '1') -> str: ...\n"
+    (program,) = found({"main.py": text})
+    assert (program.invocation.route, program.invocation.method) == (
+        "/chat?message={{ prompt }}",
+        "GET",
+    )

@@ -125,9 +125,9 @@ _KIND = re.compile(r"^class (\w+)\((?:\w+\.)?FastAPI\b", re.M)
 _OF_A_CLASS = re.compile(r"^\w+\s*(?::[^=\n]+)?=\s*[A-Z]\w*\(", re.M)
 _FACTORY = re.compile(r"^def (create_app|make_app|build_app|get_app)\(", re.M)
 _MAKES = re.compile(rf"^[ \t]+\w+\s*=\s*(?:\w+\.)?{_MAKERS}\(", re.M)
-_PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*[\"'](/[^\"']*|)[\"']")
+_PYTHON_ROUTE = re.compile(r"@\w+\.(?:post|route)\(\s*(?:path\s*=\s*)?[\"'](/[^\"']*|)[\"']")
 _GET_ROUTE = re.compile(
-    r"@\w+\.get\(\s*[\"']/[^\n]*\n(?:async )?def \w+\([^)]{0,300}?"
+    r"@\w+\.get\(\s*(?:path\s*=\s*)?[\"']/[^\n]*\n(?:async )?def \w+\([^)]{0,300}?"
     rf"\b(?:{QUESTION}|q|msg)\s*:\s*(?:str|Annotated)\b"
 )
 """A handler that takes a question in its query."""
@@ -242,8 +242,9 @@ _STREAMS = re.compile(
 )
 
 
-_ROUTED = re.compile(r"\.(?:get|post|put|patch|delete)\(\s*[\"'`]/")
+_ROUTED = re.compile(r"\.(?:get|post|put|patch|delete|websocket)\(\s*[\"'`]/")
 _KEYS = re.compile(r"\b(?:messages?|prompt|question|query|input|content|text)\b")
+_FIELD_OF_A_FORM = re.compile(rf"\b(?:\w+_)?(?:{QUESTION})\s*:[^\n]*\bForm\b")
 
 
 def streams_only(path: str, text: str, behind: str) -> bool:
@@ -256,7 +257,8 @@ def streams_only(path: str, text: str, behind: str) -> bool:
     for one in (_PYTHON_ROUTE if python else NODE_ROUTE).finditer(whole):
         handler = _ROUTED.split(whole[one.end() :][:600], maxsplit=1)[0]
         asks = python or _KEYS.search(handler)
-        if asks and "websocket" not in handler[:300].lower() and is_asked(_group(one)):
+        filled = python and _FIELD_OF_A_FORM.search(handler)
+        if asks and "websocket" not in handler[:300].lower() and (filled or is_asked(_group(one))):
             return False
     return True
 

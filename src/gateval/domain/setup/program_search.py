@@ -452,7 +452,10 @@ def _with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles
     named = frozenset().union(*(around.names[other] for other in inside))
     data = (other for other in around.files if not other.endswith(ENDINGS) and is_own(other))
     named |= {basename(program.invocation.file)}
-    reads = sorted(other for other in data if basename(other) in named) if not root else ()
+    served = _DIRECTORY.findall("\n".join(around.texts[other] for other in inside))
+    folders = tuple(f"{one.strip('./')}/" for one in served)
+    kept = (one for one in data if basename(one) in named or one.startswith(folders))
+    reads = sorted(kept) if not root else ()
     examples = [join(folder, one) for folder in {root, ""} for one in ENV_EXAMPLES]
     told = [program.path, *around.environments.get(program.path, ())]
     read = [*near, *(path for path in [*told, *examples] if path in around.variables)]
@@ -469,6 +472,11 @@ def _with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles
         **needs(around.texts[other] for other in near if other in around.texts),
     )
 
+
+_DIRECTORY = re.compile(
+    r"\b(?:StaticFiles|Jinja2Templates)\(\s*(?:directory\s*=\s*)?[\"']([\w./-]*\w)[\"']"
+)
+"""A folder of files that a server of Python serves, which has to be there."""
 
 _PROJECT_NAME = re.compile(r"^name\s*=\s*[\"']([^\"'\n]+)|^\s*\"name\":\s*\"([^\"\n]+)", re.M)
 

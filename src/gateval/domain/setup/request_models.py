@@ -228,7 +228,7 @@ class Handler:
 
     def _by_hand(self, sent: Sent) -> None:
         """Add what it reads of its request itself."""
-        sent.single = self._model_read() or self._read.keys("json") or sent.single
+        sent.single = sent.single or self._model_read() or self._read.keys("json")
         sent.form |= self._read.keys("form")
         sent.query |= self._read.keys("query")
 
