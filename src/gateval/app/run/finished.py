@@ -11,8 +11,9 @@ import gzip
 import hashlib
 import os
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from gateval.adapters.folders import write_whole
 from gateval.adapters.store import STORE_FOLDER, StoreReader
 from gateval.domain.base import Count, Digest, Value
 from gateval.domain.decision.decision import Report
+from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.paths import show_path
 from gateval.domain.plan.plan import Plan
 from gateval.domain.results.averages import group_trials
@@ -137,21 +139,34 @@ def _places(
 
     An Eval of which that is not found is in neither.
     """
-    with results.open("rb") as file:
-        data = file.read(before)
     places, lists, end = dict[tuple[str, str], _Place](), dict[str, _Place](), 0
-    for planned in plan.evals:
-        texts = [dump_whole(one)[:-1].encode() for one in planned.fixtures]
-        whole = b",".join(texts)
-        found = data.find(_FIXTURES + whole + b"]", end)
-        if found < 0:
-            continue
-        at = found + len(_FIXTURES)
-        lists[planned.name] = (at, end := at + len(whole))
-        for one, text in zip(planned.fixtures, texts, strict=True):
-            places[planned.name, one.name] = (at, len(text))
-            at += len(text) + 1
+    with results.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        for planned in plan.evals:
+            first = dump_whole(planned.fixtures[0])[:-1].encode()
+            found, sizes = end, None
+            while sizes is None and (found := data.find(_FIXTURES + first, found, before)) >= 0:
+                at = found = found + len(_FIXTURES)
+                sizes = _sizes(data, at, planned.fixtures)
+            if sizes is None:
+                continue
+            end = at + sum(sizes) + len(sizes) - 1
+            lists[planned.name] = (at, end)
+            for one, size in zip(planned.fixtures, sizes, strict=True):
+                places[planned.name, one.name] = (at, size)
+                at += size + 1
     return places, lists
+
+
+def _sizes(data: mmap, at: int, fixtures: Sequence[Fixture]) -> list[int] | None:
+    """Return how many bytes each fixture of a list has that begins there; None for another list."""
+    sizes: list[int] = []
+    for number, one in enumerate(fixtures, 1):
+        text = dump_whole(one)[:-1].encode() + (b"]" if number == len(fixtures) else b",")
+        if data[at : at + len(text)] != text:
+            return None
+        sizes.append(len(text) - 1)
+        at += len(text)
+    return sizes
 
 
 _FIXTURES = b'"fixtures":['
