@@ -7,6 +7,7 @@ cost a microsecond each time they are filled in.
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
@@ -229,7 +230,8 @@ def value_of(part: Expression, names: Names, values: JsonObject) -> JsonValue:
         other = {"agent": "the Agent has no", "begun": "the server did not give"}
         holder = other.get(lacking.partition(".")[0], names.holder)
         given = value if isinstance(value, dict) and lacking.startswith("begun.") else {}
-        keys = ", ".join(f"`{key[:40]}`" for key in list(given)[:10])
+        plain = [key for key in given if re.fullmatch(r"\w{1,40}", key, re.ASCII)]
+        keys = ", ".join(f"`{key}`" for key in plain[:10])
         gave = f" (it gave {keys})" if keys else ""
         raise TemplateError(f"{holder} `{lacking}`{gave}; add it, or write `| default('')`")
     return value

@@ -70,7 +70,7 @@ class Mine(Handler):
     def do_POST(self):
         text = self.rfile.read(int(self.headers["Content-Length"])).decode()
         if self.path == "/login":
-            self.say(200, {"access": {"token": "t/1"}} if text == "user=a" else {"access": {"token": "t\\r\\nX: y"}})
+            self.say(200, {"access": {"token": "t/1"}, "`x`\\n@all": 1} if text == "user=a" else {"access": {"token": "t\\r\\nX: y"}})
         elif self.path == "/refused":
             self.say(401, {"detail": "who are you"})
         elif self.path == "/chats":
@@ -111,7 +111,7 @@ def test_each_trial_begins_with_the_requests_that_it_needs(tmp_path: Path) -> No
     [
         ({"chat": {"path": "/refused"}}, "The server answered POST \"/refused\" with status 401: "),
         ({"chat": {"path": "/prose"}}, "The server's answer to `begin.chat` is no JSON ("),
-        ({"login": LOGIN, "chat": {**CHAT, "path": "/{{ begun.login.name }}"}}, "The request `begin.chat` could not be made: the server did not give `begun.login.name`"),
+        ({"login": LOGIN, "chat": {**CHAT, "path": "/{{ begun.login.name }}"}}, "The request `begin.chat` could not be made: the server did not give `begun.login.name` (it gave `access`); add it"),
         ({"login": {"path": "/login"}, "chat": CHAT}, "The request `begin.chat` could not be made: the header `Authorization` would hold a line break"),
         ({"chat": LOGIN}, "The request could not be made: the server did not give `begun.chat.id`"),
     ],
