@@ -62,6 +62,8 @@ def test_what_stores_lists_or_takes_a_form_is_no_agent(path: str, text: str) -> 
 @pytest.mark.parametrize(
     ("path", "text", "why"),
     [
+        ("app/api/chat/route.ts", "export async function POST(req) {\n  const session = await auth();\n  if (!session) return new Response('no', { status: 401 });\n  const { messages } = await req.json();\n}\n", "answers who has logged in"),
+        ("app/api/chat/route.ts", "export async function POST(req) {\n  const { data: { user } } = await supabase.auth.getUser();\n  if (!user) return Response.json({ error: 'Unauthorized' });\n  const { messages } = await req.json();\n}\n", "answers who has logged in"),
         ("app/routes/ask.tsx", "export const action = async ({ request }) => {\n  const form = await request.formData();\n};\n", "takes the form of a page"),
         ("server/api/chat.post.js", "export default defineEventHandler(async (event) => {\n  let all = [];\n  const told = await readBody(event);\n  all = all.concat(told);\n  const req = await fetch(url);\n  const res = await req.json();\n  return res.choices;\n});\n", "takes a bare list as its body"),
         ("server/api/chats/[id].post.ts", "export default defineEventHandler(async (event) => {\n  const { id } = getRouterParams(event);\n  const { messages } = await readBody(event);\n});\n", "is asked in a conversation that another request begins (`POST /api/chats`)"),

@@ -45,6 +45,7 @@ DESK_MODEL=your-llm-model
 DESK_NAME=<name>
 DESK_HOME=/Users/somebody/desk
 DESK_PORT=8000
+USE_TEST_MODEL=true
 EMPTY=
 OPENAI_API_KEY=sk-0123
 LINE="a\x07b"

@@ -148,3 +148,20 @@ def test_of_several_words_of_a_command_the_first_is_the_question() -> None:
     readme = 'Run `python main.py "Nvidia" "last 3 months"`.\n'
     (program,) = found({"main.py": text, "README.md": readme})
     assert program.invocation.words == ("{{ prompt }}", "last 3 months")
+
+
+def test_a_program_of_node_may_start_a_loop_that_another_file_has() -> None:
+    files = {
+        "package.json": '{"module": "index.ts"}',
+        "index.ts": "import App from './src/app';\nconst app = new App();\n\napp.run();\n",
+        "src/app.ts": "import OpenAI from 'openai';\nimport ask from './io';\nexport default class App { async run() { await ask(); new OpenAI(); } }\n",
+        "src/io.ts": "import readline from 'readline';\nexport default () => readline.createInterface({ input: process.stdin });\n",
+    }
+    (program,) = found(files)
+    assert (program.path, program.refused, program.invocation.stdin) == (
+        "index.ts",
+        None,
+        "{{ prompt }}",
+    )
+    files["index.ts"] = "import App from './src/app';\nexport const app = new App();\n"
+    assert all(one.path != "index.ts" for one in found(files))

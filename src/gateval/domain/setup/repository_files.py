@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from posixpath import basename
 
 from gateval.domain.setup.answering import acts_at_top, has_guard
-from gateval.domain.setup.asked_by_words import reads_arguments
+from gateval.domain.setup.asked_by_words import reads_arguments, reads_input
 from gateval.domain.setup.declared import DECLARING
 from gateval.domain.setup.go_programs import is_go_entry
 from gateval.domain.setup.import_graph import (
@@ -45,7 +45,13 @@ def is_entry(path: str, text: str, behind: str = "") -> bool:
         return True
     if is_nest(text) and "@Controller(" in behind:
         return True
-    return path.endswith(".py") and acts_at_top(text)
+    if path.endswith(".py"):
+        return acts_at_top(text)
+    return bool(_CALLED_AT_TOP.search(text)) and reads_input(behind)
+
+
+_CALLED_AT_TOP = re.compile(r"^(?:void |await )?\w+(?:\.\w+)*\(.{0,200}\);?$", re.M)
+"""How a file of Node starts what others define."""
 
 
 ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".go")

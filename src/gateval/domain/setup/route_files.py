@@ -18,7 +18,7 @@ from gateval.domain.setup.node_text import parts, without_comments
 from gateval.domain.setup.node_types import NodeTypes
 from gateval.domain.setup.openapi import SOME_TEXT, is_identity, takes_question
 from gateval.domain.setup.other_work import NAMED, Refusal
-from gateval.domain.setup.platforms import begun_by
+from gateval.domain.setup.platforms import LOGIN, begun_by
 
 _EXPORTS_POST = r"^export\s+(?:(?:async\s+function|function|const|let)\s+POST\b|\{[^}]*\bPOST\b)"
 _KINDS = (
@@ -84,6 +84,15 @@ _PARAMETER = re.compile(r"/\[(?!\.\.\.|\[|lang\b|locale\b)\w+\](?=[/.])")
 """Where the path of a file has the number of what an earlier request made."""
 
 
+_LOGGED_IN = re.compile(
+    r"=\s*(?:await\s+)?(?:\w+\.)*(?:auth|getServerSession|getServerAuthSession|getAuth|getSession|getToken"
+    r"|currentUser|getCurrentUser|getUser|requireAuth|requireUser)\s*\("
+)
+"""How a route asks who has logged in: NextAuth, Clerk, Supabase, better-auth and the like."""
+
+_REJECTS = re.compile(r"\b401\b|\b[Uu]nauth(?:ori[sz]ed|enticated)\b")
+
+
 def is_route_file(path: str, text: str) -> bool:
     """Whether a file is a route that takes a POST, by its path and what it exports."""
     return any(re.search(place, path) and re.search(own, text, re.M) for place, own in _KINDS)
@@ -115,6 +124,8 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
             r"^(?:.*/)?(?=(?:app|pages|server|routes)/)|/route$", "", path[: made.start()]
         )
         return RouteFile((), LOWEST, (), refused=begun_by(f"/{begun.partition('/')[2]}"))
+    if _LOGGED_IN.search(plain) and _REJECTS.search(plain):
+        return RouteFile((), LOWEST, (), refused=LOGIN)
     folder = dirname(path)
     near = "\n".join(other for one, other in texts.items() if dirname(one) == folder)
     demanded = body_of(plain, NodeTypes.of(near))

@@ -55,7 +55,9 @@ _TO_FILL_IN = re.compile(
     r"(?i)\b(?:your|my)\b|your[_-]|<|>|\.\.\.|xxx|change|replace|todo|placeholder|insert|enter|example"
     r"|\$|^[/~]|^[a-z]:\\|^none$|^null$"
 )
-_SERVED_AT = re.compile(r"PORT$|HOST$|ORIGINS?$|ADDRESS$|EMAIL$|USER(?:NAME)?$")
+_SERVED_AT = re.compile(
+    r"PORT$|HOST$|ORIGINS?$|ADDRESS$|EMAIL$|USER(?:NAME)?$|MOCK|FAKE|STUB|DRY_RUN|TEST|OFFLINE"
+)
 _MOST_CHARACTERS = 200
 
 
