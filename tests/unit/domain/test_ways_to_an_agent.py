@@ -165,3 +165,10 @@ def test_a_program_of_node_may_start_a_loop_that_another_file_has() -> None:
     )
     files["index.ts"] = "import App from './src/app';\nexport const app = new App();\n"
     assert all(one.path != "index.ts" for one in found(files))
+
+
+def test_a_client_of_a_deployed_agent_is_not_the_agent() -> None:
+    client = "import argparse, boto3\n\ndef ask(arn, prompt):\n    return boto3.client('bedrock-agentcore').invoke_agent_runtime(agentRuntimeArn=arn, payload=prompt)\n\nif __name__ == '__main__':\n    parser = argparse.ArgumentParser()\n    parser.add_argument('--prompt')\n    ask('x', parser.parse_args().prompt)\n"
+    agent = "import argparse\nfrom strands import Agent\nif __name__ == '__main__':\n    parser = argparse.ArgumentParser()\n    parser.add_argument('--prompt')\n    Agent()(parser.parse_args().prompt)\n"
+    files = {"invoke_runtime.py": client, "deep/research/main.py": agent}
+    assert found(files)[0].path == "deep/research/main.py"

@@ -26,6 +26,7 @@ _ASIDE = re.compile(
 
 _OTHER_CALLS = re.compile(
     r"agent_engines\.|reasoning_engines|AdkApp\(|insert_rows|load_table_from|import_files\("
+    r"|\.invoke_agent(?:_runtime)?\(|\bInvokeAgent(?:Runtime)?Command\("
     r"|\bFastMCP\(|\bnew McpServer\(|\bstdio_server\(|\bStdioServerTransport\("
 )
 _STORES = re.compile(
@@ -161,7 +162,9 @@ def is_aside(path: str) -> bool:
 
 
 def does_other_work(path: str, text: str) -> bool:
-    """Whether a program is there to deploy, train, test, migrate, load or draw something."""
+    """Whether a program is there to deploy, train, test, migrate, load or draw something, or to
+    call an agent that is deployed.
+    """
     if _OTHER_WORK.search(path):
         return True
     if _STORES.search(text) and not _ASKED.search(text):
