@@ -21,7 +21,7 @@ from gateval.app.doctor import (
     read_workflows,
     sealed_files,
 )
-from gateval.app.proof import Proof, holds_here, prove_mended
+from gateval.app.proof import Proof, holds_here, prove, stand_ins
 from gateval.app.readers import MEND, registries, valid_snapshot
 from gateval.domain.base import MODEL_NAME_PATTERN
 from gateval.domain.label_decision import GateLabel
@@ -48,7 +48,7 @@ from gateval.domain.setup.starter import (
     sketch,
 )
 from gateval.domain.setup.unmeasured import SEALS
-from gateval.domain.setup.variables import NO_VALUE, environment_files
+from gateval.domain.setup.variables import environment_files
 from gateval.domain.trials.trace import StepKind
 from gateval.errors import EXIT_PASS, UsageError
 from gateval.formats.imports.registry import format_of_name
@@ -296,8 +296,8 @@ def start_repository(environ: dict[str, str], wishes: Wishes) -> int:
 
 
 def _say_what_it_reads(program: FoundProgram, environ: Mapping[str, str]) -> None:
-    if plain := [one for one, _ in program.examples if not NO_VALUE.search(one)]:
-        print(f"Its manifest sets {', '.join(plain)}, as the example in the repository does.")
+    if names := ", ".join(dict(program.examples)):
+        print(f"Its manifest sets {names}, as the example in the repository does.")
     if program.variables:
         missing = ", ".join(one for one in program.variables if one not in environ)
         said = f" Not set here: {missing}." if missing else ""
@@ -374,9 +374,9 @@ class Proving:
         chosen = _sketch(self.repository, self.snapshot, "", program)
         if chosen is None:
             return None
-        missing = [one for one in program.variables if NO_VALUE.search(one)]
+        missing = stand_ins(program)
         live, watch = self.wishes.live, chosen.watch
-        proof = prove_mended(self.repository, program, watch, missing, self.environ, live=live)
+        proof = prove(self.repository, program, watch, self.environ, live=live)
         program = proof.program
         told = plain_line(program.told, 200)
         if proof.trial is not None and proof.answered:

@@ -14,7 +14,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,6 +42,7 @@ from gateval.domain.setup.no_edits import COPY, REDIRECT
 from gateval.domain.setup.openapi import SERVED_AT, asked_as_described
 from gateval.domain.setup.program import FoundProgram
 from gateval.domain.setup.repository_files import worth_reading
+from gateval.domain.setup.variables import PRIVATE
 from gateval.domain.strict_json import NotStrictJson, read_json
 from gateval.domain.trials.trial import Outcome, Trial
 from gateval.errors import EXIT_FAILED, EXIT_PASS, UsageError
@@ -106,22 +107,39 @@ def prove(
     repository: GitRepository,
     program: FoundProgram,
     watch: tuple[str, ...],
-    missing: Sequence[str],
     environ: dict[str, str],
     *,
     live: bool,
 ) -> Proof:
     """Ask a program one question; `watch` are its files as its manifest would name them.
 
-    Variables that are `missing` here have something in them that is no key. What the program says
-    that it wants in the payload is given to it in a second try.
+    What its reason for no answer says to set is set, and what it says that it wants in the payload
+    is given to it, in further tries.
     """
+    while True:
+        proof = _proved(repository, program, watch, environ, live=live)
+        mended = program._replace(
+            writes=program.writes or COPY in proof.why,
+            redirect=program.redirect or REDIRECT in proof.why,
+        )
+        if proof.answered or mended == program:
+            return proof
+        program = mended
+
+
+def _proved(
+    repository: GitRepository,
+    program: FoundProgram,
+    watch: tuple[str, ...],
+    environ: dict[str, str],
+    *,
+    live: bool,
+) -> Proof:
     held = holds_here(environ)
     with copied(repository) as (copy, _):
         (copy.root / GATE_CONFIG_PATH).unlink(missing_ok=True)  # it may narrow what is read
         settings = _settings(environ, copy.root.parent / "layers")
-        literals = {name: _placeholder(name) for name in missing}
-        literals |= {name: value for name, value in program.examples if name in literals}
+        literals = stand_ins(program)
 
         def write(name: str, one: FoundProgram) -> None:
             _write(copy.root, name, one._replace(models=()), watch, literals)
@@ -150,27 +168,6 @@ def prove(
         inputs,
         live,
     )
-
-
-def prove_mended(
-    repository: GitRepository,
-    program: FoundProgram,
-    watch: tuple[str, ...],
-    missing: Sequence[str],
-    environ: dict[str, str],
-    *,
-    live: bool,
-) -> Proof:
-    """Do as `prove`, and again with what the reason of a trial without an answer says to set."""
-    while True:
-        proof = prove(repository, program, watch, missing, environ, live=live)
-        mended = program._replace(
-            writes=program.writes or COPY in proof.why,
-            redirect=program.redirect or REDIRECT in proof.why,
-        )
-        if proof.answered or mended == program:
-            return proof
-        program = mended
 
 
 _REFUSED_BODY = re.compile(r"^The server answered .?POST .{1,300} with status 4(?:0[045]|15|22)")
@@ -245,6 +242,14 @@ def with_key(program: FoundProgram, wrong: str, given: str) -> FoundProgram:
     old, new = f"begun.chat.{wrong} ", f"begun.chat.{right} "
     changed = asked._replace(route=asked.route.replace(old, new), body=asked.body.replace(old, new))
     return program._replace(invocation=changed)
+
+
+def stand_ins(program: FoundProgram) -> dict[str, str]:
+    """Return what variables of a program hold while it is tried that nobody hands on: in a secret
+    or an address anything will do, best what its repository gives as an example.
+    """
+    known = {name: _placeholder(name) for name in program.variables if PRIVATE.search(name)}
+    return known | dict(program.addresses)
 
 
 def _placeholder(name: str) -> str:

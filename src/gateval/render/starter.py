@@ -20,7 +20,6 @@ from gateval.domain.setup.starter import (
     free_name,
 )
 from gateval.domain.setup.unmeasured import SEALS
-from gateval.domain.setup.variables import NO_VALUE
 from gateval.safe.sanitize import plain_line
 
 _PLAIN = re.compile(r"[A-Za-z./@][\w./@:+-]*")
@@ -83,12 +82,11 @@ def _lines(
     if program.modules_in:
         env = {"PYTHONPATH": program.modules_in, **env}
     yield from _beside(program.beside)
-    plain = {name: value for name, value in program.examples if not NO_VALUE.search(name)}
-    env = {**plain, **env, **dict(program.invocation.env)}
+    env = {**dict(program.examples), **env, **dict(program.invocation.env)}
     env = {**env, **(dict(program.beside.env) if program.beside.needed else {})}
     if env:
         why = [*["its modules lie there"] * bool(program.modules_in)]
-        why += ["values of its example file"] * bool(plain)
+        why += ["values of its example file"] * bool(program.examples)
         yield f"    env: {_mapping(env)}" + f" # {'; '.join(why)}" * bool(why)
     if not program.target:
         yield f"    command: {_list(program.command)}"

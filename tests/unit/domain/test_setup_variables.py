@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from gateval.domain.setup.program import SetUp
 from gateval.domain.setup.program_install import with_tools
 from gateval.domain.setup.variables import example_values, variables_of
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +46,9 @@ MINUTES='30'
 WORKERS: 3
 DB_PATH=./desk.db
 DESK_URL=postgresql+asyncpg://desk:desk@localhost:5432/desk
-DESK_API_URL=https://desk.example.org
+CACHE=redis://127.0.0.1:6379
+DESK_API_URL=https://desk.invalid
+HOOK=https://hooks.invalid/desk
 SECRET_KEY=0123456789
 DB_PASS=hunter2
 DESK_MODEL=your-llm-model
@@ -46,17 +56,45 @@ DESK_NAME=<name>
 DESK_HOME=/Users/somebody/desk
 DESK_PORT=8000
 USE_TEST_MODEL=true
+LLM_PROVIDER=mock
+GREETING="Hello {name}, {services.db}"
 EMPTY=
 OPENAI_API_KEY=sk-0123
 LINE="a\x07b"
 """
-    assert example_values(text) == {
-        "ALGORITHM": "HS256",
-        "DB_TYPE": "sqlite",
-        "MINUTES": "30",
-        "DB_PATH": "./desk.db",
-        "DESK_URL": "postgresql+asyncpg://desk:desk@localhost:5432/desk",
+    for ends in ("\n", "\r\n"):
+        found = example_values(text.replace("\n", ends))
+        assert found.plain == {
+            "ALGORITHM": "HS256",
+            "DB_TYPE": "sqlite",
+            "MINUTES": "30",
+            "DB_PATH": "./desk.db",
+        }
+        assert found.addresses == {
+            "DESK_URL": "postgresql+asyncpg://desk:desk@localhost:5432/desk",
+            "CACHE": "redis://127.0.0.1:6379",
+        }
+
+
+def test_of_two_examples_the_nearest_counts_whatever_the_order_of_sets() -> None:
+    text = "import os\nimport openai\nMODE = os.environ['MODE']\nif __name__ == '__main__':\n    openai.x(input())\n"
+    files = {
+        "desk/pyproject.toml": "[project]\nname = 'desk'\n",
+        "desk/main.py": text,
+        ".env.example": "MODE=root\nPLACE=root\n",
+        "desk/.env.example": "MODE=near\n",
     }
+    code = f"from tests.unit.domain.test_programs_of_strangers import found; print(found({files!r})[0].examples)"
+    for seed in "01234567":
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert dict(ast.literal_eval(done.stdout)) == {"MODE": "near", "PLACE": "root"}
 
 
 PNPM = SetUp(("pnpm", "install", "--frozen-lockfile"), ("package.json", "pnpm-lock.yaml"), ())

@@ -43,11 +43,11 @@ class FoundProgram(NamedTuple):
     for it. `started` is False where nothing tells that the file is a program by itself. `target` is
     what a bridge asks instead of a command, `language` that of the bridge. `names` are what it is
     called, the best first. `refused` says why nothing here can ask it. `variables` are those of the
-    environment that it reads, `examples` values of some that its repository gives as examples,
-    `beside` what serves it. `writes` says that it writes where it works,
-    `redirect` that it calls a provider at its own address, `proved` that it was asked and answered.
-    `inputs` are fields of its own that take the question too, `more` others that it demands.
-    `hinted` says that people are told to start it.
+    environment that it reads, `examples` values that its repository gives of others, `addresses`
+    those that it gives of servers on one's machine, `beside` what serves it. `writes` says that it
+    writes where it works, `redirect` that it calls a provider at its own address, `proved` that it
+    was asked and answered. `inputs` are fields of its own that take the question too, `more` others
+    that it demands. `hinted` says that people are told to start it.
     """
 
     path: str
@@ -68,6 +68,7 @@ class FoundProgram(NamedTuple):
     refused: Refusal | None = None
     variables: tuple[str, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
+    addresses: tuple[tuple[str, str], ...] = ()
     writes: bool = False
     redirect: bool = False
     proved: bool = False

@@ -66,7 +66,7 @@ from gateval.domain.setup.repository_files import (
 from gateval.domain.setup.request_models import asked_as_written
 from gateval.domain.setup.start_command import import_root, start_of
 from gateval.domain.setup.told_starts import NODE_SOURCES
-from gateval.domain.setup.variables import ENV_EXAMPLES, NO_VALUE
+from gateval.domain.setup.variables import ENV_EXAMPLES
 
 
 def not_read(files: Iterable[str]) -> tuple[str, Refusal] | None:
@@ -456,19 +456,22 @@ def _with_surroundings(program: FoundProgram, path: str, around: RepositoryFiles
     folders = tuple(f"{one.strip('./')}/" for one in served)
     kept = (one for one in data if basename(one) in named or one.startswith(folders))
     reads = sorted(kept) if not root else ()
-    examples = [join(folder, one) for folder in {root, ""} for one in ENV_EXAMPLES]
+    examples = [join(folder, one) for folder in dict.fromkeys(["", root]) for one in ENV_EXAMPLES]
     told = [program.path, *around.environments.get(program.path, ())]
     read = [*near, *(path for path in [*told, *examples] if path in around.variables)]
     variables = dict.fromkeys(name for other in read for name in around.variables[other])
     variables = {one: None for one in variables if one not in dict(program.invocation.env)}
-    given = {key: one for other in read for key, one in around.examples.get(other, {}).items()}
+    given = [around.examples[one] for one in read if one in around.examples]  # the nearest last
+    plain = {name: value for one in given for name, value in one.plain.items()}
+    addresses = {name: value for one in given for name, value in one.addresses.items()}
     return program._replace(
         setup=setup,
         include=shared,
         reads=tuple(reads),
         models=tuple(dict.fromkeys(model for other in near for model in around.models[other])),
-        variables=tuple(one for one in variables if NO_VALUE.search(one) or one not in given),
-        examples=tuple(given.items()),
+        variables=tuple(one for one in variables if one not in plain),
+        examples=tuple(plain.items()),
+        addresses=tuple(addresses.items()),
         **needs(around.texts[other] for other in near if other in around.texts),
     )
 

@@ -26,6 +26,7 @@ from gateval.domain.setup.program_install import PROJECT_TEXTS
 from gateval.domain.setup.told_starts import TELLING, ToldStart, declared, told_starts
 from gateval.domain.setup.variables import (
     ENV_EXAMPLES,
+    Examples,
     environment_files,
     environment_of,
     example_values,
@@ -86,7 +87,7 @@ class RepositoryFiles:
     told: Mapping[str, ToldStart]
     variables: Mapping[str, tuple[str, ...]]
     environments: Mapping[str, tuple[str, ...]]
-    examples: Mapping[str, Mapping[str, str]]
+    examples: Mapping[str, Examples]
 
     @staticmethod
     def of(given: Mapping[str, str], files: Iterable[str]) -> RepositoryFiles:

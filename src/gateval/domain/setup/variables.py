@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from posixpath import dirname, join, normpath
+from typing import NamedTuple
 
 from gateval.domain.strict_json import value_at
 
@@ -39,47 +40,50 @@ def variables_of(text: str, *, example: bool = False) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in found if not _GIVEN.fullmatch(name)))
 
 
-NO_VALUE = re.compile(
+PRIVATE = re.compile(
     r"(?:KEYS?|TOKEN|SECRET|PASSWORD|PASS|CREDENTIALS?|PROJECT|_ID|_UR[LI]|CORPUS)$"
 )
-"""Of variables that hold a secret, an address or somebody's own name: in them anything will do, to
-see whether an agent can be asked.
+"""Names of variables that hold a secret, an address or somebody's own name: in them anything will
+do, to see whether an agent can be asked.
 """
 
 _VALUE = re.compile(
     r"^[ \t]*(?:export )?(?P<name>[A-Z][A-Z0-9_]+)[ \t]*=[ \t]*"
-    r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^\s#][^\n]*?)[ \t]*(?:[ \t]#[^\n]*)?$",
+    r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^\s#][^\n]*?)[ \t]*(?:[ \t]#[^\n]*)?\r?$",
     re.M,
 )
 _TO_FILL_IN = re.compile(
-    r"(?i)\b(?:your|my)\b|your[_-]|<|>|\.\.\.|xxx|change|replace|todo|placeholder|insert|enter|example"
-    r"|\$|^[/~]|^[a-z]:\\|^none$|^null$"
+    r"(?i)\b(?:your|my)\b|your[_-]|[<>{}]|\.\.\.|xxx|change|replace|todo|placeholder|insert|enter|example"
+    r"|\$|^[/~]|^[a-z]:\\|^(?:none|null|mock|fake|stub)$"
 )
 _SERVED_AT = re.compile(
     r"PORT$|HOST$|ORIGINS?$|ADDRESS$|EMAIL$|USER(?:NAME)?$|MOCK|FAKE|STUB|DRY_RUN|TEST|OFFLINE"
 )
+_HERE = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^/@]*@)?(?:localhost|127\.0\.0\.1)\b")
 _MOST_CHARACTERS = 200
 
 
-def example_values(text: str) -> dict[str, str]:
-    """Return the values by name that an example gives and that are no gaps to fill in.
-
-    A value of `NO_VALUE` is there only if it is an address of this machine.
+class Examples(NamedTuple):
+    """Values by name that an example of an environment file gives: `plain` ones, and `addresses` of
+    servers on the machine that it was written on.
     """
-    found = {}
+
+    plain: dict[str, str]
+    addresses: dict[str, str]
+
+
+def example_values(text: str) -> Examples:
+    """Return what an example gives that is neither a gap to fill in, a secret nor a place."""
+    found = Examples({}, {})
     for one in _VALUE.finditer(text):
         name, value = one["name"], one["value"].strip("\"'")
         usable = value.isprintable() and 0 < len(value) <= _MOST_CHARACTERS
         if not usable or _GIVEN.fullmatch(name) or _TO_FILL_IN.search(value):
             continue
-        if NO_VALUE.search(name):
-            usable = re.match(
-                r"[a-z][a-z0-9+.-]*://(?:[^/@]*@)?(?:localhost|127\.0\.0\.1)\b", value
-            )
-        elif _SERVED_AT.search(name):
-            continue
-        if usable:
-            found[name] = value
+        if _HERE.match(value):
+            found.addresses[name] = value
+        elif "://" not in value and not PRIVATE.search(name) and not _SERVED_AT.search(name):
+            found.plain[name] = value
     return found
 
 
