@@ -159,7 +159,6 @@ BROKEN = {
 }
 
 
-@pytest.mark.drawn("broken", "runtime")
 @pytest.mark.parametrize(
     ("broken", "runtime"), [*((one, "command") for one in BROKEN), ("import", "http")]
 )
@@ -202,7 +201,6 @@ def test_a_crash_of_chance_is_still_looked_at_more_than_once(tmp_path: Path) -> 
     assert len(heads) > 1, "a model had answered, so it may be chance"
 
 
-@pytest.mark.drawn("runtime")
 @pytest.mark.parametrize("dark", ["fails", "hangs"])
 @pytest.mark.parametrize("runtime", some_always(["model", *RUNTIMES], 3))
 def test_an_outage_that_meets_the_time_limit_is_called_the_outage(
@@ -224,7 +222,6 @@ def test_an_outage_that_meets_the_time_limit_is_called_the_outage(
     assert "the model provider was down or refused the call in 1 run" in said
 
 
-@pytest.mark.drawn("runtime")
 @pytest.mark.parametrize(
     ("runtime", "dark"),
     [*((one, "fails") for one in ("model", *RUNTIMES)), ("model", "hangs"), ("command", "hangs")],

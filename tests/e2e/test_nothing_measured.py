@@ -126,7 +126,6 @@ def no_figure(text: str) -> None:
     assert not re.search(r"\b[01]\.\d\d\b", re.sub(r"in \d+\.\d s|\d+\.\d s", "", text)), text
 
 
-@pytest.mark.drawn("what")
 @pytest.mark.parametrize("what", WHAT)
 def test_an_eval_that_neither_side_answers_is_inconclusive_and_has_no_score(
     tmp_path: Path, what: str
@@ -184,7 +183,6 @@ def test_what_looks_back_shows_no_score_of_what_was_not_measured(tmp_path: Path)
     assert "0.00" not in page
 
 
-@pytest.mark.drawn("what")
 @pytest.mark.parametrize("what", [one for one in WHAT if one != "threshold"])
 def test_an_eval_of_which_nothing_passes_passes_with_a_warning_on_top(
     tmp_path: Path, what: str

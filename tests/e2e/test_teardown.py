@@ -127,7 +127,6 @@ def finished(results: Path) -> set[str]:
     return {json.dumps(one["key"], sort_keys=True) for one in stored.trials(results)}
 
 
-@pytest.mark.drawn("own_users")
 @pytest.mark.parametrize("own_users", [True, False], ids=["own users", "same user"])
 @pytest.mark.parametrize("number", some_always([signal.SIGKILL, signal.SIGTERM, signal.SIGINT], 3))
 def test_a_run_ended_at_a_random_moment_leaves_nothing(

@@ -54,7 +54,6 @@ def test_a_candidate_whose_parents_are_not_shown_is_one(
     assert done.returncode == 3, done.stdout + done.stderr
 
 
-@pytest.mark.drawn("how")
 @root
 @pytest.mark.parametrize("how", ["in CI", "trusted", "at a terminal", "by a program", "check"])
 def test_a_provider_that_nothing_tells_of_is_asked_where_somebody_answers_for_it(

@@ -215,12 +215,7 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
 BOTH = "127.0.0.1 localhost\n::1 localhost\n"
 
 root = pytest.mark.skipif(os.geteuid() != 0, reason="another hosts file takes root")
-_drawn = pytest.mark.drawn("user")
-USERS = pytest.mark.parametrize(
-    "user",
-    [pytest.param(None, id="users of their own", marks=_drawn), pytest.param(4242, id="same user", marks=_drawn)],
-)  # fmt: skip
-"""The same attack or control under either isolation; of each a commit draws one."""
+USERS = pytest.mark.parametrize("user", [None, 4242], ids=["users of their own", "same user"])
 
 
 @root

@@ -30,7 +30,7 @@ from tests.servers.model_server import Answer, Call, ModelServer, reply
 
 QUESTION = "Where is my order 7?"
 CANARY = "sk-canary-0123456789abcdef"
-FEW = 1
+FEW = 2
 """So many of them run in each CI run."""
 
 

@@ -39,7 +39,6 @@ def only_comment(shop: GitHubShop, pull: Pull, number: int) -> str:
     return ours.body
 
 
-@pytest.mark.drawn("way")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_run_of_the_same_head_writes_over_it(shop: GitHubShop, way: str) -> None:
     pull = shop.open_pull(WORSE)
@@ -50,7 +49,6 @@ def test_a_run_of_the_same_head_writes_over_it(shop: GitHubShop, way: str) -> No
     assert "regressed" in only_comment(shop, pull, number)
 
 
-@pytest.mark.drawn("way")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_run_of_the_next_heads_does_too(shop: GitHubShop, way: str) -> None:
     """Its check run is another commit's; a run that was never finished hands the number on."""

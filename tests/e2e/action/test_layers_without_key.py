@@ -46,7 +46,6 @@ def ready(ended: Ended) -> bool:
     return "kept set-up" in ended.log + ended.errors
 
 
-@pytest.mark.drawn("before", "extra")
 @pytest.mark.parametrize(
     ("before", "extra", "used"),
     [

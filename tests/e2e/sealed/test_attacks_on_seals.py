@@ -77,7 +77,6 @@ def asked(
     return {one: heard[one] for one in sorted(heard, key=int)}
 
 
-@pytest.mark.drawn("model")
 @pytest.mark.parametrize("model", ["", ", model: weighted"])
 def test_a_candidate_counts_how_often_it_is_asked_and_learns_nothing_of_one_fixture(
     tmp_path: Path, model: str

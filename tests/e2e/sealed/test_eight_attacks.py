@@ -113,9 +113,8 @@ def public(
     return {name: folded(text) for name, text in found.items()} | {"exit": str(done.returncode)}
 
 
-@pytest.mark.drawn("attack")
 @pytest.mark.parametrize("sealed", some_always([True, False], 2))
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", some_always(ATTACKS, 3))
 def test_no_public_byte_tells_it(tmp_path: Path, attack: str, sealed: bool) -> None:
     repo = shop(tmp_path / "shop", sealed=sealed)
     told = [

@@ -16,7 +16,6 @@ from tests.helpers.workflow_run import WorkflowWalk
 __all__ = ["shop"]
 
 
-@pytest.mark.drawn("lost")
 @pytest.mark.parametrize("lost", ["1-of-3", "3-of-3"])
 def test_a_sealed_eval_is_measured_in_one_shard_and_told_by_the_last_job_alone(
     shop: GitHubShop, tmp_path: Path, lost: str

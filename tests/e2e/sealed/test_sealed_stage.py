@@ -169,7 +169,6 @@ def run(shop: Repo, folder: Path, *, users: bool) -> list[dict[str, Any]]:
     return opened(shop, out)
 
 
-@pytest.mark.drawn("asks")
 @pytest.mark.parametrize("asks", list(ASKS))
 def test_what_a_candidate_left_tells_no_other_what_is_asked(tmp_path: Path, asks: str) -> None:
     held_here()
