@@ -38,7 +38,7 @@ from gateval.domain.manifests.evaluation import Calibration, Eval, JudgeSpec, sc
 from gateval.domain.manifests.fixture import PREFERENCE, Fixture
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.paths import nearest
-from gateval.domain.plan.sealing import is_sealed_fixture
+from gateval.domain.plan.sealing import sealed_fixtures
 from gateval.domain.planning.selection import refuse_names
 from gateval.domain.planning.snapshot import Snapshot
 from gateval.domain.promotion import NoRun, Recorded
@@ -452,7 +452,7 @@ def try_judge(
     policy = read_rules(repository, revision, rules_here(environ)).rules.policy
     snapshot = valid_snapshot(repository, revision)
     fixture, judge = _chosen(snapshot.catalogue, name, model)
-    if is_sealed_fixture(fixture, snapshot.catalogue):
+    if fixture.name in sealed_fixtures(snapshot.catalogue):
         raise UsageError(
             f"{fixture.name} is sealed, and this would print its rubric.",
             hint="Unseal a copy of it where nobody looks on, and try the judge with that.",

@@ -25,7 +25,7 @@ from gateval.domain.manifests.catalogue import select_fixtures
 from gateval.domain.manifests.fixture import Fixture
 from gateval.domain.manifests.gate_config import Policy
 from gateval.domain.paths import nearest
-from gateval.domain.plan.sealing import is_sealed_fixture, shut_fixture
+from gateval.domain.plan.sealing import sealed_fixtures, shut_fixture
 from gateval.domain.text import Safe, markdown
 from gateval.errors import EXIT_PASS, EXIT_USAGE, ForgeError, UsageError
 from gateval.formats.github.action_inputs import ActionStep
@@ -197,6 +197,6 @@ def _fixture(
         for one in snapshot.catalogue.evals
         if any(each.name == name for each in select_fixtures(one, snapshot.catalogue))
     )
-    if found is not None and is_sealed_fixture(found, snapshot.catalogue):
+    if found is not None and name in sealed_fixtures(snapshot.catalogue):
         found = shut_fixture(found)
     return found, sorted(fixtures), evals

@@ -10,7 +10,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from gateval.domain.base import Count, Name, Positive, Share, Value, digest
+from gateval.domain.base import Count, Name, Positive, Share, Value, digest, known_of_last
 from gateval.domain.calibration import CalibrationReplay
 from gateval.domain.manifests.agent import AgentTool, LayerSpec, RuntimeSpec
 from gateval.domain.manifests.evaluation import EvalKind, ScriptedModel
@@ -310,8 +310,7 @@ class Plan(Value):
 
     def agent(self, name: str, side: Side) -> AgentDefinition | None:
         """The Agent as it is on this side, or None when that side has none."""
-        found = (agent for agent in self.agents if agent.name == name and agent.side is side)
-        return next(found, None)
+        return _defined(self).get((name, side))
 
     def most_repetitions(self) -> dict[tuple[str, str, Side], int]:
         """The most repetitions that can be asked for, by Eval, fixture and side."""
@@ -356,6 +355,12 @@ class Plan(Value):
     def trial_count(self) -> int:
         """How many trials are planned at first."""
         return sum(self.first_trials.values())
+
+
+@known_of_last
+def _defined(plan: Plan) -> Mapping[tuple[str, Side], AgentDefinition]:
+    """Return the Agents by name and side; of several the first."""
+    return {(one.name, one.side): one for one in reversed(plan.agents)}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Weight, severity and axis of each assertion stay, because scores are made of the
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -25,12 +26,11 @@ def is_sealed_eval(evaluation: Eval, fixtures: Iterable[Fixture]) -> bool:
     return evaluation.sealed or any(map(is_sealed, paths))
 
 
-def is_sealed_fixture(fixture: Fixture, catalogue: Catalogue) -> bool:
-    """Whether what a fixture asks is for holders of the key alone."""
-    return is_sealed(fixture.path) or any(
-        one.sealed and fixture.name in {each.name for each in select_fixtures(one, catalogue)}
-        for one in catalogue.evals
-    )
+def sealed_fixtures(catalogue: Catalogue) -> frozenset[str]:
+    """Return the names of the fixtures whose questions are for holders of the key alone."""
+    held = (select_fixtures(one, catalogue) for one in catalogue.evals if one.sealed)
+    lying = (one for one in catalogue.fixtures if is_sealed(one.path))
+    return frozenset(one.name for one in itertools.chain(lying, *held))
 
 
 def is_open(planned: PlannedEval) -> bool:

@@ -13,7 +13,7 @@ from gateval.domain.manifests.catalogue import scripted_names
 from gateval.domain.manifests.evaluation import is_sealed
 from gateval.domain.paths import show_path
 from gateval.domain.plan.plan import ChangeKind, FileEdit, Plan
-from gateval.domain.plan.sealing import is_sealed_fixture
+from gateval.domain.plan.sealing import sealed_fixtures
 from gateval.domain.planning.change import changed_files
 from gateval.domain.planning.fixture_files import attached_paths
 from gateval.domain.planning.snapshot import Snapshot
@@ -95,8 +95,9 @@ def _asks(path: str, sides: Sequence[Snapshot]) -> bool:
 
 
 def _of_sealed(side: Snapshot) -> Iterator[str]:
+    sealed = sealed_fixtures(side.catalogue)
     for fixture in side.catalogue.fixtures:
-        if is_sealed_fixture(fixture, side.catalogue):
+        if fixture.name in sealed:
             yield from attached_paths(fixture)
 
 
