@@ -200,7 +200,7 @@ class NodeOptions(Spec):
 
     target: str = Field(
         max_length=500,
-        pattern=r"^[\w.@\[(+][\w./@()\[\]+-]*(:[\w$.]+(\(\))?)?$",
+        pattern=r"^[\w.@\[(+][\w./@()\[\]+-]*(:[\w$.-]+(\(\))?)?$",
         description="What answers: `path/to/file.mjs:export`, relative to `cwd`; without an "
         "export, `POST` of a route, or the only one that can be asked. With `()` behind it, what "
         "it makes.",

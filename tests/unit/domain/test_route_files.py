@@ -26,6 +26,7 @@ CHECKED = "function told(body: unknown) {\n  const b = body as Record<string, un
         ("app/api/chat/route.ts", TOLD + "export async function POST(req) {\n  const { query, sessionId } = (await req.json()) as Told;\n}\n", ["sessionId", "prompt", "query"]),
         ("app/routes/api.ts", "const makers = ['one', 'two'] as const;\ntype Maker = (typeof makers)[number];\nexport const action = async ({ request }) => {\n  const {\n    messages,\n    provider,\n  }: { messages: CoreMessage[]; provider: Maker; model: string } = await request.json();\n};\n", ["provider", "prompt"]),
         ("src/routes/api/chat/+server.js", "export async function POST({ request }) {\n  const { message, past, other } = await request.json();\n  const all = past.map((one) => one.text);\n  other?.map(go);\n}\n", ["past", "prompt", "message"]),
+        ("app/api/basic/route.ts", "export async function POST(req) {\n  let { messages, threadId, decisions, state } = await req.json();\n  if (!threadId) {\n    threadId = make();\n  }\n  if (Object.keys(decisions).length) go();\n  const tools = getTools(state);\n}\nfunction getTools(given: State) {\n  const { search } = given;\n}\n", ["decisions", "state", "prompt"]),
         ("app/api/chat/route.ts", CHECKED + "export async function POST(req) {\n  const body = await req.json();\n  go(told(body));\n}\n", ["namespace", "prompt", "question"]),
     ],
 )  # fmt: skip
@@ -42,6 +43,7 @@ def test_a_file_is_a_route_by_its_place_and_what_it_exports(
         '"gateval"',
         '"one"',
         "[]",
+        "{}",
     }
 
 
@@ -64,6 +66,7 @@ def test_what_stores_lists_or_takes_a_form_is_no_agent(path: str, text: str) -> 
     [
         ("app/api/chat/route.ts", "export async function POST(req) {\n  const session = await auth();\n  if (!session) return new Response('no', { status: 401 });\n  const { messages } = await req.json();\n}\n", "answers who has logged in"),
         ("app/api/chat/route.ts", "export async function POST(req) {\n  const { data: { user } } = await supabase.auth.getUser();\n  if (!user) return Response.json({ error: 'Unauthorized' });\n  const { messages } = await req.json();\n}\n", "answers who has logged in"),
+        ("app/api/quiz/route.ts", "export async function POST(req) {\n  const { files } = await req.json();\n  go(files[0].data);\n}\n", "takes a file, and no question"),
         ("app/routes/ask.tsx", "export const action = async ({ request }) => {\n  const form = await request.formData();\n};\n", "takes the form of a page"),
         ("server/api/chat.post.js", "export default defineEventHandler(async (event) => {\n  let all = [];\n  const told = await readBody(event);\n  all = all.concat(told);\n  const req = await fetch(url);\n  const res = await req.json();\n  return res.choices;\n});\n", "takes a bare list as its body"),
         ("server/api/chats/[id].post.ts", "export default defineEventHandler(async (event) => {\n  const { id } = getRouterParams(event);\n  const { messages } = await readBody(event);\n});\n", "is asked in a conversation that another request begins (`POST /api/chats`)"),

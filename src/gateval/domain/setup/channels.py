@@ -48,6 +48,10 @@ _CAUSES = (
     *((_imports(modules), _chat(name)) for name, modules in _CHATS.items()),
     (_imports(_VOICE), Refusal("is spoken to, and nothing here speaks.", NAMED)),
     (
+        re.compile(r"\binngest\.createFunction\(|[\"']@inngest/agent-kit/server[\"']"),
+        Refusal("is a job of Inngest, whose server alone starts it.", NAMED),
+    ),
+    (
         re.compile(r"^from django\.(?:urls|http|shortcuts|core)\b", re.M),
         Refusal("is a site of Django, whose views `init` does not read.", NAMED),
     ),

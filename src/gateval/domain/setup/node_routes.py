@@ -214,9 +214,10 @@ def body_of(handler: str, types: NodeTypes) -> dict[str, Any]:
     if found := next(filter(None, known), {}):
         return found
     keys = dict.fromkeys(_keys_read(handler))
-    needed = [one for one in keys if _is_needed(one, handler)]
+    whole = {one for one in keys if _is_whole(one, handler, types.text)}
+    needed = [one for one in keys if one in whole or _is_needed(one, handler)]
     plain = [one for one in keys if one == "code" or not is_identity(one)]
-    return {one: _some(one, handler) for one in needed or plain}
+    return {one: {} if one in whole else _some(one, handler) for one in needed or plain}
 
 
 def _keys_read(handler: str) -> Iterator[str]:
@@ -254,12 +255,43 @@ def _is_needed(key: str, handler: str) -> bool:
     """Whether a body has to have a key: it may take the question, is a list, or is missed aloud."""
     if takes_question(key):
         return True
+    given = rf"\bif\s*\(\s*!\s*{key}\s*\)\s*\{{?\s*{key}\s*="  # by the handler itself
+    if re.search(given, handler):
+        return False
     missed = rf"!\s*(?:\w+\.)*\b{key}\b|\b{key}\s*===?\s*(?:undefined|null)"
     missed += rf"|\btypeof\s+(?:\w+\.)*{key}\s*!=="
     listed = rf"(?<![?.\w]){key}\.(?:map|forEach|reduce|filter|slice)\("
     if re.search(listed, handler):
         return True
     return not SETTING.fullmatch(key) and bool(re.search(missed, handler))
+
+
+_OF_TEXTS = (
+    r"(?:trim\w*|to\w+Case|toString|split|starts\w+|ends\w+|includes|indexOf|replace\w*|match|length|sub\w+"
+    r"|slice|at|concat|join|map|forEach|filter|reduce|push|find|some|every)\b"
+)
+"""What texts and lists have: what is taken of others has to be an object."""
+
+
+def _is_whole(key: str, handler: str, around: str) -> bool:
+    """Whether a key has to hold an object: its own keys are read without a question mark, here or
+    in the function that it is handed to.
+    """
+    if takes_question(key) or key == MESSAGES:
+        return False
+    taken = r"(?<![?.\w]){0}\.(?!{1})\w+|\}}\s*=\s*{0}\s*(?:;|\n|$)"
+    taken += r"|\bObject\.(?:keys|values|entries)\(\s*{0}\b"
+    if re.search(taken.format(key, _OF_TEXTS), handler):
+        return True
+    for called, given in re.findall(rf"\b(\w+)\(([^()]*\b{key}\b[^()]*)\)", handler):
+        place = next((n for n, one in enumerate(parts(given)) if one.strip() == key), None)
+        own = definition(called, around) if place is not None else ""
+        takes, _, does = own.partition("\n")
+        names = [re.match(r"\s*(\w+)\s*(?::|$)", one) for one in parts(takes)]
+        name = names[place] if place is not None and place < len(names) else None
+        if name and re.search(taken.format(name[1], _OF_TEXTS), does):
+            return True
+    return False
 
 
 def _some(key: str, handler: str) -> Any:

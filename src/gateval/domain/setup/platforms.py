@@ -10,6 +10,7 @@ import json
 import re
 
 from gateval.domain.setup.nest import is_nest
+from gateval.domain.setup.node_protocols import serves_elsewhere
 from gateval.domain.setup.other_work import NAMED, STREAMS, Refusal
 
 _AGENT_OS = re.compile(r"^from agno\.os\b.*^[^#\n]*\bAgentOS\(", re.M | re.S)
@@ -87,6 +88,8 @@ def served_otherwise(path: str, text: str, behind: str) -> Refusal | None:
     if path.endswith(".py"):
         own = _AGENT_OS.search(text) and not re.search(r"\bAGUI\(", f"{text}\n{behind}")
         return AGENT_OS if own else None
+    if elsewhere := serves_elsewhere(text):
+        return elsewhere
     speaks = is_nest(text) and _NEST_GATEWAY.search(behind) and not _NEST_POST.search(behind)
     return STREAMS if speaks else None
 

@@ -171,9 +171,14 @@ ASKED_BY_GET = re.compile(
 """A route of Node that takes its question in the address."""
 
 _FETCHED = re.compile(
-    r"^export default (?:\w*[aA]pp|server|api)\b\s*;?\s*$|^export default \{[^}]*\bfetch\b", re.M
+    r"^export default (?:\w*[aA]pp|server|api)\b\s*;?\s*$|^export default \{[^}]*\bfetch\b"
+    r"|^export default [^\n]*\.toCloudflareWorker\(\)",
+    re.M,
 )
-_NODE_LISTENS = re.compile(r"\.listen\(|\bserve\(\s*[{\w]")
+_NODE_LISTENS = re.compile(
+    r"\.listen\(|\bserve\(\s*[{\w]|\b(?:hono|elysia)Server\(|\bstartFlowServer\("
+)
+_OF_FRAMEWORK = re.compile(r"\bnew VoltAgent\(|\bstartFlowServer\(|\bexpressHandler\(")
 _ANSWERS = re.compile(
     r"return\s*\{\s*[\"'](\w+)[\"']|jsonify\(\s*\{?\s*[\"']?(\w+)|return \w+\((\w+)="
 )
@@ -199,7 +204,9 @@ def server_of(path: str, text: str, behind: str = "") -> str:
 
 def exports_fetch(text: str) -> bool:
     """Whether a file of Node exports an application whose `fetch` Bun or a platform calls."""
-    of_web = re.search(r"[\"'](?:hono|elysia|itty-router)(?:/[\w/-]+)?[\"']", text)
+    of_web = re.search(
+        r"[\"'](?:hono|elysia|itty-router|@voltagent/[\w-]+)(?:/[\w/-]+)?[\"']", text
+    )
     return bool(of_web and _FETCHED.search(text) and not _NODE_LISTENS.search(text))
 
 
@@ -233,7 +240,8 @@ def _is_asked_at(path: str, text: str, behind: str) -> bool:
     own = path.endswith(".py") and (
         _ENTRYPOINT.search(text) or aiohttp_route(whole) or _GET_ROUTE.search(whole)
     )
-    own = own or (not path.endswith(".py") and ASKED_BY_GET.search(whole))
+    if not path.endswith(".py"):
+        own = ASKED_BY_GET.search(whole) or _OF_FRAMEWORK.search(text)
     return bool(routes.search(whole) or protocol_of(path, text, behind) or own)
 
 

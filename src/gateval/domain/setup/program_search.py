@@ -12,6 +12,7 @@ from gateval.domain.setup.asked_by_words import arguments_of, reads_input, start
 from gateval.domain.setup.channels import channel_of
 from gateval.domain.setup.declared import LEAST, DeclaredAgent, declared_agents, leads
 from gateval.domain.setup.express import with_mounts
+from gateval.domain.setup.framework_routes import of_framework
 from gateval.domain.setup.import_graph import shared_packages
 from gateval.domain.setup.invocation import QUESTION, Invocation
 from gateval.domain.setup.libraries import OVER_HTTP
@@ -323,7 +324,7 @@ def _of_node(path: str, around: RepositoryFiles) -> tuple[Invocation, Refusal | 
         known = nest_asked(near, asking)
         return known or asked, None if known else SILENT
     if asked.route and not asked.preset:
-        asked = asked_as_handled(near, asking) or asked
+        asked = of_framework(text, behind) or asked_as_handled(near, asking) or asked
     return asked, None
 
 

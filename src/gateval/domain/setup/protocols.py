@@ -9,6 +9,8 @@ import json
 import re
 from typing import NamedTuple
 
+from gateval.domain.setup.node_protocols import ag_ui_path
+
 
 class Protocol(NamedTuple):
     """A protocol: its preset, the path at which it is asked, and the application that speaks it,
@@ -52,6 +54,8 @@ def protocol_of(path: str, text: str, behind: str = "") -> Protocol | None:
     """
     whole = f"{text}\n{behind}"
     if not path.endswith(".py"):
+        if place := ag_ui_path(text, behind):
+            return Protocol("ag-ui", place)
         return Protocol("a2a") if _A2A_OF_NODE.search(whole) else None
     if own := _OWN.search(text):
         return Protocol("ag-ui", application=own[1])

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from posixpath import dirname, splitext
 from typing import NamedTuple
 
 from gateval.domain.setup.invocation import MESSAGES
+from gateval.domain.setup.node_protocols import asked_elsewhere
 from gateval.domain.setup.node_routes import SETTING, body_of
 from gateval.domain.setup.node_text import parts, without_comments
 from gateval.domain.setup.node_types import NodeTypes
@@ -78,6 +79,8 @@ class RouteFile(NamedTuple):
 
 _OF_A_PAGE = Refusal("takes the form of a page, which no bridge sends to a route.", NAMED)
 _BARE = Refusal("takes a bare list as its body, and a bridge sends an object to a route.", NAMED)
+_FILES = Refusal("takes a file, and no question.", NAMED)
+_FILE = re.compile(r"(?:\w+_)?(?:file|image|pdf|audio|attachment|document)s?(?:Data|Base64)?", re.I)
 _LIST = r"\.concat\(\s*{0}\s*\)|\b{0}\.(?:map|forEach|filter|at|length)\b|\.\.\.{0}\b"
 LOWEST = 1
 _PARAMETER = re.compile(r"/\[(?!\.\.\.|\[|lang\b|locale\b)\w+\](?=[/.])")
@@ -112,28 +115,11 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
     if _TAKES_NOTHING.search(plain):
         return None
     read = list(dict.fromkeys(_keys_read(plain)))
-    made = _PARAMETER.search(path)
-    begins = made and any(
-        one.startswith(path[: made.start()])
-        and re.match(r"(?:/(?:route|index|\+server))?(?:\.post)?\.\w+$", one[made.start() :])
-        and is_route_file(one, other)
-        for one, other in texts.items()
-    )
-    if made and begins and re.search(r"\b(?:get\w*Params?|params)\b", plain):
-        begun = re.sub(
-            r"^(?:.*/)?(?=(?:app|pages|server|routes)/)|/route$", "", path[: made.start()]
-        )
-        return RouteFile((), LOWEST, (), refused=begun_by(f"/{begun.partition('/')[2]}"))
-    if _LOGGED_IN.search(plain) and _REJECTS.search(plain):
-        return RouteFile((), LOWEST, (), refused=LOGIN)
-    folder = dirname(path)
-    near = "\n".join(other for one, other in texts.items() if dirname(one) == folder)
-    demanded = body_of(plain, NodeTypes.of(near))
-    if _FORM.search(plain) and not read:
-        return RouteFile((), LOWEST, (), refused=_OF_A_PAGE)
+    demanded = body_of(plain, NodeTypes.of(_near(path, plain, read, texts)))
+    refused = _refusal(path, plain, texts) or _of_body(plain, read, [*demanded])
+    if refused:
+        return RouteFile((), LOWEST, (), refused=refused)
     read = read or list(demanded)
-    if not read and any(re.search(_LIST.format(one), plain) for one in set(_BODY.findall(plain))):
-        return RouteFile((), LOWEST, (), refused=_BARE)
     inputs = tuple(one for one in read if takes_question(one) and one not in {"prompt", MESSAGES})
     if read and not inputs and not {"prompt", MESSAGES} & {*read}:
         if len(read) > 1 or is_identity(read[0]):
@@ -151,6 +137,47 @@ def route_file(path: str, text: str, texts: Mapping[str, str]) -> RouteFile | No
     names = tuple(one for one in reversed(words) if one.isidentifier())
     fields = () if MESSAGES in read else inputs
     return RouteFile(names, 32 + told, fields, more)
+
+
+def _near(path: str, plain: str, read: Sequence[str], texts: Mapping[str, str]) -> str:
+    """Return the texts beside a route, and those that have what it hands keys of its body to."""
+    keys = "|".join(read) or r"\0"
+    called = "|".join(re.findall(rf"\b(\w+)\([^()]*\b(?:{keys})\b", plain)) or r"\0"
+    defined = re.compile(rf"\b(?:function|const)\s+(?:{called})\b")
+    folder = dirname(path)
+    return "\n".join(
+        other for one, other in texts.items() if dirname(one) == folder or defined.search(other)
+    )
+
+
+def _refusal(path: str, plain: str, texts: Mapping[str, str]) -> Refusal | None:
+    """Return why a route cannot be asked for where it stands, or for whom it answers."""
+    if elsewhere := asked_elsewhere(plain):
+        return elsewhere
+    made = _PARAMETER.search(path)
+    begins = made and any(
+        one.startswith(path[: made.start()])
+        and re.match(r"(?:/(?:route|index|\+server))?(?:\.post)?\.\w+$", one[made.start() :])
+        and is_route_file(one, other)
+        for one, other in texts.items()
+    )
+    if made and begins and re.search(r"\b(?:get\w*Params?|params)\b", plain):
+        begun = re.sub(
+            r"^(?:.*/)?(?=(?:app|pages|server|routes)/)|/route$", "", path[: made.start()]
+        )
+        return begun_by(f"/{begun.partition('/')[2]}")
+    return LOGIN if _LOGGED_IN.search(plain) and _REJECTS.search(plain) else None
+
+
+def _of_body(plain: str, read: Sequence[str], demanded: Sequence[str]) -> Refusal | None:
+    """Return why a route cannot be asked for the body that it reads."""
+    if _FORM.search(plain) and not read:
+        return _OF_A_PAGE
+    keys = read or demanded
+    if keys and all(map(_FILE.fullmatch, keys)):
+        return _FILES
+    bare = any(re.search(_LIST.format(one), plain) for one in set(_BODY.findall(plain)))
+    return _BARE if not keys and bare else None
 
 
 def _keys_read(text: str) -> Iterator[str]:

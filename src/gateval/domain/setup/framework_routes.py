@@ -1,0 +1,99 @@
+"""Servers of Node whose framework makes their routes: VoltAgent and Genkit.
+
+What a program says is read, never run. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from urllib.parse import quote
+
+from gateval.domain.setup.invocation import PROMPT, Invocation
+from gateval.domain.setup.node_routes import question_in
+from gateval.domain.setup.node_text import braced, parts
+from gateval.domain.setup.zod import schema_fields, schemas_of
+
+
+def of_framework(text: str, behind: str) -> Invocation | None:
+    """Return how a server is asked whose framework makes its routes; None for any other."""
+    return _volt_agent(text, behind) or _genkit(text, behind)
+
+
+_VOLT = re.compile(r"\bnew VoltAgent\(\s*\{")
+_VOLT_SERVES = re.compile(r"\bserver\s*:|\bserverless\s*:")
+_KEY = r"\b{}\s*:\s*[\"'`]([^\"'`$\n]+)"
+
+
+def _volt_agent(text: str, behind: str) -> Invocation | None:
+    """Return how a server of VoltAgent is asked; None for any other.
+
+    Of its agents it is the one that has others below it, else the first.
+    """
+    made = _VOLT.search(text)
+    given = braced(text, made.end()) if made else ""
+    if not _VOLT_SERVES.search(given):
+        return None
+    whole = f"{text}\n{behind}"
+    listed = re.search(r"\bagents\s*:\s*\{", given)
+    named = parts(braced(given, listed.end())) if listed else ()
+    found: list[tuple[bool, str]] = []
+    for one in named:
+        variable = one.rpartition(":")[2].strip()
+        agent = re.search(rf"\b{re.escape(variable)}\b[^=\n;]*=\s*new Agent\(\s*\{{", whole)
+        body = braced(whole, agent.end()) if variable and agent else ""
+        own = "\n".join(part for part in parts(body) if "{" not in part.partition(":")[2][:3])
+        known = re.search(_KEY.format("id"), own) or re.search(_KEY.format("name"), own)
+        if known:
+            found.append((not re.search(r"\bsubAgents\s*:", body), known[1]))
+    if not found:
+        return None
+    return Invocation(
+        route=f"/agents/{quote(min(found, key=lambda one: one[0])[1])}/text",
+        field="input",
+        answer="data.text",
+    )
+
+
+_FLOWS = re.compile(
+    r"\bstartFlowServer\((?P<served>)|\.post\(\s*[\"'`](?P<place>/[^\"'`\n]*)[\"'`]\s*,\s*expressHandler\(\s*"
+    r"(?P<name>\w+)"
+)
+_PREFIX = re.compile(r"\bpathPrefix\s*:\s*[\"'`]([^\"'`$\n]*)")
+
+
+def _genkit(text: str, behind: str) -> Invocation | None:
+    """Return how a flow of Genkit is asked that a server of Express gives; None for any other."""
+    whole = f"{text}\n{behind}"
+    served = [] if "genkit" not in whole else [*_FLOWS.finditer(text)]
+    for one in served:
+        given = braced(text, one.end()) if one["name"] is None else ""
+        listed = re.search(r"\bflows\s*:\s*\[([^\]]*)", given)
+        named = re.findall(r"\w+", listed[1]) if listed else [one["name"] or ""]
+        for name in named:
+            made = re.search(rf"\b{name}\b[^=\n;]*=\s*\w+\.defineFlow\(", whole) if name else None
+            about = next(parts(braced(whole, made.end())), "") if made else ""
+            called = re.search(_KEY.format("name"), about)
+            asked = _of_flow(about, whole)
+            if asked and (called or one["place"]):
+                prefix = _PREFIX.search(given)
+                own = f"/{prefix[1] if prefix else ''}{called[1] if called else name}"
+                return asked._replace(route=one["place"] or own)
+    return None
+
+
+def _of_flow(about: str, whole: str) -> Invocation | None:
+    """Return the body of a flow by its schema; None where it takes no question."""
+    schema = re.search(r"\binputSchema\s*:\s*", about)
+    if schema is None:
+        return None
+    written = about[schema.end() :].strip()
+    known = schemas_of(whole)
+    name = re.match(r"\w+(?=\s*[,}\n])", written)
+    fields = schema_fields(known.get(name[0], "") if name else written, known)
+    field = question_in(fields)
+    if not field and not re.match(r"z\.string\(", written):
+        return None
+    body = json.dumps({"data": fields if field else PROMPT})
+    field = f"data.{field}" if field else "data"
+    return Invocation(field=field, answer="result", body=body)

@@ -1,0 +1,62 @@
+"""Servers of Node that speak AG-UI, and those that hand their questions on to something else.
+
+What a program says is read, never run. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gateval.domain.setup.node_text import braced
+from gateval.domain.setup.other_work import NAMED, Refusal
+
+_AG_UI = re.compile(
+    r"\bcreateStrandsApp\((?P<made>)|\badd\w*(?:Express|Hono|Fastify)Endpoint\((?P<added>)"
+    r"|\bnew EventEncoder\("
+)
+_PATH = re.compile(r"\bpath\s*:\s*[\"'`](/[^\"'`$\n]*)")
+_POSTED = re.compile(
+    r"\bPOST[\"'][^\n]{0,60}?\b(?:url|pathname|path)\s*===?\s*[\"'`](/[^\"'`\n]*)"
+    r"|\.post\(\s*[\"'`](/[^\"'`\n]*)"
+)
+
+COPILOT = Refusal(
+    "is the runtime of CopilotKit, which asks its agents for a page, in a protocol of its own.",
+    "Name the agent behind it; or write the Agent by hand, with the command that serves this, and "
+    "`request: {preset: ag-ui, path: BASE/agent/NAME/run}`, where it has a path for each. " + NAMED,
+)
+_LISTENS = re.compile(r"\.listen\(|\bserve\(")
+_COPILOT = re.compile(r"\bnew CopilotRuntime\b")
+
+QUEUED = Refusal(
+    "hands the question to a job of Inngest, which answers elsewhere.",
+    "Name the function that the job calls, `gateval init FILE:OBJECT` (docs/guides/bridges.md). "
+    "`gateval init --model PROVIDER/MODEL` writes an Agent that runs no program.",
+)
+_QUEUED = re.compile(r"\binngest\.send\(")
+
+
+def ag_ui_path(text: str, behind: str) -> str:
+    """Return the path at which a server of Node speaks AG-UI, "" for none."""
+    whole = f"{text}\n{behind}"
+    found = _AG_UI.search(whole) if re.search(r"[\"']@ag-ui/", whole) else None
+    if found is None:
+        return ""
+    if found["made"] is None and found["added"] is None:
+        posted = _POSTED.search(whole)
+        return (posted[1] or posted[2]) if posted else "/"
+    paths = [braced(whole, one.end()) for one in _AG_UI.finditer(whole)]
+    places = [place[1] for one in paths if (place := _PATH.search(one))]
+    return next(iter(places), "/")
+
+
+def serves_elsewhere(text: str) -> Refusal | None:
+    """Return why a server of Node cannot be asked that serves a page of agents."""
+    return COPILOT if _COPILOT.search(text) and _LISTENS.search(text) else None
+
+
+def asked_elsewhere(text: str) -> Refusal | None:
+    """Return why a route cannot be asked that hands its questions on."""
+    if _COPILOT.search(text):
+        return COPILOT
+    return QUEUED if _QUEUED.search(text) else None

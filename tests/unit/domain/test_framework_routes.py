@@ -1,0 +1,90 @@
+"""Servers of Node whose framework makes the routes: at which path they are asked, with which body."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gateval.candidates.options import NodeOptions
+from gateval.domain.setup.node_protocols import COPILOT, QUEUED
+from tests.unit.domain.test_programs_of_strangers import found
+
+VOLT = "import { Agent, VoltAgent } from '@voltagent/core';\nimport { honoServer } from '@voltagent/server-hono';\n"
+ONE = "const desk = new Agent({\n  name: 'Front Desk',\n  tools: [look],\n});\n"
+TWO = "export const lead: Agent = new Agent({ id: 'lead-1', name: 'Lead', subAgents: [desk] });\n"
+GENKIT = "import { genkit, z } from 'genkit';\nimport { startFlowServer, expressHandler } from '@genkit-ai/express';\nconst ai = genkit({});\n"
+FLOW = "export const talk = ai.defineFlow(\n  { name: 'talkFlow', inputSchema: %s, outputSchema: z.string() },\n  async (given) => (await ai.generate(given)).text,\n);\n"
+TALK = "z.object({ question: z.string(), user: z.string(), tone: z.string().optional() })"
+
+
+@pytest.mark.parametrize(
+    ("text", "route", "field", "body", "answer"),
+    [
+        (VOLT + ONE + "new VoltAgent({\n  agents: { desk },\n  server: honoServer({ port: 3141 }),\n});\n", "/agents/Front%20Desk/text", "input", None, "data.text"),
+        (VOLT + ONE + TWO + "new VoltAgent({ agents: { desk, first: lead }, server: honoServer() });\n", "/agents/lead-1/text", "input", None, "data.text"),
+        (VOLT + ONE + "const all = new VoltAgent({ agents: { desk }, serverless: serverlessHono() });\nexport default all.serverless().toCloudflareWorker();\n", "/agents/Front%20Desk/text", "input", None, "data.text"),
+        (GENKIT + FLOW % TALK + "startFlowServer({ flows: [talk], pathPrefix: 'api/' });\n", "/api/talkFlow", "data.question", {"data": {"question": "{{ prompt }}", "user": "gateval"}}, "result"),
+        (GENKIT + "const Talk = " + TALK + ";\n" + FLOW % "Talk" + "app.post('/talk', expressHandler(talk));\napp.listen(80);\n", "/talk", "data.question", {"data": {"question": "{{ prompt }}", "user": "gateval"}}, "result"),
+        (GENKIT + FLOW % "z.string()" + "startFlowServer({ flows: [talk] });\n", "/talkFlow", "data", {"data": "{{ prompt }}"}, "result"),
+    ],
+)  # fmt: skip
+def test_a_framework_says_where_its_agents_are_asked(
+    text: str, route: str, field: str, body: object, answer: str
+) -> None:
+    first, *_ = found({"src/index.ts": text, "package.json": "{}"})
+    asked = first.invocation
+    assert (first.runtime, first.refused, asked.route, asked.field) == ("http", None, route, field)
+    assert (json.loads(asked.body) if asked.body else None, asked.answer) == (body, answer)
+
+
+AG_UI = "import { EventEncoder } from '@ag-ui/encoder';\nimport { agent } from './agent';\n"
+STRANDS = (
+    "import { addStrandsExpressEndpoint } from '@ag-ui/aws-strands/server';\n"
+    "import { Agent } from '@strands-agents/sdk';\nconst app = express();\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "route"),
+    [
+        (STRANDS + "app.post('/', seen);\naddStrandsExpressEndpoint(app, agent, { path: '/talk' });\napp.listen(8000);\n", "/talk"),
+        (STRANDS + "const made = createStrandsApp(agent);\nmade.listen(8000);\n", "/"),
+        (AG_UI + "http.createServer((req, res) => {\n  if (req.method === 'POST' && pathname === '/run') {\n    const told = new EventEncoder();\n  }\n}).listen(PORT);\n", "/run"),
+    ],
+)  # fmt: skip
+def test_a_server_of_node_may_speak_ag_ui(text: str, route: str) -> None:
+    made = "import { query } from '@anthropic-ai/claude-agent-sdk';\n"
+    first, *_ = found({"server.ts": text, "agent.ts": made, "package.json": "{}"})
+    assert (first.path, first.invocation.preset, first.invocation.route) == (
+        "server.ts",
+        "ag-ui",
+        route,
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "why"),
+    [
+        ("app/api/copilotkit/[[...slug]]/route.ts", "import { CopilotRuntime } from '@copilotkit/runtime';\nconst runtime = new CopilotRuntime({ agents });\nexport const POST = handle(app);\n", COPILOT),
+        ("src/server.ts", "import { CopilotRuntime } from '@copilotkit/runtime/v2';\nconst runtime = new CopilotRuntime({ agents });\napp.use('/api', given);\napp.listen(4000);\n", COPILOT),
+        ("app/api/chat/route.ts", "import { createAgent } from '@inngest/agent-kit';\nexport async function POST(req) {\n  const { message } = await req.json();\n  await inngest.send({ name: 'chat', data: { message } });\n}\n", QUEUED),
+    ],
+)  # fmt: skip
+def test_what_hands_its_questions_on_says_so(path: str, text: str, why: object) -> None:
+    assert {one.refused for one in found({path: text, "package.json": "{}"})} == {why}
+
+
+def test_a_job_of_inngest_says_that_its_server_starts_it() -> None:
+    text = "import { createAgent } from '@inngest/agent-kit';\nexport const go = inngest.createFunction({ id: 'go' }, { event: 'x' }, async () => agent.run(1));\n"
+    (first,) = found({"src/inngest/go.ts": text, "package.json": "{}"})
+    assert first.refused is not None
+    assert first.refused.why.startswith("is a job of Inngest")
+
+
+def test_a_graph_may_have_a_name_with_a_hyphen() -> None:
+    declared = '{"graphs": {"react-agent": "./a.ts:agent", "other": "./b.ts:agent"}}'
+    files = {"langgraph.json": declared, "a.ts": "", "b.ts": ""}
+    targets = [one.target for one in found(files)]
+    assert "langgraph.json:react-agent" in targets
+    assert {NodeOptions(target=one).target for one in targets} == {*targets}
